@@ -23,10 +23,10 @@ interface DriverBase {
   /** What the configuration calls it: lower-case letters, digits, hyphens and underscores. */
   readonly name: string;
   /**
-   * JSON Schema 2020-12 of an object: each property is one option, in snake_case with its unit last, with a schema that
-   * stands alone (no `$ref` out of it). `required` options must be given where the driver is chosen. `writeOnly` marks
-   * a secret, whose value no message repeats. `errorMessage` ("must be …") replaces the sentence that follows from the
-   * schema.
+   * JSON Schema 2020-12 of an object: each property is one option, in snake_case with its unit last, with a
+   * self-contained schema (no `$ref` out of it). `required` options must be given where the driver is chosen.
+   * `writeOnly` marks a secret, whose value no message repeats. `errorMessage` ("must be …") replaces the sentence that
+   * follows from the schema.
    */
   readonly options: JsonObject;
 }
@@ -35,20 +35,20 @@ interface DriverBase {
 interface StoreDriverBase extends DriverBase {
   /** What several processes cannot share, as a sentence names it: "a SQLite file". Absent where they can. */
   readonly unshared?: string;
-  /** Everything it keeps lies in the data folder, which the program locks, backs up and closes to other users. */
+  /** It keeps everything in the data folder, which the program locks, backs up and closes to other users. */
   readonly isInDataFolder?: true;
 }
 
 /** What every driver is given. */
 export interface Opening {
   readonly options: Options;
-  /** Absolute; it may not be there yet. */
+  /** Absolute; it may not exist yet. */
   readonly dataFolder: string;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** A server has a data folder to itself; a tool works beside it. */
+/** A server has exclusive use of a data folder; a tool works beside it. */
 export type OpenedAs = 'server' | 'tool';
 
 /** Shared things by name, such as `wake-up-table`, for wake-ups that keep theirs in the database. */
@@ -78,7 +78,7 @@ export interface Installation {
   claim(facts: InstallationFacts): Promise<ComparedFacts>;
 }
 
-/** `keepsLock`: work goes on in this process, so a folder it has to itself is not released before the process ends. */
+/** `keepsLock`: work continues in this process, so its exclusive folder is not released before the process ends. */
 export interface CloseOptions {
   readonly keepsLock?: boolean;
 }
@@ -117,12 +117,12 @@ export interface DatabaseDriver extends StoreDriverBase {
   readonly kind: 'database';
   /** Names of what an open database lends to wake-ups. */
   readonly lends: readonly string[];
-  /** Absent where the database has backup tools of its own, which `backupTools` names. */
+  /** Absent if the database has its own backup tools, which `backupTools` names. */
   readonly backup?: DatabaseBackup;
   readonly backupTools?: string;
   /**
-   * The option that bounds one call, and its value: leases must not be shorter. Absent for a store that answers at
-   * once.
+   * The option that bounds one call, and its value: leases must not be shorter. Absent for a store that answers
+   * immediately.
    */
   longestCall?(options: Options): { readonly option: string; readonly timeoutMs: number };
   /** The option that bounds the connections of one process, and its value. */
@@ -140,8 +140,8 @@ export interface DatabaseDriver extends StoreDriverBase {
    */
   inspectBeforeMigration(opening: Opening): Promise<OpenDatabase | undefined>;
   /**
-   * Makes what is missing, and answers a line for each thing made. Safe to repeat, beside running processes. `beside`
-   * is called last, with what the database lends, and sets up what wake-ups need in it.
+   * Creates what is missing, and answers a line for each thing created. Safe to repeat, beside running processes.
+   * `beside` is called last, with what the database lends, and sets up what wake-ups need in it.
    */
   migrate(opening: Opening, beside: (lent: Lent) => Promise<readonly string[]>): Promise<readonly string[]>;
 }
@@ -166,18 +166,18 @@ export interface ObjectsInspection extends Opening {
 
 export interface ObjectsOpening extends ObjectsInspection {
   readonly as: OpenedAs;
-  /** Signs the addresses of stores that have no signing keys of their own. */
+  /** Signs the addresses of stores without their own signing keys. */
   readonly secret: Uint8Array;
   /** Where clients reach the REST front; signed addresses of a store without a server begin with it. */
   readonly publicUrl: () => string;
-  /** Whether what a client sends to a key is still of use. */
+  /** Whether bytes that a client sends to a key are still needed. */
   readonly takesBytes: (key: string) => Promise<boolean>;
 }
 
 /** Where bytes are kept, open. */
 export interface OpenObjects {
   readonly store: ObjectStore;
-  /** Serves signed addresses, for a store that has no server of its own. */
+  /** Serves signed addresses, for a store without its own server. */
   readonly signedObjects?: SignedObjectGate;
   /**
    * An id that is kept with the objects from its first use, so that a database is never used with others. Absent in the
@@ -245,8 +245,8 @@ export interface ProviderDriver extends DriverBase {
    */
   settingsFault?(settings: JsonObject): string | undefined;
   /**
-   * Opens one instance, without asking a server: a tool must work while the provider is away. Throws one sentence for
-   * options that cannot do.
+   * Opens one instance, without calling a server: a tool must work while the provider is unavailable. Throws one
+   * sentence for options that cannot work.
    */
   open(opening: ProviderOpening): Promise<Provider & { close?(): Promise<void> }>;
 }

@@ -15,7 +15,7 @@ export interface SignedObjectResponse {
   readonly body?: AsyncIterable<Uint8Array> | Uint8Array;
 }
 
-/** Serves `/objects/…` when the object store has no server of its own. Must not throw for what a client sent. */
+/** Serves `/objects/…` if the object store has no server itself. Must not throw because of what a client sent. */
 export interface SignedObjectGate {
   handle(request: SignedObjectRequest): Promise<SignedObjectResponse>;
 }

@@ -5,8 +5,9 @@ export interface AgendaDatabase {
   /** Its writes are to be acknowledged by a majority and journalled: they are made as the database says. */
   readonly db: Db;
   /**
-   * One operation, with a bound on its wait. Throws `StoreUnavailable` when it failed for want of the server or its
-   * time is over, in which case it may have happened, or may yet; and what the server says of a mistake as it is.
+   * One operation, with a bound on its wait. Throws `StoreUnavailable` if the server was unavailable or the time is
+   * over: the operation may then have happened, or may still happen. A server's report of a programming error is passed
+   * on unchanged.
    */
   ask<T>(operation: () => Promise<T>): Promise<T>;
 }

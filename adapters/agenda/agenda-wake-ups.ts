@@ -18,7 +18,7 @@ type Handler = Parameters<WakeUps['start']>[0];
 
 const POLL_MS = 1_000;
 const HOLD_MS = 20_000;
-/** A wake-up whose subject is under way here is left alone for so long, for any process to take. */
+/** A wake-up whose subject is being handled here is left alone for this long; then any process may take it. */
 const PUT_BACK_MS = 1_000;
 const BACKOFF = backoffStrategies.exponential({ delay: 1_000, factor: 2, maxDelay: 60_000, maxRetries: Infinity });
 /** Agenda's own intervals find nothing here, but each job leaves a timer of half as long behind. */
@@ -28,11 +28,11 @@ const SILENT: Log = { info: () => undefined, warn: () => undefined };
 
 export interface AgendaWakeUpsOptions extends AgendaDatabase {
   readonly clock: Clock;
-  /** `auto` asks the server whether it tells of changes, and polls where it does not. */
+  /** `auto` uses change streams if the server supports them, and polls otherwise. */
   readonly wokenBy: WokenBy;
   /** How often the database is asked for wake-ups; five times slower beside a change stream. */
   readonly pollMs?: number;
-  /** How long after a process has died its wake-ups come due again; kept up while a handler is under way. */
+  /** How long after a process has died its wake-ups come due again; extended while a handler runs. */
   readonly holdMs?: number;
   readonly log?: Log;
 }
@@ -82,7 +82,7 @@ export class AgendaWakeUps implements WakeUps {
     return new AgendaWakeUps(options, await hearsOfChanges(options, options.wokenBy));
   }
 
-  /** Throws `StoreUnavailable` when the database does not answer; the wake-up may then be there or not. */
+  /** Throws `StoreUnavailable` when the database does not answer; the wake-up may then be stored or not. */
   async schedule(subject: WakeUpSubject, at: number): Promise<void> {
     await this.schedules.write(wakeUpKey(subject), at);
   }
@@ -93,7 +93,7 @@ export class AgendaWakeUps implements WakeUps {
     this.delivery = this.prepare(handler, limit);
     this.keepHolding();
     await this.delivery.agenda.start();
-    // Only now does anybody listen.
+    // Only now is there a listener.
     this.delivery.channel.ring();
   }
 

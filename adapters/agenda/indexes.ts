@@ -4,7 +4,7 @@ export interface Index {
   readonly unique: boolean;
 }
 
-/** Writes that also name a stamp are told to go by this one, as not every server sees for itself that it will do. */
+/** Writes that also name a stamp get this index as a hint, as not every server chooses it by itself. */
 export const BY_GENERATION = 'generation';
 
 /** Every question that is asked of the collection is answered by one of these. */

@@ -1,6 +1,6 @@
 /**
- * Writes the times of many keys, those of one key in the order they were given in. What is given while a write of its
- * key is under way is written once after it, with the last time given, so that no more than two of a key ever wait.
+ * Writes the times of many keys, those of one key in the order given. Times given while a write of their key is in
+ * progress are written once after it, with the last time given, so that at most two writes of a key are pending.
  */
 export class LatestWrites {
   private readonly underWay = new Map<string, Promise<void>>();

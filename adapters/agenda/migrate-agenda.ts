@@ -5,13 +5,13 @@ import { INDEXES, type Index } from './indexes.js';
 import { COLLECTION } from './wake-up-document.js';
 
 const NAMESPACE_NOT_FOUND = 26;
-/** An index of that name or those keys is there with others, or documents are that it does not allow. */
+/** An index of that name or those keys exists with other properties, or existing documents violate it. */
 const IN_THE_WAY: ReadonlySet<unknown> = new Set([67, 85, 86, 11_000]);
 
 /**
- * Makes what wake-ups need in the database, and answers a line for each thing it did: none when all was there. Any
- * number of processes may do so at once. An index over many wake-ups takes its time, so `ask` is to be patient. Throws
- * `AgendaRefused` when something is in an index's way, and `StoreUnavailable`.
+ * Creates what wake-ups need in the database, and answers a line for each thing it did: none if everything existed. Any
+ * number of processes may do so at the same time. An index over many wake-ups takes long, so `ask` needs a long time
+ * limit. Throws `AgendaRefused` when something conflicts with an index, and `StoreUnavailable`.
  */
 export async function migrateAgenda(database: AgendaDatabase): Promise<readonly string[]> {
   const done: string[] = [];

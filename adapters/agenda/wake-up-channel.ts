@@ -4,9 +4,9 @@ import type { Db } from 'mongodb';
 import type { Clock } from '../../core/ports/clock.js';
 import { COLLECTION, JOB_NAME } from './wake-up-document.js';
 
-/** How many wake-ups are asked for at once; each question takes one. */
+/** How many wake-ups are queried for concurrently; each query takes one. */
 const MAX_ASKING = 4;
-/** Alarms further away than this are left to a later look. */
+/** Alarms further away than this are set later. */
 const MAX_ALARM_MS = 60_000;
 const REOPEN_AFTER_MS = 1_000;
 /** With a change stream, asking only finds what the stream did not tell, so it may go so many times slower. */
@@ -17,7 +17,7 @@ const NO_RECONNECT = { enabled: true, maxAttempts: 0 };
 export interface WakeUpChannelOptions {
   readonly db: Db;
   readonly clock: Clock;
-  /** Whether the server tells us of changes. */
+  /** Whether the server has a change stream. */
   readonly streams: boolean;
   readonly pollMs: number;
   readonly onStreamLost: (error: unknown) => void;
@@ -112,7 +112,7 @@ export class WakeUpChannel extends BaseNotificationChannel {
   }
 
   /**
-   * Agenda also asks by a clock of its own, whose timers would outlive it by half of its interval; that is not
+   * Agenda also polls by its own timers, which would outlive it by half of their interval; those polls are not
    * answered.
    */
   get isAsking(): boolean {
@@ -157,7 +157,10 @@ export class WakeUpChannel extends BaseNotificationChannel {
     this.cancelReopening = this.options.clock.after(REOPEN_AFTER_MS, () => this.openStream());
   }
 
-  /** Nobody waits for the server to agree: with the link cut it may be long, and nothing is heard from it any more. */
+  /**
+   * Does not wait for the server's confirmation: with the connection lost that may take long, and no more events come
+   * from it.
+   */
   private closeStream(): void {
     const { stream } = this;
     this.stream = undefined;

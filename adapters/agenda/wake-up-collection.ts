@@ -6,12 +6,12 @@ import { BY_GENERATION } from './indexes.js';
 import { COLLECTION, JOB_NAME, type HeldWakeUp, type WakeUpDocument } from './wake-up-document.js';
 
 const DUPLICATE_KEY = 11_000;
-/** Several times what asks at once: a few processes, with a few questions each. */
+/** Several times the number of concurrent queries: a few processes, with a few queries each. */
 const PICKED_FROM = 32;
 
 /**
- * What is asked of the collection, each time of one document or of those held. A replacement is announced by the change
- * stream with its whole document, an update is not: so whatever others should come for at once is written by
+ * The operations on the collection, each on one document or on those held. The change stream announces a replacement
+ * with its whole document, but not an update: so a wake-up that other processes should take immediately is written by
  * replacement. Every method throws `StoreUnavailable` when there is no answer in time.
  */
 export class WakeUpCollection {
@@ -58,7 +58,7 @@ export class WakeUpCollection {
     return undefined;
   }
 
-  /** Undefined when another process has taken it since, or it was scheduled anew. */
+  /** Undefined when another process has taken it since, or it was scheduled again. */
   private async takeThis({
     data: { generationId: key, stamp: readStamp },
     failCount,
@@ -85,7 +85,7 @@ export class WakeUpCollection {
     return first?.nextRunAt.getTime();
   }
 
-  /** Removes the wake-up, unless it was scheduled anew or its time with us is over. */
+  /** Removes the wake-up, unless it was scheduled again or our hold on it has lapsed. */
   async end({ key, stamp }: HeldWakeUp): Promise<void> {
     await this.database.ask(() =>
       this.documents.deleteOne({ 'data.generationId': key, 'data.stamp': stamp }, { hint: BY_GENERATION }),
@@ -93,8 +93,8 @@ export class WakeUpCollection {
   }
 
   /**
-   * Gives the wake-up back, to be taken at `at`. A `keep` of it that is still under way finds another stamp, and moves
-   * nothing.
+   * Gives the wake-up back, to be taken at `at`. A `keep` of it that is still in progress finds another stamp, and
+   * changes nothing.
    */
   async putBack({ key, stamp }: HeldWakeUp, at: number, failCount: number): Promise<void> {
     await this.database.ask(() =>
@@ -114,7 +114,7 @@ export class WakeUpCollection {
     );
   }
 
-  /** Keeps hold of wake-ups, at most 1,000, that were not scheduled anew. */
+  /** Extends the hold on wake-ups, at most 1,000, that were not scheduled again. */
   async keep(held: readonly HeldWakeUp[]): Promise<void> {
     const ids = held.map(({ key }) => key);
     const stamps = held.map(({ stamp }) => stamp);
@@ -131,8 +131,8 @@ export class WakeUpCollection {
     const stamp = randomUUID();
     const document = aWakeUp(key, at, stamp);
     const write = () => this.documents.replaceOne({ 'data.generationId': key }, document, { upsert: true });
-    // Two processes that schedule a subject for the first time at once both insert, and one is refused: it is there
-    // then.
+    // Two processes that schedule a subject for the first time concurrently both insert, and one is refused: the
+    // wake-up then exists.
     await this.database.ask(() =>
       write().catch((error: unknown) => (isDuplicate(error) ? write() : Promise.reject(error))),
     );

@@ -7,8 +7,8 @@ export const COLLECTION = 'agenda_wake_ups';
 export const JOB_NAME = 'wake-up';
 
 /**
- * A wake-up as Agenda's job. A process that takes it moves `nextRunAt` on instead of setting a lock beside it: the job
- * then comes due again by itself when that process dies, and one index finds both what is due and what was dropped.
+ * A wake-up as Agenda's job. A process that takes it postpones `nextRunAt` instead of setting a separate lock: the job
+ * then comes due again by itself when that process dies, and one index finds both due and dropped jobs.
  */
 export interface WakeUpDocument {
   readonly name: string;
@@ -25,8 +25,8 @@ export interface WakeUpDocument {
      */
     readonly generationId: string;
     /**
-     * Written anew whenever it is scheduled, taken or put back: only who knows it may keep this wake-up, end it or put
-     * it back.
+     * Replaced whenever the wake-up is scheduled, taken or given back: only a process that knows the stamp may keep
+     * this wake-up, end it or give it back.
      */
     readonly stamp: string;
   };

@@ -8,13 +8,13 @@ import type { WakeUpCollection } from './wake-up-collection.js';
 import { COLLECTION, JOB_NAME, type HeldWakeUp } from './wake-up-document.js';
 
 /**
- * So many wake-ups a process takes the moment they are due. With more than that in hand it leaves what comes due to
- * others for a while, and takes it only if nobody else did: a process that cannot start what it holds would otherwise
- * keep the whole queue from those that can.
+ * A process takes this many wake-ups as soon as they are due. Beyond that it leaves due wake-ups to others for a while,
+ * and takes one only if no other process did: a process that cannot start what it holds would otherwise withhold the
+ * whole queue from those that can.
  */
 export const EAGER_WAKE_UPS = 50;
 const PATIENCE_MS = 1_000;
-/** Agenda must not end a job of its own accord: whether we still hold it is the stamp's to say. */
+/** Agenda must not end a job by itself: the stamp decides whether we still hold it. */
 const NEVER = new Date(8_640_000_000_000_000);
 
 export interface WakeUpRepositoryOptions {
@@ -26,9 +26,9 @@ export interface WakeUpRepositoryOptions {
 }
 
 /**
- * Agenda's view of the wake-ups. Agenda would save a job before and after its run, whatever has happened to it
- * meanwhile, and so undo a schedule made during the run; here every write names the stamp that was read, and the write
- * after a run that went well is the removal itself.
+ * Agenda's view of the wake-ups. Agenda would save a job before and after its run without regard to concurrent changes,
+ * and so undo a schedule made during the run; here every write names the stamp that was read, and the write after a
+ * successful run is the removal itself.
  */
 export class WakeUpRepository extends MongoJobRepository {
   private readonly options: WakeUpRepositoryOptions;
@@ -49,7 +49,7 @@ export class WakeUpRepository extends MongoJobRepository {
     this.options = options;
   }
 
-  /** How many wake-ups this process has in hand, or is about to. */
+  /** How many wake-ups this process holds, or is about to take. */
   get heldCount(): number {
     return this.held.size + this.holding;
   }
@@ -72,7 +72,7 @@ export class WakeUpRepository extends MongoJobRepository {
     this.options.channel.ring();
   }
 
-  /** The wake-up that Agenda runs as this job, from now on under way. */
+  /** The wake-up that Agenda runs as this job; it counts as being handled from now on. */
   started(jobId: unknown): HeldWakeUp {
     const entry = this.held.get(String(jobId));
     assert(entry !== undefined, 'what is started is held');
@@ -98,7 +98,7 @@ export class WakeUpRepository extends MongoJobRepository {
     this.closed = true;
   }
 
-  /** Gives back whatever is held and not under way, and lets the writes under way end. */
+  /** Gives back the wake-ups that are held but not being handled, and waits for the writes in progress. */
   async handOver(): Promise<void> {
     this.ready.length = 0;
     for (const [stamp, { wakeUp, state }] of this.held) {

@@ -1,7 +1,7 @@
 import type { AgendaDatabase } from './agenda-database.js';
 import { AgendaRefused } from './agenda-refused.js';
 
-/** How a process hears of wake-ups that others have scheduled. */
+/** How a process learns of wake-ups that others have scheduled. */
 export type WokenBy = 'auto' | 'change-streams' | 'polling';
 
 /**

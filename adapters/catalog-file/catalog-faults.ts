@@ -11,9 +11,7 @@ export interface SchemaTools {
   readonly jsonSchemas: JsonSchemas;
   /** What is wrong with a JSON Schema 2020-12 itself; pointers into it. */
   checkSchema(schema: Json): readonly PlaceFault[];
-  /**
-   * Which providers are connected, and what is wrong with the settings a model gives one; not looked at when absent.
-   */
+  /** Which providers are connected, and what is wrong with the settings a model gives one; not checked when absent. */
   readonly providers?: ProviderRules;
 }
 

@@ -8,7 +8,7 @@ import { modelOf } from './model-rules.js';
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 
-/** A catalog that cannot be used. The message has every fault on a line of its own, by line of the file. */
+/** A catalog that cannot be used. The message has every fault on a separate line, in the order of the file's lines. */
 export class CatalogInvalid extends Error {
   constructor(readonly faults: readonly string[]) {
     super(faults.join('\n'));

@@ -1,7 +1,7 @@
 import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/json-schemas.js';
 
-/** Something wrong at a place in the file; the sentence goes on after the name of the place. */
+/** A fault at a place in the file; the sentence continues after the name of the place. */
 export interface PlaceFault {
   readonly pointer: string;
   readonly message: string;

@@ -11,7 +11,7 @@ import {
 } from 'yaml';
 import { escapePointerToken, type Json } from '../../core/json.js';
 
-/** Something wrong with a file, and the line to look at, from 1. */
+/** A fault of a file, and its line, counted from 1. */
 export interface LineFault {
   readonly line: number;
   /** One sentence; it names the key it is about. */

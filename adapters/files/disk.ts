@@ -35,7 +35,7 @@ export async function onDisk<T>(act: () => Promise<T>): Promise<T> {
   }
 }
 
-/** The same, with `missing` for a file that is not there. */
+/** The same, with `missing` for a file that does not exist. */
 export async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise<T | M> {
   return onDisk(async () => {
     try {
@@ -47,7 +47,7 @@ export async function onDiskOr<T, M>(missing: M, act: () => Promise<T>): Promise
   });
 }
 
-/** Refuses a folder that this user may not use, in words that say so; one that is not there yet passes. */
+/** Refuses a folder that this user may not use, and says so; one that does not exist yet passes. */
 export async function checkRights(disk: Disk, folder: string): Promise<void> {
   for (const [mode, verb] of [
     [fs.constants.R_OK | fs.constants.X_OK, 'read'],
@@ -61,14 +61,14 @@ export async function checkRights(disk: Disk, folder: string): Promise<void> {
 }
 
 /**
- * Makes a folder that only this user may use, whatever the umask; one that is there and open to others is closed to
- * them, if it is this user's.
+ * Creates a folder that only this user may use, whatever the umask; an existing one that is open to others is closed to
+ * them, if it belongs to this user.
  */
 export async function makePrivateFolder(disk: Disk, path: string): Promise<void> {
   await disk.mkdir(path, { recursive: true, mode: PRIVATE_FOLDER });
   if (((await disk.stat(path)).mode & OTHERS_RIGHTS) === 0) return;
   await disk.chmod(path, PRIVATE_FOLDER).catch((error: unknown) => {
-    // A volume may belong to somebody else, who lets this user's group in; who may look into it is theirs to say then.
+    // A volume may belong to another user, who gives this user's group access; its owner then decides who may read it.
     if (!hasCode(error, 'EPERM')) throw error;
   });
 }

@@ -8,7 +8,7 @@ import { DIGEST_HEADER, type TakesBytes } from './signed-put.js';
 import { UrlSigner } from './url-signer.js';
 
 export interface FileObjectStoreOptions {
-  /** Where the files go; made when it is not there. */
+  /** The folder of the files; created if it does not exist. */
   readonly folder: string;
   /** Where clients reach `signedObjects`: signed addresses are `<publicBaseUrl()>/objects/<key>?…`. */
   readonly publicBaseUrl: () => string;
@@ -82,9 +82,7 @@ export class FileObjectStore implements ObjectStore {
     return { byteSize: object.byteSize, etag: object.etag };
   }
 
-  /**
-   * The bytes that are there now, even when others replace them meanwhile. Read them to their end or leave the loop.
-   */
+  /** The current bytes, even if they are replaced meanwhile. Read them to their end or leave the loop. */
   async read(
     key: string,
     range?: { readonly from: number; readonly to: number },

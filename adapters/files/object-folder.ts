@@ -15,7 +15,7 @@ import type { Disk } from './disk.js';
 import { StagedObject } from './staged-object.js';
 import { StoredObject } from './stored-object.js';
 
-/** A temporary file nobody has written to for so long belongs to a write that died. */
+/** A temporary file that has not been written for this long belongs to a dead write. */
 const ABANDONED_AFTER_MS = 15 * 60 * 1000;
 
 /**
@@ -24,7 +24,7 @@ const ABANDONED_AFTER_MS = 15 * 60 * 1000;
  * it by rename. Several processes of one machine may share a folder; the file system must have hard links.
  */
 export class ObjectFolder {
-  /** Shards this process knows to be there, durably: at most 256. */
+  /** Shards that this process knows to exist durably: at most 256. */
   private readonly shards = new Set<string>();
   private sweptAt = 0;
 
@@ -99,7 +99,8 @@ export class ObjectFolder {
             throw error;
           },
         );
-        // The name may be another's of a moment ago: whoever hears `exists` may rely on it too.
+        // Another write may have created the name a moment ago: a caller that gets `exists` may rely on its durability
+        // too.
         await syncDirectory(this.disk, dirname(target));
         return taken ? 'exists' : 'copied';
       });
@@ -139,15 +140,12 @@ export class ObjectFolder {
     return join(this.folder, 'incoming', randomUUID());
   }
 
-  /**
-   * Whoever writes looks, once in a while, for what was left since: a discard that failed, or another process that
-   * died.
-   */
+  /** A write now and then checks for leftovers: of a discard that failed, or of another process that died. */
   private async sweepNowAndThen(): Promise<void> {
     const now = this.disk.now();
     if (now - this.sweptAt < ABANDONED_AFTER_MS) return;
     this.sweptAt = now;
-    // What cannot be removed now is tried again; it must not keep anybody from writing.
+    // A failed removal is tried again later; it must not block writes.
     await this.removeAbandoned().catch(() => undefined);
   }
 
@@ -156,8 +154,8 @@ export class ObjectFolder {
     const errors: unknown[] = [];
     for (const name of await this.disk.readdir(join(this.folder, 'incoming'))) {
       const path = join(this.folder, 'incoming', name);
-      // A file's age is in the machine's own time, whatever clock the rest of the service runs on. Its last change
-      // counts, which a new link is too.
+      // A file's age is measured by the machine's clock, whatever clock the rest of the service uses. Its last change
+      // counts, and a new link is one.
       await onDiskOr(undefined, async () => {
         if (this.disk.now() - (await this.disk.stat(path)).ctimeMs >= ABANDONED_AFTER_MS) await this.disk.unlink(path);
       }).catch((error: unknown) => errors.push(error));

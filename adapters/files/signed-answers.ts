@@ -8,8 +8,8 @@ export interface SignedObjectResponse extends Response {
 }
 
 /**
- * On every answer. Any origin may use a signed address, as the signature and no cookie authorises it; and nothing that
- * is served may run, whatever its bytes are.
+ * On every answer. Any origin may use a signed address, as the signature authorises it, not a cookie; and no served
+ * content may execute, whatever its bytes are.
  */
 const ALWAYS = {
   'Access-Control-Allow-Origin': '*',

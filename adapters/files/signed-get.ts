@@ -34,7 +34,7 @@ export async function answerGet(
   const object = await folder.open(grant.key);
   if (object === null) return refusal(404, 'There is no such object.');
   const response = describe(object, grant, request);
-  // Whatever does not hand the file on must close it.
+  // Every path that does not hand the file on must close it.
   if (response.body !== undefined && response.status < 300) return response;
   await object.close();
   return response;

@@ -9,7 +9,7 @@ import type { UrlSigner } from './url-signer.js';
 
 const METHODS = 'GET, HEAD, PUT, OPTIONS';
 
-/** As S3 refuses it: whoever sends an API key to an address that others may be given has made a mistake. */
+/** Refused as S3 does: a client that sends an API key to an address that others may share has made a mistake. */
 const TWO_WAYS = 'A signed address accepts no Authorization header; send the request without it.';
 
 const PREFLIGHT = {
@@ -20,9 +20,9 @@ const PREFLIGHT = {
 
 /**
  * The gate to objects behind signed addresses, for an HTTP server to mount under `/objects/`. It streams both ways and
- * never throws: 200, 204, 206 and 304 are given; 403 is a signature we did not make or that has expired; 400 is a
- * request that carries a credential besides, and 400 and 411 are a PUT that is not what was signed for, 410 one whose
- * bytes have no use any more; 404, 405, 416 and 503 as ever. Slow bodies are the server's to bound. `HEAD` goes with an
+ * never throws. Success is 200, 204, 206 or 304; 403 is a signature that is not ours or has expired; 400 is a request
+ * that also carries a credential; 400 and 411 are a PUT that differs from what was signed; 410 is a PUT whose bytes are
+ * no longer needed; 404, 405, 416 and 503 have their usual meaning. The server bounds slow bodies. `HEAD` works with an
  * address signed for `GET`.
  */
 export class SignedObjects {

@@ -34,7 +34,7 @@ function headerRefusal(grant: PutGrant, headers: SignedObjectRequest['headers'])
 
 /**
  * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry, and whether they are
- * still wanted, are looked at again once the bytes are here, so that nothing appears after the target was given up.
+ * still needed, are checked again once all bytes have arrived, so that no object appears after the target was closed.
  */
 export async function answerPut(
   folder: ObjectFolder,
@@ -87,7 +87,7 @@ function bodyRefusal(
   return now >= grant.expiresAt ? refusal(403, EXPIRED) : undefined;
 }
 
-/** A disk that fails is our fault and passed on; a client that goes away is not. */
+/** A disk failure is our fault and is passed on; a client's disconnect is not. */
 async function stageBody(
   folder: ObjectFolder,
   grant: PutGrant,
@@ -102,8 +102,8 @@ async function stageBody(
 }
 
 /**
- * The refusal, once a short body is out of the way; a longer one costs the client its connection. The body's iterator
- * is not told to end: a server's request stream would then tear the socket down, and the answer with it.
+ * Refuses after it has read a short body; a longer one costs the client its connection. The body's iterator is not
+ * ended: a server's request stream would then destroy the socket, and the answer with it.
  */
 export async function unread(
   request: SignedObjectRequest,
@@ -117,7 +117,7 @@ export async function unread(
       drained += next.value.byteLength;
     }
   } catch {
-    // The client went away: nobody will read the answer.
+    // The client has disconnected: the answer will not be read.
   }
   return { ...refused, headers: { ...refused.headers, Connection: 'close' } };
 }

@@ -22,9 +22,7 @@ export class StagedObject {
     this.sha256 = Buffer.from(this.#digest).toString('hex');
   }
 
-  /**
-   * Puts the bytes under `key`, replacing what was there; durable on return. After a failure nothing is left behind.
-   */
+  /** Puts the bytes under `key`, replacing an existing object; durable on return. A failure leaves nothing behind. */
   async commit(key: string): Promise<void> {
     try {
       const target = await this.placeFor(key);

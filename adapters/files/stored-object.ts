@@ -18,8 +18,8 @@ async function readExactly(handle: FileHandle, position: number, byteCount: numb
 }
 
 /**
- * One object, held open: what is read stays the same, whatever is put under its key or removed meanwhile. It must be
- * closed, by `close` or by reading `bytes` to its end or leaving it.
+ * One object, held open: its bytes stay the same, even if the key is replaced or removed meanwhile. It must be closed,
+ * by `close` or by reading `bytes` to its end or leaving it.
  */
 export class StoredObject implements ObjectFacts {
   private constructor(

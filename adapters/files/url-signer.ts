@@ -35,8 +35,8 @@ export class UrlSigner {
   readonly #publicBaseUrl: () => string;
 
   /**
-   * `secret` has at least 32 bytes; `publicBaseUrl` says where clients reach the gate, with or without a path of its
-   * own, and is asked at every signing, as a server may learn its port after it opened the store.
+   * `secret` has at least 32 bytes; `publicBaseUrl` returns the address at which clients reach the gate, with or
+   * without a path, and is called at every signing, as a server may learn its port after it opened the store.
    */
   constructor(options: { readonly secret: Uint8Array; readonly publicBaseUrl: () => string }) {
     if (options.secret.byteLength < MIN_SECRET_BYTES) {

@@ -11,8 +11,8 @@ export class AddressRefused extends Error {
 }
 
 /**
- * Throws unless a target may be reached at every one of the addresses it was found at: one that is refused beside
- * others that are not is how a name is made to lead inwards.
+ * Throws unless every address that a target's name resolves to is allowed: an attacker mixes one internal address with
+ * public ones.
  */
 export function requireAllowed(
   allow: AllowList,

@@ -9,9 +9,9 @@ interface ListedHost {
 }
 
 /**
- * What an operator lets this client reach beside the public internet. An entry is a network (`10.0.0.0/8`), or a host
- * by name or address, with a port or without (`comfyui.internal:8188`, `[::1]:8188`). A listed host may have any
- * address; of a network, any host that has its address there may be reached. Both may be spoken to without TLS.
+ * What an operator lets this client reach in addition to the public internet. An entry is a network (`10.0.0.0/8`), or
+ * a host by name or address, with a port or without (`comfyui.internal:8188`, `[::1]:8188`). A listed host may have any
+ * address; in a listed network any host may be reached. Both may be called without TLS.
  */
 export class AllowList {
   private readonly networks: readonly Network[];

@@ -1,4 +1,4 @@
-/** Stops and goes on with the reading of a connection. */
+/** Pauses and resumes the reading of a connection. */
 export interface Flow {
   pause(): void;
   resume(): void;

@@ -3,8 +3,8 @@ import type { AbortSignalLike } from '../../core/abort-signal.js';
 export type Over = 'aborted' | 'closed' | 'total';
 
 /**
- * The time from a call to the last byte of its answer, over all redirects. It is over early when its signal is aborted
- * or the client is closed.
+ * The time from a call to the last byte of its answer, over all redirects. It ends early when its signal is aborted or
+ * the client is closed.
  */
 export class CallLife {
   private listener: ((over: Over) => void) | undefined;
@@ -24,8 +24,8 @@ export class CallLife {
   }
 
   /**
-   * Called once, when the call is cut, or at once if it was; each exchange of the call takes the place of the one
-   * before.
+   * Called once, when the call is aborted, or immediately if it already was; each exchange of the call replaces the
+   * previous one.
    */
   onCut(listener: (over: Over) => void): void {
     this.listener = listener;

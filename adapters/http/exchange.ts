@@ -14,7 +14,7 @@ export interface Hop {
   readonly target: Target;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
-  /** Whether a redirect in the answer is followed. The call's time goes on then. */
+  /** Whether a redirect in the answer is followed. The call's time then keeps running. */
   readonly followsRedirect: boolean;
   /** Whether this request follows a redirect itself: one of the same call was sent before. */
   readonly isFollowing: boolean;
@@ -168,7 +168,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     return this.sending(body);
   }
 
-  /** An upload takes as long as it goes on: the time for the answer begins anew with each piece. */
+  /** An upload may take as long as it makes progress: the time for the answer restarts with each piece. */
   private async *sending(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     for await (const piece of source) {
       yield piece;

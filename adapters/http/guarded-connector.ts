@@ -13,7 +13,7 @@ export type Resolver = (hostname: string) => Promise<readonly { readonly address
 export interface ConnectorOptions {
   readonly allow: AllowList;
   readonly connectTimeoutMs: number;
-  /** Trusted beside the machine's own certificate authorities; undefined for those alone. */
+  /** Trusted in addition to the machine's certificate authorities; undefined for only those. */
   readonly ca: readonly string[] | undefined;
   readonly resolve: Resolver | undefined;
 }

@@ -12,11 +12,11 @@ import { bodyOf, headersOf, type HttpRequest } from './http-request.js';
 import { readTarget } from './target.js';
 
 export interface HttpClientOptions {
-  /** Networks and hosts beside the public internet; see `AllowList`. */
+  /** Networks and hosts in addition to the public internet; see `AllowList`. */
   readonly allow?: readonly string[];
-  /** Certificate authorities, in PEM, that are trusted beside the machine's own. */
+  /** Certificate authorities, in PEM, that are trusted in addition to the machine's own. */
   readonly extraCa?: readonly string[];
-  /** For calls that bring none of their own. */
+  /** For calls without their own limits. */
   readonly limits?: Partial<HttpLimits>;
   readonly maxHeaderBytes?: number;
   /** Connections to one origin, at most; further requests wait for one. */
@@ -28,7 +28,7 @@ export interface HttpClientOptions {
 }
 
 /**
- * Sends what goes out to others' servers. It reaches the public internet over verified TLS, and what the operator has
+ * Sends requests to external servers. It reaches the public internet over verified TLS, and what the operator has
  * listed; it follows no redirect unless told to, and bounds the size and the time of every answer. It never sends a
  * request twice, and proxy variables of the environment have no effect on it. Every failure is an `HttpError`.
  */
@@ -105,7 +105,7 @@ export class HttpClient {
     }
   }
 
-  /** Aborts what is under way and closes all connections. */
+  /** Aborts the calls in progress and closes all connections. */
   async close(): Promise<void> {
     this.isClosed = true;
     for (const life of this.calls) life.cut('closed');

@@ -1,5 +1,5 @@
 /**
- * What became of a request:
+ * The outcome of a request:
  * - `refused-address`: the target is none this client may send to;
  * - `not-connected`: no connection came about, or none on which the request could begin;
  * - `unknown-outcome`: the request was sent, at least in part, and the answer did not come whole;

@@ -12,8 +12,8 @@ export interface HttpRequest {
   /** How many redirects are followed; none when absent. Only for GET and HEAD. */
   readonly maxRedirects?: number;
   /**
-   * Whether the request gets a connection of its own. On a kept one, the server's closing of it looks like the loss of
-   * an answer, so that POST and PATCH have their own unless this says otherwise.
+   * Whether the request gets its own connection. On a kept one, a close by the server looks like the loss of an answer,
+   * so POST and PATCH have their own unless this says otherwise.
    */
   readonly onOwnConnection?: boolean;
 }

@@ -2,7 +2,7 @@
 export type ContainerEnd =
   /** The file's own structure ends after `byteSize` bytes; `frames` is 1 where the walk does not count them. */
   | { readonly complete: true; readonly byteSize: number; readonly frames: number }
-  /** The structure breaks off or makes no sense. */
+  /** The structure is incomplete or invalid. */
   | { readonly complete: false };
 
 export const BROKEN: ContainerEnd = { complete: false };

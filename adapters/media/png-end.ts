@@ -5,7 +5,7 @@ const SIGNATURE_BYTES = 8;
 /** Length, type and checksum around a chunk's data. */
 const CHUNK_OVERHEAD = 12;
 
-/** Walks the chunks up to IEND; an animation's own chunk tells how many frames there are. */
+/** Walks the chunks up to IEND; an animation's own chunk has the number of frames. */
 export function pngEnd(bytes: Uint8Array): ContainerEnd {
   const view = viewOf(bytes);
   let frames = 1;

@@ -11,7 +11,9 @@ export interface Invalid {
 /** Past this side length no picture or video of ours exists; checked before multiplying. */
 const MAX_SIDE_PX = 65_535;
 
-/** What is wrong with these dimensions, or undefined. `frames` pictures of that size may be held at once. */
+/**
+ * What is wrong with these dimensions, or undefined. Up to `frames` pictures of that size are held at the same time.
+ */
 export function sizeFault(widthPx: number, heightPx: number, frames: number, maxPixels: number): Invalid | undefined {
   for (const side of [widthPx, heightPx]) {
     if (!Number.isInteger(side) || side < 1 || side > MAX_SIDE_PX)

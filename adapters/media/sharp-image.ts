@@ -6,7 +6,7 @@ import type { Invalid, ProbeLimits } from './probe-limits.js';
 export type ImageType = Extract<MediaFacts, { kind: 'image' }>['mediaType'];
 
 /**
- * Every loader of libvips is blocked for the whole process, but those three: SVG, PDF, TIFF and the like are never
+ * All loaders of libvips except those three are blocked for the whole process: SVG, PDF, TIFF and the like are never
  * parsed, whatever a file claims to be.
  */
 sharp.block({ operation: ['VipsForeignLoad'] });
@@ -16,7 +16,7 @@ sharp.unblock({ operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuff
 sharp.cache(false);
 sharp.concurrency(1);
 
-/** To this side length what is decoded in full is shrunk, row by row: nobody looks at the pixels. */
+/** A fully decoded picture is shrunk to this side length, row by row: its pixels are not needed. */
 const SHRUNK_PX = 16;
 
 /**
@@ -50,8 +50,8 @@ export async function probeImage(
 }
 
 /**
- * Decodes every row and keeps none. A decoder of JPEG that shrinks while it decodes does not look at all of the file;
- * it has to give every pixel where something is cut out first, be it the whole picture.
+ * Decodes every row and keeps none. A JPEG decoder that shrinks while it decodes does not read all of the file; an
+ * extract before the shrinking, even of the whole picture, makes it decode every pixel.
  */
 async function decodeFully(input: Sharp, { format, width, height }: Metadata): Promise<void> {
   const whole = format === 'jpeg' ? input.extract({ left: 0, top: 0, width, height }) : input;

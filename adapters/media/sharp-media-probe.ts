@@ -51,7 +51,7 @@ async function sniff(bytes: Uint8Array): Promise<Kind | undefined> {
 export interface SharpMediaProbeOptions {
   /** Probes that have begun to read; 2 when absent. */
   readonly concurrency?: number;
-  /** What bytes and pixels are held in, shared with whoever else decodes; one of 192 MiB when absent. */
+  /** The memory budget for bytes and pixels, shared with other decoders; one of 192 MiB when absent. */
   readonly memory?: MemoryBudget;
 }
 

@@ -1,9 +1,9 @@
 const ownCopies = new WeakSet<object>();
 
 /**
- * A copy that nobody can change, so that a store may keep it and hand the same object to every reader. Properties that
- * are undefined are left out, as a store that keeps JSON would. What is such a copy already is shared, not copied
- * again: a change to one field of a large record copies only what is new.
+ * A deep-frozen copy, so that a store may keep it and hand the same object to every reader. Undefined properties are
+ * left out, as in a store that keeps JSON. A part that is already such a copy is shared, not copied again: a change to
+ * one field of a large record copies only what is new.
  */
 export function frozenCopy<T>(value: T): T {
   return copyOf(value) as T;

@@ -57,7 +57,7 @@ export class MemoryClaimStore implements ClaimStore {
   }
 }
 
-/** JSON keeps the four parts apart whatever characters they are made of. */
+/** JSON keeps the four parts distinct whatever characters they contain. */
 function nameOf({ accountId, appId, operation, key }: ClaimKey): string {
   return JSON.stringify([accountId, appId, operation, key]);
 }

@@ -91,7 +91,7 @@ export class MemoryWakeUps implements WakeUps {
   }
 }
 
-/** Whether the call resolved; a call that throws at once counts as rejected. */
+/** Whether the call resolved; a call that throws synchronously counts as rejected. */
 async function settled(call: () => Promise<void>): Promise<boolean> {
   try {
     await call();

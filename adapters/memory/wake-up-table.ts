@@ -35,7 +35,7 @@ export class MemoryWakeUpTable {
     }
   }
 
-  /** Removes the wake-up, unless it was scheduled anew since it was taken. */
+  /** Removes the wake-up, unless it was scheduled again since it was taken. */
   done(taken: WakeUp): void {
     const current = this.byKey.get(taken.key);
     if (current?.scheduled !== taken.scheduled) return;
@@ -43,7 +43,7 @@ export class MemoryWakeUpTable {
     this.byTime.remove(current);
   }
 
-  /** Makes a taken wake-up due again at `at`, unless it was scheduled anew since. */
+  /** Makes a taken wake-up due again at `at`, unless it was scheduled again since. */
   putBack(taken: WakeUp, at: number): void {
     if (this.byKey.get(taken.key)?.scheduled === taken.scheduled) this.put({ ...taken, at });
   }

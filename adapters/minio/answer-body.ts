@@ -17,7 +17,7 @@ export async function textOf(s3: S3Bucket, answer: IncomingMessage): Promise<str
 export function bytesOf(s3: S3Bucket, answer: IncomingMessage): AsyncIterableIterator<Uint8Array> {
   const pieces: AsyncIterator<Uint8Array> = answer[Symbol.asyncIterator]();
   answer.setTimeout(0);
-  // A connection that breaks before the first step is told at that step.
+  // A connection failure before the first step is reported at that step.
   answer.on('error', () => undefined);
   return {
     next: async () => {

@@ -9,8 +9,8 @@ const ABANDONED = {
 } as const;
 
 /**
- * A target lives for at most seven days, and what was sent to it counts for nothing after that: a day later it can go.
- * Recovery removes it much earlier; this is for what no record names any more, as after a restored backup.
+ * A target is valid for at most seven days, and its bytes are of no use after that: a day later they can be removed.
+ * Recovery removes them much earlier; this rule is for bytes that no record names any more, as after a restored backup.
  */
 const STAGED = {
   ID: 'darkroom-staged-files',
@@ -24,7 +24,7 @@ const UNTAKEN = { NotImplemented: 'untaken', MethodNotAllowed: 'untaken', Access
 const REFUSED = { ...UNTAKEN, InvalidArgument: 'untaken', MalformedXML: 'untaken' } as const;
 
 /**
- * Sets the bucket's rules where there are none. Rules of an operator's own are left as they are: S3 sets all at once,
+ * Sets the bucket's rules where there are none. An operator's rules are left unchanged: S3 replaces all rules together,
  * and a merge could lose some.
  */
 export async function setLifecycle(s3: S3Bucket): Promise<readonly string[]> {

@@ -8,8 +8,8 @@ export const INSTALLATION_KEY = 'INSTALLATION-ID';
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The id that the bucket keeps, or undefined when it has none yet; writes nothing. Throws `StoreUnavailable`, and
- * `MinioRefused` when something else stands there.
+ * The id that the bucket stores, or undefined if it has none yet; writes nothing. Throws `StoreUnavailable`, and
+ * `MinioRefused` if the object is not an id.
  */
 export async function keptId(s3: S3Bucket): Promise<string | undefined> {
   const answer = await s3.send({ method: 'GET', key: INSTALLATION_KEY }, { NoSuchKey: undefined });

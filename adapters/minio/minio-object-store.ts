@@ -16,10 +16,10 @@ import { writeObject } from './write-object.js';
 
 /**
  * Objects in a bucket of an S3 server, MinIO or another; `setUpBucket` makes the bucket. Every wait for the server is
- * bounded by `timeoutMs`, and nothing is tried twice: what fails is `StoreUnavailable` at once. A write holds 5 MiB in
+ * bounded by `timeoutMs`, and there are no retries: a failure is `StoreUnavailable` immediately. A write holds 5 MiB in
  * memory. The etag is the server's. Servers over a file system refuse keys that file names cannot be: segments of more
- * than 255 characters, or (versitygw) a key under another key. Signed PUTs are for keys under `staging/`: where the
- * server lets clients do more than was signed, as MinIO does, they are signed with keys that may put nothing elsewhere.
+ * than 255 characters, or (versitygw) a key under another key. Signed PUTs are for keys under `staging/`: if the server
+ * lets clients do more than was signed, as MinIO does, they are signed with keys that may put objects only there.
  */
 export class MinioObjectStore implements ObjectStore {
   private readonly s3: S3Bucket;
@@ -45,7 +45,7 @@ export class MinioObjectStore implements ObjectStore {
     return store;
   }
 
-  /** By reading alone, whether the bucket is there. Throws as `open` does. */
+  /** Checks that the bucket exists, without writing. Throws as `open` does. */
   static async lookAt(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): Promise<MinioObjectStore> {
     const store = MinioObjectStore.unasked(options);
     if (!(await hasBucket(store.s3))) throw new BucketMissing(store.s3.where);
@@ -53,8 +53,8 @@ export class MinioObjectStore implements ObjectStore {
   }
 
   /**
-   * Without asking the server before it is needed, for work that must go on while it is away. Throws `MinioRefused` for
-   * options that cannot work.
+   * Opens without calling the server before it is needed, for work that must continue while it is unavailable. Throws
+   * `MinioRefused` for options that cannot work.
    */
   static unasked(options: MinioOptions & { readonly clock: Pick<Clock, 'now'> }): MinioObjectStore {
     return new MinioObjectStore(checkOptions(options), options.clock);
@@ -65,7 +65,7 @@ export class MinioObjectStore implements ObjectStore {
     return installationId(this.s3);
   }
 
-  /** The same id where the bucket has one, for whoever is to write nothing. */
+  /** The same id if the bucket has one, for callers that must not write. */
   async keptInstallationId(): Promise<string | undefined> {
     return keptId(this.s3);
   }
@@ -90,7 +90,7 @@ export class MinioObjectStore implements ObjectStore {
     return null;
   }
 
-  /** The bytes that are there when it is asked. Read them to their end or leave the loop. */
+  /** The bytes at the time of the call. Read them to their end or leave the loop. */
   async read(
     key: string,
     range?: { readonly from: number; readonly to: number },

@@ -26,8 +26,8 @@ const DEFAULT_TIMEOUT_MS = 10_000;
 const MAX_TIMEOUT_MS = 600_000;
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000;
 /**
- * The S3 client asks another host than these two, that of the region, so all seems well; clients with a signed address
- * are sent away by them, which no signature survives. The second is a region's own too.
+ * The S3 client calls the host of the region instead of these two, so everything seems to work; but they redirect
+ * clients with a signed address, which invalidates the signature. The second is a region's own host too.
  */
 const SENT_ELSEWHERE: Readonly<Record<string, string | null>> = {
   's3.amazonaws.com': null,
@@ -36,7 +36,7 @@ const SENT_ELSEWHERE: Readonly<Record<string, string | null>> = {
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
 const REGION = /^[a-z0-9-]{1,64}$/;
 
-/** The options, looked at. */
+/** The checked options. */
 export interface CheckedOptions {
   readonly endpoint: URL;
   readonly publicOrigin: string;
@@ -49,7 +49,7 @@ export interface CheckedOptions {
   readonly timeoutMs: number;
 }
 
-/** Throws `MinioRefused` for what cannot work, whatever the server says. */
+/** Throws `MinioRefused` for options that cannot work with any server. */
 export function checkOptions(options: MinioOptions): CheckedOptions {
   const { region, bucket, accessKey, secretKey, timeoutMs = DEFAULT_TIMEOUT_MS, longestAddressMs = WEEK_MS } = options;
   const endpoint = readEndpoint(options.endpoint, region, 'endpoint');
@@ -84,7 +84,7 @@ function uploadKeys({ uploadAccessKey: accessKey, uploadSecretKey: secretKey }: 
   throw new MinioRefused('The object store needs both an upload access key and an upload secret key, or neither.');
 }
 
-/** The value is not repeated: whoever writes a password into it would find it in the log. */
+/** The value is not repeated: a password in it would get into the log. */
 function readEndpoint(text: string, region: string, name: string): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {

@@ -9,7 +9,7 @@ export class MinioRefused extends Error {
   }
 }
 
-/** The same where a bucket is not there; `where` names it. */
+/** The same for a missing bucket; `where` names it. */
 export class BucketMissing extends MinioRefused {
   constructor(readonly where: string) {
     super(`There is no ${where}: make it with \`darkroom migrate\`.`);

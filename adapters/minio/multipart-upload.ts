@@ -40,7 +40,7 @@ export class MultipartUpload {
     return 'added';
   }
 
-  /** Makes the parts an object. `exists`: something stands at the key already, and `onlyIfNew` was asked for. */
+  /** Completes the parts into an object. `exists`: there is already an object at the key, and `onlyIfNew` was set. */
   async complete({ onlyIfNew }: { readonly onlyIfNew: boolean }): Promise<'completed' | 'exists'> {
     const parts = this.etags.map((etag, at) => `<Part><PartNumber>${at + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
     const answer = await this.s3.send(
@@ -61,8 +61,8 @@ export class MultipartUpload {
   }
 
   /**
-   * Gives the parts up. Never throws: what is left when the server is away is removed when the bucket is set up again,
-   * or by its rules.
+   * Aborts the upload. Never throws: parts that remain because the server is unavailable are removed when the bucket is
+   * set up again, or by its rules.
    */
   async abandon(): Promise<void> {
     await abortUpload(this.s3, this.key, this.uploadId).catch(() => undefined);

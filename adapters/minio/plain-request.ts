@@ -9,7 +9,10 @@ export interface PlainRequest {
   readonly body: string;
 }
 
-/** Sends what is signed already, as a client would, and answers whatever the server says. Throws `StoreUnavailable`. */
+/**
+ * Sends a request that is already signed, as a client would, and answers the server's response. Throws
+ * `StoreUnavailable`.
+ */
 export async function sendPlain(
   s3: S3Bucket,
   { url, method, headers, body }: PlainRequest,

@@ -18,7 +18,7 @@ const NO_BYTES = {
   body: '0\r\nx-amz-checksum-crc32:AAAAAA==\r\n\r\n',
 } as const;
 
-/** Whether whoever has an address for an upload gets an object copied there by a header that nobody signed. */
+/** Whether a client with an address for an upload can copy an object there by an unsigned header. */
 export async function obeysCopySource(s3: S3Bucket, sign: SignProbe): Promise<boolean> {
   // There is something to copy, so that a refusal is one.
   await installationId(s3);
@@ -36,7 +36,7 @@ export async function obeysCopySource(s3: S3Bucket, sign: SignProbe): Promise<bo
 }
 
 /**
- * Whether the server takes an upload that nobody signed from whoever knows an access key, which every address tells.
+ * Whether the server accepts an unsigned upload from a client that knows an access key, which every address contains.
  */
 export async function takesUnsignedUploads(s3: S3Bucket, sign: SignProbe): Promise<boolean> {
   return probe(s3, async (key) => {
@@ -60,7 +60,7 @@ export async function takesUploads(s3: S3Bucket, sign: SignProbe): Promise<boole
   });
 }
 
-/** Under a key of its own, of which nothing is left; other processes may do the same at the same time. */
+/** Uses a unique key and removes it; other processes may do the same at the same time. */
 async function probe(
   s3: S3Bucket,
   ask: (key: string) => Promise<'refused' | 'harmless' | 'harmful'>,
@@ -76,7 +76,7 @@ async function probe(
   return outcome === 'harmful';
 }
 
-/** Not found is none: the server has looked for what it was told to copy. */
+/** Not found does not count as a refusal: the server has looked for the object to copy. */
 function isRefusal(status: number): boolean {
   return status >= 400 && status !== 404;
 }

@@ -15,8 +15,8 @@ const WAYS_OUT: Readonly<Record<string, string>> = {
 };
 
 /**
- * Whether the bucket is there. Throws `MinioRefused` and `StoreUnavailable`. Asked by reading an object, because an
- * answer to HEAD has no body to say what is wrong.
+ * Checks that the bucket exists. Throws `MinioRefused` and `StoreUnavailable`. Reads an object, because an answer to
+ * HEAD has no body with the reason.
  */
 export async function hasBucket(s3: S3Bucket): Promise<boolean> {
   try {

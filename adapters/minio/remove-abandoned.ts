@@ -6,9 +6,9 @@ import type { S3Bucket } from './s3-bucket.js';
 const ABANDONED_AFTER_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Removes the parts of uploads that nobody will complete, for servers without a rule that does. Looks at the first page
- * the server lists, 1,000 on most: the next run finds the rest. `now` is the machine's time, which is near the
- * server's, or nothing signed would be accepted.
+ * Removes the parts of abandoned uploads, for servers without a rule that does. Handles the first page that the server
+ * lists, usually 1,000: the next run finds the rest. `now` is the machine's time, which must be near the server's for
+ * signatures to be accepted at all.
  */
 export async function removeAbandoned(s3: S3Bucket, now: number): Promise<readonly string[]> {
   const page = await s3.callOr({ NotImplemented: null, MethodNotAllowed: null, AccessDenied: null }, async (client) =>

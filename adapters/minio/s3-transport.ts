@@ -18,8 +18,9 @@ type Answered = (answer: http.IncomingMessage) => void;
 
 /**
  * Requests with a bound on every wait: for a connection, for it to open, for the server to take or to send the next
- * bytes. What the S3 client sends goes through here, as it has no limits of its own. A server that says it cannot
- * answer now is `StoreUnavailable` here already: the client would drop such an answer without reading or closing it.
+ * bytes. The S3 client sends everything through here, as it has no limits itself. A server's answer that it is
+ * unavailable becomes `StoreUnavailable` here already: the client would drop such an answer without reading or closing
+ * it.
  */
 export function s3Transport({ endpoint, timeoutMs }: TransportOptions): Pick<typeof http, 'request'> {
   const isSecure = endpoint.protocol === 'https:';

@@ -11,9 +11,9 @@ import { S3Bucket } from './s3-bucket.js';
 const NOT_QUITE_MADE_MS = 500;
 
 /**
- * Makes what `MinioObjectStore` needs: the bucket, its rules, its installation id; and removes what dead writes left.
- * Safe to repeat and to run in many processes at once; changes nothing that an operator set. Answers a line for each
- * thing it did. Throws `MinioRefused` and `StoreUnavailable`.
+ * Creates what `MinioObjectStore` needs: the bucket, its rules, its installation id; and removes the remains of dead
+ * writes. Safe to repeat and to run in many processes concurrently; changes nothing that an operator set. Answers a
+ * line for each thing it did. Throws `MinioRefused` and `StoreUnavailable`.
  */
 export async function setUpBucket(options: MinioOptions): Promise<readonly string[]> {
   const s3 = new S3Bucket(checkOptions(options));
@@ -36,8 +36,8 @@ async function makeBucket(s3: S3Bucket): Promise<readonly string[]> {
 }
 
 /**
- * Of several that make a bucket at once, versitygw answers some with 500, as the first of them has not quite made it
- * yet.
+ * When several processes create a bucket concurrently, versitygw answers some with 500, as the first has not completed
+ * it yet.
  */
 async function thereAfterAll(s3: S3Bucket, error: unknown): Promise<'there'> {
   if (!(error instanceof StoreUnavailable)) throw error;

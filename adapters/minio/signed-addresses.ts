@@ -10,8 +10,8 @@ import type { CheckedOptions } from './minio-options.js';
 /** The longest that S3 lets a signature live. */
 const MAX_SECONDS = 7 * 24 * 60 * 60;
 /**
- * An expiry of the longest kind that another process set is further away on a clock behind that one's; it ends as much
- * early.
+ * The longest expiry, set by another process, is further away on a clock that is behind that process's; the address
+ * then ends as much earlier.
  */
 const SKEW_SECONDS = 300;
 
@@ -104,8 +104,8 @@ export class SignedAddresses {
   }
 
   /**
-   * S3 counts in seconds from the signing: whole ones, so that nothing lives longer than was asked; what has expired is
-   * signed as such.
+   * S3 counts whole seconds from the signing; they are rounded down, so that no address outlives its expiry. An expired
+   * one is signed as expired.
    */
   private lifetime(expiresAt: number): { readonly signedAt: number; readonly seconds: number } {
     if (!Number.isSafeInteger(expiresAt)) throw new RangeError('An expiry is whole milliseconds since the epoch.');

@@ -32,9 +32,9 @@ const MARGIN_SECONDS = 15 * 60;
 const MIN_SECONDS = 60 * 60;
 
 /**
- * Credentials that the store gives for a time and for one thing (AssumeRole of STS, at the store's own address). They
- * are asked for twice as long as the longest address lives, kept while they outlive the addresses they sign, and asked
- * for again after that, once for all who wait. Both ends are times on the store's clock, so ours does not matter there.
+ * Temporary, restricted credentials of the store (AssumeRole of STS, at the store's own address). They are requested
+ * for twice the longest lifetime of an address, kept while they outlive the addresses they sign, and requested again
+ * after that, once for all waiting callers. Both ends are times on the store's clock, so ours does not matter there.
  */
 export class TemporaryCredentials {
   private current: Temporary | undefined;

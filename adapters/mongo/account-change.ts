@@ -10,9 +10,10 @@ import { ownUuid, uuidOf } from './uuid-binary.js';
 export const MAX_OUTBOX = 2_000;
 
 /**
- * Whom a change applies to: the account at the version it was decided on, and nobody else, so that a command that
- * arrives twice, or late, changes nothing. The bound of the outbox is asked for here as well, where no race can pass
- * it, and so is what only a mistake in the program breaks: entries follow on, and a generation has one hold.
+ * The condition of a change: the account has exactly the version that the change was decided on, so that a command that
+ * arrives twice, or late, changes nothing. The condition also includes the bound of the outbox, which no race can then
+ * exceed, and two rules that only a programming error could break: entries are consecutive, and a generation has one
+ * hold.
  */
 export function changeFilter(
   account: UUID,

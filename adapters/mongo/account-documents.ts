@@ -21,7 +21,7 @@ export interface HoldDocument extends AttributionFields {
   readonly heldAt: number;
 }
 
-/** An entry as it lies in the outbox of its account. */
+/** An entry in the outbox of its account. */
 export interface OutboxEntry extends AttributionFields {
   readonly sequence: number;
   readonly kind: EntryKind;
@@ -36,7 +36,7 @@ export interface OutboxEntry extends AttributionFields {
 }
 
 /**
- * An entry that has left the outbox. Its id follows from the account and the sequence number, so that it is there once.
+ * An entry that has left the outbox. Its id follows from the account and the sequence number, so that it exists once.
  */
 export interface EntryDocument extends OutboxEntry {
   readonly _id: string;

@@ -3,9 +3,9 @@ import { StoreUnavailable } from '../../core/errors.js';
 import { storeError } from './store-errors.js';
 
 /**
- * One operation on the server. Throws `StoreUnavailable` when it failed for want of the server or `timeoutMs` are over,
- * in which case it may have happened, or may yet. The driver's own limits end each step of an operation; this one ends
- * their sum.
+ * One operation on the server. Throws `StoreUnavailable` if the server was unavailable or `timeoutMs` are over: the
+ * operation may then have happened, or may still happen. The driver's own limits bound each step of an operation; this
+ * one bounds their sum.
  */
 export async function bounded<T>(timeoutMs: number, operation: () => Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
@@ -22,8 +22,8 @@ export async function bounded<T>(timeoutMs: number, operation: () => Promise<T>)
 }
 
 /**
- * A read for as long as its call waits, then `CallOver`. The driver could be told to let go of what it has sent, but it
- * closes the connection to do so: many who lose patience with a slow server would have it accept connections besides.
+ * A read that ends with `CallOver` when its call is over. The driver could abort a command it has sent, but it closes
+ * the connection to do so: many impatient callers of a slow server would make it accept new connections as well.
  */
 export async function whileWanted<T>(call: Cancellation, read: Promise<T>): Promise<T> {
   let listenNoMore: () => void = () => undefined;

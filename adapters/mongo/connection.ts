@@ -27,7 +27,7 @@ export interface MongoOptions {
   readonly timeoutMs?: number;
 }
 
-/** Bounds that go with every command, so that the server gives up when nobody waits any more. */
+/** Bounds sent with every command, so that the server stops when no caller waits any more. */
 export interface CommandLimits {
   readonly maxTimeMS: number;
 }
@@ -70,9 +70,9 @@ export class MongoConnection {
   }
 
   /**
-   * One operation. Throws `StoreUnavailable` when it failed for want of the server or its time is over, in which case
-   * it may have happened, or may yet. A read for a call ends with `CallOver` when that is over, and the server is told
-   * the call's deadline.
+   * One operation. Throws `StoreUnavailable` if the server was unavailable or the time is over: the operation may then
+   * have happened, or may still happen. A read for a call ends with `CallOver` when the call is over, and the server
+   * gets the call's deadline.
    */
   async ask<T>(operation: (limits: CommandLimits) => Promise<T>, call?: Cancellation): Promise<T> {
     if (call === undefined) return bounded(this.timeoutMs, () => operation({ maxTimeMS: this.timeoutMs }));
@@ -103,10 +103,9 @@ function clientOf(
       maxPoolSize: poolSize,
       readPreference: 'primary',
       writeConcern: { w: 'majority', journal: true, wtimeoutMS: timeoutMs },
-      // Said once more, as `journal=false` in the URL would win over the line above.
+      // Repeated, as `journal=false` in the URL would override the line above.
       journal: true,
-      // The driver waits without a bound for a connection unless told, and its one `timeoutMS` for everything has no
-      // effect.
+      // By default the driver waits without a bound for a connection, and its general `timeoutMS` has no effect here.
       serverSelectionTimeoutMS: timeoutMs,
       connectTimeoutMS: timeoutMs,
       socketTimeoutMS: timeoutMs,
@@ -139,7 +138,8 @@ function refusalOf(client: MongoClient, error: unknown): unknown {
 }
 
 /**
- * The driver drops whoever is of another set, and then waits for nobody. Otherwise it says what the last try came to.
+ * The driver drops members of another replica set, and then waits in vain. Otherwise it reports the outcome of the last
+ * try.
  */
 function whyOf(error: unknown): string {
   if (!(error instanceof MongoServerSelectionError)) return '';

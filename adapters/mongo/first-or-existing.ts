@@ -4,8 +4,8 @@ import { isDuplicateKey } from './store-errors.js';
 const MAX_TRIES = 5;
 
 /**
- * Inserts what is first of its key, or answers what stands there. Between the two the one that stood there may have
- * gone, and the key is free again: that is tried again, as a refused insert has written nothing.
+ * Inserts the first document of a key, or answers the existing one. Between the two operations the existing one may be
+ * removed, so that the key is free again: then it tries again, as a refused insert has written nothing.
  */
 export async function firstOrExisting<T>(
   insert: () => Promise<unknown>,

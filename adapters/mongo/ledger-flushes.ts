@@ -8,9 +8,9 @@ const MAX_BACKGROUND_FLUSHES = 16;
 const MAX_COUNTED_ACCOUNTS = 10_000;
 
 /**
- * When outboxes are emptied: after this process has put a few dozen entries into one, without keeping anybody waiting;
- * and at once when one is full. An account is flushed once at a time here. What an idle account keeps in its outbox, or
- * one that processes wrote to which then ended, is as safe there as anywhere, and is moved by age.
+ * Decides when outboxes are emptied: in the background after this process has put a few dozen entries into one; and
+ * immediately when one is full. A process runs one flush of an account at a time. Entries in the outbox of an idle
+ * account, or of one whose writers have ended, are just as safe there, and are moved by age.
  */
 export class LedgerFlushes {
   private readonly counts = new Map<string, number>();
@@ -67,7 +67,7 @@ export class LedgerFlushes {
     return emptied;
   }
 
-  /** Waits for the flushes under way; none begins afterwards by itself. */
+  /** Waits for the flushes in progress; no new one starts by itself afterwards. */
   async close(): Promise<void> {
     this.isClosed = true;
     await Promise.allSettled(this.underWay.values());
@@ -77,15 +77,15 @@ export class LedgerFlushes {
     if (this.isClosed || this.underWay.has(accountId) || this.underWay.size >= MAX_BACKGROUND_FLUSHES) return;
     const emptied = (): void => {
       this.failing.delete(accountId);
-      // What was written meanwhile found a flush under way, and may have been the last for long.
+      // Entries written meanwhile found a flush in progress, and may have been the last for a long time.
       if ((this.counts.get(accountId) ?? 0) >= FLUSH_FROM) this.flushBehind(accountId);
     };
     void this.flush(accountId).then(emptied, (error: unknown) => this.failed(accountId, error));
   }
 
   /**
-   * One that fails is made up for by the next: the entries are where they were. It is told of once, until one goes
-   * well.
+   * The next flush makes up for a failed one: the entries are still in the outbox. A failure is logged once, until a
+   * flush succeeds.
    */
   private failed(accountId: string, error: unknown): void {
     if (!this.failing.has(accountId)) this.log.warn('ledger entries not moved', { accountId, error });

@@ -18,11 +18,11 @@ type SetUpBeside = (database: Pick<MongoConnection, 'db' | 'ask'>) => Promise<re
 const nothingBeside: SetUpBeside = () => Promise.resolve([]);
 
 /**
- * Makes the collections and indexes this release needs, and says line by line what it made: nothing, when all was
- * there. Safe to run in many processes at once, beside running servers, again after it was cut, and after a newer
- * release: what it does not know it leaves alone. Throws `MongoRefused` when a newer release has made the database
- * unreadable for this one or an index of ours is there with other keys, and `StoreUnavailable`. What others keep in the
- * same database is set up by `beside`, afterwards, on a connection that is as patient.
+ * Creates the collections and indexes this release needs, and answers a line for each thing created: none if everything
+ * existed. Safe to run in many processes concurrently, beside running servers, again after an interruption, and after a
+ * newer release: it leaves alone what it does not know. Throws `MongoRefused` when a newer release has made the
+ * database unreadable for this one or one of our indexes exists with other keys, and `StoreUnavailable`. Afterwards
+ * `beside` sets up what other stores keep in the same database, on a connection with the same long time limit.
  */
 export async function migrateMongo(
   options: MongoOptions,
@@ -42,7 +42,7 @@ export async function migrateMongo(
   }
 }
 
-/** A sentence for each index of the schema that is not there, or is there with other keys. */
+/** A sentence for each index of the schema that is missing or has other keys. */
 export async function indexFaults(connection: MongoConnection): Promise<string[]> {
   const faults = await Promise.all(
     schemaCollections().map(async ([name, { indexes }]) => {

@@ -77,7 +77,7 @@ export class MongoAccountStore implements AccountStore {
     if (account === null || !(await this.hasNewOperations(account, change))) return 'conflict';
     if (await this.write(account, change)) return 'applied';
     if (!(await this.isAt(account, change.expectedVersion))) return 'conflict';
-    // The version is right, so the outbox was full: nobody can have added to it since without changing the version.
+    // The version is right, so the outbox was full: no process can have added to it since without changing the version.
     await this.flushes.flush(change.accountId);
     if (await this.write(account, change)) return 'applied';
     assert(

@@ -66,7 +66,7 @@ export class MongoClaimStore implements ClaimStore {
     return removed;
   }
 
-  /** A claim may be given more time after it was found here; it is asked for its time once more as it is removed. */
+  /** A claim's time may be extended after it was found here; the removal checks the time again. */
   private async removeSome(now: number, limit: number): Promise<number> {
     const expired = { removeAt: { $lte: now } };
     const options = { projection: { _id: 1 }, sort: { removeAt: 1 }, limit, hint: 'claims_by_removal' } as const;

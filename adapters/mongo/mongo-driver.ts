@@ -103,14 +103,14 @@ function opened(stores: MongoStores, { clock }: Opening): OpenDatabase {
 }
 
 /**
- * `mongodb` is the database as its client has it, and how it is asked: with a bound on every wait, and outages told
- * from mistakes.
+ * `mongodb` is the client's database, and the function that calls it: with a bound on every wait, and outages
+ * distinguished from programming errors.
  */
 function lentBy(stores: MongoStores): Lent {
   return { 'wake-up-table': stores.wakeUpTable, 'mongodb': stores };
 }
 
-/** What stands between the credentials of a connection string and its path. */
+/** The part between the credentials of a connection string and its path. */
 function hostsOf(url: string): string {
   return /^mongodb(?:\+srv)?:\/\/(?:[^/]*@)?([^/?#@]*)/.exec(url)?.[1] ?? '';
 }

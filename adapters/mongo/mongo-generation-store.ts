@@ -10,7 +10,7 @@ import { VersionedDocuments, type RecordDocument } from './versioned-documents.j
 
 interface GenerationDocument extends RecordDocument {
   readonly kind: GenerationRecord['kind'];
-  /** Null where a tombstone has no account or App: nobody lists it. */
+  /** Null where a tombstone has no account or App: it is never listed. */
   readonly account: UUID | null;
   readonly app: UUID | null;
   /** Only while it counts for its account. */

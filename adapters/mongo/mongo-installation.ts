@@ -3,7 +3,7 @@ import type { MongoConnection } from './connection.js';
 import { firstOrExisting } from './first-or-existing.js';
 import { INSTALLATION } from './schema.js';
 
-/** What all processes of one installation must have in common, as fingerprints that give none of it away. */
+/** What all processes of one installation must have in common, as fingerprints that reveal none of it. */
 export interface InstallationFacts {
   /** Of the secret that digests are keyed with. */
   readonly secret: string;
@@ -24,7 +24,7 @@ export class MongoInstallation {
   }
 
   /**
-   * Which of the facts is another than the first process wrote, for whoever does not know them all. Throws
+   * Which of the facts differs from what the first process wrote, for callers that do not know them all. Throws
    * `StoreUnavailable`.
    */
   async check(facts: Partial<InstallationFacts>): Promise<'same' | { readonly other: 'secret' | 'objects' }> {
@@ -32,9 +32,7 @@ export class MongoInstallation {
     return existing === null ? 'same' : compared(existing, facts);
   }
 
-  /**
-   * The first process writes its facts; any later one is told which of its own is another. Throws `StoreUnavailable`.
-   */
+  /** The first process writes its facts; a later one learns which of its own differs. Throws `StoreUnavailable`. */
   async claim({ secret, objects }: InstallationFacts): Promise<'same' | { readonly other: 'secret' | 'objects' }> {
     const outcome = await firstOrExisting<InstallationFacts>(
       () => this.connection.ask((limits) => this.collection.insertOne({ _id: 'facts', secret, objects }, limits)),

@@ -29,10 +29,10 @@ export interface LedgerHead {
 const HEAD = { version: 1, lastSequence: 1, outbox: 1 } as const;
 
 /**
- * The ledgers. An entry is written into its account's document, together with what it is about, and moves from there
- * into a collection of its own: first it is put there, under an id that follows from its number, then taken from the
- * outbox. Cut in between it is in both places with the same content, never in none; so a reader that looks at the
- * account first and into the collection afterwards finds everything up to the number the account said.
+ * The ledgers. An entry is written into its account's document, together with the change it records, and moves from
+ * there into a separate collection: first it is inserted there, under an id that follows from its number, then removed
+ * from the outbox. If that is interrupted, it is in both places with the same content, never in neither; so a reader
+ * that reads the account first and the collection afterwards finds everything up to the account's last number.
  */
 export class MongoLedger {
   private readonly accounts: Collection<AccountDocument>;
@@ -44,8 +44,8 @@ export class MongoLedger {
   }
 
   /**
-   * Read from the majority, where the server has one: what another server could still undo must not leave the account,
-   * or its number could be given to another entry while it stands in the ledger.
+   * Read from the majority, where the server has one: an entry that could still be rolled back must not leave the
+   * account, or its number could be given to another entry while it is in the ledger.
    */
   head(account: UUID, call?: Cancellation): Promise<LedgerHead | null> {
     return this.connection.ask(
@@ -97,7 +97,10 @@ export class MongoLedger {
     return found.map(({ _id }) => textOf(_id));
   }
 
-  /** Moves what is in the account's outbox now. May be done by many at once, cut anywhere, and done again. */
+  /**
+   * Moves the current entries of the account's outbox. May run many times concurrently, be interrupted anywhere, and be
+   * repeated.
+   */
   async flush(accountId: string): Promise<void> {
     const head = await this.head(ownUuid(accountId));
     const last = head?.outbox.at(-1);
@@ -110,7 +113,7 @@ export class MongoLedger {
     await this.connection.ask((limits) => this.accounts.updateOne({ _id: head._id }, moved, limits));
   }
 
-  /** Those that are there already were put there by somebody whose flush was cut, or is under way. */
+  /** Entries that exist already were inserted by a flush that was interrupted or is still running. */
   private async put(account: UUID, entries: readonly Entry[]): Promise<void> {
     try {
       await this.connection.ask((limits) =>

@@ -14,7 +14,7 @@ interface WakeUpDocument {
 /** Wake-ups in MongoDB, one a subject, in order of time: what an adapter that delivers them keeps them in. */
 export class MongoWakeUpTable {
   private readonly wakeUps: Collection<WakeUpDocument>;
-  /** The last write of each subject that is under way here. */
+  /** The last write in progress here, by subject. */
   private readonly underWay = new Map<string, Promise<unknown>>();
 
   constructor(private readonly connection: MongoConnection) {
@@ -56,13 +56,13 @@ export class MongoWakeUpTable {
   private async set(_id: UUID | string, at: number): Promise<void> {
     const write = () =>
       this.connection.ask((limits) => this.wakeUps.updateOne({ _id }, { $set: { at } }, { ...limits, upsert: true }));
-    // Of two first writes at once one may find the other there, having written nothing; then there is something to
-    // update.
+    // Of two concurrent first writes one may be refused without effect; then there is a document to update.
     await write().catch((error: unknown) => (isDuplicateKey(error) ? write() : Promise.reject(error)));
   }
 
   /**
-   * Every connection of the pool is a way of its own to the server, so writes of one subject wait for each other here.
+   * Writes over different connections of the pool may arrive in any order, so writes of one subject wait for each other
+   * here.
    */
   private async inTurn(key: string, write: () => Promise<void>): Promise<void> {
     const turn = (this.underWay.get(key) ?? Promise.resolve()).then(write, write);

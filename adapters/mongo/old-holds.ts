@@ -8,14 +8,14 @@ import { textOf, uuidOf } from './uuid-binary.js';
 export type AccountHold = Hold & { readonly accountId: string };
 
 const BY_TIME = 'holds_by_time';
-/** How much time is looked through first; twice as much each time that was too little. */
+/** The first time window to search; doubled each time it was too small. */
 const FIRST_WINDOW_MS = 60_000;
 
 /**
- * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but in no order
- * that holds of several accounts could be listed in: they have to be sorted. So they are looked for in one window of
- * time after the other, and a page costs as much as the windows it lies in, not as much as all holds there are. As
- * windows double, and times without holds are leapt over, there are few of them however long the time is.
+ * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but not in an
+ * order in which holds of several accounts could be listed: they have to be sorted. So the search goes through one time
+ * window after another, and a page costs as much as the windows it covers, not as much as all existing holds. As
+ * windows double, and times without holds are skipped, there are few windows however long the time is.
  */
 export class OldHolds {
   private readonly accounts: Collection<AccountDocument>;
@@ -59,9 +59,9 @@ export class OldHolds {
   }
 
   /**
-   * When the oldest of a span of time was held; Infinity when there is none. A sort would read the whole span. Without
-   * one a server answers in the order of the index, with the oldest first, and is asked only once more to make sure of
-   * it; of several shards each has an oldest of its own.
+   * The time of the oldest hold in a span; Infinity if there is none. A sort would read the whole span. Without one a
+   * server answers in the order of the index, oldest first, and needs only one more query to confirm it; with several
+   * shards each has its own oldest.
    */
   private async oldest(from: number, to: number): Promise<number> {
     let [oldest, before] = [Infinity, to];
@@ -87,7 +87,7 @@ export function cursorOf({ heldAt, accountId, generationId }: AccountHold): stri
   return `${heldAt}/${accountId}/${generationId}`;
 }
 
-/** Where a cursor stands in the order of holds. */
+/** The position of a cursor in the order of holds. */
 interface Place {
   readonly heldAt: number;
   readonly account: UUID;

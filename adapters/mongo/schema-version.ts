@@ -30,7 +30,7 @@ export function schemaVersions(db: Db) {
 
     /** Never lowers any of it. Answers whether some of it was lower before. */
     async raise(): Promise<boolean> {
-      // Of two first writes at once one may find the other there, having written nothing.
+      // Of two concurrent first writes one may be refused without effect.
       const { modifiedCount, upsertedCount } = await raise().catch((error: unknown) =>
         isDuplicateKey(error) ? raise() : Promise.reject(error),
       );

@@ -29,11 +29,10 @@ export interface CollectionDefinition {
 export const BY_ID = '_id_';
 
 /**
- * Every collection, how it may be sharded, and every index. `darkroom migrate` makes them, opening a database checks
- * them, and each query names the one it goes by, so that no plan is a guess of the server's and a lost index is an
- * error instead of a scan. None of them expires anything by itself: a claim, an upload's record or a tombstone that
- * went a moment early would let something happen twice, so whatever ends is removed by recovery, by the service's own
- * clock.
+ * Every collection, how it may be sharded, and every index. `darkroom migrate` creates them, opening a database checks
+ * them, and each query names its index as a hint, so that no plan depends on the server's choice and a lost index is an
+ * error instead of a scan. None of them expires documents: a claim, an upload's record or a tombstone that is removed a
+ * moment early would let an operation happen twice, so recovery removes expired records, by the service's own clock.
  */
 export const SCHEMA = {
   accounts: {
@@ -49,7 +48,7 @@ export const SCHEMA = {
     ],
   },
   entries: {
-    // The ledger of one account lies on one shard; its ids begin with the account's, and are unique there.
+    // The ledger of one account is on one shard; its ids begin with the account's, and are unique there.
     shardKey: { account: 'hashed' },
     indexes: [
       {

@@ -24,9 +24,9 @@ const CONNECTION_ERRORS = [
 ];
 
 /**
- * What a server answers to a command that is wrong in itself, whoever sends it and whenever. Everything else a server
- * may answer (not primary, shutting down, too late, no majority, no space, no rights) is its own state, so a code that
- * is not in this list, a new one too, means that the store cannot answer.
+ * A server's error codes for a command that is always wrong. Every other code (not primary, shutting down, too late, no
+ * majority, no space, no rights) describes the server's state, so a code that is not in this list, including a new one,
+ * means that the store cannot answer.
  */
 const WRONG_COMMANDS: ReadonlySet<unknown> = new Set([
   2 /* BadValue */,
@@ -69,13 +69,12 @@ export function serverCode(error: unknown): unknown {
   return error instanceof MongoServerError ? error.code : undefined;
 }
 
-/**
- * What a socket that was cut says. The driver passes some of it on as it is, without making an error of its own of it.
- */
+/** The error codes of a broken socket. The driver passes some of them on unwrapped. */
 const SOCKET_CODE = /^(E[A-Z0-9]+|ERR_(STREAM|SOCKET|SSL|TLS)_\w+)$/;
 
 /**
- * A driver's error as the ports know it: an outage is `StoreUnavailable`, a mistake in the program stays what it is.
+ * Maps a driver's error to the ports' errors: an outage is `StoreUnavailable`, a programming error is passed on
+ * unchanged.
  */
 export function storeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -85,8 +84,8 @@ export function storeError(error: unknown): unknown {
 }
 
 /**
- * For whoever must do something about it: what a server says of itself is all of one kind to the driver, rights that
- * are missing too.
+ * For the operator: the driver has one error class for everything that a server reports about itself, missing rights
+ * included.
  */
 function kindOf(error: Error): string {
   return error instanceof MongoServerError && typeof error.codeName === 'string' ? error.codeName : error.name;

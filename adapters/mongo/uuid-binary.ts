@@ -3,7 +3,7 @@ import { assert } from '../../core/assert.js';
 
 const TEXT = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The id as 16 bytes, or null for a text that is no UUID as we write them: nothing stands at such an id. */
+/** The id as 16 bytes, or null for a text that is not a UUID in our notation: no record has such an id. */
 export function uuidOf(text: string): UUID | null {
   return TEXT.test(text) ? new UUID(text) : null;
 }

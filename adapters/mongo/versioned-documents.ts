@@ -13,9 +13,8 @@ interface VersionedRecord {
 }
 
 /**
- * A record as one JSON text, and beside it the few fields that are searched by. As text, because a record holds what
- * clients chose the names of: BSON gives meaning to `$`, dots and depth, and JSON gives back every name and number as
- * it came.
+ * A record as one JSON text, with the few fields used in queries beside it. As text, because clients choose names in a
+ * record: BSON gives meaning to `$`, dots and depth, while JSON returns every name and number unchanged.
  */
 export interface RecordDocument {
   readonly _id: UUID;
@@ -29,7 +28,7 @@ export interface VersionedKind<R, D extends RecordDocument> {
   readonly collection: CollectionName;
   readonly byAttention: string;
   readonly idOf: (record: R) => string;
-  /** What is searched by, beside the version and the time. */
+  /** The fields used in queries, apart from the version and the time. */
   readonly fieldsOf: (record: R) => Omit<D, keyof RecordDocument>;
 }
 

@@ -22,8 +22,8 @@ export class BatchWriter {
     } catch (error) {
       if (!isWriterFault(error)) return failureOf(error);
     }
-    // Nearly never: some unit cannot be written, for what it is. Only now does each get a savepoint, so that the rest
-    // can.
+    // Very rare: some unit cannot be written because of its content. Only then does each unit get a savepoint, so that
+    // the rest can be written.
     try {
       return this.transaction(() => units.map((unit) => this.writeGuarded(unit)));
     } catch (error) {

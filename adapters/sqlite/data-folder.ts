@@ -13,12 +13,12 @@ export const RESTORING = 'restoring';
 
 /** Of the group and of everybody. */
 const OTHERS_RIGHTS = 0o077;
-/** What is in the folder beside the objects, who close their own folders. */
+/** The files in the folder apart from the objects, whose store closes its own folders. */
 const PRIVATE_FILES = ['darkroom.db', 'darkroom.db-wal', 'darkroom.db-shm', 'secret'];
 
 /**
- * Closes a folder that is there, and its files, to other users. Answers the paths that were open before, and those that
- * stay so because they belong to somebody else: a volume that is handed to this user's group, say.
+ * Closes an existing folder and its files to other users. Answers the paths that were open before, and those that stay
+ * open because they belong to another user, as on a volume that is assigned to this user's group.
  */
 export function closeToOthers(folder: string): {
   readonly closed: readonly string[];
@@ -40,7 +40,7 @@ export function closeToOthers(folder: string): {
   return { closed, open };
 }
 
-/** Creates the folder, readable by this user alone, unless it is there. */
+/** Creates the folder, readable by this user alone, unless it exists. */
 export function ensureFolder(folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -80,8 +80,8 @@ function checkPath(path: string, more: number, readOnly: boolean): void {
 }
 
 /**
- * Creates an empty file, readable by this user alone, unless it is there. A file that is there is not opened: closing
- * it again would drop the locks that another connection of this process holds on it.
+ * Creates an empty file, readable by this user alone, unless it exists. An existing file is not opened: closing it
+ * again would drop the locks that another connection of this process holds on it.
  */
 export function createPrivately(path: string): void {
   if (existsSync(path)) return;

@@ -7,7 +7,7 @@ export function installationWrites(database: Database) {
   const read = database.prepare(`SELECT secret, objects FROM installation`);
 
   return {
-    /** Answers 1, or the columns of the facts that are there. */
+    /** Answers 1, or the columns of the existing facts. */
     claimInstallation(...facts: SqlValue[]): number | string {
       const { changes } = insert.run(...facts);
       return Number(changes) === 1 ? 1 : JSON.stringify(read.get());

@@ -38,9 +38,9 @@ export interface SqliteStores {
   readonly installation: SqliteInstallation;
   /** Writes acknowledged by this process, and the transactions they took. */
   readonly counters: { readonly writes: number; readonly commits: number };
-  /** Whether the writing thread is there; once it has died every write is refused until the process starts anew. */
+  /** Whether the writing thread runs; once it has died every write is refused until the process is restarted. */
   isWritable(): boolean;
-  /** Whether nobody else may serve this folder until it is let go, and whoever did before is gone. */
+  /** Whether no other server may use this folder until it is released, and the previous one has ended. */
   readonly isExclusive: boolean;
   /**
    * Writes what waits, empties the log into the database and lets the folder go; with `keepsLock` the folder is let go

@@ -1,4 +1,4 @@
-/** A record's time to be looked at has another name in the stored text. */
+/** The field `dueAt` of a record has another name in the stored text. */
 interface StoredText {
   readonly attentionAt?: number;
   readonly dueAt?: number;

@@ -5,8 +5,8 @@ import { createPrivately } from './data-folder.js';
 import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
 
 /**
- * Makes this process the only server on a data folder for as long as it lives: an exclusive lock on a second, empty
- * database, which the operating system lets go of however the process ends.
+ * Makes this process the only server on a data folder until it ends: an exclusive lock on a second, empty database,
+ * which the operating system releases however the process ends.
  */
 export class ServerLock {
   private constructor(
@@ -16,7 +16,7 @@ export class ServerLock {
 
   static take(folder: string): ServerLock {
     const path = join(folder, 'server.lock');
-    // The process id has a file of its own: reading the locked file here would drop the lock.
+    // The process id is in a separate file: reading the locked file here would drop the lock.
     const pidPath = join(folder, 'server.pid');
     createPrivately(path);
     createPrivately(pidPath);
@@ -45,7 +45,7 @@ export class ServerLock {
     this.database.close();
   }
 
-  /** Holds the lock until the process ends, for work that goes on after the stores are closed. */
+  /** Holds the lock until the process ends, for work that continues after the stores are closed. */
   keep(): void {
     KEPT.push(this);
   }

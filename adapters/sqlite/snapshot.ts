@@ -3,8 +3,8 @@ import { createPrivately } from './data-folder.js';
 import { openDatabase } from './driver.js';
 
 /**
- * Writes the database in use at `path` into a new file, as of one moment, beside whoever writes it: one read
- * transaction, which keeps nobody waiting. On the disk on return.
+ * Writes the database in use at `path` into a new file, as of one moment, beside concurrent writers: one read
+ * transaction, which blocks no writer. On the disk on return.
  */
 export function snapshotDatabase(path: string, target: string): void {
   createPrivately(target);

@@ -16,8 +16,8 @@ interface ClaimRow {
 }
 
 /**
- * Idempotency claims in SQLite. A claim is only ever read where it stands in another's way, so reads are writes'
- * answers.
+ * Idempotency claims in SQLite. A claim is read only when it conflicts with another, so reads are the answers of
+ * writes.
  */
 export class SqliteClaimStore implements ClaimStore {
   constructor(private readonly writer: Pick<SqliteWriter, 'write'>) {}

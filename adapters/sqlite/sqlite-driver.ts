@@ -96,7 +96,7 @@ async function answers(accounts: AccountStore): Promise<boolean> {
   }
 }
 
-/** A file that may not be looked at is another matter, which opening it tells. */
+/** A file without read permission is a different fault, which opening it reports. */
 function isThere(path: string): boolean {
   try {
     statSync(path);

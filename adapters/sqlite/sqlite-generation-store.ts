@@ -13,7 +13,7 @@ import type { SqliteWriter } from './writer.js';
 /** Past every id, where the list of the newest begins. */
 const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
-/** Generations in SQLite: the record as one JSON text, and beside it the few columns that are searched by. */
+/** Generations in SQLite: the record as one JSON text, with the few columns used in queries beside it. */
 export class SqliteGenerationStore implements GenerationStore {
   private readonly byId: Query;
   private readonly byAttention: Query;
@@ -130,12 +130,12 @@ export class SqliteGenerationStore implements GenerationStore {
   }
 }
 
-/** The column of its own that the sum is taken of; null for what does not count. */
+/** A separate column for the sum; null for a generation that does not count. */
 function unchargedBytes(record: GenerationRecord): number | null {
   return record.kind === 'generation' ? (record.unchargedBytes ?? null) : null;
 }
 
-/** What was written by `JSON.stringify` of a record, and by nobody else. */
+/** A text that only `JSON.stringify` of a record has written. */
 function recordOf(doc: unknown): GenerationRecord {
   return recordFrom(doc as string);
 }

@@ -1,7 +1,7 @@
 import type { Query, SqliteReader } from './reader.js';
 import type { SqliteWriter } from './writer.js';
 
-/** What a database was first used with, as fingerprints that give none of it away. */
+/** What a database was first used with, as fingerprints that reveal none of it. */
 export interface InstallationFacts {
   /** Of the secret that digests are keyed with. */
   readonly secret: string;
@@ -21,7 +21,7 @@ export class SqliteInstallation {
   }
 
   /**
-   * Which of the facts is another than the first process wrote, for whoever does not know them all. Throws
+   * Which of the facts differs from what the first process wrote, for callers that do not know them all. Throws
    * `StoreUnavailable`.
    */
   async check(facts: Partial<InstallationFacts>): Promise<'same' | { readonly other: 'secret' | 'objects' }> {
@@ -30,7 +30,7 @@ export class SqliteInstallation {
   }
 
   /**
-   * The first process writes its facts, durably; any later one is told which of its own is another. Throws
+   * The first process writes its facts, durably; a later one learns which of its own differs. Throws
    * `StoreUnavailable`.
    */
   async claim(facts: InstallationFacts): Promise<'same' | { readonly other: 'secret' | 'objects' }> {

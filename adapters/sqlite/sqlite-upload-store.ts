@@ -8,7 +8,7 @@ import { isUuid } from './uuid-text.js';
 import { recordFrom, recordText } from './record-text.js';
 import type { SqliteWriter } from './writer.js';
 
-/** Uploads in SQLite: the record as one JSON text, and beside it the columns that are searched by. */
+/** Uploads in SQLite: the record as one JSON text, with the columns used in queries beside it. */
 export class SqliteUploadStore implements UploadStore {
   private readonly byId: Query;
   private readonly byAttention: Query;
@@ -85,7 +85,7 @@ function counted(record: UploadRecord): readonly (string | number | null)[] {
   return usage ? [record.accountId, record.appId, usage.unfinished, usage.bytes] : [null, null, null, null];
 }
 
-/** What was written by `JSON.stringify` of a record, and by nobody else. */
+/** A text that only `JSON.stringify` of a record has written. */
 function recordOf(doc: unknown): UploadRecord {
   return recordFrom(doc as string);
 }

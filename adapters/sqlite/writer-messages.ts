@@ -11,7 +11,7 @@ export interface WriterSettings {
 export type ToWriter = readonly Unit[] | 'close';
 
 /**
- * The thread is ready; or what became of a batch, which is every unit of one or more messages in order; or it is
+ * The thread is ready; or the outcome of a batch, which is every unit of one or more messages in order; or it is
  * closed.
  */
 export type FromWriter =

@@ -14,7 +14,7 @@ interface Waiting {
 const MAX_WAITING = 100_000;
 /** Writes in one message, and so in one transaction twice that: what bounds how long the first of them waits. */
 const MAX_UNITS_PER_MESSAGE = 2_048;
-/** One message being written and one that waits in front of the thread, so that it never idles for want of work. */
+/** One message being written and one waiting for the thread, so that the thread never idles while there is work. */
 const MAX_MESSAGES_UNDER_WAY = 2;
 
 /**
@@ -71,7 +71,7 @@ export class SqliteWriter {
     return this.refusal === undefined;
   }
 
-  /** Waits for the writes under way, then ends the thread. Writes that come later are refused. */
+  /** Waits for the writes in progress, then ends the thread. Later writes are refused. */
   async close(): Promise<void> {
     if (this.refusal === undefined) {
       this.refusal = new StoreUnavailable('The database is closed.');

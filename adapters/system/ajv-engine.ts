@@ -47,8 +47,8 @@ const OPTIONS = {
 } as const;
 
 /**
- * Compiles one schema with an engine of its own, so that nothing outlives the schema and equal `$id`s do not clash.
- * Throws for a schema that cannot be compiled: unknown keywords and formats, references that lead nowhere.
+ * Compiles one schema with a separate engine, so that nothing outlives the schema and equal `$id`s do not clash. Throws
+ * for a schema that cannot be compiled: unknown keywords and formats, unresolved references.
  */
 export function compileSchema(schema: JsonObject): ValidateFunction {
   const engine = new Ajv2020({ ...OPTIONS, meta: false, validateSchema: false });

@@ -14,10 +14,13 @@ interface Validator {
 
 const NO_FAULTS: readonly Fault[] = [];
 
-/** Errors of one rule of a schema that are looked at: a list of thousands of wrong items is wrong at its first few. */
+/**
+ * The number of errors of one schema rule that are examined: for a list of thousands of wrong items the first few
+ * suffice.
+ */
 const MAX_ERRORS_OF_A_RULE = 20;
 
-/** One of ajv's errors, and where it stands in the value. */
+/** One of ajv's errors, and its position in the value. */
 interface PlacedError {
   readonly error: ErrorObject;
   readonly isRequired: boolean;
@@ -25,10 +28,9 @@ interface PlacedError {
 }
 
 /**
- * Ajv's errors as our faults, in the order a client should read them: missing fields, then the rest as the document has
- * them; `under` is where the value lies in what was sent. There may be as many errors as the value has members, and
- * only the first fault is told to a client, so that no more than a few errors of each rule are put in order, and the
- * first of all among them.
+ * Ajv's errors as our faults, in the order a client should read them: missing fields, then the rest in the order of the
+ * document; `under` is the position of the value in the request. There may be as many errors as the value has members,
+ * and a client is told only the first fault, so only a few errors of each rule are sorted, the very first among them.
  */
 export function orderedFaults(
   errors: readonly ErrorObject[],
@@ -60,8 +62,8 @@ function compareErrors(one: PlacedError, other: PlacedError): number {
 }
 
 /**
- * Ajv applies one rule to members in document order, so that what is left out stands behind what is kept. A rule behind
- * a reference is the exception: several places of a schema use it, in the order of the schema.
+ * Ajv applies one rule to members in document order, so the omitted errors come after the kept ones. A rule behind a
+ * reference is the exception: several places of a schema use it, in the order of the schema.
  */
 function firstOfEachRule(errors: readonly ErrorObject[]): readonly ErrorObject[] {
   if (errors.length <= MAX_ERRORS_OF_A_RULE) return errors;
@@ -74,8 +76,8 @@ function firstOfEachRule(errors: readonly ErrorObject[]): readonly ErrorObject[]
 }
 
 /**
- * JSON Schema 2020-12 by ajv. Validators are kept for as long as their schema object lives. `check` throws for a schema
- * that does not compile: see `checkSchema`, which says what is wrong with it.
+ * JSON Schema 2020-12 by ajv. Validators are kept as long as their schema object is reachable. `check` throws for a
+ * schema that does not compile: see `checkSchema`, which says what is wrong with it.
  */
 export class AjvJsonSchemas implements JsonSchemas {
   readonly #validators = new WeakMap<JsonObject, Validator>();

@@ -62,7 +62,7 @@ const SENTENCES: Readonly<Record<string, Sentence>> = {
   'false schema': () => 'is not allowed here',
 };
 
-/** Keywords whose fault lies at a member that is missing or should not be there, by the parameter that names it. */
+/** Keywords whose fault is a missing or forbidden member, by the parameter that names it. */
 const MEMBER_PARAMS: Readonly<Record<string, string>> = {
   required: 'missingProperty',
   dependentRequired: 'missingProperty',
@@ -75,18 +75,15 @@ export function isRequired({ keyword }: ErrorObject): boolean {
   return keyword === 'required' || keyword === 'dependentRequired';
 }
 
-/**
- * The member that is missing, or should not be there; none when the fault is that of the value at the error's own
- * pointer.
- */
+/** The missing or forbidden member; none if the fault concerns the value at the error's own pointer. */
 export function memberAtFault({ keyword, params }: ErrorObject): string | undefined {
   const param = MEMBER_PARAMS[keyword];
   return param === undefined ? undefined : String((params as Record<string, unknown>)[param]);
 }
 
 /**
- * An error as a fault with a pointer to the field itself and a sentence fit for the client; `value` lies at `under` in
- * what was sent.
+ * An error as a fault with a pointer to the field itself and a sentence for the client; `value` is at `under` in the
+ * request.
  */
 export function describeFault(error: ErrorObject, value: Json, under: string): Fault {
   const member = memberAtFault(error);

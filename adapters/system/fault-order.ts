@@ -1,7 +1,7 @@
 import { memberOf, unescapePointerToken } from '../../core/field-path.js';
 import type { Json } from '../../core/json.js';
 
-/** Where something stands in a value: its index in each container on the way to it. */
+/** A position in a value: the index in each container on the path to it. */
 export type Place = readonly number[];
 
 interface Placed {
@@ -13,7 +13,7 @@ const ROOT: Place = [];
 
 /**
  * The order in which a value has its members: a container before its members, and members as `Object.keys` has them.
- * Only the containers on the way to a pointer that is asked about are looked at.
+ * Only the containers on the path to a requested pointer are examined.
  */
 export class DocumentOrder {
   readonly #placed = new Map<string, Placed>();
@@ -24,8 +24,8 @@ export class DocumentOrder {
   }
 
   /**
-   * Of what a pointer leads to, or of a member of it. What is missing stands where its container does, what misses that
-   * too at the root.
+   * The position of a pointer's value, or of a member of it. A missing value has the position of its container; without
+   * a container, that of the root.
    */
   placeOf(pointer: string, member?: string): Place {
     const { value, place } = this.#at(pointer);
@@ -63,7 +63,7 @@ export class DocumentOrder {
   }
 }
 
-/** Negative when `one` stands before `other`. */
+/** Negative if `one` comes before `other`. */
 export function comparePlaces(one: Place, other: Place): number {
   const depth = Math.min(one.length, other.length);
   for (let level = 0; level < depth; level += 1) {

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { Json, JsonObject } from '../../core/json.js';
 
-/** Formats that an option may name, beside patterns. */
+/** Formats that an option may name, in addition to patterns. */
 export type Formats = Readonly<Record<string, (text: string) => boolean>>;
 
 /**

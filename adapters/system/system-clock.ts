@@ -1,13 +1,13 @@
 import type { Clock } from '../../core/ports/clock.js';
 
-/** The longest delay a timer of the runtime can carry; past it the timer would fire at once. */
+/** The longest delay of a runtime timer; beyond it the timer would fire immediately. */
 const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /** The machine's clock and timers. */
 export class SystemClock implements Clock {
   readonly #keepsProcessAlive: boolean;
 
-  /** `keepsProcessAlive` (default true) says whether a timer under way keeps the process from ending by itself. */
+  /** `keepsProcessAlive` (default true) says whether a pending timer keeps the process from ending by itself. */
   constructor(options: { readonly keepsProcessAlive?: boolean } = {}) {
     this.#keepsProcessAlive = options.keepsProcessAlive ?? true;
   }

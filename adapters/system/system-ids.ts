@@ -3,7 +3,10 @@ import { v7 } from 'uuid';
 import type { Ids } from '../../core/ports/ids.js';
 
 const MAX_RANDOM_BYTES = 1024;
-/** Randomness for this many ids is drawn at once: asking the operating system costs more than all the rest of an id. */
+/**
+ * Randomness for this many ids is drawn in one call: the call to the operating system costs more than all the rest of
+ * an id.
+ */
 const POOLED_IDS = 256;
 const ID_BYTES = 16;
 const MAX_SEQUENCE = 2 ** 32 - 1;
@@ -15,9 +18,7 @@ export class SystemIds implements Ids {
   #lastMs = 0;
   #sequence = 0;
 
-  /**
-   * Within a millisecond, and while the clock stands behind the last id, the sequence counts on from where it began.
-   */
+  /** Within a millisecond, and while the clock is behind the last id, the sequence counts up from its start. */
   uuid(): string {
     const random = this.#draw();
     const now = Date.now();

@@ -20,7 +20,7 @@ export class TimerWakeUps implements WakeUps {
   private readonly table: WakeUpTable;
   private readonly clock: Clock;
   private delivery: { readonly handler: Handler; readonly limit: number } | undefined;
-  /** Deliveries whose handler is under way, and whether their subject was scheduled anew meanwhile. */
+  /** Deliveries whose handler is running, and whether their subject was scheduled again meanwhile. */
   private readonly underWay = new Map<string, { timesScheduledAnew: number }>();
   /** Wake-ups that are done but may still stand in the table, by key. */
   private readonly ending = new Map<string, number>();
@@ -39,7 +39,7 @@ export class TimerWakeUps implements WakeUps {
 
   async schedule(subject: WakeUpSubject, at: number): Promise<void> {
     const key = wakeUpKey(subject);
-    // A handler under way may have looked at the subject before what it is scheduled for now, so it is called again.
+    // A running handler may have read the subject before the event it is scheduled for now, so it is called again.
     const delivered = this.underWay.get(key);
     if (delivered !== undefined) delivered.timesScheduledAnew += 1;
     try {
@@ -112,9 +112,7 @@ export class TimerWakeUps implements WakeUps {
     else this.lookAt(Math.max(next, now + 1));
   }
 
-  /**
-   * When the first subject that rests may be tried again. One that nobody came back for in a long time is forgotten.
-   */
+  /** When the first paused subject may be tried again. One that has not been retried for a long time is forgotten. */
   private nextRetryAt(now: number): number {
     let next = Infinity;
     for (const [key, { until }] of this.failed) {
@@ -164,13 +162,13 @@ export class TimerWakeUps implements WakeUps {
     if (this.moreIsDue || delivered.timesScheduledAnew > 0) this.look();
   }
 
-  /** Nobody waits for the removal: it joins the next batch, and if it is lost the handler is called once more. */
+  /** Does not wait for the removal: it joins the next batch, and if it is lost the handler is called once more. */
   private async end({ key, at }: ScheduledWakeUp): Promise<void> {
     this.ending.set(key, at);
     try {
       await this.table.done(key, at);
     } catch {
-      // The wake-up still stands, and is delivered again.
+      // The wake-up is still stored, and is delivered again.
     }
     if (this.ending.get(key) === at) this.ending.delete(key);
   }
@@ -182,7 +180,7 @@ export class TimerWakeUps implements WakeUps {
     this.lookAt(until);
   }
 
-  /** Keeps a reference to what is under way, so that stopping can wait for it. */
+  /** Keeps a reference to work in progress, so that stopping can wait for it. */
   private keep(promise: Promise<void>): void {
     const kept: Promise<void> = promise.finally(() => this.promises.delete(kept));
     this.promises.add(kept);

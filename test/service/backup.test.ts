@@ -223,7 +223,7 @@ describe('a backup of a data folder', () => {
     const object = join(shard, readdirSync(shard)[0]!);
     const kept = readFileSync(object);
     renameSync(object, at('one object'));
-    expect(await refusedRestore('damaged', 'd1')).to.include('is not whole');
+    expect(await refusedRestore('damaged', 'd1')).to.include('is incomplete');
     // Not the file of the server, which has a link to it.
     writeFileSync(object, Buffer.from(kept.map((byte, index) => (index === 7 ? byte ^ 1 : byte))));
     expect(await refusedRestore('damaged', 'd1')).to.include(`${object} is damaged`);

@@ -98,7 +98,7 @@ describe('darkroom migrate --check of a data folder', () => {
     await place.json(['migrate']);
     change('DELETE FROM installation');
     rmSync(inData('secret'));
-    expect(await refused()).to.include('secret is not there yet; run darkroom migrate');
+    expect(await refused()).to.include('secret does not exist yet; run darkroom migrate');
   });
 
   it('leaves a database of an older release as it is', async () => {

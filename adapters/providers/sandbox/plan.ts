@@ -47,7 +47,7 @@ export const BEHAVIOURS = [
   'wrong_output',
 ] as const;
 
-/** What the test model can be told to report. The other codes are for the service alone to give. */
+/** The codes that the test model can be told to report. Only the service gives the other codes. */
 export const REPORTABLE_ERRORS = [
   'CONTENT_REJECTED_INPUT',
   'CONTENT_REJECTED_OUTPUT',
@@ -62,14 +62,13 @@ export const REPORTABLE_ERRORS = [
 /** How a task of the test model goes. */
 export interface Behaviour {
   readonly name: (typeof BEHAVIOURS)[number];
-  /** Before the task can finish, whatever it does; 0 to 60,000. */
+  /** The least time until the task finishes, whatever its outcome; 0 to 60,000. */
   readonly delayMs: number;
   /** Outputs of a partial delivery. */
   readonly deliver: number;
   readonly errorCode: (typeof REPORTABLE_ERRORS)[number];
   /**
-   * The first so many attempts of a generation fail in a way that may be retried, then one succeeds; 0: it fails for
-   * good.
+   * This many first attempts of a generation fail with a retryable error, then one succeeds; 0: it fails permanently.
    */
   readonly retryableAttempts: number;
 }

@@ -32,7 +32,7 @@ export type RenderOutcome =
   | { readonly state: 'failed'; readonly failure: ProviderFailure }
   | { readonly state: 'aborted' };
 
-/** From the pool to a thread. The first number of `abort` turns 1 when nobody wants the result any more. */
+/** From the pool to a thread. The first number of `abort` becomes 1 when the result is no longer needed. */
 export interface RenderRequest {
   readonly job: RenderJob;
   readonly abort: Int32Array;
@@ -44,7 +44,7 @@ export type RenderMessage = { readonly progress: number } | { readonly outcome: 
 /** What painting code may use of the thread around it. */
 export interface RenderControl {
   progress(share: number): void;
-  /** Throws `RenderAborted` when nobody wants the result any more; to be called between pieces of work. */
+  /** Throws `RenderAborted` when the result is no longer needed; to be called between pieces of work. */
   check(): void;
 }
 

@@ -54,7 +54,7 @@ export class RenderPool {
     return outcome;
   }
 
-  /** Answers false when the job was given up while it waited. */
+  /** Answers false if the job was aborted while it waited. */
   #takeTurn(signal: AbortSignal): Promise<boolean> {
     if (signal.aborted) return Promise.resolve(false);
     if (this.#busy < this.#limit) {
@@ -75,7 +75,7 @@ export class RenderPool {
     });
   }
 
-  /** The turn goes straight to the next in line, so that nobody who comes meanwhile can take it too. */
+  /** The turn is handed directly to the next waiting job, so that no later job can take it as well. */
   #passTurn(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

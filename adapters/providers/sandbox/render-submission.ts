@@ -6,8 +6,8 @@ import type { RenderJob, RenderReference } from './render-job.js';
 import { sizeToPaint } from './test-outputs.js';
 
 /**
- * Decodes the references, one after another, and puts together what a thread needs. Throws `CallOver` when nobody waits
- * any more.
+ * Decodes the references, one after another, and puts together what a thread needs. Throws `CallOver` when the call is
+ * over.
  */
 export async function toRenderJob(
   submission: Submission,

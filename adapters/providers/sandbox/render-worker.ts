@@ -40,7 +40,7 @@ export class RenderWorker {
       return await new Promise<RenderOutcome>((resolve) => {
         this.#settle = resolve;
         this.#onProgress = onProgress;
-        // The pixels of the references move over; nobody here needs them any more.
+        // The pixels of the references are transferred; they are no longer needed here.
         this.#worker.postMessage(
           { job, abort } satisfies RenderRequest,
           job.references.map(({ pixels }) => pixels.buffer as ArrayBuffer),

@@ -23,24 +23,30 @@ export interface SandboxOptions {
   readonly clock: Clock;
   /** Rendering threads at most; one less than the cores, 1 to 4, when absent. */
   readonly threads?: number;
-  /** What reference files are fetched and decoded in, shared with whoever else decodes; one of 192 MiB when absent. */
+  /**
+   * The memory budget for fetching and decoding reference files, shared with other decoders; one of 192 MiB when
+   * absent.
+   */
   readonly memory?: MemoryBudget;
   /** How much is remembered and for how long; what is absent is as in `SHELF_LIMITS`. */
   readonly limits?: Partial<ShelfLimits>;
 }
 
 /**
- * Paints pictures and videos in this process, with no network and no model, and behaves like a remote service while it
- * does: tasks are taken at once, worked off by a few threads, and forgotten a while after they are over or when the
- * process ends. The same input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`.
- * No call waits for anything, so that only one aborted before it begins has something to give up.
+ * Renders pictures and videos in this process, with no network and no model, and behaves like a remote service: tasks
+ * are accepted immediately, run by a few threads, and forgotten a while after their end or when the process ends. The
+ * same input gives the same bytes. `provider_settings` is `{ painter: image | video | noop | test }`. No call waits for
+ * anything, so aborting has an effect only before a call begins.
  */
 export class SandboxProvider implements Provider {
   readonly #clock: Clock;
   readonly #pool: RenderPool;
   readonly #memory: MemoryBudget;
   readonly #shelf: TaskCache;
-  /** A loss is between two processes: no attempt is over by it, so those of one attempt are counted here. */
+  /**
+   * A loss concerns the connection between two processes and ends no attempt, so the losses of one attempt are counted
+   * here.
+   */
   readonly #submissions = new SubmissionCounter();
 
   constructor(options: SandboxOptions) {
@@ -148,7 +154,7 @@ export class SandboxProvider implements Provider {
     return attempt - 1 + this.#submissions.next(token);
   }
 
-  /** Never rejects: whatever goes wrong becomes the task's failure. */
+  /** Never rejects: any error becomes the task's failure. */
   async #render(task: SandboxTask, submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>): Promise<void> {
     try {
       const outcome = await this.#pool.run({

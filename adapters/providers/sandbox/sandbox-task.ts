@@ -37,13 +37,13 @@ export class SandboxTask {
     if ('outputs' in result) result.outputs.forEach((_, index) => this.#unread.add(index));
   }
 
-  /** A task that is over stays as it is. */
+  /** A task that has ended stays as it is. */
   cancel(now: number): void {
     if (this.terms.ignoresCancel || this.isOver(now)) return;
     this.stop();
   }
 
-  /** Ends it whatever its terms are. */
+  /** Ends it regardless of its terms. */
   stop(): void {
     this.#isCancelled = true;
     this.#result = undefined;

@@ -11,7 +11,7 @@ export interface ShelfLimits {
   readonly keepUnreadMs: number;
   /** How long it stays once all of it has been read, so that a lost answer can be asked for again. */
   readonly keepReadMs: number;
-  /** An unfinished task nobody cares for any more is dropped after this, in milliseconds. */
+  /** An unfinished task that is no longer polled is dropped after this, in milliseconds. */
   readonly keepOpenMs: number;
 }
 

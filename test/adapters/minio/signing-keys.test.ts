@@ -210,7 +210,7 @@ describe('signing keys on a lax store', () => {
       'AccessDenied',
     );
     temporary = granted(30 * MINUTE);
-    await refuses({}, 'minio.upload_access_key', 'end before');
+    await refuses({}, 'minio.upload_access_key', 'expire before');
     takesAnything = true;
     temporary = denied;
     await refuses(UPLOAD, 'minio.access_key', 'service account', 'AccessDenied');
@@ -226,7 +226,7 @@ describe('signing keys on a lax store', () => {
       'ours',
     ]);
     lax.add('upload');
-    await refuses(UPLOAD, 'minio.upload_access_key', 'may do too much');
+    await refuses(UPLOAD, 'minio.upload_access_key', 'are allowed too much');
     barred.add('upload');
     await refuses(UPLOAD, 'minio.upload_access_key', 's3:PutObject on bucket/staging/*');
     await refuses({ uploadAccessKey: 'upload' }, 'both', 'neither');

@@ -74,7 +74,7 @@ describe('SqliteInstallation', () => {
     const refused: unknown = await opened({ readOnly: true }).catch((error: unknown) => error);
     expect(refused)
       .to.have.property('message')
-      .that.matches(/has schema 1 and needs \d+; run darkroom migrate, or start the server, to bring it up to date\.$/);
+      .that.matches(/has schema 1 and needs \d+; run darkroom migrate or start the server to migrate it\.$/);
     expect(readFileSync(path).equals(bytes), 'nothing was written').to.equal(true);
     const after = await opened();
     expect(await after.accounts.list({ limit: 10 }).then(({ items }) => items.length)).to.equal(1);

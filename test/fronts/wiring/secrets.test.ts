@@ -28,7 +28,7 @@ describe('the secret of an installation', () => {
       { inUse: true, isShared: false },
       { inUse: false, isShared: true },
     ]) {
-      expect(() => readSecrets(path, needs)).to.throw(/^\S+ is (?:missing|not there yet).*\.$/);
+      expect(() => readSecrets(path, needs)).to.throw(/^\S+ (?:is missing|does not exist yet).*\.$/);
     }
     expect(readToken(path)).to.equal(undefined);
     expect(readdirSync(folder)).to.deep.equal([]);

@@ -95,7 +95,7 @@ describe('Sandbox memory', () => {
 
   const faults: [string, JsonObject, JsonObject, RegExp][] = [
     ['an unknown painter', { painter: 'oils' }, {}, /painter must be one of image, video, noop, test/],
-    ['an unknown setting', { painter: 'image', gpu: true }, {}, /"gpu" is not one/],
+    ['an unknown setting', { painter: 'image', gpu: true }, {}, /"gpu" is unknown/],
     ['a size that is not one', { painter: 'image' }, { size: 'huge' }, /size must be WIDTHxHEIGHT/],
     ['an odd size', { painter: 'video' }, { size: '255x256' }, /even numbers/],
     ['too many outputs', { painter: 'image' }, { n: 5 }, /n must be a whole number from 1 to 4/],
