@@ -175,7 +175,7 @@ describe('a backup of a data folder', () => {
       const [name, partial] = [`cut at ${cutAt}`, `cut at ${cutAt}.partial`];
       const wasCut = await killedAt(service.start(['backup', at(name)]), join(at(partial), cutAt));
       if (wasCut && !existsSync(at(name)))
-        expect(await refusedRestore(partial, `nothing of ${cutAt}`)).to.include('is no finished backup');
+        expect(await refusedRestore(partial, `nothing of ${cutAt}`)).to.include('is not a complete backup');
       else rmSync(at(name), { recursive: true });
       expect((await backup(name)).code).to.equal(0);
       expect(existsSync(at(partial)), 'what was left is gone').to.equal(false);
@@ -256,7 +256,7 @@ describe('a backup of a data folder', () => {
       expect({ code, stderr: stderr.replace(/back up|restore/, 'keep') }).to.deep.equal({
         code: 1,
         stderr:
-          'darkroom: Darkroom can keep a data folder only; for the database use the tools of MongoDB, as docs/operating.md says.\n',
+          'darkroom: Darkroom can keep only a data folder; for the database use the tools of MongoDB, as docs/operating.md says.\n',
       });
     }
   });
