@@ -5,13 +5,11 @@ import { BackupRefused } from './backup-refused.js';
 /** What of an installation a backup has. */
 export interface BackedUpStores {
   readonly database: DatabaseBackup;
-  /** Absent where they lie elsewhere, which has backups of its own. */
+  /** Absent if they are stored elsewhere, with separate backups. */
   readonly objects?: ObjectsBackup;
 }
 
-/**
- * Throws `BackupRefused` for a database that has tools of its own: they know how to copy a cluster as of one moment.
- */
+/** Throws `BackupRefused` for a database with its own tools: they can copy a cluster as of one moment. */
 export function backedUpStores({ stores }: Config, what: string): BackedUpStores {
   const { backup, backupTools = 'its own tools' } = stores.database.driver;
   if (backup === undefined)

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
 
-/** Writes a file that is not there yet, readable by its owner only, and on the disk on return. */
+/** Creates a file, readable by its owner only, and on the disk on return. */
 export function writePrivately(path: string, text: string): void {
   const file = openSync(path, 'wx', 0o600);
   try {

@@ -8,8 +8,8 @@ import { FILES, newManifest, type Manifest } from './manifest.js';
 
 /**
  * Copies a data folder in use: the database as of one moment, every object that it knows then, and the secret. It is
- * made under another name beside `target` and gets its own at the end, so that one that was cut is none; what such a
- * one left is removed by the next. Throws `BackupRefused`.
+ * written under another name beside `target` and renamed at the end, so that an interrupted backup does not count as
+ * one; the next backup removes its remains. Throws `BackupRefused`.
  */
 export async function makeBackup(config: Config, target: string, createdAt: string): Promise<Manifest> {
   const { dataFolder } = config;
@@ -60,7 +60,7 @@ function readSecret({ secretFile }: Config): string {
   }
 }
 
-/** Removes what a backup that was cut has left. A folder that has anything else in it is somebody's own. */
+/** Removes the remains of an interrupted backup. A folder that contains anything else is left alone. */
 function removeCut(partial: string, { database, objects }: BackedUpStores): void {
   const names = [...Object.values(FILES), database.file, ...(objects ? [objects.folder] : [])];
   const ours: readonly string[] = names.flatMap((name) => [name, `${name}-journal`, `${name}-wal`, `${name}-shm`]);

@@ -7,7 +7,7 @@ import { BackupRefused } from './backup-refused.js';
 /** Grows when an older release could not restore what a newer one writes. */
 const FORMAT = 1;
 
-/** What lies in a backup, beside the database and the objects, whose names their drivers know. */
+/** The contents of a backup, apart from the database and the objects, whose names their drivers know. */
 export const FILES = { manifest: 'backup.json', secret: 'secret' } as const;
 
 /** What a backup says of itself. It is written last: a folder without it is no backup. */
@@ -17,7 +17,7 @@ export interface Manifest {
   readonly release: string;
   readonly createdAt: string;
   readonly databaseSha256: string;
-  /** Absent where objects lie in a bucket, which has backups of its own. */
+  /** Absent if the objects are in a bucket, which has separate backups. */
   readonly objects?: ObjectCount;
 }
 

@@ -21,10 +21,10 @@ import { FILES, readManifest, sha256Of, type Manifest } from './manifest.js';
 const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid'];
 
 /**
- * Puts a backup into a data folder that is empty. Everything is copied and compared with its digest under `restoring/`
- * first; the database gets its place last, and until then nothing opens the folder. A restore that was cut is begun
- * anew by the next; one that is refused leaves the folder empty. Throws `BackupRefused`, and `DataFolderRefused` beside
- * a server.
+ * Restores a backup into an empty data folder. Everything is first copied to `restoring/` and compared with its digest;
+ * the database is moved into place last, and until then nothing opens the folder. The next restore starts an
+ * interrupted one over; a refused one leaves the folder empty. Throws `BackupRefused`, and `DataFolderRefused` beside a
+ * server.
  */
 export async function restoreBackup(config: Config, backup: string): Promise<Manifest> {
   const { dataFolder } = config;
@@ -117,7 +117,7 @@ async function copyAllObjects(
   );
 }
 
-/** One that is there already may be the right one, given from elsewhere. */
+/** An existing one may be the right one, supplied from elsewhere. */
 function restoreSecret({ secretFile }: Config, backup: string): void {
   const from = join(backup, FILES.secret);
   if (!existsSync(from)) throw new BackupRefused(`The backup ${backup} has no ${FILES.secret}.`);

@@ -3,7 +3,7 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count} ${count === 1 ? one : many}`;
 }
 
-/** What a verification has looked at. */
+/** What a verification has examined. */
 export function countedBooks({
   accounts,
   entries,

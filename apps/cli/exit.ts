@@ -3,7 +3,7 @@ export const EXIT = {
   ok: 0,
   /** Something on this side or in between failed, or the server did; a configuration or catalog file is faulty. */
   failure: 1,
-  /** The command line is not right: a value that cannot be, an id or a reference file that is not there. */
+  /** The command line is wrong: an invalid value, or an id or a reference file that does not exist. */
   usage: 2,
   /** The server refused the request. */
   refused: 3,
@@ -20,11 +20,13 @@ export class Failure extends Error {
   constructor(
     message: string,
     readonly exitCode: ExitCode = EXIT.failure,
-    /** What `--json` shows of it, beside the sentence; `shown` when the command has printed its document already. */
+    /**
+     * What `--json` shows of it, in addition to the sentence; `shown` if the command has already printed its document.
+     */
     readonly details: Readonly<Record<string, unknown>> | 'shown' = {},
-    /** What lies behind it, for DARKROOM_DEBUG=1. */
+    /** The cause, for DARKROOM_DEBUG=1. */
     cause?: unknown,
-    /** Whether the sentence stands on standard error already. */
+    /** Whether the sentence was already written to standard error. */
     readonly isTold = false,
   ) {
     super(message, cause === undefined ? {} : { cause });

@@ -8,7 +8,7 @@ import { printable } from '../logging/printable.js';
 /** What an operator's command is refused with when an argument is one that cannot be. */
 const ARGUMENT_CODES: ReadonlySet<ErrorCode> = new Set(['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND']);
 
-/** What a person is told of anything that ends a command. */
+/** The message for any error that ends a command. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof Failure) return error;
   if (error instanceof Interrupted) return new Failure('Interrupted before anything was accepted.', EXIT.cancelled);

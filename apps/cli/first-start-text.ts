@@ -74,7 +74,7 @@ function tryText(url: string, modelKey: string | undefined, key: FirstKey, kept:
     : ['A first picture, from another terminal:', '', firstRequest(url, modelKey, secret), ...save];
 }
 
-/** A command that works as it stands, whatever is kept and whichever server is the usual one. */
+/** A command that can be copied as it is, whatever the profile stores and whichever server is the default. */
 function firstCommand(
   url: string,
   modelKey: string,

@@ -31,9 +31,9 @@ export interface CliIo {
   readonly homeFolder: string;
   readonly signals: Signals;
   /**
-   * The command is over, or about to be: connections and work that it leaves open may keep the process for this many
-   * milliseconds at most, then until its output is written. 0 ends it at once. A process that does other things ignores
-   * it.
+   * The command has ended, or is about to: connections and work that it leaves open may keep the process alive for at
+   * most this many milliseconds, and then until its output is written. 0 ends it immediately. A process that does other
+   * things ignores it.
    */
   leaveBehind(afterMs: number): void;
 }

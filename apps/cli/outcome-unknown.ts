@@ -3,8 +3,8 @@ import { EXIT, Failure, withMore } from './exit.js';
 import { failureOf } from './failure-of.js';
 
 /**
- * The failure of work that may have been done all the same: a try of it was sent, and nobody heard what came of it.
- * What the last try ended with is true of that try alone, so even a refusal is none of the work as a whole.
+ * The failure of an operation that may have been done all the same: a try of it was sent, and its outcome is unknown.
+ * The end of the last try concerns that try only, so even a refusal does not mean that the operation was refused.
  */
 export class OutcomeUnknown extends Failure {
   constructor(readonly lastTry: ServiceError | Failure) {

@@ -8,7 +8,7 @@ import { print, say } from './terminal.js';
 
 /**
  * Runs one command line, the words after the program's name, and answers the exit code. A failure is one clear sentence
- * on stderr, never a stack. Runs in one process share nothing but the process, so that any number may go on at once.
+ * on stderr, never a stack trace. Runs in one process share no state, so any number may run concurrently.
  */
 export async function run(args: readonly string[], io: CliIo): Promise<ExitCode> {
   try {

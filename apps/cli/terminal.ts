@@ -1,7 +1,7 @@
 import { printable } from '../logging/printable.js';
 import type { CliIo } from './io.js';
 
-/** How a command shows what it found: for people, or one JSON document for machines. */
+/** How a command shows its result: as text, or as one JSON document. */
 export interface Shown {
   readonly json: unknown;
   readonly text: string;

@@ -67,7 +67,7 @@ function unshared({ role, stores }: Choice, drivers: readonly Driver[]): string[
 }
 
 /**
- * Limits that are each allowed, and together would have processes take work from each other that is still under way.
+ * Limits that are each allowed, but with which processes together would take over work that is still running elsewhere.
  */
 function tooTight({
   stores: {

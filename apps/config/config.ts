@@ -37,7 +37,7 @@ export interface Configured<D> {
   readonly options: Options;
 }
 
-/** Which driver stands behind each group of ports. */
+/** The driver of each group of ports. */
 export interface StoreChoice {
   readonly database: Configured<DatabaseDriver>;
   readonly objects: Configured<ObjectsDriver>;
@@ -61,7 +61,7 @@ export interface GrpcConfig {
   readonly host: string;
   /** 0 takes any free port. */
   readonly port: number;
-  /** Who may call; anybody who reaches it when absent. */
+  /** Who may call; when absent, any client that can reach the port. */
   readonly callersFile?: string;
   readonly tlsCertFile?: string;
   readonly tlsKeyFile?: string;
@@ -71,7 +71,7 @@ export interface GrpcConfig {
   readonly plaintext: boolean;
 }
 
-/** A configuration that cannot be used. The message has every fault on a line of its own. */
+/** A configuration that cannot be used. The message has every fault on a separate line. */
 export class ConfigInvalid extends Error {
   /** `log` is how the log was to be, where that much could be read. */
   constructor(

@@ -1,7 +1,7 @@
 import type { Config } from './config.js';
 import { isLoopback } from './loopback.js';
 
-/** One sentence for each thing that would let somebody call who should not, or read along. */
+/** One sentence for each setting that would let an unauthorised client call, or a third party read the traffic. */
 export function grpcFaults({ grpc, role, stores }: Pick<Config, 'grpc' | 'role' | 'stores'>): string[] {
   if (grpc === undefined) return [];
   const faults: string[] = [];

@@ -49,9 +49,9 @@ export interface ConfigSource {
 }
 
 /**
- * The configuration: defaults, then the file (the one named, else DARKROOM_CONFIG, else `darkroom.yaml` if it is
- * there), then variables. Its modules are loaded first, as their drivers bring keys of their own. Throws
- * `ConfigInvalid` with all that is wrong, a sentence each.
+ * The configuration: defaults, then the file (the one named, else DARKROOM_CONFIG, else `darkroom.yaml` if it exists),
+ * then variables. Its modules are loaded first, as their drivers add keys. Throws `ConfigInvalid` with every fault, a
+ * sentence each.
  */
 export async function loadConfig({
   file: named,
@@ -86,7 +86,7 @@ export async function loadConfig({
 }
 
 /**
- * The built-in drivers and those of the configured modules, whatever else the file holds. Throws `ConfigInvalid` for a
+ * The built-in drivers and those of the configured modules; ignores the rest of the file. Throws `ConfigInvalid` for a
  * module that cannot be used.
  */
 export function configDrivers({ file, environment = process.env, folder = process.cwd() }: ConfigSource = {}): Promise<

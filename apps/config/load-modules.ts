@@ -25,8 +25,8 @@ export class ModuleRefused extends Error {
 }
 
 /**
- * The drivers of these modules behind the built-in ones. A name is that of a package or a path; both are looked for
- * from `folder` first, then from the program. A module is a program: it may do whatever this process may. Throws
+ * The built-in drivers, followed by those of these modules. A name is that of a package or a path; both are resolved
+ * from `folder` first, then from the program. A module is code: it may do whatever this process may. Throws
  * `ModuleRefused`.
  */
 export async function withModules(

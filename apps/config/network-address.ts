@@ -1,8 +1,8 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 
 /**
- * What one client is told apart by: its IPv4 address, or the /64 of its IPv6 address, of which a client may take any.
- * An IPv4 address within IPv6 is that IPv4 address. Undefined for what is no address.
+ * What identifies a client: its IPv4 address, or the /64 of its IPv6 address, as a client may use any address of it. An
+ * IPv4-mapped IPv6 address counts as the IPv4 address. Undefined for a text that is not an address.
  */
 export function networkOf(address: string): string | undefined {
   const plain = unmapped(address);
@@ -43,7 +43,7 @@ export class Networks {
   }
 }
 
-/** Without the zone of a link-local address; as IPv4 where that is what it stands for. */
+/** Without the zone of a link-local address; as IPv4 if it is an IPv4-mapped address. */
 function unmapped(address: string): string {
   const [plain = ''] = address.split('%', 1);
   if (!isIPv6(plain)) return plain;

@@ -9,7 +9,7 @@ export interface ConfigFault {
   readonly message: string;
 }
 
-/** A value somebody gave for a key, and how to complain about it. */
+/** A configured value of a key, and how to report a fault of it. */
 export interface Given {
   readonly value: Json;
   /** The file and line, or nothing for a variable. */
@@ -65,7 +65,7 @@ export function valuesOfFile(
       visitAll(value, path);
     } else complain(`${nameOf(pointer)} must hold keys with values.`);
   };
-  // A name with a dot in it is no path: it stays what it is, and unknown.
+  // A name with a dot in it is not a path: it is kept as it is, and unknown.
   const visitAll = (value: JsonObject | null, path: string): void => {
     for (const [name, item] of Object.entries(value ?? {}))
       visit(item, path === '' ? name : `${path}.${name}`, name.includes('.'));
@@ -74,7 +74,7 @@ export function valuesOfFile(
   return given;
 }
 
-/** `rest.rate_limits.…` lies in `rest` and in `rest.rate_limits`. */
+/** `rest.rate_limits.…` is in `rest` and in `rest.rate_limits`. */
 function sectionsOf(path: string): string[] {
   return path
     .split('.')

@@ -7,8 +7,8 @@ import type { Logger } from 'pino';
 const MAX_CONNECTIONS = 10_000;
 
 /**
- * Bounds the connections of a server that listens, and tells the log of those that TLS refuses: the library does
- * neither, and shows nobody the servers that it has made. An upgrade that names them otherwise is told at once.
+ * Bounds the connections of a listening server, and logs those that TLS refuses: the library does neither, and does not
+ * expose the servers that it has created. If an upgrade of the library renames them, this fails immediately.
  */
 export function boundConnections(server: Server, logger: Logger): void {
   const listening: unknown = Reflect.get(server, 'http2Servers');

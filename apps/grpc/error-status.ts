@@ -24,7 +24,7 @@ const MAX_FIELD = 256;
 /** Where the details of a status travel, as serialised google.rpc.Status. */
 export const DETAILS_KEY = 'grpc-status-details-bin';
 
-/** In the head of an answer, and beside the status of a refusal. */
+/** In the headers of an answer, and with the status of a refusal. */
 export const REQUEST_ID_KEY = 'x-request-id';
 
 export interface FailedCall {
@@ -33,9 +33,7 @@ export interface FailedCall {
   readonly bodyField: string;
 }
 
-/**
- * What a refusal is over gRPC: the canonical status, and our own code with all that is known besides, in the trailer.
- */
+/** A refusal over gRPC: the canonical status, and our own code with all other details in the trailer. */
 export function errorStatus(error: ServiceError, { requestId, bodyField }: FailedCall): StatusObject {
   const {
     code,
@@ -70,7 +68,7 @@ export function errorStatus(error: ServiceError, { requestId, bodyField }: Faile
  * call on it. Half a character would keep the status from being written at all.
  */
 function cut(text: string, most: number): string {
-  // A point has two units at most: what stands behind is neither looked at nor sent.
+  // A point has at most two units: any more are neither examined nor sent.
   const points = Array.from(text.slice(0, 2 * (most + 1)), (point) =>
     /\p{Surrogate}/u.test(point) ? '\ufffd' : point,
   );

@@ -6,7 +6,7 @@ import { askedOnce } from '../requests/asked-once.js';
 const LOOK_EVERY_MS = 3_000;
 const ANSWER_WITHIN_MS = 2_500;
 
-/** What every name nobody knows is called: what strangers make up is neither kept nor said again. */
+/** The label of every unknown name: names invented by callers are neither stored nor repeated. */
 const UNKNOWN = 'unknown';
 
 /** `grpc.health.v1.Health` for the whole front, whose name is empty, and for each of its services. */

@@ -20,7 +20,7 @@ export interface ActingCall<Request> extends Call<Request> {
   readonly caller: Caller;
 }
 
-/** One that goes on until it is ended. */
+/** A stream that lasts until it is ended. */
 export interface WatchingCall<Request> extends ActingCall<Request> {
   readonly signal: AbortSignal;
   /** Throws once the service may not call any more: to be asked whenever there may be something to tell. */
@@ -29,7 +29,7 @@ export interface WatchingCall<Request> extends ActingCall<Request> {
 
 interface Described<I extends DescMessage, O extends DescMessage> {
   readonly method: DescMethodUnary<I, O>;
-  /** Absent where anybody may ask. */
+  /** Absent for a public method. */
   readonly scope?: ServiceScope;
   /** Where the body of the use case is in the request, for the fields of refusals; the request itself when absent. */
   readonly bodyField?: string;
@@ -44,7 +44,7 @@ export interface PlainMethod<I extends DescMessage, O extends DescMessage> exten
 export interface ActingMethod<I extends DescMessage, O extends DescMessage> extends Described<I, O> {
   readonly acts: true;
   answer(call: ActingCall<MessageShape<I>>): Promise<MessageInitShape<O>>;
-  /** Id of the generation that came to be by a call with this answer, which the log tells of. */
+  /** Id of the generation that a call with this answer created, for the log. */
   createdId?(answer: MessageInitShape<O>): string | undefined;
 }
 

@@ -7,12 +7,12 @@ import { OPERATOR_SCOPES, type ServiceCaller, type ServiceCallers } from './call
 import { WatchedCallers } from './callers/watched-callers.js';
 import { WatchedCertificates } from './tls/watched-certificates.js';
 
-/** Whoever reaches a process that is alone on its machine may do everything. */
+/** Any client that can reach a process with its own data folder on this machine may do everything. */
 const ANYBODY: ServiceCaller = { name: 'local', scopes: [...SCOPES, ...OPERATOR_SCOPES] };
 
-/** A gRPC front whose services may be told apart by a file. */
+/** A gRPC front that may authenticate its services by a file. */
 export interface OpenGrpc extends GrpcServer {
-  /** Reads the file of callers again, where there is one, and logs what that comes to. */
+  /** Reloads the file of callers, if there is one, and logs the result. */
   readCallersAgain(): void;
 }
 

@@ -38,9 +38,9 @@ export interface GrpcServerOptions {
   readonly callers: ServiceCallers;
   readonly logger: Logger;
   readonly credentials?: ServerCredentials;
-  /** How long a request may take to arrive once its call is there, in milliseconds; 10,000 unless given. */
+  /** How long a request may take to arrive after its call has begun, in milliseconds; 10,000 by default. */
   readonly requestTimeoutMs?: number | undefined;
-  /** What the health says beside that the process is stopping; always, when absent. */
+  /** Whether the health reports serving while the process is not stopping; always, when absent. */
   readonly isReady?: (() => Promise<boolean>) | undefined;
   /** Throws what refuses a call that the stores could not answer anyway; absent, all are tried. */
   readonly requireStores?: (() => void) | undefined;
@@ -51,7 +51,7 @@ export interface GrpcServerOptions {
 export interface GrpcServer {
   /** Port 0 takes any free one; answers the one taken. */
   listen(host: string, port: number): Promise<number>;
-  /** Takes no more calls, ends streams, finishes the other calls under way, and cuts what is left after `graceMs`. */
+  /** Accepts no more calls, ends streams, finishes the other calls in progress, and aborts the rest after `graceMs`. */
   close(graceMs: number): Promise<void>;
 }
 
@@ -78,13 +78,13 @@ const PATHS = {
 
 const LIMITS: ServerOptions = {
   'grpc.max_receive_message_length': MAX_BODY_BYTES,
-  // Calls at once on one connection; the client's library makes others wait.
+  // Concurrent calls on one connection; the client's library makes others wait.
   'grpc.max_concurrent_streams': 1_000,
-  // Whoever went without a word is noticed, those who only watch too.
+  // Detects clients that vanished without closing, watchers too.
   'grpc.keepalive_time_ms': 60_000,
   'grpc.keepalive_timeout_ms': 20_000,
   'grpc.max_connection_idle_ms': 300_000,
-  // Clients then come back to any process, also one that was added since, and their certificates are looked at again.
+  // Clients then reconnect to any process, also one that was added since, and their certificates are checked again.
   'grpc.max_connection_age_ms': 1_800_000,
   'grpc.max_connection_age_grace_ms': 600_000,
 };
@@ -165,8 +165,8 @@ function listen(server: Server, credentials: ServerCredentials, host: string, po
 }
 
 /**
- * Until no call of ours is under way, and none came while the last had its answer sent: its request may have been on
- * its way.
+ * Until no call of ours is in progress, and none arrived while the last answer was sent: its request may have been in
+ * flight.
  */
 async function silence(underWay: CallsUnderWay): Promise<void> {
   do {
@@ -176,8 +176,8 @@ async function silence(underWay: CallsUnderWay): Promise<void> {
 }
 
 /**
- * Once no call of ours is under way the rest is cut: who watches the health, or holds a stream of the reflection open,
- * does so for as long as there is a server.
+ * Once no call of ours is in progress the rest is aborted: watches of the health and streams of the reflection last as
+ * long as the server.
  */
 async function close(server: Server, graceMs: number, underWay: CallsUnderWay): Promise<void> {
   const shut = new Promise<void>((resolve) => {

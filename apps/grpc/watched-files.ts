@@ -3,7 +3,9 @@ import { ConfigInvalid } from '../config/config.js';
 
 const LOOK_EVERY_MS = 3_000;
 
-/** Files that may change while they are used: they are looked at every three seconds. Keeps no process from ending. */
+/**
+ * Files that may change while they are used: they are checked every three seconds. Does not keep a process from ending.
+ */
 export class WatchedFiles {
   private state: string;
   private timer: NodeJS.Timeout | undefined;
@@ -32,7 +34,7 @@ export class WatchedFiles {
   }
 }
 
-/** What is wrong with a file that has changed, for the log: a person's slip, of which no stack tells more. */
+/** What is wrong with a changed file, for the log: a human mistake, for which a stack trace adds nothing. */
 export function faultsOf(error: unknown): readonly string[] {
   return error instanceof ConfigInvalid ? error.faults : [String(error)];
 }

@@ -5,7 +5,7 @@ import { printable } from './printable.js';
 /** A pointer may end in a name that the client made up. */
 const MAX_FIELD_CHARACTERS = 256;
 
-/** What the line of a refused request says of the refusal. */
+/** The fields of a refusal in the line of its request. */
 export interface LoggedRefusal {
   readonly code: ServiceError['code'];
   /** JSON Pointer of the field at fault, where there is one. */

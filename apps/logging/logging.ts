@@ -5,8 +5,8 @@ import type { Log } from '../../core/log.js';
 import type { Config } from '../config/config.js';
 
 /**
- * Nothing that opens a door is written down, wherever in a line it stands, nor what an error may carry of the request
- * it came from. Looked for here and not by pino's redaction: its wildcards cost 75 µs a line.
+ * Credentials are never logged, wherever in a line they occur, nor the request data that an error may carry. Done here
+ * and not by pino's redaction: its wildcards cost 75 µs a line.
  */
 const SECRETS = new Set([
   'authorization',
@@ -22,10 +22,10 @@ const SECRETS = new Set([
 ]);
 const REDACTED = '[redacted]';
 const REPEATED = '[repeated]';
-/** What lies deeper is left out of a line whole. */
+/** Anything nested deeper is left out of a line entirely. */
 const MAX_DEPTH = 6;
 
-/** Where a log goes. What has a file descriptor is written to directly and at once. */
+/** The destination of a log. One with a file descriptor is written to directly and synchronously. */
 export interface LogOutput extends DestinationStream {
   readonly fd?: number;
   readonly isTTY?: boolean;
@@ -53,7 +53,7 @@ export function isForMachines(
   return format === 'json' || (format === 'auto' && !isTTY);
 }
 
-/** An error of its own is redacted as it is shown: a copy would be no error any more. */
+/** An error object is redacted as it is rendered: a copy would no longer be an error. */
 function redactedLine({ err, ...line }: Record<string, unknown>): Record<string, unknown> {
   return err === undefined ? redacted(line) : { ...redacted(line), err };
 }
@@ -108,7 +108,7 @@ function asJson(output: LogOutput): DestinationStream {
   return output.fd === undefined ? output : pino.destination({ dest: output.fd, sync: true });
 }
 
-/** The library is loaded only where somebody reads the lines. */
+/** The library is loaded only for human-readable logs. */
 function readable(output: LogOutput): DestinationStream {
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   return pretty({

@@ -102,7 +102,10 @@ export class GenerationWrites {
       this.lapsed.note(record.generationId, record.lease);
   }
 
-  /** Whoever takes a lease over has read before that it had lapsed. A holder that slept and goes on has not lost it. */
+  /**
+   * A worker that takes a lease over has first read that it had lapsed. A holder that was suspended and continues has
+   * not lost it.
+   */
   private countTakenOver({ generationId, lease }: Generation): void {
     const lost = this.lapsed.forget(generationId);
     if (lost !== undefined && lease !== undefined && lease.worker !== lost.worker) this.takenOver.inc();

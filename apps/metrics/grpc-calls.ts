@@ -4,7 +4,7 @@ import type { BoundRefusals } from './bound-refusals.js';
 
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600];
 
-/** The calls of the gRPC front. Methods are those of the proto files: nobody reaches this with another name. */
+/** The calls of the gRPC front. Methods are those of the proto files: no call with another name gets here. */
 export class GrpcCalls implements CallObserver {
   private readonly calls: Counter<'method' | 'code'>;
   private readonly durations: Histogram<'method'>;

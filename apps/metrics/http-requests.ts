@@ -16,7 +16,7 @@ interface Answered {
   readonly observe: (seconds: number) => void;
 }
 
-/** The requests of the REST front. A route is told by its pattern, so that ids never become labels. */
+/** The requests of the REST front. The label of a route is its pattern, so that ids never become labels. */
 export class HttpRequests implements HttpObserver {
   private readonly requests: Counter<'route' | 'method' | 'status'>;
   private readonly durations: PreparedHistogram<'route' | 'method'>;
@@ -93,7 +93,7 @@ export class HttpRequests implements HttpObserver {
     return answered;
   }
 
-  /** Counted here with every request, and handed over when somebody asks. */
+  /** Counted here with every request, and handed over at a scrape. */
   private collectRequests(): void {
     this.requests.reset();
     for (const { route, method, countByStatus } of [...this.answered.values()].flatMap((byMethod) => [

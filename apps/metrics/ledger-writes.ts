@@ -5,7 +5,7 @@ import type { AnswersOf } from './store-calls.js';
 
 const COMMANDS = [1, 2, 5, 10, 25, 50, 100, 250];
 
-/** What was written to the ledgers: how many commands at once, and which credits moved. */
+/** What was written to the ledgers: how many commands per write, and which credits moved. */
 export class LedgerWrites {
   private readonly commands: Histogram;
   private readonly credits: Counter<'kind' | 'to'>;

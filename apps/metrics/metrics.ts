@@ -14,8 +14,8 @@ import { Warnings } from './warnings.js';
 import { WorkerLoad } from './worker-load.js';
 
 /**
- * Everything one process measures of itself, in a registry of its own. Labels come from bounded sets: no id of an
- * account, App, key or generation is ever one of them.
+ * Everything one process measures of itself, in its own registry. Labels come from bounded sets: no id of an account,
+ * App, key or generation is ever one of them.
  */
 export class Metrics {
   readonly registry = new Registry();

@@ -44,7 +44,7 @@ export class ObjectBytes {
             if (piece.done !== true) count(piece.value.byteLength);
             return piece;
           },
-          // Whoever stops early must reach the store's own stream, or its file or socket stays open.
+          // A consumer that stops early must end the store's own stream, or its file or socket stays open.
           return: async () => (await pieces.return?.()) ?? { done: true, value: undefined },
         };
       },

@@ -1,4 +1,4 @@
-/** What is done around the calls of one method. Whatever it throws is dropped: measuring changes no outcome. */
+/** What is done around the calls of one method. Its errors are dropped: measuring changes no outcome. */
 export interface CallObserver {
   begun?(): void;
   answered?(answer: unknown, args: readonly unknown[]): void;
@@ -13,7 +13,7 @@ type Call = (...args: readonly unknown[]) => Promise<unknown>;
 
 /**
  * The same port with an observer around each of its methods, all of which answer promises. Arguments, answers and
- * errors pass through as they are; an answer is there a turn of the microtasks later, and no more.
+ * errors pass through unchanged; an answer is delayed by one turn of the microtasks only.
  */
 export function observedCalls<Port extends object>(
   port: Port,

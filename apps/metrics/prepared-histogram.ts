@@ -8,9 +8,9 @@ interface Series<Label extends string> {
 }
 
 /**
- * A histogram that is told of its labels once and then only adds, for what is counted with every call: the library
- * looks the labels up each time, which costs more than all the rest of counting. A set of labels is shown once
- * something was observed.
+ * A histogram that gets its labels once and then only adds, for values counted with every call: the library looks the
+ * labels up each time, which costs more than all the rest of counting. A set of labels is shown once something was
+ * observed.
  */
 export class PreparedHistogram<Label extends string> extends Histogram<Label> {
   private readonly bounds: readonly number[];

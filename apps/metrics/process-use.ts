@@ -6,8 +6,8 @@ const SAMPLE_MS = 50;
 const DELAY_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
 /**
- * What the process takes of the machine, under the names that dashboards know, and how busy its main thread is. The
- * library has a set of its own for that, which also watches every garbage collection, more than anybody here looks at.
+ * The resources that the process uses, under the names that dashboards expect, and how busy its main thread is. The
+ * library has its own set for that, which also observes every garbage collection; that is more than we need.
  */
 export class ProcessUse {
   private readonly delays: Histogram;
@@ -67,7 +67,7 @@ export class ProcessUse {
   }
 }
 
-/** A counter of something that is counted elsewhere: read anew at every scrape. */
+/** A counter of something that is counted elsewhere: read at every scrape. */
 function countTotal(registry: Registry, name: string, help: string, read: () => number): Counter {
   const counter: Counter = new Counter({
     name,

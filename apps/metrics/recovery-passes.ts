@@ -37,7 +37,7 @@ export class RecoveryPasses {
     this.count(NOTHING);
   }
 
-  /** One pass came to its end. */
+  /** One pass was completed. */
   passed(
     recovered: Recovered,
     { durationMs, isFull }: { readonly durationMs: number; readonly isFull: boolean },

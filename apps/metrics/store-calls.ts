@@ -52,7 +52,7 @@ type Learn = (answer: unknown, args: readonly unknown[]) => void;
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
 
-/** How long the stores take, how often they cannot answer, and how often somebody else was faster. */
+/** How long the stores take, how often they cannot answer, and how often another writer was faster. */
 export class StoreCalls {
   private readonly durations: PreparedHistogram<'port' | 'method'>;
   private readonly failures: Counter<'port' | 'reason'>;
@@ -84,7 +84,7 @@ export class StoreCalls {
     }
   }
 
-  /** The same store, its calls measured. `learn` is told of every answer. */
+  /** The same store with its calls measured. `learn` is called with every answer. */
   measured<P extends StorePort>(port: P, store: StorePorts[P], learn: AnswersOf<StorePorts[P]> = {}): StorePorts[P] {
     return observedCalls<StorePorts[P]>(store, STORE_METHODS[port], (method) => {
       const labels = { port, method };

@@ -37,7 +37,7 @@ export interface Operated {
 
 export interface Suspended {
   readonly account: ShownAccount;
-  /** What came of its open generations, if they were to be cancelled. */
+  /** The result for its open generations, if they were to be cancelled. */
   readonly work?: CancelledWork;
 }
 
@@ -58,7 +58,7 @@ type Listed =
   | 'error'
   | 'clientTraceId';
 
-/** A generation with whose it is and how it stands, and nothing of what was asked for. */
+/** A generation with its owner and status, without its request. */
 export interface ShownGeneration extends Pick<Generation, Listed> {
   /** Which worker has it, while one has. */
   readonly worker?: string;
@@ -72,10 +72,10 @@ export interface InspectedGeneration
 }
 
 /**
- * What an operator can do, on the stores themselves or on a server that has them. Lists take 1 to 1,000 lines a page,
- * and as cursor what an earlier page of the same list ended with. Refusals are `ServiceError`: FIELD_INVALID for an id
- * that is no UUID, for a cursor of another list and as the use cases say, NOT_FOUND for an account, App, key or
- * generation that is not there.
+ * The operations of an operator, on the stores themselves or on a server that has them. Lists take 1 to 1,000 lines a
+ * page, and as cursor the one that an earlier page of the same list ended with. Refusals are `ServiceError`:
+ * FIELD_INVALID for an id that is not a UUID, for a cursor of another list and as the use cases say, NOT_FOUND for an
+ * account, App, key or generation that does not exist.
  */
 export interface Operator {
   /** Its credits are called `credits` when nothing is said. */

@@ -1,7 +1,7 @@
 import type { Context } from '../../core/context.js';
 import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
 
-/** The most passes at one go, so that it ends beside a server under load. */
+/** The maximum number of passes in one run, so that it ends beside a server under load. */
 const MAX_PASSES = 100;
 
 const COUNTS = [
@@ -19,7 +19,7 @@ const COUNTS = [
 export type RecoveredTotals = Record<(typeof COUNTS)[number], number>;
 
 /**
- * Does again what was cut, pass after pass until nothing is left that was there at the beginning, or the call it is for
+ * Completes interrupted work, pass after pass, until nothing is left that existed at the beginning, or until its call
  * is over. Throws as a pass does.
  */
 export async function recoverAll(context: Context): Promise<RecoveredTotals> {

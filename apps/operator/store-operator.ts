@@ -31,7 +31,7 @@ import type {
   Suspended,
 } from './operator.js';
 
-/** Operators' work on the stores: what the gRPC front does for those who call it, and the commands beside it. */
+/** The operators' operations on the stores, for the gRPC front and the commands. */
 export class StoreOperator implements Operator {
   constructor(private readonly context: Context) {}
 
@@ -176,7 +176,7 @@ export class StoreOperator implements Operator {
 
   private async operate(make: typeof grantCredits, operation: CreditOperation): Promise<Operated> {
     const accountId = readUuid(operation.accountId, '/account_id');
-    // Core lets a repeated operation pass, so that it can be sent again; that it changed nothing is told from here.
+    // Core accepts a repeated operation, so that it can be sent again; that it changed nothing is determined here.
     const earlier = await this.context.accounts.findOperation(accountId, operation.operationId);
     const account = shown(await make(this.context, { ...operation, accountId }));
     return { account, ...(earlier === null ? {} : { earlierAt: earlier.at }) };

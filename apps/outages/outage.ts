@@ -59,12 +59,12 @@ export class Outage {
     this.cancelEnd = clock.after(QUIET_MS, () => this.end());
   }
 
-  /** Counts a warning that says no more than that the store is away. */
+  /** Counts a warning that only says that the store is unavailable. */
   warned(): void {
     if (this.away !== undefined) this.away.warnings += 1;
   }
 
-  /** Counts a request that was refused at once, since the store is away. */
+  /** Counts a request that was refused immediately, because the store is unavailable. */
   refused(): void {
     if (this.away !== undefined) this.away.refusedRequests += 1;
   }

@@ -20,7 +20,7 @@ const STORES: Readonly<Record<StorePort, Store>> = {
 const WITHOUT_STORE: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
 /**
- * The stores of one process, and whether they answer: an outage is told once for each, counted, and summed up at its
+ * The stores of one process, and whether they answer: an outage of each is logged once, counted, and summed up at its
  * end.
  */
 export class Outages {
@@ -35,8 +35,8 @@ export class Outages {
   }
 
   /**
-   * The same ports, every call of a store looked at. `onDatabaseAway` is called for each that the database could not
-   * answer.
+   * The same ports, with every call of a store observed. `onDatabaseAway` is called for each that the database could
+   * not answer.
    */
   watched(ports: Ports, onDatabaseAway: () => void = () => undefined): Ports {
     const watched = <P extends StorePort>(name: P): StorePorts[P] => {
@@ -68,14 +68,13 @@ export class Outages {
     };
   }
 
-  /** Counts a request that was refused at once, since the database is away. */
+  /** Counts a request that was refused immediately, because the database is unavailable. */
   refused(): void {
     this.outages.database.refused();
   }
 
   /**
-   * The same log without the warnings that only an outage under way has caused: they are counted. All others are passed
-   * on.
+   * The same log without the warnings whose only cause is a current outage: they are counted. All others are passed on.
    */
   quiet(log: Log): Log {
     const underWay = (): Outage | undefined => Object.values(this.outages).find(({ isUnderWay }) => isUnderWay);

@@ -6,9 +6,9 @@ import { UNAVAILABLE_RETRY_MS } from '../requests/service-error.js';
 const PROBE_AGAIN_MS = 500;
 
 /**
- * Refuses at once what the database could not answer anyway. After a call that failed the database is asked whether it
- * is ready, one probe at a time, until it says yes; while the last answer was no the gate is shut. A call that failed
- * shuts nothing by itself.
+ * Refuses immediately what the database could not answer anyway. After a failed call the database is asked whether it
+ * is ready, one probe at a time, until the answer is yes; while the last answer was no the gate is closed. A failed
+ * call alone does not close the gate.
  */
 export class StoreGate {
   private isShut = false;
@@ -23,21 +23,21 @@ export class StoreGate {
     private readonly onRefused: () => void = () => undefined,
   ) {}
 
-  /** Says that a call has failed for want of the database. */
+  /** Reports a call that failed because the database was unavailable. */
   suspect(): void {
     if (this.isProbing || this.isClosed) return;
     this.isProbing = true;
     void this.probe();
   }
 
-  /** Throws SERVICE_UNAVAILABLE while the database is known to be away, unless it would not be asked anyway. */
+  /** Throws SERVICE_UNAVAILABLE while the database is known to be unavailable, unless the request does not need it. */
   requireOpen(wouldAsk: () => boolean = () => true): void {
     if (!this.isShut || !wouldAsk()) return;
     this.onRefused();
     throw new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
   }
 
-  /** Opens for good: whoever comes now is answered by the stores themselves. */
+  /** Opens permanently: from now on the stores themselves answer. */
   close(): Promise<void> {
     this.isClosed = true;
     this.isShut = false;

@@ -2,7 +2,7 @@ import { fieldInvalid } from '../../core/fields.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 
 /**
- * One page of a list whose cursors are tokens that go with what was listed, told by `of`: one of another list, or of
+ * One page of a list whose cursors are tokens bound to the list that `of` identifies: a token of another list, or of
  * another account, is refused and not misread. Throws FIELD_INVALID.
  */
 export async function pageByToken<T>(

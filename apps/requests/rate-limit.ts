@@ -2,7 +2,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 
 export const RATE_WINDOW_SECONDS = 60;
 
-/** How somebody stands with a limit after a request was counted. */
+/** The state of a limit for one client after a request was counted. */
 export interface Rate {
   readonly isOver: boolean;
   /** Requests left until `resetMs` from now. */
@@ -10,7 +10,7 @@ export interface Rate {
   readonly resetMs: number;
 }
 
-/** A request counts once, and once more for every so many bytes of its body. */
+/** A request counts once, and once more for every this many bytes of its body. */
 export const BYTES_A_POINT = 16 * 1024;
 
 /** What a request with a body of that many bytes takes of a rate. */
@@ -23,7 +23,7 @@ export function sizeNote(points: number): string {
   return points === 1 ? '' : `, and this one counts as ${points} for its size`;
 }
 
-/** How many requests anybody may send in a minute to this process. */
+/** How many requests one client may send to this process per minute. */
 export class RateLimit {
   readonly #limiter: RateLimiterMemory;
 
@@ -32,9 +32,9 @@ export class RateLimit {
   }
 
   /**
-   * Counts a request of `points`, of which `taken` were counted before. One request takes the whole rate at most, so
-   * that each can be sent at some time. Nothing is due once all of it was counted, and nobody is over for what others
-   * sent since.
+   * Counts a request of `points`, of which `taken` were counted before. One request takes at most the whole rate, so
+   * that each can be sent at some time. Nothing is due once all of it was counted, and requests that others sent since
+   * do not put it over the limit.
    */
   async take(who: string, points = 1, taken = 0): Promise<Rate> {
     const due = Math.min(points, this.perMinute) - Math.min(taken, this.perMinute);

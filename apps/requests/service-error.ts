@@ -1,11 +1,11 @@
 import { ServiceError, StoreUnavailable } from '../../core/errors.js';
 
-/** How long a client should wait when a store is away and nobody knows for how long. */
+/** How long a client should wait when a store is unavailable for an unknown time. */
 export const UNAVAILABLE_RETRY_MS = 2_000;
 
 /**
- * What a front tells of an error. What was not expected is told to nobody: whoever gets another error back than given
- * logs that.
+ * The error that a front reports. An unexpected error is never shown: a caller that gets a different error back logs
+ * the original.
  */
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
@@ -14,7 +14,7 @@ export function asServiceError(error: unknown): ServiceError {
   return new ServiceError('INTERNAL_ERROR');
 }
 
-/** How loudly a front tells of an error that no caller was meant to see: an outage has lines of its own. */
+/** The log level of an error that is not shown to a caller: an outage has its own lines. */
 export function levelOf(error: unknown): 'debug' | 'error' {
   return error instanceof StoreUnavailable ? 'debug' : 'error';
 }

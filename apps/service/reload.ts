@@ -7,7 +7,7 @@ export interface Reloaded {
   /** The file that `readCatalogAgain` reads. */
   readonly catalogFile: string;
   readCatalogAgain(): Promise<number>;
-  /** Reports by itself what it comes to. */
+  /** Logs its result by itself. */
   readCallersAgain(): void;
   readonly logger: Logger;
 }

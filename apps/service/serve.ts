@@ -30,9 +30,9 @@ export interface Served {
   stop(): Promise<void>;
 }
 
-/** How long a scrape under way may keep a process that has stopped. */
+/** How long a scrape in progress may delay a stopped process. */
 const INTERNAL_GRACE_MS = 1_000;
-/** How long a process that has stopped may take to come to its end by itself. */
+/** How long a stopped process may take to exit by itself. */
 const LEFT_BEHIND_MS = 1_000;
 
 /** Starts what the configured role asks for in this process. Throws one sentence when it cannot. */
@@ -52,7 +52,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     const listening = at === undefined ? null : hostAndPort(at);
     grpc = await listenForServices(program, config, { logger, observer: metrics?.grpc });
     internal = await openInternal(program, config, metrics);
-    // Only once nothing stands in the way any more: the key it makes is shown once.
+    // Only once nothing else can fail: the key it creates is shown once.
     const demo = config.role === 'all' ? await firstStart(program.context) : null;
     const worker = works(config) ? createWorker(program, config, metrics) : undefined;
     await worker?.start();
@@ -125,7 +125,7 @@ function createFront(
   return { rest, close: (graceMs) => rest.close(graceMs).finally(() => authenticator.close()) };
 }
 
-/** Once the front listens, so that whoever asks is not told that a process is ready which takes no requests yet. */
+/** Only once the front listens, so that a process that takes no requests yet is not reported as ready. */
 async function openInternal(
   program: Program,
   { internal }: Config,
@@ -193,7 +193,7 @@ async function stop({ front, grpc, internal, worker, program, outages, config, l
   // Runs that outlive their grace go on until the process does. Until then no other server may take them for gone.
   await program.close({ keepsLock: !hasEnded });
   outages.close();
-  // Last of all: until then there is somebody to ask how it goes.
+  // Last of all: until then probes are answered.
   await internal?.close(INTERNAL_GRACE_MS);
   logger.info('stopped');
 }
@@ -207,8 +207,8 @@ export interface ServiceHost {
 }
 
 /**
- * Serves until the process is asked to stop, then stops in order; asked twice, it leaves at once. SIGHUP has it read
- * its catalog again. It listens to signals until the process ends: one that comes after the stop belongs to the same
+ * Serves until the process is asked to stop, then stops gracefully; asked twice, it exits immediately. SIGHUP makes it
+ * reload its catalog. It handles signals until the process ends: one that arrives after the stop belongs to the same
  * request.
  */
 export async function serve(
@@ -237,7 +237,7 @@ export async function serve(
     return 'stopped';
   };
   const end = await Promise.race([serveAndStop(), left]);
-  // What the grace did not wait for may hold the process still; it was given up, and others recover it.
+  // Work that outlasted the grace period may still keep the process alive; it was abandoned, and others recover it.
   host.leaveBehind(end === 'left' ? 0 : LEFT_BEHIND_MS);
   return end;
 }

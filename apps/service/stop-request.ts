@@ -1,6 +1,6 @@
 export type StopSignal = 'SIGINT' | 'SIGTERM';
 
-/** Where the signals of a process are heard: the process itself, or what stands for it. */
+/** The source of a process's signals: the process itself, or a substitute. */
 export interface Signals {
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
   off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
@@ -8,7 +8,7 @@ export interface Signals {
 
 /**
  * How far apart the signals of one request to stop may come, in milliseconds: a terminal sends Ctrl-C, and a supervisor
- * SIGTERM, to the whole group of processes, and npm, being in it, once more to us.
+ * SIGTERM, to the whole process group, and npm, which is in it, forwards the signal to us.
  */
 const SAME_REQUEST_MS = 500;
 

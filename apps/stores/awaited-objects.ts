@@ -13,8 +13,8 @@ type Check = (identity: () => Promise<string>) => Promise<void>;
 
 export interface AwaitedObjectsParts {
   /**
-   * Opens the store, and finds out what may be signed for it. Throws `StoreUnavailable` while it is away, and what
-   * refuses it.
+   * Opens the store, and finds out what may be signed for it. Throws `StoreUnavailable` while it is unavailable, and
+   * the error of a refusal.
    */
   readonly open: () => Promise<OpenObjects>;
   readonly clock: Pick<Clock, 'now' | 'after'>;
@@ -22,9 +22,9 @@ export interface AwaitedObjectsParts {
 }
 
 /**
- * An object store that was away when the process started: it is tried again, more and more slowly, and until it was
- * opened and checked every call is `StoreUnavailable`, the signing of addresses above all. One that turns out to be the
- * wrong one, or not usable, is reported and stays shut, as it may be put right.
+ * An object store that was unavailable when the process started: it is tried again with growing delays, and until it
+ * was opened and checked every call is `StoreUnavailable`, including the signing of addresses. One that turns out to be
+ * wrong or unusable is reported and stays closed; it is tried again, as the fault may be fixed.
  */
 export class AwaitedObjects implements ObjectStore {
   private opened: OpenObjects | undefined;
@@ -104,7 +104,7 @@ export class AwaitedObjects implements ObjectStore {
     }
   }
 
-  /** That it is away is known; what refuses it is told once, until it is refused for another reason. */
+  /** Its unavailability is already known; a refusal is logged once, until the reason changes. */
   private report(error: unknown): void {
     if (error instanceof StoreUnavailable) return;
     const fault = error instanceof Error ? error.message : String(error);

@@ -1,8 +1,8 @@
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 
 /**
- * Wake-ups whose schedules are let come to their end before the stores go. Use cases do not wait for them, and a
- * request that was answered as the process stopped would otherwise leave its generation to recovery.
+ * Wake-ups whose pending schedules are completed before the stores close. Use cases do not wait for them, and a request
+ * that was answered as the process stopped would otherwise leave its generation to recovery.
  */
 export class AwaitedSchedules implements WakeUps {
   private readonly underWay = new Set<Promise<void>>();
@@ -24,7 +24,7 @@ export class AwaitedSchedules implements WakeUps {
     return this.wakeUps.stop();
   }
 
-  /** Waits for the schedules under way, each of which its adapter bounds. */
+  /** Waits for the schedules in progress, each of which its adapter bounds. */
   async close(): Promise<void> {
     while (this.underWay.size > 0) await Promise.all(this.underWay);
   }

@@ -4,13 +4,13 @@ import { inspectObjectsBeforeMigration } from './inspect-objects.js';
 import { inspectBeforeMigration } from './open-database.js';
 import { checkInstallation, hadSecret, isOneOfSeveral } from './same-installation.js';
 
-/** What stands for a thing that is not there: no database remembers it. */
+/** The placeholder for a missing item: no database stores it. */
 const NOTHING = '';
 
 /**
- * What a start over the chosen stores would refuse after their migration, as far as reading alone tells: a secret that
- * is missing or of another form, and a secret or objects that the database was not first used with. Nobody who named
- * the wrong ones leaves anything behind in them. Throws one sentence.
+ * What a start over the chosen stores would refuse after their migration, as far as reading alone can tell: a secret
+ * that is missing or malformed, and a secret or objects that the database was not first used with. So a migration with
+ * the wrong ones leaves nothing behind in them. Throws one sentence.
  */
 export async function checkBeforeMigration(config: Config, role: 'server' | 'tool'): Promise<void> {
   const database = await inspectBeforeMigration(config);

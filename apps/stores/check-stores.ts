@@ -7,8 +7,8 @@ import { openingOf, QUIETLY } from './opening.js';
 import { checkInstallation, hadSecret } from './same-installation.js';
 
 /**
- * Whether a server could start over the chosen stores, found out by reading alone: nothing is made, brought up to date
- * or claimed, so that a check with a wrong configuration binds nobody to it. Throws one sentence that names what is
+ * Whether a server could start over the chosen stores, determined by reading alone: nothing is created, migrated or
+ * claimed, so that a check with a wrong configuration has no lasting effect. Throws one sentence that names what is
  * missing.
  */
 export async function checkStores(config: Config): Promise<void> {

@@ -5,7 +5,7 @@ import { readToken } from '../wiring/secrets.js';
 import { objectsOpeningOf, QUIETLY } from './opening.js';
 import { refuseObjects } from './same-installation.js';
 
-/** A database in the data folder and its objects there lie in one folder, wherever that is moved or restored to. */
+/** A database and objects in the data folder stay together, wherever the folder is moved or restored to. */
 export const BESIDE_THE_DATABASE = 'in the folder of the database';
 
 /**
@@ -41,7 +41,7 @@ export async function inspectObjectsBeforeMigration(
   }
 }
 
-/** A place that is not there is one to be made. */
+/** A missing place is one to be created. */
 function onlyMissing(error: unknown): void {
   if (!(error instanceof ObjectsMissing)) throw error;
 }

@@ -10,8 +10,8 @@ interface Migration {
 }
 
 /**
- * Makes what the chosen stores need before anybody serves over them, and brings it up to date, once all has been
- * checked that reading tells. Safe to repeat, beside running processes too, and in many at once. Throws one sentence.
+ * Creates and migrates what the chosen stores need before a process serves over them, after all checks that need only
+ * reading. Safe to repeat, beside running processes too, and in many processes concurrently. Throws one sentence.
  */
 export async function migrateStores(
   config: Config,

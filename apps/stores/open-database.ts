@@ -3,8 +3,8 @@ import type { Config } from '../config/config.js';
 import { openingOf, QUIETLY, type OpeningNeeds } from './opening.js';
 
 /**
- * A `server` has a data folder to itself; a `tool` works beside it. Throws one sentence when the database cannot be
- * used.
+ * A `server` has exclusive use of a data folder; a `tool` works beside it. Throws one sentence when the database cannot
+ * be used.
  */
 export function openDatabase(config: Config, as: OpenedAs, needs: OpeningNeeds): Promise<OpenDatabase> {
   const { database } = config.stores;
@@ -12,7 +12,7 @@ export function openDatabase(config: Config, as: OpenedAs, needs: OpeningNeeds):
 }
 
 /**
- * To read what is there: nothing is made, and a database of an older release stays as it is. Throws as `openDatabase`
+ * For reading only: nothing is created, and a database of an older release stays as it is. Throws as `openDatabase`
  * does.
  */
 export function inspectDatabase(config: Config): Promise<OpenDatabase> {

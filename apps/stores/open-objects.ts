@@ -15,12 +15,12 @@ import { isInUse, refuseObjects } from './same-installation.js';
 /** Where bytes are kept, open, for one process. */
 export interface ProgramObjects {
   readonly store: ObjectStore;
-  /** Serves signed addresses, for a store that has no server of its own. */
+  /** Serves signed addresses, for a store without its own server. */
   readonly signedObjects?: SignedObjectGate;
   /** Which objects these are, so that a database is never used with others. */
   identity(): Promise<string>;
   /**
-   * Present where the store was away. It is tried again once it is told how to find out that these are the right
+   * Present if the store was unavailable. It is tried again once it has been given the check that these are the right
    * objects.
    */
   readonly awaited?: AwaitedObjects;
@@ -45,7 +45,7 @@ export async function openObjects(
   const { driver } = config.stores.objects;
   const open = () => driver.open({ ...objectsOpeningOf(config, { clock, log }), ...needs, as });
   if (driver.isInDataFolder) return openFolder(config, as, open);
-  // A key must be revocable while the object store is away, so that a tool asks nothing of it.
+  // A key must be revocable while the object store is unavailable, so a tool does not call it.
   const checked = () => open().catch((error: unknown) => refuseObjects(config, installation, error));
   try {
     return elsewhere(await checked());
@@ -61,7 +61,7 @@ export async function openObjects(
 }
 
 /**
- * Whether a server could open objects that lie elsewhere. Throws as `openObjects` does. The secret is there already.
+ * Whether a server could open objects outside the data folder. Throws as `openObjects` does. The secret exists already.
  */
 export async function checkObjects(config: Config, needs: Pick<ObjectsNeeds, 'clock' | 'publicUrl'>): Promise<void> {
   const { driver } = config.stores.objects;

@@ -26,9 +26,9 @@ export class OtherInstallation extends Error {
 }
 
 /**
- * Refuses to go on with another secret or other objects than the database was first used with: keys would be invalid
- * and results missing, here and not in the process next door, or not before the configuration was changed. A tool goes
- * on while the object store is away. Throws `OtherInstallation` and `StoreUnavailable`.
+ * Refuses another secret or other objects than the database was first used with: keys would be invalid and results
+ * missing, here and not in other processes, or only since the configuration was changed. A tool continues while the
+ * object store is unavailable. Throws `OtherInstallation` and `StoreUnavailable`.
  */
 export async function joinInstallation(
   config: Config,
@@ -43,7 +43,7 @@ export async function joinInstallation(
   );
 }
 
-/** The same for whoever is to write nothing: what the database does not remember yet is as good as the same. */
+/** The same for callers that must not write: facts that the database does not store yet count as the same. */
 export async function checkInstallation(
   config: Config,
   installation: Installation,
@@ -53,10 +53,10 @@ export async function checkInstallation(
 }
 
 /**
- * Whether a secret was in use here before, so that a new one would be of no use. Whoever makes the first account has
- * made the secret before; and what a data folder remembers of its secret it had, before there was any account. Over a
- * shared database a process without accounts is told instead that all processes need the same one, which it more likely
- * lacks than lost.
+ * Whether a secret was in use here before, so that a new one would be useless. The secret is always created before the
+ * first account; and a data folder that stores a fingerprint of a secret had one, even without accounts. Over a shared
+ * database without accounts the message is instead that all processes need the same secret, as it is more likely not
+ * distributed than lost.
  */
 export async function hadSecret(
   { stores }: Config,
@@ -70,16 +70,16 @@ export async function hadSecret(
 }
 
 /**
- * Whether there may be processes beside this one, of which none can make what all need. One that does everything may be
- * the only one.
+ * Whether there may be other processes, none of which may create what all need. A process in the role `all` may be the
+ * only one.
  */
 export function isOneOfSeveral({ stores, role }: Config, openedAs: 'server' | 'tool'): boolean {
   return stores.database.driver.unshared === undefined && (openedAs === 'tool' || role !== 'all');
 }
 
 /**
- * Explains a failure to find the objects: a bucket that is not there is not to be made for a database that was in use
- * with one, as the results it knows would not be in it. Throws `OtherInstallation`, or the failure as it is.
+ * Explains a failure to find the objects: a missing bucket must not be created for a database that was in use with one,
+ * as the results it knows would not be in it. Throws `OtherInstallation`, or the original failure.
  */
 export async function refuseObjects(config: Config, installation: Installation, failure: unknown): Promise<never> {
   if (!(failure instanceof ObjectsMissing) || !(await isInUse(installation))) throw failure;

@@ -2,8 +2,8 @@ import type { Model } from '../../core/catalog/model.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 
 /**
- * The newest catalog that could be used. It changes from one snapshot to the next at once, for all who ask here:
- * whoever needs two answers to agree takes both from one `models()` or keeps the model it was given.
+ * The newest usable catalog. It changes from one snapshot to the next atomically for all callers: a caller that needs
+ * two consistent answers takes both from one `models()` or keeps the model it was given.
  */
 export class CurrentCatalog implements Catalog {
   private reading: Promise<unknown> = Promise.resolve();

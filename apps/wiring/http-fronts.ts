@@ -16,7 +16,7 @@ export interface HttpFrontsOptions
   readonly authenticator: Authenticator;
   readonly logger: Logger;
   readonly limits: RestLimits;
-  /** Serves `/objects/…`, for an object store that has no server of its own. */
+  /** Serves `/objects/…`, for an object store without its own server. */
   readonly signedObjects?: SignedObjectGate;
   /** Whether the database answers; asked for `/readyz`, once at a time. */
   readonly readiness: () => Promise<boolean>;

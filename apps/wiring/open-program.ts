@@ -30,13 +30,13 @@ import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '
 
 export interface Program {
   readonly context: Context;
-  /** Serves signed addresses of objects, where the object store has no server of its own. */
+  /** Serves signed addresses of objects, if the object store has no server itself. */
   readonly signedObjects?: SignedObjectGate;
   /** Whether the database answers, and still takes writes. */
   isReady(): Promise<boolean>;
   /** Work of the database itself that can wait, a bounded piece of it. Throws `StoreUnavailable`. */
   tidy(): Promise<void>;
-  /** Throws SERVICE_UNAVAILABLE while the database is known to be away. */
+  /** Throws SERVICE_UNAVAILABLE while the database is known to be unavailable. */
   requireStores(wouldAsk?: () => boolean): void;
   /** Answers how many models there are now. Throws `CatalogInvalid`; the catalog is then the one it was. */
   readCatalogAgain(): Promise<number>;
@@ -45,7 +45,7 @@ export interface Program {
 
 export interface ProgramOptions {
   readonly log?: Log;
-  /** Instead of the configured file, for work that a faulty catalog must not keep anybody from. */
+  /** Instead of the configured file, for work that a faulty catalog must not prevent. */
   readonly catalog?: Catalog;
   /**
    * Where clients reach the REST process, asked for whenever an address is signed; from the configuration when absent.
@@ -58,8 +58,8 @@ export interface ProgramOptions {
 }
 
 /**
- * Reads the catalog, opens the stores and puts the program together over them. A `server` has a data folder to itself;
- * a `tool` works beside it. Throws one sentence, or one a line, when the catalog or a store cannot be used.
+ * Reads the catalog, opens the stores and puts the program together over them. A `server` has exclusive use of a data
+ * folder; a `tool` works beside it. Throws one sentence, or one per line, when the catalog or a store cannot be used.
  */
 export async function openProgram(
   config: Config,
@@ -156,8 +156,8 @@ async function openInstalledObjects(
 }
 
 /**
- * A file answers at once, and what it refuses for want of space it may take a moment later: only a server is kept from
- * being asked.
+ * A file answers immediately, and may accept a moment later what it refused for lack of space: so only a database
+ * server has a gate.
  */
 function suspectDatabase({ stores }: Config, gate: StoreGate): void {
   if (!stores.database.driver.isInDataFolder) gate.suspect();

@@ -32,7 +32,7 @@ export function openSecrets(path: string, needs: SecretNeeds): Secrets {
   return lookForSecrets(path, needs) ?? derivedFrom(createSecret(path));
 }
 
-/** The same where nothing is to be made: a secret that is not there is refused with one sentence. */
+/** The same without creating anything: a missing secret is refused with one sentence. */
 export function readSecrets(path: string, needs: SecretNeeds): Secrets {
   return lookForSecrets(path, needs) ?? refuseUnmade(path);
 }
@@ -55,7 +55,7 @@ function derivedFrom(master: Buffer): Secrets {
   };
 }
 
-/** A random name that stands in a file of its own, made by whoever asks first. */
+/** A random name in its own file, created by the first caller. */
 export function readOrCreateToken(path: string): string {
   return readToken(path) ?? createSecret(path).toString('hex');
 }
@@ -107,7 +107,7 @@ function openNew(path: string): number {
   }
 }
 
-/** Appears whole or not at all, and two processes that start at once end up with the same one. */
+/** Appears complete or not at all, and two processes that start at the same time end up with the same one. */
 function createSecret(path: string): Buffer {
   // A process id would do, were it not the same at each start in a container: what a crash left would be in the way.
   const temporary = `${path}.${randomUUID()}`;

@@ -13,16 +13,16 @@ export interface WorkerOptions {
   readonly stopGraceMs: number;
   /** Done with every recovery: work of the stores that can wait. Throws `StoreUnavailable`. */
   readonly tidy?: () => Promise<void>;
-  /** Told of every recovery pass that came to its end; `isFull` when it may have left more behind. Must not throw. */
+  /** Called after every completed recovery pass; `isFull` if there may be more to do. Must not throw. */
   readonly onPassed?: (recovered: Recovered, pass: { readonly durationMs: number; readonly isFull: boolean }) => void;
 }
 
-/** The most wake-ups this process holds at once: those that run, and those that wait for a place. */
+/** The maximum number of wake-ups this process holds at a time: those that run, and those that wait for a place. */
 const MAX_WAKE_UPS = 10_000;
 /** The most recovery passes in a row, when each one finds as much as it may take. */
 const MAX_PASSES = 20;
 
-/** One process's share of the work: runs what it is woken for, and recovers what others left. */
+/** One process's share of the work: runs generations that it is woken for, and recovers unfinished work of others. */
 export class Worker {
   private readonly dispatcher: Dispatcher;
   private readonly recovery: Recovery;
@@ -43,9 +43,9 @@ export class Worker {
   }
 
   /**
-   * Takes wake-ups from when it resolves. Before it does, the runs that an earlier boot left have their places, so that
-   * nothing new takes them. The first recovery pass runs at once, as after a crash it is what picks everything up; it
-   * is not waited for, so that a process with much to pick up can be asked to stop.
+   * Takes wake-ups once it has resolved. Before that, interrupted runs of an earlier boot get their places, so that new
+   * ones cannot take them. The first recovery pass starts immediately, as it is what continues everything after a
+   * crash; the start does not wait for it, so that a process with much to recover can be asked to stop.
    */
   async start(): Promise<void> {
     const { clock, wakeUps, log } = this.context;

@@ -12,7 +12,7 @@ const STATES: Readonly<Record<Cancelling, string>> = {
   taken: 'is being cancelled',
 };
 
-/** Where whoever leaves before the results are on the disk finds them. */
+/** Tells a user who stops before the results are on the disk where to find them. */
 export function whereabouts(
   { generation_id, completed_at }: Task,
   { url }: ConnectionOptions,

@@ -7,7 +7,7 @@ import type { Task } from './service-types.js';
 
 const MIN_POLL_MS = 50;
 const MAX_POLL_MS = 60_000;
-/** Timers count no further; whoever waits longer waits without end. */
+/** Timers count no further; a longer wait is unbounded. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export interface FollowOptions {

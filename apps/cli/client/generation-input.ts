@@ -17,7 +17,7 @@ export interface GenerationOptions {
   readonly traceId?: string;
 }
 
-/** A request that is complete but for the ids of its uploads. */
+/** A request that is complete except for the ids of its uploads. */
 export interface GenerationInput {
   readonly model: PublicModel;
   readonly parameters: JsonObject;

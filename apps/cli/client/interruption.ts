@@ -3,7 +3,7 @@ import type { Signals } from '../../service/stop-request.js';
 
 /**
  * Ctrl-C while something runs on the server: the first one asks for an orderly end, through `signal`; the second one
- * ends the waiting at once, through `leaving`.
+ * ends the waiting immediately, through `leaving`.
  */
 export class Interruption {
   /** The last sentence of a command that a second Ctrl-C ends, made when it comes. None when absent. */

@@ -15,7 +15,7 @@ const DOWNLOAD_TIMEOUT_MS = 600_000;
 export interface DownloadOptions {
   /** Where relative paths begin. */
   readonly folder: string;
-  /** Told of each file that is there. */
+  /** Called for each file that was written. */
   readonly onFile?: () => void;
   /** Ends the download when it fires: its reason is thrown. */
   readonly signal?: AbortSignal;
@@ -68,7 +68,7 @@ async function download(url: string, pathFor: (mediaType: string) => string, tar
   }
 }
 
-/** The file appears whole or not at all, and takes nobody's place unless it is meant to. */
+/** The file appears complete or not at all, and replaces no other unless asked to. */
 async function write(bytes: Readable, path: string, { folder, force }: Target): Promise<string> {
   const file = resolve(folder, path);
   const partial = `${file}.${randomBytes(4).toString('hex')}.part`;

@@ -5,7 +5,7 @@ import { usageFailure } from '../exit.js';
 import type { PublicModel, Task } from './service-types.js';
 
 export interface OutputOptions {
-  /** A file, or a folder that is there; the folder of the run when absent. */
+  /** A file, or an existing folder; the folder of the run when absent. */
   readonly out?: string;
   readonly force?: boolean;
 }
@@ -77,7 +77,7 @@ function candidates(out: string, maxOutputs: number): string[] {
   return suffixes.flatMap((suffix) => extensions.map((extension) => `${stem}${suffix}${extension}`));
 }
 
-/** Where one output goes, as a user would write it in the folder `from`; `suffix` tells several apart. */
+/** The path of one output, as a user would write it in the folder `from`; `suffix` distinguishes several. */
 export function outputPath(
   task: Task,
   { out, from }: { readonly out: string | undefined; readonly from: string },

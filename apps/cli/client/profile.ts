@@ -57,7 +57,7 @@ function parseProfile(text: string): Profile | undefined {
   }
 }
 
-/** Written whole or not at all, and never readable by anybody else. */
+/** Written completely or not at all, and never readable by other users. */
 function writeProfile(io: CliIo, profile: Profile): void {
   writePrivateFile(
     profilePath(io),
@@ -79,10 +79,7 @@ export interface KeptKey {
   readonly isDefault: boolean;
 }
 
-/**
- * Adds the key of a server that nobody has logged in to. Which server is meant when none is named stays as it was, if
- * any was.
- */
+/** Adds the key of a server without a login. The default server stays as it was, if there was one. */
 export function keepFirstKey(io: CliIo, url: string, secret: string): KeptKey {
   const { keys, lastUrl = url } = readProfile(io);
   writeProfile(io, { lastUrl, keys: { ...keys, [url]: secret } });

@@ -6,7 +6,7 @@ import { say } from '../terminal.js';
 export interface Progress {
   /** One step is done; `what` is what happens now. */
   step(what: string): void;
-  /** The step goes on, but there is something to say. */
+  /** Prints a message while the step continues. */
   note(what: string): void;
   /** One step is done, and what is said about it stays to be read. */
   keep(what: string): void;
@@ -51,7 +51,7 @@ function barProgress({ stderr }: CliIo, steps: number): Progress {
   return {
     step,
     keep: (what) => {
-      // Takes the line of the bar, which is drawn again on the next one, and clears no other at its end.
+      // Replaces the line of the bar, which is drawn again on the next one, and clears no other line at its end.
       stderr.write(`\r${CLEAR_LINE}${what}\n${SAVE_CURSOR}`);
       step(what);
     },

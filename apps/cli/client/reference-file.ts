@@ -21,7 +21,7 @@ const TYPE_BY_EXTENSION: Readonly<Record<string, string>> = {
 };
 
 /**
- * Reads a file that is to be uploaded, and refuses at once what the model would not take. A relative path begins at
+ * Reads a file to be uploaded, and refuses immediately what the model would not accept. A relative path begins at
  * `folder`.
  */
 export async function readReferenceFile(

@@ -12,7 +12,7 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** How often the request is sent at most, when not as often as usual. */
   readonly maxTries?: number;
-  /** Hears that it is sent once more. */
+  /** Called when the request is sent again. */
   readonly onRetry?: () => void;
 }
 

@@ -7,14 +7,12 @@ const MAX_RETRY_AFTER_MS = 30_000;
 /** How often a request is sent at most, the first time included. */
 export const MAX_TRIES = 6;
 
-/**
- * The same for what waits on a generation that goes on: about a minute in all, so that a server may restart meanwhile.
- */
+/** The same for waits on an accepted generation: about a minute in all, so that a server may restart meanwhile. */
 export const PATIENT_TRIES = 14;
 
 /**
- * How long to wait before try number `tries` + 1 when nobody says: twice as long each time, spread by chance.
- * Milliseconds.
+ * How long to wait before try number `tries` + 1 if the server does not say: twice as long each time, with random
+ * jitter. Milliseconds.
  */
 export function backOffMs(tries: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);

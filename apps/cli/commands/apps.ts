@@ -6,7 +6,7 @@ import { appJson } from '../operator/records.js';
 import { facts, isoTime, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 
-/** `darkroom apps`: an account's Apps, each with keys and tasks of its own. */
+/** `darkroom apps`: an account's Apps, each with its own keys and tasks. */
 export function addApps(program: Command, io: CliIo): void {
   const apps = program.command('apps').description("an account's Apps, which own keys, uploads and generations");
   operatorCommand(apps, 'create <account_id> <name>')

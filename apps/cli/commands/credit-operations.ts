@@ -20,7 +20,7 @@ interface Options extends OperatorOptions {
 
 type Operate = (operator: Operator, operation: CreditOperation) => Promise<Operated>;
 
-/** `darkroom grants` and `darkroom adjustments`: how credits come to an account, and how a mistake is put right. */
+/** `darkroom grants` and `darkroom adjustments`: grant credits to an account, and correct mistakes. */
 export function addCreditOperations(program: Command, io: CliIo): void {
   const grants = program.command('grants').description('credits given to accounts');
   operatorCommand(grants, 'create <account_id> <credits>')
@@ -50,13 +50,13 @@ function operate(io: CliIo, make: Operate, accountId: string, credits: string, o
       `Credits must be from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, not ${credits}.`,
     );
   return withOperator(io, options, async (operator) => {
-    // One id for all tries, so that none of them is an operation of its own.
+    // One id for all tries, so that they are one operation.
     const operationId = options.operationId ?? randomUUID();
     const operation = { accountId, operationId, credits: Number(credits), reason: options.reason };
     const { account, earlierAt } = await make(operator, operation).catch((error: unknown) => {
       throw unheard(error, operationId);
     });
-    // An id of our own was made by no command before; what is there already is a try whose answer was lost.
+    // A generated id is new, so an operation that exists already is an earlier try whose answer was lost.
     const repeatedAt = options.operationId === undefined ? undefined : earlierAt;
     const balance = `${account.name} has ${amountText(account.available, account.currency)} available`;
     const text =

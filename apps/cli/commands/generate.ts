@@ -66,7 +66,7 @@ async function generate(io: CliIo, prompt: string, options: Options): Promise<vo
   if (options.idempotencyKey !== undefined && !/^[\x21-\x7e]{1,255}$/.test(options.idempotencyKey)) {
     throw usageFailure('--idempotency-key must be 1 to 255 visible ASCII characters.');
   }
-  // Once before anything is asked of the server, and once more when it is known how many results there may be.
+  // Once before any request to the server, and again when the possible number of results is known.
   checkOutput(options, 1, io.folder);
   const client = connect(io, options);
   const input = await readGenerationInput(client, prompt, options, io.folder);
@@ -129,7 +129,7 @@ interface Waiting {
   readonly interruption: Interruption;
 }
 
-/** Waits for the end and fetches the results. Whatever keeps it from that says where they are to be found. */
+/** Waits for the end and fetches the results. A failure on the way says where they can be found. */
 async function finish(
   io: CliIo,
   client: RestClient,
@@ -167,7 +167,7 @@ async function finish(
   conclude(io, task, files, { options, interrupted: signal.aborted });
 }
 
-/** A second Ctrl-C ends everything at once, the process too: a name that is being looked up would hold it. */
+/** A second Ctrl-C ends everything immediately, the process too: a pending name resolution would keep it alive. */
 function left(io: CliIo, { leaving }: Interruption): unknown {
   io.leaveBehind(0);
   return leaving.reason;

@@ -15,7 +15,7 @@ interface Options extends StoreOptions {
 
 const ABOUT = 'On an existing folder it changes nothing except what --account adds.';
 
-/** `darkroom init`: makes the data folder, and on request somebody who can use it. */
+/** `darkroom init`: creates the data folder, and on request an account with a key. */
 export function addInit(program: Command, io: CliIo): void {
   storeCommand(program, 'init')
     .description('create the data folder, and with --account an account, an App and a key')

@@ -51,7 +51,7 @@ async function make(io: CliIo, config: Config): Promise<readonly string[]> {
     });
     await openAsServer(config);
   } catch (error) {
-    // What was made is there all the same.
+    // Print what was created before the failure.
     for (const line of done) say(io, line);
     throw error;
   }

@@ -145,8 +145,8 @@ function servingText(url: string, listening: string | null): string {
 }
 
 /**
- * A terminal shows the key to the user who started the service. Anything else may store what it is given, so there the
- * key goes to a file.
+ * A terminal shows the key to the user who started the service. Any other output may be stored, so then the key goes to
+ * a file.
  */
 function tellFirstKey(io: CliIo, secret: string, path: string, logger: Logger): FirstKey {
   if (io.stdout.isTTY) return { shown: secret };
@@ -160,7 +160,7 @@ function tellFirstKey(io: CliIo, secret: string, path: string, logger: Logger): 
   }
 }
 
-/** What became of the key in the profile, or undefined when that could not be written. */
+/** What happened to the key in the profile, or undefined if the profile could not be written. */
 function keepKey(io: CliIo, url: string, secret: string): KeptKey | undefined {
   try {
     return keepFirstKey(io, url, secret);

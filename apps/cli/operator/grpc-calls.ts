@@ -29,7 +29,7 @@ import type { GrpcPlace } from './grpc-place.js';
 const CALL_MS = 60_000;
 /** The longest that a server may ask to wait before a try: rates are by the minute. */
 const MAX_ASKED_MS = 60_000;
-/** A wait from which on somebody in front of a terminal wonders what goes on. */
+/** A wait longer than this is announced on the terminal. */
 const NOTICED_MS = 2_000;
 
 const OPTIONS: ClientOptions = {

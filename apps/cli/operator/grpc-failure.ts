@@ -64,9 +64,7 @@ const OF_WHO_CALLS: ReadonlySet<Status> = new Set([
   Status.RESOURCE_EXHAUSTED,
 ]);
 
-/**
- * What a person is told of a failed call: the use case's own refusal, the server's, or why there was no answer at all.
- */
+/** The message for a failed call: the refusal of the use case, that of the server, or why there was no answer. */
 export async function callFailure(error: CallError, place: GrpcPlace): Promise<ServiceError | Failure> {
   const refusal = readRefusal(error);
   if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code))
@@ -86,7 +84,7 @@ function isKnown(code: string): code is ErrorCode {
   return Object.hasOwn(ERRORS, code);
 }
 
-/** What a server says of whoever it does not know, in words of this command line. */
+/** A server's refusal of an unknown caller, in terms of this command line. */
 function wayIn(code: string, { token, tls }: GrpcPlace): string | undefined {
   if (code === 'DEVELOPER_TOKEN_INVALID' && token !== undefined && !isApiKeyShaped(token))
     return 'The server does not know the token in DARKROOM_SERVICE_TOKEN.';
@@ -111,7 +109,7 @@ interface Reason {
   readonly reason: string;
   /** Whether trying again cannot help. */
   readonly isHopeless?: boolean;
-  /** Whether a look at the server's certificate says more. */
+  /** Whether the server's certificate may tell more. */
   readonly isOfCertificate?: boolean;
 }
 
@@ -173,13 +171,13 @@ export function mayHelpLater(error: CallError): boolean {
 }
 
 /**
- * Whether something can have come of the call: it was sent to where there is such a method, and no Darkroom server
- * refused it. One that could not answer may have done it, and so may one whose answer somebody in between kept.
+ * Whether the call may have had an effect: it was sent to a server with this method, and no Darkroom server refused it.
+ * A server that could not answer may have done it, and so may one whose answer a proxy dropped.
  */
 export function mayHaveHappened(error: CallError): boolean {
   if (wasNeverSent(error) || error.code === Status.UNIMPLEMENTED) return false;
   const refusal = readRefusal(error);
-  // Its request never came, so nobody has read it.
+  // Its request never arrived, so the server has not read it.
   if (refusal?.code === 'REQUEST_TIMEOUT') return false;
   return refusal === undefined || !(OF_USE_CASES.has(error.code) || OF_WHO_CALLS.has(error.code));
 }

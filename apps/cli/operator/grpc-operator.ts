@@ -27,7 +27,7 @@ import { accountOf, appOf, entryOf, generationOf, inspectedOf, keyOf, operatedOf
 import type { AccountStorage } from '../../operator/account-storage.js';
 import { storageOf } from './grpc-storage.js';
 
-/** For what looks at everything there is. */
+/** For calls that examine all data. */
 const EVERYTHING_MS = 3_600_000;
 
 /** Throws `Failure` for options that cannot be. Nothing is asked of the server yet. */

@@ -8,7 +8,7 @@ export interface GrpcOptions extends TlsFileNames {
   readonly grpc: string;
 }
 
-/** Where a server's gRPC front is, and how whoever calls it proves to be himself. */
+/** The address of a server's gRPC front, and the credentials for it. */
 export interface GrpcPlace {
   /** `host:port`. */
   readonly address: string;

@@ -1,7 +1,7 @@
 import type { GetAccountStorageResponse } from '../../grpc/generated/darkroom/v1/access_pb.js';
 import type { AccountStorage } from '../../operator/account-storage.js';
 
-/** As a server elsewhere tells it. */
+/** As a remote server reports it. */
 export function storageOf({
   unchargedContent,
   apps,

@@ -5,10 +5,7 @@ import type { CliIo } from '../io.js';
 import type { GrpcOptions } from './grpc-place.js';
 import { storeCommand, withContext, type ContextNeeds, type StoreOptions } from './store-command.js';
 
-/**
- * The gRPC library never gives up a connection on which the other side says nothing, and the process would live as long
- * as that.
- */
+/** The gRPC library never closes a connection whose peer is silent, which would keep the process alive. */
 const LEFT_BEHIND_MS = 100;
 
 export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
@@ -28,7 +25,7 @@ export function operatorCommand(parent: Command, nameAndArguments: string): Comm
 }
 
 /**
- * Does the work where the options say, and lets go of it whatever happens. Throws as `withContext` and
+ * Does the work on the stores or the server that the options name, and always closes them. Throws as `withContext` and
  * `openGrpcOperator` do.
  */
 export async function withOperator(

@@ -16,9 +16,9 @@ const UNKNOWN_AUTHORITY: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * What is wrong with the certificate of a server that was not trusted, in words that come after its address. It is
- * asked for once more, since the library keeps it to itself; nothing but that is said to the server. Undefined when it
- * cannot be had in 5 seconds.
+ * What is wrong with the certificate of a server that was not trusted, as a phrase to follow its address. The
+ * certificate is fetched again by a TLS handshake alone, since the library does not expose it. Undefined if that takes
+ * more than 5 seconds.
  */
 export function certificateFault({ address, host, tls }: GrpcPlace, now: number): Promise<string | undefined> {
   const port = Number(address.slice(address.lastIndexOf(':') + 1));
@@ -57,7 +57,7 @@ function faultOf(
 ): string | undefined {
   if (socket.authorized) return undefined;
   const certificate = socket.getPeerCertificate();
-  // A code, whatever its type says.
+  // An error code, although its type differs.
   const code = String(socket.authorizationError);
   const [from, to] = [Date.parse(certificate.valid_from), Date.parse(certificate.valid_to)];
   if (code === 'CERT_HAS_EXPIRED')

@@ -44,10 +44,7 @@ export interface ContextNeeds {
   readonly create?: boolean;
 }
 
-/**
- * Opens the stores, does the work, and closes them whatever happens. Throws `CatalogInvalid`, `ConfigInvalid`,
- * `Failure`.
- */
+/** Opens the stores, does the work, and always closes them. Throws `CatalogInvalid`, `ConfigInvalid`, `Failure`. */
 export async function withContext<T>(
   io: CliIo,
   options: StoreOptions,

@@ -19,7 +19,7 @@ export interface TlsFiles {
 }
 
 /**
- * The files, looked at: a server hangs up on a client certificate that it does not accept, and says no word of why.
+ * The checked files: a server closes the connection on a client certificate that it does not accept, without a reason.
  * Throws `Failure` with one sentence that names the file.
  */
 export function readTlsFiles(

@@ -16,8 +16,8 @@ export class ActingFor {
   constructor(private readonly context: Pick<Context, 'credentials'>) {}
 
   /**
-   * The caller that a service stands for: never anybody by default. Throws FIELD_REQUIRED without both ids in the
-   * metadata, FIELD_INVALID for what is no id, and NOT_FOUND for an App that the account does not have.
+   * The account and App that a service acts for: there is no default. Throws FIELD_REQUIRED without both ids in the
+   * metadata, FIELD_INVALID for a malformed id, and NOT_FOUND for an App that the account does not have.
    */
   async caller(service: ServiceCaller, metadata: Metadata): Promise<Caller> {
     const [accountId, appId] = [readId(metadata, ACCOUNT), readId(metadata, APP)];

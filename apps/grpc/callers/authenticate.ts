@@ -60,8 +60,8 @@ export function requireServiceScope(service: ServiceCaller, scope: ServiceScope)
 }
 
 /**
- * Sent twice, nobody can say which one was meant; and what is sent and is no token must not leave the choice to a
- * certificate, which may be that of a proxy in between.
+ * Sent twice, it is ambiguous; and an invalid token must not fall back to a certificate, which may be that of a proxy
+ * in between.
  */
 function readToken(values: readonly (string | Buffer)[]): string | undefined {
   const [value, ...others] = values;

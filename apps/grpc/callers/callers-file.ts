@@ -12,7 +12,7 @@ import {
   type ServiceScope,
 } from './service-callers.js';
 
-/** A file of callers that cannot be used. The message has every fault on a line of its own. */
+/** A file of callers that cannot be used. The message has every fault on a separate line. */
 export class CallersInvalid extends ConfigInvalid {
   override readonly name = 'CallersInvalid';
 }
@@ -73,14 +73,14 @@ interface Entry {
 }
 
 /**
- * Services as an operator's file has them: of a token only its SHA-256 is there, so that whoever reads the file cannot
- * call.
+ * The services in an operator's file: it has only the SHA-256 of a token, so that reading the file does not permit
+ * calls.
  */
 export class CallersFile implements ServiceCallers {
   private readonly byToken = new Map<string, ServiceCaller>();
   private readonly byCertificate = new Map<string, ServiceCaller>();
 
-  /** Throws `CallersInvalid` with all that is wrong with the text. `file` is what it is called in the faults. */
+  /** Throws `CallersInvalid` with every fault of the text. `file` is its name in the faults. */
   constructor(text: string, file: string) {
     const yaml = new LocatedYaml(text);
     const at = (pointer: string, sentence: string): string => `${file}:${yaml.lineOf(pointer)}: ${sentence}`;
@@ -107,7 +107,7 @@ export class CallersFile implements ServiceCallers {
     // A token that is sent decides: a certificate may be that of a proxy in between.
     if (token !== undefined) return this.byToken.get(digestOf(token));
     const [named, ...others] = new Set(certificateNames.flatMap((name) => this.byCertificate.get(name) ?? []));
-    // Of two, nobody can say which one was meant: one may be revoked, or may do less.
+    // Two would be ambiguous: one may be revoked, or may have fewer rights.
     return others.length === 0 ? named : undefined;
   }
 

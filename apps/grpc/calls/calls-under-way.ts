@@ -1,6 +1,6 @@
 import type { CallObserver, EndedCall } from './call-observer.js';
 
-/** Counts the calls of our own services that are under way, and tells another observer of them too. */
+/** Counts the calls of our own services in progress, and passes them on to another observer. */
 export class CallsUnderWay implements CallObserver {
   private count = 0;
   private readonly waiting = new Set<() => void>();

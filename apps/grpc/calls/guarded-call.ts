@@ -13,20 +13,20 @@ import type { ServiceCallers } from '../callers/service-callers.js';
 import { GRPC_STATUSES } from '../statuses.js';
 
 export interface Guard {
-  /** The paths of our own methods that anybody may call, and of those that services may. */
+  /** The paths of our own methods that are public, and of those for authenticated services. */
   readonly open: ReadonlySet<string>;
   readonly closed: ReadonlySet<string>;
   readonly callers: ServiceCallers;
   readonly clock: Pick<Clock, 'now'>;
-  /** How long a request may take to arrive once its call is there, in milliseconds. */
+  /** How long a request may take to arrive after its call has begun, in milliseconds. */
   readonly requestTimeoutMs: number;
 }
 
 /**
- * Looks at a call before anything is read of it. The library unpacks whatever comes, and a compressed message of a
- * hundred bytes takes all that a message may have: so nothing is read of strangers where services alone may call, and
- * nothing compressed elsewhere. What is refused here goes on to its method without its request, to be refused there as
- * everything is.
+ * Checks a call before any of its request is read. The library decompresses every message, and a compressed message of
+ * a hundred bytes can expand to the maximum size of a message: so no request of an unauthenticated caller is read where
+ * only services may call, and no compressed one elsewhere. A refused call is passed to its method without its request,
+ * and is refused there like any other.
  */
 export function guardCalls({ open, closed, callers, clock, requestTimeoutMs }: Guard): ServerInterceptor {
   return ({ path, requestStream }, call) => {
@@ -46,7 +46,7 @@ export function guardCalls({ open, closed, callers, clock, requestTimeoutMs }: G
   }
 }
 
-/** The library takes the header away before anybody sees it, and keeps what it said. */
+/** The library removes the header before handlers see it, and keeps its value. */
 function compression(call: ServerInterceptingCallInterface): ServiceError | undefined {
   const encoding: unknown = Reflect.get(call, 'incomingEncoding');
   return encoding === 'identity'
@@ -81,7 +81,7 @@ class GuardedCall extends ServerInterceptingCall {
     this.listener = listener;
     super.start({
       onReceiveMetadata: (metadata) => {
-        // Not before: of a call that has ended by now the library tells nothing at all, not even its end.
+        // Not earlier: for a call that has already ended the library reports nothing at all, not even its end.
         if (this.looks.timeoutMs !== undefined)
           this.arrival = setTimeout(() => this.giveUp(), this.looks.timeoutMs).unref();
         this.refusal = this.looks.refusalOf(metadata);

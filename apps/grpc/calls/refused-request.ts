@@ -1,6 +1,6 @@
 import type { ServiceError } from '../../../core/errors.js';
 
-/** Stands where a request would, of a call that is refused for it, or without a look at it. */
+/** Takes the place of the request of a call that is refused because of it, or before it is read. */
 export class RefusedRequest {
   constructor(readonly refusal: ServiceError) {}
 }

@@ -37,11 +37,11 @@ export interface ServingCalls {
   readonly observer?: CallObserver | undefined;
   /** Throws what refuses a call that the stores could not answer anyway. */
   readonly requireStores: () => void;
-  /** Aborted when the server is asked to stop: a stream could go on for longer than anybody waits. */
+  /** Aborted when the server is asked to stop: a stream could last longer than the grace period. */
   readonly stopping: AbortSignal;
 }
 
-/** Whether the answer went to somebody. */
+/** Whether the answer was delivered. */
 type Heard = 'heard' | 'unheard';
 
 export function serveUnary(served: ServedMethod, parts: ServingCalls): handleUnaryCall<never, object> {
@@ -73,7 +73,7 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       served,
       parts,
       async (asked, scope, { requestId }) => {
-        // Who was revoked meanwhile, or has expired, is told nothing more.
+        // A caller that was revoked or has expired meanwhile gets no further messages.
         const requireAllowed = (): void =>
           requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
         const over = new AbortController();
@@ -108,8 +108,8 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
 }
 
 /**
- * Around every call: its id, the checks of its method in the order in which the first that fails is told, one line in
- * the log.
+ * Around every call: its id, the checks of its method in order, of which the first that fails is reported, and one line
+ * in the log.
  */
 async function around(
   call: AnyCall,
@@ -174,14 +174,14 @@ function idsOf({ request }: { readonly request: unknown }, { createdId }: AboutC
   return loggedIds({ generationId: createdId ?? generationId, uploadId });
 }
 
-/** No call may end the process, whatever is wrong in here. */
+/** No call may end the process, whatever fails here. */
 function lastResort({ logger }: ServingCalls): (error: unknown) => void {
   return (error) => logger.error({ err: error }, 'request failed');
 }
 
 /**
- * Throws what a request was refused with before anybody here saw it; as over REST, that comes after who asks, and how
- * often.
+ * Throws the refusal that a request got before its call was served; as over REST, that comes after authentication and
+ * rate limits.
  */
 function requireRequest(request: unknown): unknown {
   if (request instanceof RefusedRequest) throw request.refusal;
@@ -243,8 +243,8 @@ function untilReadOr(call: ServerWritableStream<never, object>, over: AbortSigna
 }
 
 /**
- * What goes before an answer, and before no refusal: a client's library may send a call again by itself only when it
- * was told nothing but the status.
+ * The headers before an answer, never before a refusal: a client's library may retry a call by itself only if it
+ * received nothing but the status.
  */
 function headOf(requestId: string): Metadata {
   const head = new Metadata();

@@ -14,7 +14,7 @@ export class ServedCancellation implements Cancellation {
   }
 
   get isOver(): boolean {
-    // A stream that ended before there was anybody to hear of it is destroyed, and nothing more is said of it.
+    // A stream that ended before it had a listener is destroyed and emits no further event.
     return this.call.cancelled || ('destroyed' in this.call && this.call.destroyed) || this.isLate;
   }
 

@@ -5,7 +5,7 @@ import { Generations } from '../generated/darkroom/v1/generations_pb.js';
 import { streaming } from '../method.js';
 import { readMask, showGeneration } from '../shown-generation.js';
 
-/** How often a generation that is watched is looked at: one read by its id. */
+/** How often a watched generation is read, by its id. */
 const LOOK_EVERY_MS = 500;
 
 export const WATCH_METHODS = [

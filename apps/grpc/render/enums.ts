@@ -41,8 +41,8 @@ export const PRICE_UNIT: Readonly<Record<CoreUnit, PriceUnit>> = {
 };
 
 /**
- * Core's word for a number of a request: undefined for UNSPECIFIED, which is what a field that was not sent reads as. A
- * number that stands for nothing here becomes a word that core refuses, as it would over any other front.
+ * Core's word for a number of a request: undefined for UNSPECIFIED, which is what a field that was not sent reads as.
+ * An unknown number becomes a word that core refuses, as it would over any other front.
  */
 export function wordOf(numbers: Readonly<Record<string, number>>, value: number): string | undefined {
   if (value === 0) return undefined;

@@ -11,9 +11,9 @@ export interface CertificateFiles {
 }
 
 /**
- * What TLS needs, as the files have it now. It is tried out here: what cannot be used would else be found by the first
- * caller, and a list of authorities that is cut in the middle by nobody. Throws `ConfigInvalid` with one sentence that
- * names the key.
+ * The TLS material as the files have it now. It is tried out here: otherwise the first caller would find what cannot be
+ * used, and a truncated list of authorities would stay unnoticed. Throws `ConfigInvalid` with one sentence that names
+ * the key.
  */
 export function readCertificates({ certFile, keyFile, clientCaFile }: CertificateFiles): SecureContextOptions {
   const cert = read(
@@ -44,7 +44,7 @@ export function readCertificates({ certFile, keyFile, clientCaFile }: Certificat
             checkCertificates,
           ),
         };
-  // Without tickets nobody takes up an earlier session, so that each connection shows a certificate that is good now.
+  // Without tickets no session is resumed, so that each connection shows a currently valid certificate.
   return { minVersion: 'TLSv1.2', secureOptions: constants.SSL_OP_NO_TICKET, cert, key, ...ca };
 }
 

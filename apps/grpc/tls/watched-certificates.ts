@@ -5,9 +5,9 @@ import { faultsOf, WatchedFiles } from '../watched-files.js';
 
 /**
  * Certificates of files that may change, so that a renewed one needs no restart: connections that begin after the
- * change have it, and those there are go on. A change that cannot be used changes nothing, and is reported; of a pair
- * that is replaced one file after the other, the first may be. (The library's own watcher would turn everybody away in
- * such a moment.)
+ * change use it, and existing ones continue. A change that cannot be used has no effect, and is reported; if a pair is
+ * replaced one file after the other, the first change may be reported. (The library's own watcher would refuse all
+ * connections in such a moment.)
  */
 export class WatchedCertificates extends ServerCredentials {
   private readonly watched: WatchedFiles;

@@ -6,7 +6,7 @@ import { openApiDocument } from './openapi/document.js';
 import type { HttpHandler, HttpRoute } from '../host/routing.js';
 import { ROUTES } from './routes.js';
 
-/** Everything the page needs is served from here: it works offline, and tells nobody that it was opened. */
+/** Everything the page needs is served from here: it works offline, and sends nothing to third parties. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -44,7 +44,7 @@ const INITIALIZER = `SwaggerUIBundle({
 });
 `;
 
-/** The API's description for programs, and the same as a page for people. */
+/** The API's description as a document, and as a page. */
 export function docsRoutes(settings: Settings): readonly HttpRoute[] {
   const documentText = JSON.stringify(openApiDocument(ROUTES, settings));
   return [
@@ -58,7 +58,7 @@ export function docsRoutes(settings: Settings): readonly HttpRoute[] {
   ];
 }
 
-/** The bare address in a browser shows what is there. */
+/** The base address in a browser shows the documentation. */
 const redirectToDocs: HttpHandler = async (ctx) => {
   ctx.status = 302;
   ctx.set('Location', '/docs');

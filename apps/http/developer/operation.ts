@@ -42,7 +42,7 @@ export interface RequestBody {
   readonly schemaName: string;
   readonly required: boolean;
   readonly example?: JsonObject;
-  /** For the OpenAPI document: the schema with the limits that are refused with codes of their own. */
+  /** For the OpenAPI document: the schema with the limits whose refusals have separate codes. */
   readonly limited?: (settings: Settings) => JsonObject;
 }
 
@@ -50,7 +50,7 @@ export interface RequestBody {
 export type QueryParameters = Readonly<Record<string, JsonObject & { readonly description: string }>>;
 
 export interface ProtectedOperation extends Description {
-  /** Without it, whatever stands in the query is ignored. */
+  /** Without it the query is ignored. */
   readonly query?: QueryParameters;
   readonly body?: RequestBody;
   answer(call: Call): Promise<Answer | StreamedAnswer>;

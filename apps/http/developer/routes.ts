@@ -8,7 +8,7 @@ import { getGenerationOperation } from './operations/get-generation.js';
 import { listModelsOperation } from './operations/list-models.js';
 import { prepareUploadOperation } from './operations/prepare-upload.js';
 
-/** Under which every endpoint of the interface stands. */
+/** The base path of every endpoint of the interface. */
 export const BASE = '/api/v1/developer';
 
 /** Every endpoint of the interface, by its path under `BASE`: what it is, who may call it and what it needs. */

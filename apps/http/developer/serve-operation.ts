@@ -30,7 +30,7 @@ export interface ServingParts extends Pick<HttpShared, 'addresses' | 'strangers'
 
 const STALE_AFTER_MS = 1_000;
 
-/** The checks of a protected route, in the order in which the first one that fails is told, and then its operation. */
+/** The checks of a protected route in order, of which the first that fails is reported, and then its operation. */
 export function serveProtected(route: ProtectedRoute, parts: ServingParts): HttpHandler {
   const { context, rateLimits, bodyTimeoutMs } = parts;
   const { operation, scope } = route;
@@ -87,8 +87,8 @@ async function authenticate(ctx: HttpContext, parts: ServingParts): Promise<Call
 }
 
 /**
- * What is no key is refused without the stores, whether they are away or not. The lines of the outage count what is
- * refused for it: a line for each would let strangers fill the log.
+ * A malformed key is refused without the stores, whether they are available or not. The log lines of the outage count
+ * what is refused for it: a line for each would let unauthenticated clients fill the log.
  */
 function requireStores({ state }: HttpContext, credential: string | undefined, parts: ServingParts): void {
   try {

@@ -21,9 +21,9 @@ export class ClientAddresses {
   }
 
   /**
-   * The client of a request: the peer, or where that is a trusted proxy the last address in X-Forwarded-For that is
-   * none. Anybody can send the header, so what stands before that address is not looked at, and what is no address
-   * leaves the peer.
+   * The client of a request: the peer, or, if that is a trusted proxy, the last address in X-Forwarded-For that is not
+   * one. Any client can send the header, so entries before that address are ignored, and for an entry that is not an
+   * address the peer counts.
    */
   ofRequest({ socket: { remoteAddress }, headers }: Pick<IncomingMessage, 'socket' | 'headers'>): string {
     return this.ofPeer(

@@ -8,7 +8,9 @@ import { HTTP_MESSAGES } from './messages.js';
 import { send } from './send.js';
 import { STATUSES } from './statuses.js';
 
-/** The one place where an error becomes an answer. What we did not expect is logged whole and told to nobody. */
+/**
+ * The one place where an error becomes an answer. An unexpected error is logged completely and never shown to a client.
+ */
 export async function answerError(ctx: HttpContext, error: unknown, logger: Logger): Promise<void> {
   const refusal = asServiceError(error);
   const { code, details } = refusal;

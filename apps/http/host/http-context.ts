@@ -11,7 +11,7 @@ export interface LoggedCaller {
 /** What the host and the front that serves a request tell each other about it, and the log. */
 export interface HttpState {
   requestId: string;
-  /** Read before anything else looks at the request. */
+  /** Read before any other part of the request. */
   target: RequestTarget;
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
   route?: string;

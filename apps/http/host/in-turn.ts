@@ -7,9 +7,9 @@ const MAX_WAITING = 16;
 const MAX_WAITING_IN_ALL = 10_000;
 
 /**
- * Serves the requests of one connection one after another. The runtime hands over all that have arrived at once, and
- * whoever sends thousands without waiting for an answer would have them served before anybody else's next one. Between
- * two requests of a connection all others have their turn.
+ * Serves the requests of one connection one after another. The runtime hands over all requests that have arrived, and a
+ * client that pipelines thousands would have them served before any other client's next one. Between two requests of a
+ * connection all others have their turn.
  */
 export function inTurn(serve: RequestListener, maxWaitingInAll = MAX_WAITING_IN_ALL): RequestListener {
   const shared: Shared = { serve, maxWaitingInAll, waiting: 0 };
@@ -56,7 +56,7 @@ class Line {
     socket.on('resume', () => {
       if (this.isPaused) socket.pause();
     });
-    // Nobody is left to have an answer.
+    // No client is left to receive an answer.
     socket.once('close', () => this.drop());
   }
 
@@ -95,7 +95,7 @@ class Line {
   }
 
   private next(): void {
-    // After the last answer of a connection nothing is served that nobody could be told of.
+    // After the last answer of a connection no request is served, as its answer could not be sent.
     if (!this.socket.writable) this.drop();
     const first = this.waiting.shift();
     if (first === undefined) {

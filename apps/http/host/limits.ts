@@ -39,7 +39,7 @@ export const MAX_EMPTY_BODY_BYTES = 1_024;
 
 /**
  * In how many pieces a body may arrive, since each costs a call of the parser however short it is: a chunk is one, and
- * so is what comes at once of a longer one. A body of 128 KiB may come in segments of 200 bytes.
+ * so is each part of a longer chunk that arrives separately. A body of 128 KiB may come in segments of 200 bytes.
  */
 export const MAX_BODY_PIECES = 1_024;
 

@@ -6,7 +6,7 @@ import { OpenConnections } from './open-connections.js';
 export class Listening {
   private readonly connections: OpenConnections;
 
-  /** Before anybody can connect. `section` is that of the configuration. */
+  /** Called before clients can connect. `section` is that of the configuration. */
   constructor(
     private readonly server: Server,
     private readonly section: 'rest' | 'internal',
@@ -31,8 +31,8 @@ export class Listening {
   }
 
   /**
-   * Takes no more connections, finishes the requests under way, lets go of every connection that has none, and cuts
-   * what is left after `graceMs`.
+   * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
+   * `graceMs`.
    */
   close(graceMs: number): Promise<void> {
     return new Promise((resolve) => {

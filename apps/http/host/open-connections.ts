@@ -2,9 +2,9 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * The connections of an HTTP server with the number of requests under way on each. The runtime's own count takes one on
- * which nothing was ever sent, or only half a head, for busy, and once the server is closing nothing ends those any
- * more.
+ * The connections of an HTTP server with the number of requests in progress on each. The runtime counts a connection on
+ * which nothing, or only part of a head, was sent as busy, and once the server is closing nothing ends such
+ * connections.
  */
 export class OpenConnections {
   private readonly requests = new Map<Socket, number>();

@@ -8,7 +8,7 @@ export const UP = { status: 'up' } as const;
 export const READY = { status: 'ready' } as const;
 
 export interface ReadinessParts {
-  /** Whether the process's database answers. The object store is not asked: much can be done while it is away. */
+  /** Whether the process's database answers. The object store is not checked: much works without it. */
   readonly readiness: () => Promise<boolean>;
   readonly isStopping: () => boolean;
 }
@@ -17,8 +17,8 @@ export interface ReadinessParts {
 const READINESS_TIMEOUT_MS = 4_000;
 
 /**
- * Whether work should be sent to this process: not before its database answers, and not once it is stopping. However
- * many ask, whom nobody knows, the database is asked once at a time.
+ * Whether requests should be sent to this process: not before its database answers, and not once it is stopping.
+ * However many unauthenticated clients ask, there is only one check of the database at a time.
  */
 export function readyWhile({ readiness, isStopping }: ReadinessParts): () => Promise<boolean> {
   const answers = askedOnce(readiness, READINESS_TIMEOUT_MS);

@@ -12,8 +12,8 @@ const EMPTY = Buffer.alloc(0);
 
 /**
  * The bytes of a request's body; none when it has no body. Throws BODY_TOO_LARGE as soon as it is known, from the
- * declared length or while reading, REQUEST_TIMEOUT, and BODY_INVALID for one that comes in too many pieces or breaks
- * off.
+ * declared length or while reading, REQUEST_TIMEOUT, and BODY_INVALID for one that arrives in too many pieces or is
+ * incomplete.
  */
 export function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: ReadingBounds): Promise<Buffer> {
   const declared = declaredBytes(req);

@@ -24,8 +24,8 @@ export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>,
     const [code, message, reason] = refusalOf(error.code);
     observer?.refused(reason);
     if (underWay?.req.complete === true) {
-      // What is wrong came after this request and those that wait, which would be told so, and may be accepted. The
-      // answer of the last of them is the last of all.
+      // The fault came after this request and those that wait, which may be accepted; a refusal now would be taken for
+      // their answer. The answer of the last of them is the last on the connection.
       (endAfterWaiting(socket) ?? underWay).shouldKeepAlive = false;
       socket.pause();
       return;
@@ -37,7 +37,7 @@ export function answerRefusedConnections(server: Server, ids: Pick<Ids, 'uuid'>,
   });
 }
 
-/** The runtime keeps the answer under way here. A second head within an answer would be read as part of it. */
+/** The runtime keeps the current answer here. A second head within an answer would be read as part of it. */
 type AnsweringSocket = Socket & { readonly _httpMessage?: ServerResponse | null };
 
 function refusalOf(runtimeCode: string | undefined): readonly [ErrorCode, string, ConnectionRefusal] {

@@ -16,7 +16,7 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
 
 /**
  * The credential of `Authorization: Bearer <credential>`; none for no header and for another scheme. Throws
- * DEVELOPER_TOKEN_INVALID when the header was sent twice: nobody can say which one was meant.
+ * DEVELOPER_TOKEN_INVALID when the header was sent twice: that is ambiguous.
  */
 export function readCredential(req: IncomingMessage): string | undefined {
   const value = req.headers.authorization;
@@ -33,7 +33,7 @@ export function readRequestId(req: IncomingMessage): string | undefined {
 }
 
 /**
- * HTTP/1.1 wants one Host of every request, whatever the server makes of it. Of two, a proxy may have gone by the
+ * HTTP/1.1 requires exactly one Host in every request, even if the server ignores it. Of two, a proxy may have used the
  * other.
  */
 export function requireOneHost(req: IncomingMessage): void {

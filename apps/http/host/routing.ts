@@ -12,8 +12,8 @@ export interface HttpRoute {
   /** HEAD is served with GET. */
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'any';
   /**
-   * A segment `:name` stands for any text but none, and `*name` for all that follows. Compared exactly: letter case and
-   * a last slash count.
+   * A segment `:name` matches any non-empty text, and `*name` the rest of the path. The comparison is exact: letter
+   * case and a trailing slash count.
    */
   readonly path: string;
   readonly serve: HttpHandler;

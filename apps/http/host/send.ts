@@ -7,7 +7,7 @@ import type { HttpContext } from './http-context.js';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A body that nobody reads is skipped up to this many bytes so that its connection can be used again. */
+/** An unread body is skipped up to this many bytes so that its connection can be used again. */
 const MAX_SKIPPED_BYTES = 1024 * 1024;
 /** How long a client that is still sending has to read our answer before its connection is closed, in milliseconds. */
 export const LINGER_MS = 2_000;
@@ -33,8 +33,8 @@ function sendStream(ctx: HttpContext, status: number, { stream, mediaType, heade
 }
 
 /**
- * Whoever was answered before all of the body had come may send the rest, so that the connection can be used again; but
- * not slowly, for as long as a request may take, when nobody wants it any more.
+ * A client that was answered before all of its body had arrived may send the rest, so that the connection can be used
+ * again; but not slowly, for as long as a request may take, as the body is no longer needed.
  */
 export function cutLateBody({ req, res }: Pick<HttpContext, 'req' | 'res'>, lingerMs: number): void {
   if (req.complete) return;
@@ -64,8 +64,8 @@ function isLongBodyUnread(req: IncomingMessage): boolean {
 }
 
 /**
- * Closing a connection while its client still sends would throw our answer away with it. So the answer goes out whole
- * first, then a little more of the body is skipped, and only then the connection closes.
+ * Closing a connection while its client still sends would throw our answer away with it. So the complete answer is sent
+ * first, then a little more of the body is skipped, and only then the connection is closed.
  */
 async function answerAndClose(ctx: HttpContext, text: string): Promise<void> {
   const { req, res } = ctx;
@@ -90,7 +90,7 @@ function skipBody(req: IncomingMessage): Promise<void> {
     const count = (chunk: Uint8Array): void => {
       skipped += chunk.byteLength;
       pieces += 1;
-      // What has been read of the connection is parsed to its end; with nobody there to take it, that costs little.
+      // The bytes already read from the connection are parsed to their end; without a consumer that costs little.
       if (pieces > MAX_BODY_PIECES) req.destroy();
       if (skipped > MAX_SKIPPED_BYTES || pieces > MAX_BODY_PIECES) done();
     };

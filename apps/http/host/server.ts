@@ -44,8 +44,8 @@ export interface HttpHost {
   /** Port 0 takes any free one; answers the one taken. */
   listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }>;
   /**
-   * Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left
-   * after `graceMs`.
+   * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
+   * `graceMs`.
    */
   close(graceMs: number): Promise<void>;
 }

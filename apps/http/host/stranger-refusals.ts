@@ -12,7 +12,7 @@ const WINDOW_MS = 60_000;
 /** Beyond these, clients of a window are counted as one. */
 const MAX_ADDRESSES = 10_000;
 const OTHERS = 'others';
-/** Refused requests of a window that have a line of their own in the log; the others are counted. */
+/** Refused requests of a window that get their own line in the log; the others are counted. */
 const LOGGED_PER_ADDRESS = 5;
 const LOGGED_IN_ALL = 100;
 const SHOWN_ADDRESSES = 5;
@@ -33,9 +33,9 @@ interface Window {
 }
 
 /**
- * Refused requests of which nobody knows whose they are, by the client's address, in each minute: for whatever reason,
- * for the log, which they must not fill; and those with a credential that was not valid, for a limit. Only a failure is
- * refused for it: whoever sends a valid credential shares an address with others for free.
+ * Refused unauthenticated requests, by the client's address, in each minute: all of them, for the log, which they must
+ * not fill; and those with an invalid credential, for a limit. Only such a failure is refused for exceeding the limit:
+ * a valid credential is not affected by others at the same address.
  */
 export class StrangerRefusals {
   private window: Window | undefined;
@@ -58,7 +58,7 @@ export class StrangerRefusals {
     return this.perMinute > 0 && counts.failures > this.perMinute ? this.tooMany(window) : error;
   }
 
-  /** Counts a refused request, and answers whether it has a line of its own in the log. */
+  /** Counts a refused request, and answers whether it gets its own line in the log. */
   isLogged(address: string): boolean {
     const window = this.current();
     const counts = countsOf(window, address);

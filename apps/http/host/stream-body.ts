@@ -9,8 +9,8 @@ export interface StreamedBody {
 }
 
 /**
- * Answers with a body as it comes. Resolves when all of it is handed over, or the client has gone: what makes the body
- * is ended then. A body that breaks off destroys the connection, since its status is sent already.
+ * Answers with a streamed body. Resolves when all of it is handed over, or the client has disconnected: then the source
+ * of the body is ended. A body that fails midway destroys the connection, since the status was already sent.
  */
 export async function streamBody(ctx: HttpContext, { status, headers, body }: StreamedBody): Promise<void> {
   const { res } = ctx;

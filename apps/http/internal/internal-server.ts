@@ -18,8 +18,8 @@ export interface InternalServer {
   /** From now on the process is not ready, and still alive. */
   stopping(): void;
   /**
-   * Takes no more connections, finishes the requests under way, lets go of whoever has none, and cuts what is left
-   * after `graceMs`.
+   * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
+   * `graceMs`.
    */
   close(graceMs: number): Promise<void>;
 }
@@ -32,14 +32,14 @@ interface Page {
 
 type Pages = ReadonlyMap<string, () => Page | Promise<Page>>;
 
-/** A few probes and a scraper or two; whoever else comes is turned away. */
+/** A few probes and a scraper or two; any further connection is refused. */
 const MAX_CONNECTIONS = 32;
 const MAX_HEADER_BYTES = 8 * 1024;
 const REQUEST_TIMEOUT_MS = 5_000;
 const IDLE_TIMEOUT_MS = 15_000;
 
 /**
- * Listens for those who look after the process: `/livez`, `/readyz` and `/metrics`, for every role alike. Throws one
+ * Serves the operators' endpoints of the process: `/livez`, `/readyz` and `/metrics`, for every role alike. Throws one
  * sentence when the port cannot be had.
  */
 export async function createInternalServer({

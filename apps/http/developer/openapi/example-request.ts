@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../../core/json.js';
 
-/** A first request that works as it stands, with the catalog that comes with the program. */
+/** A first request that works unchanged, with the catalog that comes with the program. */
 export const EXAMPLE_REQUEST = {
   model_key: 'sandbox-image',
   operation: 'image_generation',
