@@ -2,9 +2,12 @@
 // Method: a short ledger and two views of a task in which all is right, and the same with one thing wrong.
 import { expect } from 'chai';
 import type { Entry } from '../../core/credits/account.js';
+import { checkKeyUsed } from './access.js';
 import { AccountLedger } from './account-ledger.js';
 import { checkAccepted, checkBalance, checkShortage } from './credits.js';
 import type { Finding } from './finding.js';
+import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from './keys.js';
+import { checkDenial, checkReference, checkSubject, ForeignAnswers, type ForeignAnswer } from './ownership.js';
 import { brokenBy, rankOf, type Shown } from './task-order.js';
 
 function invariants(findings: Iterable<Finding>): number[] {
@@ -174,5 +177,113 @@ describe('what clients are told of credits', () => {
     expect(invariants(checkAccepted({ ...burst, accepted: 3 }))).to.deep.equal([13]);
     expect(invariants(checkAccepted({ ...burst, accepted: 1 }))).to.deep.equal([13]);
     expect(invariants(checkAccepted({ ...burst, accepted: 4, isExact: false }))).to.deep.equal([13]);
+  });
+});
+
+describe('what succeeds and stands under an idempotency key', () => {
+  const first = { told: 'request 1', key: 'k', payload: 'p', effect: 'e' };
+
+  it('takes one request with one effect', () => {
+    expect(invariants(checkEffect(first, { ...first, told: 'request 2' }))).to.deep.equal([]);
+  });
+
+  it('finds two effects, and two payloads', () => {
+    expect(invariants(checkEffect(first, { ...first, effect: 'f' }))).to.deep.equal([11]);
+    expect(invariants(checkEffect(first, { ...first, payload: 'q' }))).to.deep.equal([11]);
+  });
+
+  it('compares payloads and effects by what counts in them', () => {
+    expect(payloadOf({ body: { a: 1, b: 2 } })).to.equal(payloadOf({ body: { b: 2, a: 1 } }));
+    expect(payloadOf({ body: {}, uploadId: 'A' })).to.equal(payloadOf({ body: {}, uploadId: 'a' }));
+    expect(payloadOf({ body: {}, uploadId: 'b' })).to.not.equal(payloadOf({ body: {}, uploadId: 'a' }));
+    const completed = { upload_id: 'u', media_id: 'm' };
+    expect(effectOf('complete', { ...completed, status: 'ready' })).to.equal(effectOf('complete', completed));
+    expect(effectOf('complete', { ...completed, media_id: 'n' })).to.not.equal(effectOf('complete', completed));
+    expect(effectOf('create', { generation_id: 'g' })).to.not.equal(effectOf('create', { generation_id: 'h' }));
+  });
+
+  it('takes a refusal for another payload when there was one, and finds it when there was none', () => {
+    expect(invariants(checkMismatch('request 2', 'k', new Set(['p', 'q'])))).to.deep.equal([]);
+    expect(invariants(checkMismatch('request 2', 'k', new Set(['p'])))).to.deep.equal([11]);
+  });
+
+  it('takes what one of its requests may have made', () => {
+    expect(invariants(checkOrigin('g', 'k', [{ madeNothing: true }, { madeNothing: false }]))).to.deep.equal([]);
+  });
+
+  it('finds what no client sent, and what every request was refused', () => {
+    expect(invariants(checkOrigin('g', 'k', []))).to.deep.equal([11]);
+    expect(invariants(checkOrigin('g', 'k', [{ madeNothing: true }]))).to.deep.equal([13]);
+  });
+});
+
+describe('what is told of things of others', () => {
+  const refused: ForeignAnswer = {
+    told: 'request 1',
+    operation: 'get',
+    id: 'x',
+    owner: 'b',
+    isSuccess: false,
+    status: 404,
+    code: 'TASK_NOT_FOUND',
+    message: 'There is no x.',
+  };
+  const nobodys = { ...refused, id: 'y', owner: undefined, message: 'There is no y.' };
+  const found = (...answers: readonly ForeignAnswer[]) => {
+    const rule = new ForeignAnswers();
+    return answers.flatMap((answer) => invariants(rule.check(answer)));
+  };
+
+  it('takes one refusal, which differs in the id at most', () => {
+    const complete = { ...refused, operation: 'complete', code: 'FIELD_INVALID', status: 422 } as const;
+    expect(found(refused, nobodys, complete, { ...nobodys, operation: 'cancel' })).to.deep.equal([]);
+  });
+
+  it('finds a success, another code, another message and another status', () => {
+    expect(found({ ...refused, isSuccess: true })).to.deep.equal([17]);
+    expect(found({ ...refused, code: 'GENERATION_JOB_NOT_FOUND' })).to.deep.equal([17]);
+    expect(found(refused, { ...nobodys, message: 'Not yours.' })).to.deep.equal([17]);
+    expect(found(refused, { ...nobodys, status: 403 })).to.deep.equal([17]);
+  });
+
+  it('takes own uploads as references, and finds those of others and of nobody', () => {
+    expect(invariants(checkReference('generation g', 'a', 'u', 'a'))).to.deep.equal([]);
+    expect(invariants(checkReference('generation g', 'a', 'u', 'b'))).to.deep.equal([17]);
+    expect(invariants(checkReference('generation g', 'a', 'u', undefined))).to.deep.equal([17]);
+  });
+
+  it('finds an answer about another generation', () => {
+    expect(invariants(checkSubject('request 1', 'g', 'g'))).to.deep.equal([]);
+    expect(invariants(checkSubject('request 1', 'g', 'h'))).to.deep.equal([17]);
+  });
+
+  it('finds that a generation is denied which stood before', () => {
+    expect(invariants(checkDenial('request 1', 'TASK_NOT_FOUND', 'g', false))).to.deep.equal([]);
+    expect(invariants(checkDenial('request 1', 'TASK_NOT_FOUND', 'g', true))).to.deep.equal([12]);
+  });
+});
+
+describe('what API keys open', () => {
+  const used = { told: 'request 1', arrivedAt: 100, answeredAt: 150, verdict: 'taken', answer: '200' } as const;
+
+  it('takes a good key, and a revoked one for 5 seconds', () => {
+    expect(invariants(checkKeyUsed(used, undefined))).to.deep.equal([]);
+    expect(invariants(checkKeyUsed({ ...used, verdict: 'nothing' }, undefined))).to.deep.equal([]);
+    expect(invariants(checkKeyUsed({ ...used, arrivedAt: 5_090 }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([]);
+    expect(invariants(checkKeyUsed({ ...used, arrivedAt: 9_000 }, { askedAt: 80 }))).to.deep.equal([]);
+  });
+
+  it('takes the refusal of a revoked key from when it is asked for', () => {
+    expect(invariants(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 150 }))).to.deep.equal([]);
+  });
+
+  it('finds a revoked key that is taken after 5 seconds', () => {
+    expect(invariants(checkKeyUsed({ ...used, arrivedAt: 5_091 }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([18]);
+  });
+
+  it('finds the refusal of a good key', () => {
+    expect(invariants(checkKeyUsed({ ...used, verdict: 'revoked' }, undefined))).to.deep.equal([18]);
+    expect(invariants(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 151 }))).to.deep.equal([18]);
+    expect(invariants(checkKeyUsed({ ...used, verdict: 'refused' }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([18]);
   });
 });

@@ -8,11 +8,12 @@ import type { Books } from './books.js';
 import type { Claims } from './claims.js';
 import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Generations } from './generations.js';
-import { demandHoped, isKeyed, keyFor, payloadOf, type KeyedRequest, type Keys } from './keys.js';
+import { isKeyed, keyFor, type KeyedRequest, type Keys } from './keys.js';
 import { asObject, withDefaults, type Prices } from './prices.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 import { checkShortage } from '../../history/credits.js';
+import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from '../../history/keys.js';
 import { same, textOf } from '../../history/values.js';
 import type { EventOrder } from './event-order.js';
 
@@ -83,7 +84,7 @@ export class Accepted implements GenerationListener {
     );
     const claim = this.known.claims.at(key);
     demand(claim?.subjectId === id, 11, () => `${what} was inserted, and key ${key.key} now names ${claim?.subjectId}`);
-    demandHoped(this.known.keys.at(key), what);
+    demandNone(checkOrigin(what, key.key, this.known.keys.origins(key)));
     return key;
   }
 
@@ -93,7 +94,7 @@ export class Accepted implements GenerationListener {
     if (answer.outcome === 'refused') this.refused(asked, party, answer);
     if (answer.outcome !== 'success' || !isKeyed(request)) return;
     const id = textOf(answer.data[request.operation === 'create' ? 'generation_id' : 'upload_id']);
-    this.requireOneEffect(party, request, answer, id);
+    this.requireOneEffect(party, request, asked.number, answer);
     if (answer.replayed) this.requireInWindow(asked, keyFor(party, request));
     if (request.operation !== 'complete') await this.requireDurable(asked, party, request, id);
   }
@@ -103,28 +104,19 @@ export class Accepted implements GenerationListener {
       this.acknowledged.add(textOf(answer.data['generation_id']));
   }
 
-  private requireOneEffect(party: Party, request: KeyedRequest, { replayed }: Success, id: string): void {
-    const key = keyFor(party, request);
-    const use = this.known.keys.at(key);
-    const payload = payloadOf(request);
+  private requireOneEffect(party: Party, request: KeyedRequest, number: number, { data, replayed }: Success): void {
+    const claimed = keyFor(party, request);
+    const use = this.known.keys.at(claimed);
     if (!use) return;
-    if (this.known.claims.wasExpired(key)) delete use.shown;
-    const { shown } = use;
-    demand(
-      shown === undefined || shown.id === id,
-      11,
-      () => `key ${key.key} was answered with ${id}, and before with ${shown?.id}`,
-    );
-    demand(
-      shown === undefined || shown.payload === payload,
-      11,
-      () => `key ${key.key} was answered for another request than the one it was first used with`,
-    );
-    use.shown = { id, payload };
+    const { operation, key } = request;
+    const effect = effectOf(operation, data);
+    const success = { told: `request ${number}`, key, payload: payloadOf(request), effect };
+    if (use.shown && !this.known.claims.wasExpired(claimed)) demandNone(checkEffect(use.shown, success));
+    use.shown = success;
     // Completing an upload twice has one effect, and two processes may both have had a part in it.
-    if (replayed || request.operation === 'complete') return;
-    demand(!this.givenAsNew.has(id), 11, () => `${id} was given out as new a second time, under key ${key.key}`);
-    this.givenAsNew.add(id);
+    if (replayed || operation === 'complete') return;
+    demand(!this.givenAsNew.has(effect), 11, () => `${effect} was given out as new a second time, under key ${key}`);
+    this.givenAsNew.add(effect);
   }
 
   /** An answer is replayed for a while only. Whose clock counts is not known here, so any that may be right will do. */
@@ -206,13 +198,8 @@ export class Accepted implements GenerationListener {
       () => `request ${asked.number} (${request.operation}) was answered with INTERNAL_ERROR: ${message}`,
     );
     if (code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' && isKeyed(request) && asked.party) {
-      const use = keys.at(keyFor(asked.party, request));
-      demand(
-        (use?.payloads.size ?? 0) > 1,
-        11,
-        () =>
-          `request ${asked.number} was refused as another request than key ${request.key} was used with, and there was only ever this one`,
-      );
+      const { payloads = new Set<string>() } = keys.at(keyFor(asked.party, request)) ?? {};
+      demandNone(checkMismatch(`request ${asked.number}`, request.key, payloads));
     }
     if (code === 'QUEUE_FULL') {
       const wasFull =

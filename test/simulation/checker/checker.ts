@@ -148,7 +148,7 @@ export class SimulationChecker implements Observer {
     if (answer.outcome !== 'lost') this.secrets.requireNone(answer, () => `the answer to request ${asked.number}`);
     this.keys.noteServed(asked, answer);
     this.operations.served(asked, answer);
-    this.access.served(asked, answer);
+    this.access.served(asked, answer, at);
     this.suspensions.served(asked, answer, at);
     this.strangers.served(asked, answer);
     this.views.served(asked, answer);

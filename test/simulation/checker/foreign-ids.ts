@@ -1,6 +1,7 @@
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Answer, Asked, Party } from '../observed.js';
-import { demand } from './demand.js';
+import { ForeignAnswers } from '../../history/ownership.js';
+import { demandNone } from './demand.js';
 import type { Generations } from './generations.js';
 import type { Uploads } from './uploads.js';
 
@@ -21,10 +22,9 @@ const TOLD_ANYBODY: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ]);
 const SHA256 = /^[0-9a-f]{64}$/i;
 
-/** Invariant 17: nobody can tell somebody else's thing from none at all. */
+/** Invariant 17: what each request about an id of somebody else, or of nobody, was answered with. */
 export class ForeignIds {
-  /** The one refusal every operation has for what is not the caller's. */
-  private readonly refusals = new Map<string, string>();
+  private readonly answers = new ForeignAnswers();
 
   constructor(
     private readonly generations: Generations,
@@ -34,34 +34,20 @@ export class ForeignIds {
   served({ request, party, number }: Asked, answer: Answer): void {
     if (!party || (request.operation !== 'get' && request.operation !== 'cancel' && request.operation !== 'complete'))
       return;
-    const id = (request.operation === 'complete' ? request.uploadId : request.generationId).toLowerCase();
-    const record = request.operation === 'complete' ? this.uploads.record(id) : this.generations.record(id);
+    const { operation } = request;
+    const id = (operation === 'complete' ? request.uploadId : request.generationId).toLowerCase();
+    const record = operation === 'complete' ? this.uploads.record(id) : this.generations.record(id);
     const isOwn = isOf(record, party) && record.kind !== 'void';
     // What was there a moment ago may have been looked at then.
-    if (isOwn || isOf(this.generations.lives.get(id), party)) return;
-    demand(
-      answer.outcome !== 'success',
-      17,
-      () =>
-        `request ${number}, ${request.operation} of ${id} by App ${party.appId}, succeeded, and it belongs to ${record?.appId ?? 'nobody'}`,
-    );
-    if (answer.outcome !== 'refused' || TOLD_ANYBODY.has(answer.code)) return;
-    if (request.operation === 'complete' && !isReadable(request.body['sha256'])) return;
-    const code = request.operation === 'complete' ? 'FIELD_INVALID' : 'TASK_NOT_FOUND';
-    demand(
-      answer.code === code,
-      17,
-      () =>
-        `request ${number}, ${request.operation} of ${id} by App ${party.appId}, was refused with ${answer.code}, and it belongs to ${record?.appId ?? 'nobody'}`,
-    );
-    const first = this.refusals.get(request.operation) ?? answer.message;
-    this.refusals.set(request.operation, first);
-    demand(
-      answer.message === first,
-      17,
-      () =>
-        `request ${number}, ${request.operation} of ${id}, was refused with "${answer.message}", and others with "${first}"`,
-    );
+    if (isOwn || isOf(this.generations.lives.get(id), party) || answer.outcome === 'lost') return;
+    if (answer.outcome === 'refused') {
+      if (TOLD_ANYBODY.has(answer.code)) return;
+      if (operation === 'complete' && !isReadable(request.body['sha256'])) return;
+    }
+    const told = `request ${number}, ${operation} of ${id} by App ${party.appId},`;
+    const isSuccess = answer.outcome === 'success';
+    const refusal = answer.outcome === 'refused' ? { code: answer.code, message: answer.message } : {};
+    demandNone(this.answers.check({ told, operation, id, owner: record?.appId, isSuccess, ...refusal }));
   }
 }
 

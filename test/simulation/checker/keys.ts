@@ -2,8 +2,7 @@ import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Answer, Asked, Party, Request } from '../observed.js';
 import { keyName } from './claims.js';
-import { demand } from './demand.js';
-import { canonical } from '../../history/values.js';
+import { payloadOf, type KeyedSuccess, type PossibleOrigin } from '../../history/keys.js';
 
 export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 'complete' }>;
 
@@ -33,17 +32,13 @@ export interface KeyUse {
   readonly key: ClaimKey;
   readonly sent: Sent[];
   readonly payloads: Set<string>;
-  /** What the key was answered with, since its last claim was removed as expired. */
-  shown?: { readonly id: string; readonly payload: string };
+  /** The last success under the key, since its last claim was removed as expired. */
+  shown?: KeyedSuccess;
 }
 
 /** What clients sent under their keys, and what is known to have come of it. */
 export class Keys {
   private readonly uses = new Map<string, KeyUse>();
-
-  all(): Iterable<KeyUse> {
-    return this.uses.values();
-  }
 
   noteAsked({ number, request, party }: Asked): void {
     if (!party || !isKeyed(request)) return;
@@ -81,6 +76,12 @@ export class Keys {
     return this.at(key)?.sent.filter(({ request }) => fits(request)) ?? [];
   }
 
+  /** What may have made something under a key: not what was refused wherever it arrived, and whose client knows. */
+  origins(key: ClaimKey): PossibleOrigin[] {
+    const sent = this.at(key)?.sent ?? [];
+    return sent.map(({ arrivals, refusals, isRefused }) => ({ madeNothing: isRefused && arrivals === refusals }));
+  }
+
   private find({ number, request, party }: Asked): Sent | undefined {
     return party && isKeyed(request)
       ? this.at(keyFor(party, request))?.sent.find((sent) => sent.number === number)
@@ -92,29 +93,10 @@ function isCertain(answer: Answer): boolean {
   return answer.outcome === 'refused' && !TELLS_NOTHING.has(answer.code);
 }
 
-/** Whether all who used a key were told that nothing was done, and nobody is still at it. */
-export function isWhollyRefused({ sent }: KeyUse): boolean {
-  return sent.every(({ arrivals, refusals, isRefused }) => isRefused && arrivals === refusals);
-}
-
-/** Something came to be under a key: not if all who used the key were told that nothing has. */
-export function demandHoped(use: KeyUse | undefined, what: string): void {
-  demand(use !== undefined, 11, () => `${what} was made under a key nobody sent`);
-  demand(
-    !isWhollyRefused(use),
-    13,
-    () => `${what} was made under key ${use.key.key}, and every request under it was refused`,
-  );
-}
-
 export function isKeyed(request: Request): request is KeyedRequest {
   return request.operation === 'create' || request.operation === 'prepare' || request.operation === 'complete';
 }
 
 export function keyFor({ accountId, appId }: Party, { operation, key }: KeyedRequest): ClaimKey {
   return { accountId, appId, operation, key };
-}
-
-export function payloadOf(request: KeyedRequest): string {
-  return canonical(request.operation === 'complete' ? [request.uploadId.toLowerCase(), request.body] : request.body);
 }

@@ -1,11 +1,12 @@
 import type { Premises } from '../observed.js';
 import type { Accepted } from './accepted.js';
 import type { Books } from './books.js';
-import { keyName, type Claims } from './claims.js';
-import { demand } from './demand.js';
+import type { Claims } from './claims.js';
+import { checkOrigin } from '../../history/keys.js';
+import { demand, demandNone } from './demand.js';
 import type { Generations, Life } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
-import { isWhollyRefused, type Keys } from './keys.js';
+import type { Keys } from './keys.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 
@@ -98,19 +99,9 @@ export class Rest {
   /** A key under which every request was refused has no effect: nothing inserted, nothing held. */
   private requireRefusedLeftNothing(): void {
     const { keys, claims, generations } = this.known;
-    const refused = new Set(
-      [...keys.all()]
-        .filter(isWhollyRefused)
-        .map(({ key }) => key)
-        .map(keyName),
-    );
-    for (const life of generations.lives.values()) {
-      const key = claims.keyOf('create', life.generationId);
-      demand(
-        key === undefined || !refused.has(keyName(key)),
-        13,
-        () => `generation ${life.generationId} stands under key ${key?.key}, and every request under it was refused`,
-      );
+    for (const { generationId } of generations.lives.values()) {
+      const key = claims.keyOf('create', generationId);
+      if (key) demandNone(checkOrigin(`generation ${generationId}`, key.key, keys.origins(key)));
     }
   }
 

@@ -5,7 +5,8 @@ import { sha256Of } from '../../fixtures/sha256.js';
 import type { Answer, Asked } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
 import type { Standing } from './claims.js';
-import { demand } from './demand.js';
+import { checkReference } from '../../history/ownership.js';
+import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
@@ -102,13 +103,10 @@ export class Uploads implements GenerationListener {
   async inserted({ generationId, accountId, appId, references }: Generation): Promise<void> {
     for (const { uploadId, objectKey, sha256, byteSize } of references) {
       const record = this.records.get(uploadId);
-      demand(
-        record?.accountId === accountId && record.appId === appId,
-        16,
-        () => `generation ${generationId} of App ${appId} uses upload ${uploadId}, which belongs to ${record?.appId}`,
-      );
+      const owner = record?.accountId === accountId ? record.appId : undefined;
+      demandNone(checkReference(`generation ${generationId}`, appId, uploadId, owner));
       // One whose retention ended between the check and the insert is found missing when the generation is begun.
-      if (record.kind !== 'upload' || record.status === 'removing') continue;
+      if (record?.kind !== 'upload' || record.status === 'removing') continue;
       const isSame =
         record.status === 'ready' &&
         record.objectKey === objectKey &&

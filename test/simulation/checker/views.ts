@@ -5,6 +5,7 @@ import { demand, demandNone } from './demand.js';
 import { shownAs, type Generations } from './generations.js';
 import type { Prices } from './prices.js';
 import { checkBalance } from '../../history/credits.js';
+import { checkDenial, checkSubject } from '../../history/ownership.js';
 import { brokenBy, constantOf, rankOf, type Shown } from '../../history/task-order.js';
 import type { EventOrder } from './event-order.js';
 import { taskFault } from '../../history/task-shape.js';
@@ -71,7 +72,7 @@ export class Views {
     const { request, party } = asked;
     const wanted =
       request.operation === 'get' || request.operation === 'cancel' ? request.generationId.toLowerCase() : id;
-    demand(id === wanted, 17, () => `request ${asked.number} for generation ${wanted} was answered with ${id}`);
+    demandNone(checkSubject(`request ${asked.number}`, wanted, id));
     const life = this.generations.lives.get(id);
     demand(life !== undefined, 12, () => `request ${asked.number} was answered with generation ${id}, which never was`);
     demand(
@@ -125,12 +126,7 @@ export class Views {
       record?.kind === 'generation' && record.accountId === party?.accountId && record.appId === party.appId;
     // Inserted while the request was under way, it may have been looked for before.
     const stoodBefore = (this.generations.lives.get(id)?.insertedAt ?? Infinity) < this.order.arrivedAt(asked);
-    demand(
-      !isOwn || !stoodBefore,
-      12,
-      () =>
-        `request ${asked.number} was answered with ${code}, and generation ${id} is ${record?.kind === 'generation' ? record.status : 'there'}`,
-    );
+    demandNone(checkDenial(`request ${asked.number}`, code, id, isOwn && stoodBefore));
   }
 
   private balance(asked: Asked, accountId: string, data: JsonObject): void {

@@ -1,7 +1,7 @@
+import { checkKeyUsed, type KeyVerdict } from '../../../history/access.js';
 import type { Finding } from '../../../history/finding.js';
+import type { Answer } from '../history.js';
 import { isDefinite, told, type Known } from '../known.js';
-
-const REACHES_ALL_WITHIN_MS = 5_000;
 
 /**
  * Invariant 18: a revoked key is refused by every process within 5 seconds, no other is, and no secret is written
@@ -11,18 +11,9 @@ export function* checkAccess(known: Known): Iterable<Finding> {
   const { facts, atRest } = known.history;
   const revocations = new Map(facts.revocations.map((revocation) => [revocation.by, revocation]));
   for (const exchange of known.answered('create', 'get', 'cancel', 'credits', 'prepare', 'complete')) {
-    const revocation = revocations.get(exchange.by);
-    const { answer, at, sentAt } = exchange;
-    const isRefused = answer.status === 401;
-    if (isRefused && (answer.code !== 'DEVELOPER_TOKEN_REVOKED' || !revocation || at < revocation.askedAt)) {
-      yield { invariant: 18, sentence: `${told(exchange)} was refused with ${answer.code}, and the key was good` };
-    }
-    if (revocation && sentAt > revocation.doneAt + REACHES_ALL_WITHIN_MS && isDefinite(exchange) && !isRefused) {
-      yield {
-        invariant: 18,
-        sentence: `${told(exchange)} was answered with ${answer.status}, ${Math.round(sentAt - revocation.doneAt)} ms after its key was revoked`,
-      };
-    }
+    const { sentAt, at, answer } = exchange;
+    const used = { told: told(exchange), arrivedAt: sentAt, answeredAt: at, verdict: verdictOf(exchange) };
+    yield* checkKeyUsed({ ...used, answer: `${answer.status} ${answer.code ?? ''}` }, revocations.get(exchange.by));
   }
   for (const { where, text } of atRest.texts) {
     for (const secret of facts.secrets)
@@ -34,4 +25,10 @@ export function* checkAccess(known: Known): Iterable<Finding> {
       if (said.includes(secret.text))
         yield { invariant: 18, sentence: `${told(exchange)} was answered with ${secret.name}` };
   }
+}
+
+function verdictOf(exchange: { readonly answer: Answer }): KeyVerdict {
+  const { status, code } = exchange.answer;
+  if (status === 401) return code === 'DEVELOPER_TOKEN_REVOKED' ? 'revoked' : 'refused';
+  return isDefinite(exchange) ? 'taken' : 'nothing';
 }

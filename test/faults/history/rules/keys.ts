@@ -1,16 +1,22 @@
 import { canonical, textOf } from '../../../history/values.js';
 import type { Finding } from '../../../history/finding.js';
+import {
+  checkEffect,
+  checkMismatch,
+  checkOrigin,
+  effectOf,
+  payloadOf,
+  type KeyedOperation,
+} from '../../../history/keys.js';
 import type { Exchange } from '../history.js';
 import { isDefinite, isSuccess, told, traceOf, type Answered, type Known, type OperationOf } from '../known.js';
-
-type Keyed = 'create' | 'prepare' | 'complete';
 
 /** All requests under one key of one App and operation, by whichever credential and process. */
 interface Key {
   readonly name: string;
-  readonly operation: Keyed;
-  readonly sent: (Exchange & { readonly request: OperationOf<Keyed> })[];
-  readonly answered: Answered<Keyed>[];
+  readonly operation: KeyedOperation;
+  readonly sent: (Exchange & { readonly request: OperationOf<KeyedOperation> })[];
+  readonly answered: Answered<KeyedOperation>[];
 }
 
 /**
@@ -20,7 +26,7 @@ interface Key {
 export function* checkKeys(known: Known): Iterable<Finding> {
   const keys = keysOf(known);
   for (const key of keys) {
-    yield* checkEffect(key);
+    yield* checkSuccesses(key);
     yield* checkMismatches(key);
     yield* checkKnown(known, key);
   }
@@ -41,41 +47,21 @@ function keysOf(known: Known): Key[] {
   return [...keys.values()];
 }
 
-function payloadOf(request: OperationOf<Keyed>): string {
-  return canonical(request.operation === 'complete' ? [request.uploadId, request.body] : request.body);
-}
-
-const EFFECT: Readonly<Record<Keyed, readonly string[]>> = {
-  create: ['generation_id'],
-  prepare: ['upload_id'],
-  complete: ['upload_id', 'media_id'],
-};
-
-function* checkEffect({ name, operation, answered }: Key): Iterable<Finding> {
-  const [first, ...rest] = answered.filter(isSuccess);
-  if (!first) return;
-  const effectOf = ({ answer }: Answered<Keyed>) => canonical(EFFECT[operation].map((field) => answer.data?.[field]));
-  for (const other of rest) {
-    if (effectOf(other) !== effectOf(first))
-      yield {
-        invariant: 11,
-        sentence: `${operation} under key ${name} had the effects ${effectOf(first)} and ${effectOf(other)}: ${told(first)}; ${told(other)}`,
-      };
-    if (payloadOf(other.request) !== payloadOf(first.request))
-      yield { invariant: 11, sentence: `${operation} under key ${name} succeeded with two payloads` };
-  }
+function* checkSuccesses({ name, operation, answered }: Key): Iterable<Finding> {
+  const [first, ...rest] = answered.filter(isSuccess).map((exchange) => ({
+    told: told(exchange),
+    key: name,
+    payload: payloadOf(exchange.request),
+    effect: effectOf(operation, exchange.answer.data),
+  }));
+  if (first) for (const next of rest) yield* checkEffect(first, next);
 }
 
 /** Another payload is refused once the first has succeeded, and only another payload is. */
 function* checkMismatches({ name, operation, sent, answered }: Key): Iterable<Finding> {
   const payloads = new Set(sent.map(({ request }) => payloadOf(request)));
   for (const exchange of answered) {
-    if (exchange.answer.code === 'IDEMPOTENCY_PAYLOAD_MISMATCH' && payloads.size === 1) {
-      yield {
-        invariant: 11,
-        sentence: `${told(exchange)} was refused for another payload, and none was ever sent under key ${name}`,
-      };
-    }
+    if (exchange.answer.code === 'IDEMPOTENCY_PAYLOAD_MISMATCH') yield* checkMismatch(told(exchange), name, payloads);
     if (exchange.answer.code === 'IDEMPOTENCY_REPLAY_EXPIRED')
       yield { invariant: 11, sentence: `${operation} under key ${name} is said to be past its replay` };
     const payload = payloadOf(exchange.request);
@@ -117,13 +103,15 @@ function* checkKnown({ history: { facts } }: Known, { name, operation, sent, ans
 
 /** Every generation comes from one key, which was answered with it; and no key has two, told or not. */
 function* checkOrigins(known: Known, keys: readonly Key[]): Iterable<Finding> {
-  const answeredWith = new Map<string, string>();
-  const traces = new Set<string>();
+  const answeredWith = new Set<string>();
+  const sentByTrace = new Map<string, number>();
   for (const { operation, sent, answered } of keys) {
     if (operation !== 'create') continue;
-    for (const { request } of sent) if (request.operation === 'create') traces.add(traceOf(request.body));
-    for (const exchange of answered.filter(isSuccess))
-      answeredWith.set(textOf(exchange.answer.data?.['generation_id']), traceOf(bodyOf(exchange)));
+    for (const { request } of sent) {
+      const trace = traceOf(request.body);
+      sentByTrace.set(trace, (sentByTrace.get(trace) ?? 0) + 1);
+    }
+    for (const { answer } of answered.filter(isSuccess)) answeredWith.add(textOf(answer.data?.['generation_id']));
   }
   const byTrace = new Map<string, string>();
   for (const { generationId, clientTraceId = '' } of known.generations()) {
@@ -134,20 +122,9 @@ function* checkOrigins(known: Known, keys: readonly Key[]): Iterable<Finding> {
         sentence: `generations ${other} and ${generationId} both stand under key ${clientTraceId}`,
       };
     byTrace.set(clientTraceId, generationId);
-    if (!traces.has(clientTraceId))
-      yield {
-        invariant: 11,
-        sentence: `generation ${generationId} stands under key ${clientTraceId}, which no client sent`,
-      };
     // What was refused left nothing, and what happened without an answer was told to the retry.
-    else if (!answeredWith.has(generationId))
-      yield {
-        invariant: 13,
-        sentence: `generation ${generationId} stands under key ${clientTraceId}, whose client was never told of it`,
-      };
+    const madeNothing = !answeredWith.has(generationId);
+    const requests = Array.from({ length: sentByTrace.get(clientTraceId) ?? 0 }, () => ({ madeNothing }));
+    yield* checkOrigin(`generation ${generationId}`, clientTraceId, requests);
   }
-}
-
-function bodyOf({ request }: Answered<Keyed>) {
-  return request.operation === 'create' ? request.body : {};
 }

@@ -1,6 +1,7 @@
-import { canonical, textOf } from '../../../history/values.js';
 import type { Finding } from '../../../history/finding.js';
-import { isDefinite, isSuccess, told, type Answered, type Known } from '../known.js';
+import { checkReference, ForeignAnswers } from '../../../history/ownership.js';
+import { textOf } from '../../../history/values.js';
+import { isDefinite, isSuccess, told, type Known } from '../known.js';
 
 type About = 'get' | 'cancel' | 'complete';
 
@@ -10,26 +11,16 @@ type About = 'get' | 'cancel' | 'complete';
  */
 export function* checkStrangers(known: Known): Iterable<Finding> {
   const owners = ownersOf(known);
-  const answers = new Map<About, { readonly text: string; readonly of: string }>();
+  const answers = new ForeignAnswers();
   for (const exchange of known.answered<About>('get', 'cancel', 'complete')) {
     const { request } = exchange;
     const id = request.operation === 'complete' ? request.uploadId : request.generationId;
-    if (owners.get(id) === known.party(exchange.by).appId) continue;
-    if (isSuccess(exchange))
-      yield {
-        invariant: 17,
-        sentence: `${told(exchange)} succeeded, and it belongs to App ${owners.get(id) ?? 'of nobody'}`,
-      };
-    // A key of a completion that was used before says so before anybody looks at the upload.
-    if (!isDefinite(exchange) || exchange.answer.status === 401 || isSuccess(exchange)) continue;
-    const text = answerText(exchange, id);
-    const first = answers.get(request.operation);
-    if (!first) answers.set(request.operation, { text, of: told(exchange) });
-    else if (first.text !== text)
-      yield {
-        invariant: 17,
-        sentence: `${told(exchange)} was answered with ${text}, and ${first.of} with ${first.text}`,
-      };
+    const owner = owners.get(id);
+    if (owner === known.party(exchange.by).appId || !isDefinite(exchange) || exchange.answer.status === 401) continue;
+    const { status, code, message } = exchange.answer;
+    const { operation } = request;
+    const isOk = isSuccess(exchange);
+    yield* answers.check({ told: told(exchange), operation, id, owner, isSuccess: isOk, status, code, message });
   }
   yield* checkReferences(known, owners);
 }
@@ -45,29 +36,17 @@ function ownersOf(known: Known): Map<string, string> {
   return owners;
 }
 
-function answerText({ answer: { status, code, message } }: Answered<About>, id: string): string {
-  return canonical([status, code, message?.replaceAll(id, 'ID')]);
-}
-
 /** Nor can somebody else's upload be used in a generation. */
 function* checkReferences(known: Known, owners: ReadonlyMap<string, string>): Iterable<Finding> {
   for (const exchange of known.answered('create')) {
     const ids = exchange.request.body['reference_upload_ids'];
     if (!Array.isArray(ids) || !isSuccess(exchange)) continue;
-    const foreign = ids.map(textOf).find((id) => owners.get(id) !== known.party(exchange.by).appId);
-    if (foreign !== undefined)
-      yield {
-        invariant: 17,
-        sentence: `${told(exchange)} was accepted with upload ${foreign} of App ${owners.get(foreign) ?? 'of nobody'}`,
-      };
+    const { appId } = known.party(exchange.by);
+    for (const id of ids.map(textOf)) yield* checkReference(told(exchange), appId, id, owners.get(id));
   }
   for (const generation of known.generations()) {
-    for (const { uploadId } of generation.references) {
-      if (owners.get(uploadId) !== generation.appId)
-        yield {
-          invariant: 17,
-          sentence: `generation ${generation.generationId} of App ${generation.appId} refers to upload ${uploadId} of ${owners.get(uploadId) ?? 'nobody'}`,
-        };
-    }
+    const { generationId, appId, references } = generation;
+    for (const { uploadId } of references)
+      yield* checkReference(`generation ${generationId}`, appId, uploadId, owners.get(uploadId));
   }
 }

@@ -2,6 +2,7 @@ import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { taskFault } from '../../../history/task-shape.js';
 import { canonical, textOf } from '../../../history/values.js';
+import { checkDenial, checkSubject } from '../../../history/ownership.js';
 import { brokenBy, constantOf, rankOf, type Shown } from '../../../history/task-order.js';
 import type { Finding } from '../../../history/finding.js';
 import { told, type Answered, type Known } from '../known.js';
@@ -166,25 +167,14 @@ function timestamp(at: number): string {
 function* checkDenials(known: Known, byId: ReadonlyMap<string, readonly View[]>): Iterable<Finding> {
   for (const exchange of known.answered('get', 'cancel')) {
     const { generationId } = exchange.request;
-    if (
-      exchange.answer.data &&
-      exchange.answer.status === 200 &&
-      exchange.answer.data['generation_id'] !== generationId
-    ) {
-      yield {
-        invariant: 17,
-        sentence: `${told(exchange)} was answered with generation ${textOf(exchange.answer.data['generation_id'])}`,
-      };
-    }
-    if (exchange.answer.status !== 404) continue;
+    const { status, code, data } = exchange.answer;
+    if (data && status === 200) yield* checkSubject(told(exchange), generationId, textOf(data['generation_id']));
+    if (status !== 404) continue;
     const { appId } = known.party(exchange.by);
-    const isKnown = byId
-      .get(generationId)
-      ?.some((view) => view.exchange.at < exchange.sentAt && known.party(view.exchange.by).appId === appId);
-    if (isKnown)
-      yield {
-        invariant: 12,
-        sentence: `${told(exchange)} was answered with ${exchange.answer.code}, and the generation had been shown before`,
-      };
+    const views = byId.get(generationId) ?? [];
+    const wasShown = views.some(
+      (view) => view.exchange.at < exchange.sentAt && known.party(view.exchange.by).appId === appId,
+    );
+    yield* checkDenial(told(exchange), code, generationId, wasShown);
   }
 }
