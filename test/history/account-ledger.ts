@@ -110,6 +110,8 @@ export class AccountLedger {
         return { invariant: 5, sentence: `${name} charges generation ${generationId} for the second time` };
       known.charged = amount;
     } else {
+      if (known.released !== 0n)
+        return { invariant: 4, sentence: `${name} releases the hold of generation ${generationId} a second time` };
       known.released += amount;
     }
     const isWithin = known.charged + known.released <= known.held && (this.holds.delete(generationId) || known.isOpen);

@@ -3,11 +3,13 @@
 import { expect } from 'chai';
 import type { Entry } from '../../core/credits/account.js';
 import { checkKeyUsed } from './access.js';
-import { AccountLedger } from './account-ledger.js';
+import { AccountLedger, type GenerationMoney } from './account-ledger.js';
+import { checkCharge, checkEndedHold, checkHeldAtRest, checkLedgerCharge, checkReserved } from './charges.js';
 import { checkAccepted, checkBalance, checkShortage } from './credits.js';
 import type { Finding } from './finding.js';
 import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from './keys.js';
 import { checkDenial, checkReference, checkSubject, ForeignAnswers, type ForeignAnswer } from './ownership.js';
+import { priceOf, wantedOutputs, withDefaults, type PricedModel } from './prices.js';
 import { brokenBy, rankOf, type Shown } from './task-order.js';
 
 function invariants(findings: Iterable<Finding>): number[] {
@@ -106,6 +108,13 @@ describe('the ledger of an account', () => {
     ).to.deep.equal([4]);
     expect(changed(3, { kind: 'charge', to: 'spent', availableAfter: 6 })).to.include(5);
     expect(changed(3, { credits: 2, availableAfter: 8 })).to.include(4);
+    const [grant, hold, , release] = LEDGER;
+    const parts = [
+      { credits: 1, availableAfter: 7 },
+      { credits: 3, availableAfter: 10 },
+    ];
+    const inParts = parts.map((part, index) => ({ ...(release as Entry), ...part, sequence: 3 + index }));
+    expect(invariantsOf([grant as Entry, hold as Entry, ...inParts])).to.deep.equal([4]);
   });
 
   it('finds a charge without a hold', () => {
@@ -285,5 +294,113 @@ describe('what API keys open', () => {
     expect(invariants(checkKeyUsed({ ...used, verdict: 'revoked' }, undefined))).to.deep.equal([18]);
     expect(invariants(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 151 }))).to.deep.equal([18]);
     expect(invariants(checkKeyUsed({ ...used, verdict: 'refused' }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([18]);
+  });
+});
+
+describe('prices', () => {
+  const model: PricedModel = {
+    terms: {
+      unit: 'image',
+      microcreditsPerUnit: 2_333_334,
+      baseMicrocredits: 100_001,
+      countParameter: 'n',
+      durationParameter: 'seconds',
+      sizeParameter: 'size',
+      multipliers: [{ parameter: 'style', thousandthsByValue: { fine: 1_500 } }],
+      minimumCredits: 3,
+      maximumCredits: 9,
+    },
+    maxOutputs: 4,
+    inputSchema: { properties: { n: { default: 2 }, style: {} } },
+  };
+  const inUnits = (unit: PricedModel['terms']['unit']) => ({
+    ...model,
+    terms: { ...model.terms, unit, microcreditsPerUnit: 1_000_000, baseMicrocredits: 0, minimumCredits: 0 },
+  });
+
+  it('fill in what the schema has as a default, and no more', () => {
+    expect(withDefaults(model.inputSchema, {})).to.deep.equal({ n: 2 });
+    expect(withDefaults(model.inputSchema, { n: 3, style: 'fine' })).to.deep.equal({ n: 3, style: 'fine' });
+  });
+
+  it('count what is asked for, as far as the model delivers it', () => {
+    expect([wantedOutputs(model, { n: 3 }), wantedOutputs(model, { n: 9 }), wantedOutputs(model, {})]).to.deep.equal([
+      3, 4, 1,
+    ]);
+  });
+
+  it('are rounded up once and kept within bounds', () => {
+    // 2 x 2.333334 + 0.100001 = 4.766669
+    expect(priceOf(model, { n: 2 })).to.equal(5);
+    expect(priceOf(model, { n: 2, style: 'fine' })).to.equal(8);
+    expect(priceOf(model, { n: 1 })).to.equal(3);
+    expect(priceOf(model, { n: 4 })).to.equal(9);
+  });
+
+  it('are for what was delivered, and never for more than was asked for', () => {
+    expect([0, 1, 2, 3].map((delivered) => priceOf(model, { n: 2 }, delivered))).to.deep.equal([0, 3, 5, 5]);
+  });
+
+  it('go by the unit of the model', () => {
+    const asked = { n: 2, seconds: 3, size: '1000x500' };
+    const units = ['task', 'image', 'video', 'second', 'megapixel'] as const;
+    expect(units.map((unit) => priceOf(inUnits(unit), asked))).to.deep.equal([1, 2, 2, 6, 1]);
+  });
+});
+
+describe('what a generation reserves and is charged', () => {
+  const ended = {
+    generationId: 'g',
+    accountId: 'a',
+    status: 'succeeded',
+    estimatedCredits: 4,
+    reservedCredits: 4,
+    chargedCredits: 3,
+    outputs: [],
+  } as const;
+  const money: GenerationMoney = { accountId: 'a', held: 4n, charged: 3n, released: 1n, isOpen: false };
+
+  it('takes a hold of its price', () => {
+    expect(invariants(checkReserved(ended, 4, money))).to.deep.equal([]);
+  });
+
+  it('finds another price, and a hold that is missing, of another amount or account', () => {
+    expect(invariants(checkReserved({ ...ended, estimatedCredits: 5 }, 4, money))).to.deep.equal([3]);
+    expect(invariants(checkReserved(ended, 5, money))).to.deep.equal([3]);
+    expect(invariants(checkReserved(ended, undefined, money))).to.deep.equal([3]);
+    expect(invariants(checkReserved(ended, 4, undefined))).to.deep.equal([4]);
+    expect(invariants(checkReserved(ended, 4, { ...money, held: 5n }))).to.deep.equal([4]);
+    expect(invariants(checkReserved(ended, 4, { ...money, accountId: 'b' }))).to.deep.equal([4]);
+  });
+
+  it('takes the price of what was delivered, nothing for a failure, and what a cancel may cost', () => {
+    expect(invariants(checkCharge(ended, 3))).to.deep.equal([]);
+    expect(invariants(checkCharge({ ...ended, status: 'failed', chargedCredits: 0 }, 3))).to.deep.equal([]);
+    expect(invariants(checkCharge({ ...ended, status: 'cancelled' }, 3))).to.deep.equal([]);
+    expect(invariants(checkCharge({ ...ended, status: 'cancelled' }, 0, [0, 3]))).to.deep.equal([]);
+  });
+
+  it('finds any other charge, and one of more than is reserved', () => {
+    expect(invariants(checkCharge(ended, 2))).to.deep.equal([3]);
+    expect(invariants(checkCharge({ ...ended, status: 'failed' }, 3))).to.deep.equal([3]);
+    expect(invariants(checkCharge({ ...ended, status: 'cancelled' }, 3, [0]))).to.deep.equal([3]);
+    expect(invariants(checkCharge({ ...ended, reservedCredits: 2 }, 3))).to.deep.equal([3]);
+    expect(invariants(checkCharge({ ...ended, chargedCredits: -1 }, -1))).to.deep.equal([3]);
+  });
+
+  it('takes a hold that ended whole, and finds one that did not', () => {
+    expect(invariants(checkEndedHold('g', money))).to.deep.equal([]);
+    expect(invariants(checkEndedHold('g', { ...money, released: 0n }))).to.deep.equal([4]);
+  });
+
+  it('takes a ledger that charges what the record says, and finds any other', () => {
+    expect(invariants(checkLedgerCharge('g', money, ended))).to.deep.equal([]);
+    expect(invariants(checkLedgerCharge('g', { ...money, charged: 0n }, undefined))).to.deep.equal([]);
+    expect(invariants(checkLedgerCharge('g', { ...money, charged: 2n }, ended))).to.deep.equal([5]);
+    expect(invariants(checkLedgerCharge('g', money, undefined))).to.deep.equal([5]);
+  });
+
+  it('finds what is held at rest', () => {
+    expect(invariants(checkHeldAtRest('g', 'queued'))).to.deep.equal([6]);
   });
 });

@@ -1,3 +1,5 @@
+import type { Json, JsonObject } from '../../core/json.js';
+
 /** Whether two plain values say the same, whatever the order of members. A member that is undefined is not there. */
 export function same(a: unknown, b: unknown): boolean {
   if (a === b) return true;
@@ -32,4 +34,9 @@ export function canonical(value: unknown): string {
 /** Any JSON value in a sentence. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing');
+}
+
+/** The members of a JSON value; none of what is no object. */
+export function asObject(value: Json | undefined): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }

@@ -1,10 +1,12 @@
-import type { Entry } from '../../../core/credits/account.js';
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
+import { AccountLedger, type GenerationMoney } from '../../history/account-ledger.js';
 import type { CreditsAnswer } from '../../history/credits.js';
+import type { Finding } from '../../history/finding.js';
+import { priceOf } from '../../history/prices.js';
 import { availableOver, type Available } from './balances.js';
-import type { Answer, Exchange, History, Party, Request } from './history.js';
-import { priceOf } from './prices.js';
+import type { Answer, AtRest, Exchange, History, Party, Request } from './history.js';
+import { parametersOf, pricedModel } from './prices.js';
 
 export type OperationOf<O extends Request['operation']> = Extract<Request, { readonly operation: O }>;
 
@@ -15,18 +17,31 @@ export interface Answered<O extends Request['operation']> extends Exchange {
   readonly answer: Answer;
 }
 
+type AccountAtRest = AtRest['accounts'][number];
+
+interface AddedUp {
+  readonly account: AccountAtRest;
+  readonly ledger: AccountLedger;
+  readonly findings: readonly Finding[];
+}
+
 /** A history, with what every rule looks up in it. */
 export class Known {
   private readonly parties: ReadonlyMap<string, Party>;
   private readonly records: ReadonlyMap<string, GenerationRecord>;
-  private readonly entries = new Map<string, Entry[]>();
+  /** All accounts at rest with their entries added up, and what was wrong with these. */
+  readonly ledgers: readonly AddedUp[];
+  /** The credits of every id that a ledger names. */
+  readonly money: ReadonlyMap<string, GenerationMoney>;
   private readonly bodies = new Map<string, JsonObject>();
   private readonly available: ReadonlyMap<string, readonly Available[]>;
 
   constructor(readonly history: History) {
     this.parties = new Map(history.facts.parties.map((party) => [party.name, party]));
     this.records = new Map(history.atRest.generations.map((record) => [record.generationId, record]));
-    for (const { entries } of history.atRest.accounts) for (const entry of entries) this.addEntry(entry);
+    const money = new Map<string, GenerationMoney>();
+    this.ledgers = history.atRest.accounts.map((account) => addUp(account, money));
+    this.money = money;
     this.available = new Map(
       history.atRest.accounts.map(({ accountId, entries }) => [accountId, availableOver(entries, history.facts)]),
     );
@@ -52,11 +67,6 @@ export class Known {
     return this.history.atRest.generations.filter((record) => record.kind === 'generation');
   }
 
-  /** In the ledger's order. */
-  entriesOf(generationId: string): readonly Entry[] {
-    return this.entries.get(generationId) ?? [];
-  }
-
   /** An answered request, and what its account may have had available while it was under way. */
   creditsAnswer(exchange: Exchange & { readonly at: number }): CreditsAnswer {
     const { accountId } = this.party(exchange.by);
@@ -73,20 +83,15 @@ export class Known {
 
   /** By the public catalog; undefined for what it does not have. `delivered` is all that was asked for when absent. */
   priceOf(body: JsonObject, delivered?: number): number | undefined {
-    return priceOf(this.history.facts.models, body, delivered);
+    const { models } = this.history.facts;
+    const model = pricedModel(models, body);
+    return model && priceOf(model, parametersOf(models, body), delivered);
   }
 
   answered<O extends Request['operation']>(...operations: readonly O[]): Answered<O>[] {
     return this.history.exchanges.flatMap((exchange) =>
       isAnswered(exchange, operations) ? [{ ...exchange, ...exchange.answered }] : [],
     );
-  }
-
-  private addEntry(entry: Entry): void {
-    if (entry.generationId === undefined) return;
-    const known = this.entries.get(entry.generationId);
-    if (known) known.push(entry);
-    else this.entries.set(entry.generationId, [entry]);
   }
 }
 
@@ -100,6 +105,11 @@ function isAnswered<O extends Request['operation']>(
   operations: readonly O[],
 ): exchange is WithAnswer<O> {
   return exchange.answered !== undefined && operations.some((operation) => operation === exchange.request.operation);
+}
+
+function addUp(account: AccountAtRest, money: Map<string, GenerationMoney>): AddedUp {
+  const ledger = new AccountLedger(account.accountId, money);
+  return { account, ledger, findings: account.entries.flatMap((entry) => ledger.add(entry)) };
 }
 
 /** Each create carries a trace of its own key, so that a generation tells which key it came from. */

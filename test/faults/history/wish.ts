@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import { textOf } from '../../history/values.js';
-import { parameterIn } from './prices.js';
+import { parametersOf } from './prices.js';
 
 /**
  * How a generation may end when nothing goes wrong and nobody cancels it: with so many outputs, with this error, or
@@ -13,7 +13,8 @@ export interface Wish {
 
 /** What a client asked for, by the documentation of the sandbox's models. */
 export function wishOf(models: readonly JsonObject[], body: JsonObject): Wish {
-  const parameter = (name: string) => parameterIn(models, body, name);
+  const parameters = parametersOf(models, body);
+  const parameter = (name: string) => parameters[name];
   const all = { outputs: Number(parameter('n') ?? 1) };
   if (body['model_key'] !== 'sandbox-test') return all;
   const error = textOf(parameter('error_code'));

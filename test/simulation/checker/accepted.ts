@@ -9,7 +9,7 @@ import type { Claims } from './claims.js';
 import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Generations } from './generations.js';
 import { isKeyed, keyFor, type KeyedRequest, type Keys } from './keys.js';
-import { asObject, withDefaults, type Prices } from './prices.js';
+import type { Prices } from './prices.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
 import { checkShortage } from '../../history/credits.js';
@@ -233,7 +233,7 @@ export class Accepted implements GenerationListener {
       return false;
     if (body['negative_prompt'] !== g.negativePrompt || body['client_trace_id'] !== g.clientTraceId) return false;
     return (
-      same(withDefaults(this.known.prices.model(g.modelKey), asObject(body['parameters'])), g.parameters) &&
+      same(this.known.prices.parametersIn(body, g.modelKey), g.parameters) &&
       same(
         referencesIn(body),
         g.references.map(({ uploadId }) => uploadId),

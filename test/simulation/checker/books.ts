@@ -2,7 +2,8 @@ import type { Account, AccountChange, Entry } from '../../../core/credits/accoun
 import { AccountLedger, isAmount, type GenerationMoney } from '../../history/account-ledger.js';
 import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { demand } from './demand.js';
+import { checkEndedHold } from '../../history/charges.js';
+import { demand, demandNone } from './demand.js';
 import { ValueHistory } from './value-history.js';
 import type { EventOrder } from './event-order.js';
 
@@ -117,8 +118,7 @@ export class Books {
 
   /** Adds one entry up; answers the generation whose hold it ends, if it does. */
   private add(books: AccountBooks, entry: Entry): string | undefined {
-    const [finding] = books.ledger.add(entry);
-    demand(finding === undefined, finding?.invariant ?? 0, () => finding?.sentence ?? '');
+    demandNone(books.ledger.add(entry));
     const closes = this.announce(entry);
     // A batch is decided entry by entry: a refusal within it may have seen the balance between two of them.
     books.available.set(this.order.position, Number(books.ledger.credits.available));
@@ -142,11 +142,7 @@ export class Books {
   private conclude(generationId: string): void {
     const money = this.byGeneration.get(generationId);
     if (!money) return;
-    demand(
-      money.charged + money.released === money.held,
-      4,
-      () => `generation ${generationId} is charged ${money.charged} and released ${money.released} of ${money.held}`,
-    );
+    demandNone(checkEndedHold(generationId, money));
     demand(money.isOpen, 4, () => `the hold of generation ${generationId} is ended a second time`);
     money.isOpen = false;
     for (const listener of this.listeners) listener.closed?.(generationId, money);

@@ -3,7 +3,8 @@ import type { Generation } from '../../../core/generation/generation.js';
 import type { GenerationMoney } from '../../history/account-ledger.js';
 import type { Books, BooksListener } from './books.js';
 import type { Claims } from './claims.js';
-import { demand } from './demand.js';
+import { checkCharge, checkLedgerCharge, checkReserved } from '../../history/charges.js';
+import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Prices } from './prices.js';
 import type { ProcessClocks } from './process-clocks.js';
@@ -31,15 +32,11 @@ export class Charges implements GenerationListener, BooksListener {
   constructor(private readonly known: Knowledge) {}
 
   inserted(g: Generation): void {
-    const { generationId, estimatedCredits, reservedCredits, chargedCredits, terms, accountId } = g;
+    const { generationId, chargedCredits, terms } = g;
     const { prices, books } = this.known;
-    const price = prices.whole(g.modelKey, g.parameters);
-    demand(
-      estimatedCredits === price && reservedCredits === price,
-      3,
-      () =>
-        `generation ${generationId} is estimated at ${estimatedCredits} and reserves ${reservedCredits}; its price is ${price}`,
-    );
+    const money = books.moneyOf(generationId);
+    demandNone(checkReserved(g, prices.of(g.modelKey, g.parameters), money));
+    demand(money?.isOpen === true, 4, () => `generation ${generationId} was inserted after its hold had ended`);
     demand(chargedCredits === 0, 3, () => `generation ${generationId} begins with ${chargedCredits} charged`);
     const model = prices.model(g.modelKey);
     const isFrozen =
@@ -47,13 +44,6 @@ export class Charges implements GenerationListener, BooksListener {
       terms.queueDeadlineAt === g.createdAt + model.queueTimeoutMs &&
       terms.runTimeoutMs === model.runTimeoutMs;
     demand(isFrozen, 6, () => `generation ${generationId} does not have the terms of ${g.modelKey}`);
-    const money = books.moneyOf(generationId);
-    demand(
-      money?.isOpen === true && money.accountId === accountId && money.held === BigInt(price),
-      4,
-      () =>
-        `generation ${generationId} was inserted for ${price}, and ${money?.isOpen ? `${money.held} were held` : 'nothing was held'}`,
-    );
   }
 
   stepped({ before, next, event, by }: Step): void {
@@ -94,22 +84,20 @@ export class Charges implements GenerationListener, BooksListener {
   }
 
   /** A hold is ended when its generation has ended, or can never come to be. */
-  closed(generationId: string, { charged, accountId }: GenerationMoney): void {
+  closed(generationId: string, money: GenerationMoney): void {
     const record = this.known.generations.record(generationId);
-    if (record?.kind !== 'generation') {
-      demand(
-        record !== undefined,
-        4,
-        () => `the hold for ${generationId} on account ${accountId} was ended while it could still come to be`,
-      );
-      return demand(charged === 0n, 5, () => `${charged} were charged for ${generationId}, where no generation stands`);
-    }
-    demand(hasEnded(record), 4, () => `the hold of generation ${generationId} was ended while it is ${record.status}`);
     demand(
-      charged === BigInt(record.chargedCredits),
-      5,
-      () => `${charged} were charged for generation ${generationId}, which says ${record.chargedCredits}`,
+      record !== undefined,
+      4,
+      () => `the hold for ${generationId} on account ${money.accountId} was ended while it could still come to be`,
     );
+    const generation = record.kind === 'generation' ? record : undefined;
+    demand(
+      !generation || hasEnded(generation),
+      4,
+      () => `the hold of generation ${generationId} was ended while it is ${generation?.status}`,
+    );
+    demandNone(checkLedgerCharge(generationId, money, generation));
   }
 
   private settled({ generationId, chargedCredits }: Generation): void {
@@ -124,18 +112,10 @@ export class Charges implements GenerationListener, BooksListener {
   }
 
   private ended(before: Generation, next: Generation, by: Step['by']): void {
-    const { generationId, chargedCredits, outputs, modelKey, parameters } = next;
+    const { status, outputs, modelKey, parameters } = next;
     const delivered = this.known.prices.of(modelKey, parameters, outputs.length);
-    const due =
-      next.status === 'cancelled'
-        ? this.dueAfterCancel(before, next, delivered, by)
-        : [next.status === 'succeeded' ? delivered : 0];
-    demand(
-      due.includes(chargedCredits),
-      3,
-      () =>
-        `generation ${generationId} is ${next.status} with ${outputs.length} outputs and charged ${chargedCredits}, where ${due.join(' or ')} is due`,
-    );
+    const afterCancel = status === 'cancelled' ? this.dueAfterCancel(before, next, delivered, by) : [];
+    demandNone(checkCharge(next, delivered, afterCancel));
   }
 
   /**

@@ -2,6 +2,7 @@ import type { Premises } from '../observed.js';
 import type { Accepted } from './accepted.js';
 import type { Books } from './books.js';
 import type { Claims } from './claims.js';
+import { checkHeldAtRest } from '../../history/charges.js';
 import { checkOrigin } from '../../history/keys.js';
 import { demand, demandNone } from './demand.js';
 import type { Generations, Life } from './generations.js';
@@ -33,12 +34,7 @@ export class Rest {
   async check(): Promise<void> {
     const { books, generations, objects, accepted } = this.known;
     await books.compareAll();
-    const held = books.openHolds();
-    demand(
-      held.length === 0,
-      6,
-      () => `at rest credits are still held for ${held.map((id) => `${id} (${this.standing(id)})`).join(', ')}`,
-    );
+    for (const id of books.openHolds()) demandNone(checkHeldAtRest(id, this.standing(id)));
     for (const life of generations.lives.values()) await this.requireEnded(life);
     for (const id of accepted.acknowledged)
       demand(generations.lives.has(id), 12, () => `generation ${id} was accepted, and never was`);

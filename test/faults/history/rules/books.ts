@@ -1,5 +1,6 @@
 import type { Book } from '../../../../core/credits/account.js';
-import { AccountLedger, isAmount, type GenerationMoney } from '../../../history/account-ledger.js';
+import type { AccountLedger } from '../../../history/account-ledger.js';
+import { checkHeldAtRest } from '../../../history/charges.js';
 import { checkBalance } from '../../../history/credits.js';
 import type { Finding } from '../../../history/finding.js';
 import type { AtRest } from '../history.js';
@@ -7,19 +8,18 @@ import type { Known } from '../known.js';
 
 const BOOKS: readonly Book[] = ['issued', 'available', 'reserved', 'spent'];
 
-type AccountAtRest = AtRest['accounts'][number];
-
 /** Invariants 1, 2 and 6: every account is what its entries add up to, from nothing, and holds nothing at rest. */
-export function* checkBooks({ history: { facts, atRest } }: Known): Iterable<Finding> {
-  const byGeneration = new Map<string, GenerationMoney>();
-  for (const account of atRest.accounts) {
-    yield* addUp(account, byGeneration);
+export function* checkBooks(known: Known): Iterable<Finding> {
+  const { facts, atRest } = known.history;
+  for (const { account, ledger, findings } of known.ledgers) {
+    yield* findings;
+    yield* checkTotals(account, ledger);
     const { accountId, issued, holds } = account;
     const granted = facts.granted[accountId] ?? 0;
     if (issued !== granted)
       yield { invariant: 1, sentence: `account ${accountId} was granted ${granted} credits and has ${issued} issued` };
-    for (const id of holds.keys())
-      yield { invariant: 6, sentence: `at rest account ${accountId} still holds credits for ${id}` };
+    const held = [...ledger.holds].flatMap(([id, credits]) => (credits > 0n ? [id] : []));
+    for (const id of new Set([...holds.keys(), ...held])) yield* checkHeldAtRest(id, standing(known, id));
   }
   for (const accountId of Object.keys(facts.granted)) {
     if (!atRest.accounts.some((account) => account.accountId === accountId))
@@ -28,13 +28,13 @@ export function* checkBooks({ history: { facts, atRest } }: Known): Iterable<Fin
   for (const sentence of atRest.verifyFindings) yield { invariant: 1, sentence: `verify says: ${sentence}` };
 }
 
-function* addUp(account: AccountAtRest, byGeneration: Map<string, GenerationMoney>): Iterable<Finding> {
-  const { accountId, entries } = account;
-  const ledger = new AccountLedger(accountId, byGeneration);
-  for (const entry of entries) {
-    yield* ledger.add(entry);
-    if (!isAmount(entry.credits)) return;
-  }
+function standing(known: Known, generationId: string): string {
+  const record = known.record(generationId);
+  return record?.kind === 'generation' ? record.status : (record?.kind ?? 'nothing stands there');
+}
+
+function* checkTotals(account: AtRest['accounts'][number], ledger: AccountLedger): Iterable<Finding> {
+  const { accountId } = account;
   for (const book of BOOKS) {
     if (ledger.credits[book] !== BigInt(account[book]))
       yield {

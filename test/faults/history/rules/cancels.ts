@@ -35,7 +35,7 @@ function* checkCancelled(known: Known, generation: Generation, wasAsked: boolean
     };
   // Never begun: it was queued when it was cancelled.
   if (runDeadlineAt !== undefined) return;
-  const wasCharged = chargedCredits !== 0 || known.entriesOf(generationId).some(({ kind }) => kind === 'charge');
+  const wasCharged = chargedCredits !== 0 || (known.money.get(generationId)?.charged ?? 0n) !== 0n;
   if (wasCharged || outputs.length > 0 || attemptsMade > 0) {
     yield {
       invariant: 10,

@@ -1,6 +1,6 @@
 import type { Generation, Output } from '../../../../core/generation/generation.js';
 import type { Finding } from '../../../history/finding.js';
-import { objectOf } from '../prices.js';
+import { asObject } from '../../../history/values.js';
 import { told, type Answered, type Known } from '../known.js';
 
 /** Invariants 14 and 16: what was delivered is what was asked for, stands whole, and is what a signed address gives. */
@@ -22,7 +22,7 @@ export function* checkOutputs(known: Known): Iterable<Finding> {
 }
 
 function* checkAsked(known: Known, generation: Generation, output: Output): Iterable<Finding> {
-  const size = objectOf(known.bodyOf(generation)?.['parameters'])['size'];
+  const size = asObject(known.bodyOf(generation)?.['parameters'])['size'];
   if (typeof size === 'string' && size !== `${output.widthPx}x${output.heightPx}`) {
     yield {
       invariant: 9,

@@ -18,10 +18,7 @@ function* checkBurst(known: Known, { by, keys, cost, balance, isExact }: Burst):
     .answered('create')
     .filter((exchange) => exchange.by === by && keys.includes(exchange.request.key));
   const ids = new Set(answered.filter(isSuccess).map(({ answer }) => textOf(answer.data?.['generation_id'])));
-  const returned = [...ids]
-    .flatMap((id) => known.entriesOf(id))
-    .filter(({ kind }) => kind === 'release')
-    .reduce((sum, { credits }) => sum + credits, 0);
+  const returned = [...ids].reduce((sum, id) => sum + Number(known.money.get(id)?.released ?? 0n), 0);
   yield* checkAccepted({
     told: `by ${by}`,
     creates: keys.length,

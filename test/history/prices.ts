@@ -1,0 +1,76 @@
+import type { PriceTerms } from '../../core/catalog/model.js';
+import type { JsonObject } from '../../core/json.js';
+import { asObject, textOf } from './values.js';
+
+/** What is to be known of a model to price a request for it. */
+export interface PricedModel {
+  readonly terms: Omit<PriceTerms, 'version'>;
+  readonly maxOutputs: number;
+  readonly inputSchema: JsonObject;
+}
+
+/** A fraction of whole numbers, so that nothing is rounded before the end. */
+interface Fraction {
+  readonly over: bigint;
+  readonly under: bigint;
+}
+
+const times = (a: Fraction, b: Fraction): Fraction => ({ over: a.over * b.over, under: a.under * b.under });
+const plus = (a: Fraction, b: Fraction): Fraction => ({
+  over: a.over * b.under + b.over * a.under,
+  under: a.under * b.under,
+});
+const whole = (value: number | bigint): Fraction => ({ over: BigInt(value), under: 1n });
+
+/** The parameters of a request with the defaults of the model's schema, which are all at its top. */
+export function withDefaults(inputSchema: JsonObject, parameters: JsonObject): JsonObject {
+  const properties = asObject(inputSchema['properties']);
+  const missing = Object.entries(properties).filter(
+    ([name, schema]) => parameters[name] === undefined && asObject(schema)['default'] !== undefined,
+  );
+  return {
+    ...parameters,
+    ...Object.fromEntries(missing.map(([name, schema]) => [name, asObject(schema)['default'] ?? null])),
+  };
+}
+
+/** How many outputs are asked for; the parameters have their defaults. */
+export function wantedOutputs({ terms, maxOutputs }: PricedModel, parameters: JsonObject): number {
+  const count = terms.countParameter === undefined ? 1 : (parameters[terms.countParameter] ?? 1);
+  return Math.min(Number(count), maxOutputs);
+}
+
+/** The price of so many outputs, all that are asked for unless `delivered` says less; the parameters have their defaults. */
+export function priceOf(model: PricedModel, parameters: JsonObject, delivered = Infinity): number {
+  const count = Math.min(delivered, wantedOutputs(model, parameters));
+  return count === 0 ? 0 : creditsFor(model.terms, parameters, count);
+}
+
+function creditsFor(terms: PricedModel['terms'], parameters: JsonObject, count: number): number {
+  let millionths = times(whole(terms.microcreditsPerUnit), units(terms, parameters, count));
+  for (const { parameter, thousandthsByValue } of terms.multipliers) {
+    const value = parameters[parameter];
+    const name = typeof value === 'string' ? value : JSON.stringify(value ?? null);
+    const factor = Object.entries(thousandthsByValue).find(([listed]) => listed === name)?.[1] ?? 1_000;
+    millionths = times(millionths, { over: BigInt(factor), under: 1_000n });
+  }
+  const { over, under } = times(plus(millionths, whole(terms.baseMicrocredits)), { over: 1n, under: 1_000_000n });
+  const credits = Number(over / under + (over % under === 0n ? 0n : 1n));
+  return Math.min(terms.maximumCredits, Math.max(terms.minimumCredits, credits));
+}
+
+function units(terms: PricedModel['terms'], parameters: JsonObject, count: number): Fraction {
+  switch (terms.unit) {
+    case 'task':
+      return whole(1);
+    case 'image':
+    case 'video':
+      return whole(count);
+    case 'second':
+      return whole(count * Math.ceil(Number(parameters[terms.durationParameter ?? ''] ?? 1)));
+    case 'megapixel': {
+      const [width, height] = textOf(parameters[terms.sizeParameter ?? ''] ?? '1000x1000').split('x');
+      return { over: BigInt(width ?? 0) * BigInt(height ?? 0) * BigInt(count), under: 1_000_000n };
+    }
+  }
+}
