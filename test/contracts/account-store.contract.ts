@@ -103,7 +103,7 @@ function creating(store: () => AccountStore): void {
 }
 
 function applying(store: () => AccountStore): void {
-  it('refuses a change of an account that is not there', async () => {
+  it('refuses a change of a missing account', async () => {
     expect(await store().apply(aChange(anAccount(1)))).to.equal('conflict');
     expect(await store().read(uuidAt(1))).to.equal(null);
   });
@@ -160,7 +160,7 @@ function applying(store: () => AccountStore): void {
     });
   });
 
-  it('keeps what holds and entries are attributed to, and that some are to nothing', async () => {
+  it('keeps the attribution of holds and entries, and its absence', async () => {
     const account = anAccount(1);
     await store().create(account);
     const { clientTraceId: _, ...untraced } = ATTRIBUTION;
@@ -184,7 +184,7 @@ function applying(store: () => AccountStore): void {
     );
   });
 
-  it('writes a profile that comes without entries, and lets a suspension go with the next one', async () => {
+  it('writes a profile without entries, and ends a suspension with the next one', async () => {
     const account = anAccount(1);
     await store().create(account);
     const suspended = { name: "O'Größe 水 $x", suspendedAt: MAX_AMOUNT };
@@ -205,7 +205,7 @@ function applying(store: () => AccountStore): void {
     expect(await store().entries(account.accountId, { limit: 5 })).to.deep.equal({ items: [] });
   });
 
-  it('closes holds before it opens others, so that one that ended may be held anew in the same change', async () => {
+  it('closes holds before it opens others, so that an ended one may be opened again in the same change', async () => {
     const account = anAccount(1);
     await store().create(account);
     await store().apply(aChange(account, { holdsOpened: [aHold(1, { credits: 2, heldAt: 3 })] }));
@@ -302,7 +302,7 @@ function applying(store: () => AccountStore): void {
     expect((await store().entries(account.accountId, { limit: 10 })).items).to.have.length(1);
   });
 
-  it('lets one unit that is refused spoil none that were written beside it', async () => {
+  it('isolates a refused unit from those written with it', async () => {
     const account = anAccount(1);
     await store().create(account);
     await store().apply(aChange(account, { lastSequence: 1, entries: [anEntry(account, 1, { operationId: 'op' })] }));
@@ -331,7 +331,7 @@ function applying(store: () => AccountStore): void {
 }
 
 function ledgers(store: () => AccountStore): void {
-  it('finds no ledger and no operation of an account that is not there', async () => {
+  it('finds no ledger and no operation of a missing account', async () => {
     expect(await store().entries(uuidAt(1), { limit: 10 })).to.deep.equal({ items: [] });
     expect(await store().findOperation(uuidAt(1), 'op')).to.equal(null);
   });
@@ -437,7 +437,7 @@ function oldHolds(store: () => AccountStore): void {
     }
   });
 
-  it('goes on after the cursor though the hold at the cursor closed', async () => {
+  it('continues after the cursor though the hold at the cursor closed', async () => {
     const account = anAccount(1);
     await store().create(account);
     await store().apply(aChange(account, { holdsOpened: [1, 2, 3, 4].map((n) => aHold(n)) }));

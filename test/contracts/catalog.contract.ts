@@ -29,7 +29,7 @@ export function catalogContract(subject: ContractSubject<Catalog, CatalogSupport
       for (const model of catalog.models()) expect(catalog.find(model.modelKey)).to.equal(model);
     });
 
-    it('finds nothing by a key that is only nearly right', () => {
+    it('finds nothing by a similar key', () => {
       const [key = ''] = keys;
       for (const other of [
         '',
@@ -48,7 +48,7 @@ export function catalogContract(subject: ContractSubject<Catalog, CatalogSupport
       }
     });
 
-    it('is a snapshot: nobody who was given the list can change it', () => {
+    it('is a snapshot: a caller cannot change the list it got', () => {
       const before = catalog.models().map(({ modelKey }) => modelKey);
       expect(() => (catalog.models() as unknown[]).pop()).to.throw(TypeError);
       expect(catalog.models().map(({ modelKey }) => modelKey)).to.deep.equal(before);

@@ -30,7 +30,7 @@ function taking(store: () => ClaimStore): void {
     expect(await store().insert(other)).to.deep.equal({ inserted: false, existing: aClaim(1) });
   });
 
-  it('takes the same key of another account, App or operation for another key', async () => {
+  it('treats the same key of another account, App or operation as another key', async () => {
     const others: Partial<Claim>[] = [
       {},
       { accountId: uuidAt(7) },
@@ -43,7 +43,7 @@ function taking(store: () => ClaimStore): void {
       expect(await store().insert(aClaim(1, other))).to.deep.equal({ inserted: false, existing: aClaim(1, other) });
   });
 
-  it('tells apart keys that are alike: by case, by length, by quotes and slashes', async () => {
+  it('distinguishes similar keys: by case, by length, by quotes and slashes', async () => {
     const keys = ['a', 'A', 'a ', 'aa', '"', '\\', '/', 'a/b', "'", '%', '_', '*', '~'.repeat(255), '~'.repeat(254)];
     for (const key of keys) expect(await store().insert(aClaim(1, { key })), key).to.deep.equal({ inserted: true });
     for (const key of keys)
@@ -61,7 +61,7 @@ function taking(store: () => ClaimStore): void {
 }
 
 function changing(store: () => ClaimStore): void {
-  it('refuses to replace or remove what is not there', async () => {
+  it('refuses to replace or remove a missing claim', async () => {
     expect(await store().replace(aClaim(1, { version: 1 }), 0)).to.equal('conflict');
     expect(await store().remove(aClaim(1), 0)).to.equal('conflict');
     expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: true });
@@ -133,7 +133,7 @@ function expiring(store: () => ClaimStore): void {
     for (const n of [0, 1, 2]) expect(await store().insert(aClaim(n))).to.have.property('inserted', true);
   });
 
-  it('goes by the time of the last replacement', async () => {
+  it('uses the time of the last replacement', async () => {
     await store().insert(aClaim(1, { removeAt: 10 }));
     await store().replace(aClaim(1, { version: 1, removeAt: 30 }), 0);
     expect(await store().removeExpired(29, 10)).to.equal(0);

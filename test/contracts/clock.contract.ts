@@ -1,5 +1,5 @@
-// Goal: any clock tells whole milliseconds, calls back once and can be told not to.
-// Method: short timers observed through promises; a clock that is moved by hand is moved by `supports.elapse`.
+// Goal: any clock answers whole milliseconds, calls back once and can be told not to. Method: short timers observed
+// through promises; a clock that is moved by hand is moved by `supports.elapse`.
 import { expect } from 'chai';
 import type { Clock } from '../../core/ports/clock.js';
 import type { ContractSubject } from './subject.js';
@@ -29,13 +29,13 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
       expect(clock.now()).to.satisfy(Number.isSafeInteger).and.to.be.at.least(0);
     });
 
-    it('refuses a delay it cannot keep', () => {
+    it('refuses a delay beyond its limit', () => {
       for (const delayMs of [-1, 2 ** 31, Number.NaN, Number.POSITIVE_INFINITY]) {
         expect(() => clock.after(delayMs, () => undefined), String(delayMs)).to.throw(RangeError);
       }
     });
 
-    it('takes the longest delay it must take', () => {
+    it('accepts the longest required delay', () => {
       let called = false;
       const cancel = clock.after(2 ** 31 - 1, () => {
         called = true;
@@ -72,7 +72,7 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
       expect(calls).to.equal(1);
     });
 
-    it('moves on while its delays pass', async () => {
+    it('advances while its delays pass', async () => {
       const before = clock.now();
       // Timers and the wall clock are two clocks of the machine, which may run apart: a hundred delays are far more
       // than one.

@@ -40,7 +40,7 @@ function apps(store: () => CredentialStore): void {
       expect(await store().readApp(id), id).to.equal(null);
   });
 
-  it('keeps the first App of an id, whatever comes later', async () => {
+  it('keeps the first App of an id', async () => {
     expect(await store().insertApp(anApp(1))).to.equal('created');
     expect(await store().insertApp(anApp(1, { name: 'other' }))).to.equal('exists');
     expect(await store().readApp(uuidAt(1))).to.deep.equal(anApp(1));
@@ -100,7 +100,7 @@ function keys(store: () => CredentialStore): void {
 }
 
 function replacedKeys(store: () => CredentialStore): void {
-  it('refuses to replace what is not there', async () => {
+  it('refuses to replace a missing key', async () => {
     expect(await store().replaceKey(anApiKey(1, { version: 1 }), 0)).to.equal('conflict');
     expect(await store().findKey({ keyId: uuidAt(1) })).to.equal(null);
   });
@@ -112,7 +112,7 @@ function replacedKeys(store: () => CredentialStore): void {
     expect(await store().findKey({ keyId: uuidAt(1) })).to.deep.equal(anApiKey(1, { version: 3 }));
   });
 
-  it('replaces what may change, and shows it by digest at once', async () => {
+  it('replaces the mutable fields, and shows them by digest immediately', async () => {
     const { revokedAt: _revoked, lastUsedAt: _used, ...open } = anApiKey(1);
     await store().insertKey(open);
     const revoked = { ...open, version: 1, revokedAt: 7, lastUsedAt: 86_400_000, name: 'renamed', scopes: [] };

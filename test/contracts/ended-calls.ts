@@ -9,7 +9,7 @@ export type ReadFor = (call: Cancellation | undefined) => Promise<unknown>;
 
 /** `reads` puts into the fresh store what its reads are to find. */
 export function endedCalls(reads: () => Promise<Readonly<Record<string, ReadFor>>>): void {
-  it('answers a call that goes on as it answers nobody in particular, and listens for its end no longer', async () => {
+  it('answers a live call as it answers without one, and then stops listening for its end', async () => {
     for (const [name, read] of Object.entries(await reads())) {
       const call = new TestedCall();
       expect(await read(call), name).to.deep.equal(await read(undefined));

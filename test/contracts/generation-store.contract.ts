@@ -37,7 +37,7 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
 }
 
 function tombstones(store: () => GenerationStore): void {
-  it('lets a void keep the generation out for ever', async () => {
+  it('refuses a generation at the id of a void for ever', async () => {
     expect(await store().insert(aTombstone(1))).to.deep.equal({ inserted: true });
     expect(await store().insert(aGeneration(1))).to.deep.equal({ inserted: false, existing: aTombstone(1) });
     expect(await store().read(uuidAt(1))).to.deep.equal(aTombstone(1));
@@ -58,14 +58,14 @@ function tombstones(store: () => GenerationStore): void {
 }
 
 function unchargedContent(store: () => GenerationStore): void {
-  it('is nothing of an account without any, and of what is no id', async () => {
+  it('is 0 for an account without any, and for a malformed id', async () => {
     await store().insert(aGeneration(1));
     await store().insert(aTombstone(2));
     for (const account of [uuidAt(1), uuidAt(9), '', 'x'])
       expect(await store().uncharged(account)).to.deep.equal({ generations: 0, bytes: 0 });
   });
 
-  it('is the sum over what says so of one account, after any writes', async () => {
+  it('sums the counted generations of one account, after any writes', async () => {
     const accounts = [uuidAt(1), uuidAt(9)];
     const write = fc.record({
       n: fc.integer({ min: 1, max: 4 }),
@@ -105,7 +105,7 @@ function unchargedContent(store: () => GenerationStore): void {
 }
 
 function pagesOfDue(store: () => GenerationStore): void {
-  it('goes on after the last record that was seen, complete and in order, in pages of any size', async () => {
+  it('continues after the last record seen, complete and in order, in pages of any size', async () => {
     const times = [30, 10, 20, 20, 20, 40, 10, 50];
     for (const [n, dueAt] of times.entries()) await store().insert(aGeneration(n, { dueAt }));
     await fc.assert(
@@ -129,7 +129,7 @@ function pagesOfDue(store: () => GenerationStore): void {
     );
   });
 
-  it('goes on though the last record that was seen has gone, or is due later now', async () => {
+  it('continues though the last record seen was removed, or is due later now', async () => {
     for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n, { dueAt: 10 * n }));
     const [first, second] = await store().due(40, 2);
     await store().remove(uuidAt(1), 0);
@@ -198,7 +198,7 @@ function lists(store: () => GenerationStore): void {
     }
   });
 
-  it('goes on after the cursor though newer ones came and the one at the cursor went', async () => {
+  it('continues after the cursor though newer ones were added and the one at the cursor was removed', async () => {
     for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n));
     const first = await store().list(uuidAt(1), undefined, { limit: 2 });
     await store().insert(aGeneration(5));

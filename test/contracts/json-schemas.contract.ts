@@ -203,7 +203,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       ]);
     });
 
-    it('tells each field as it is written, which its pointer does not', () => {
+    it('names each field as it is written, unlike its pointer', () => {
       const schema: JsonObject = {
         type: 'object',
         additionalProperties: false,
@@ -253,7 +253,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       expect(value).to.deep.equal(before);
     });
 
-    it('gives each copy defaults of its own', () => {
+    it('gives each copy its own defaults', () => {
       const schema: JsonObject = { type: 'object', properties: { tags: { type: 'array', default: [] } } };
       const first = schemas.check(schema, {}).withDefaults as { tags: string[] };
       first.tags.push('mine');
@@ -269,7 +269,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       expect(schemas.check(schema, {})).to.deep.equal({ faults: [], withDefaults: { n: 3 } });
     });
 
-    it('says one thing, not each branch, when no branch of a choice fits', () => {
+    it('reports one fault, not one per branch, when no branch of a choice fits', () => {
       const schema: JsonObject = {
         type: 'object',
         properties: { seed: { anyOf: [{ type: 'integer' }, { type: 'null' }] } },
@@ -279,12 +279,12 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       ]);
     });
 
-    it('misses a field that every object inherits', () => {
+    it('reports a missing field even if every object inherits it', () => {
       const faults = schemas.check({ type: 'object', required: ['constructor', 'toString'] }, {}).faults;
       expect(faults.map((fault) => fault.message)).to.deep.equal(['constructor is required.', 'toString is required.']);
     });
 
-    it('says what a condition asks for, not that there is one', () => {
+    it('reports what a condition requires, not that there is one', () => {
       const schema = JSON.parse(
         '{"if":{"properties":{"kind":{"const":"wide"}},"required":["kind"]},"then":{"required":["width"]}}',
       ) as JsonObject;
@@ -294,7 +294,7 @@ export function jsonSchemasContract(subject: ContractSubject<JsonSchemas>): void
       expect(schemas.check(schema, { kind: 'tall' }).faults).to.deep.equal([]);
     });
 
-    it('keeps two schemas with the same identifier apart', () => {
+    it('distinguishes two schemas with the same identifier', () => {
       expect(schemas.check({ $id: 'urn:example:same', type: 'string' }, 1).faults).to.have.length(1);
       expect(schemas.check({ $id: 'urn:example:same', type: 'integer' }, 1).faults).to.have.length(0);
     });

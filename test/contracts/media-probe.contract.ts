@@ -68,7 +68,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       }
     }
 
-    it('names only the kinds that are meant', async () => {
+    it('names only the accepted kinds', async () => {
       for (const [kind, sentence] of [
         ['image', 'The file is not a PNG, JPEG or WebP image.'],
         ['video', 'The file is not an MP4 video.'],
@@ -77,7 +77,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
     });
 
     for (const format of FORMATS) {
-      it(`refuses a ${format} that is cut anywhere`, async () => {
+      it(`refuses a ${format} truncated anywhere`, async () => {
         const whole = await image(format);
         for (const kept of [0.3, 0.6, 0.9])
           await refuses(whole.subarray(0, Math.floor(whole.byteLength * kept)), { decode: 'header' });
@@ -90,7 +90,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
           await refuses(joined(whole, rest), { decode: 'header' });
       });
 
-      it(`refuses a ${format} past the limits, and takes it at them`, async () => {
+      it(`refuses a ${format} beyond the limits, and accepts it at them`, async () => {
         const whole = await image(format);
         await refuses(whole, { maxBytes: whole.byteLength - 1 });
         await refuses(whole, { maxPixels: 24 * 16 - 1, decode: 'header' });
@@ -115,7 +115,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       await refuses(damaged);
     });
 
-    it('refuses what would take too much memory to decode, though it has few pixels, and says what would do', async () => {
+    it('refuses a file that takes too much memory to decode despite few pixels, and names an acceptable kind', async () => {
       const size = { widthPx: 640, heightPx: 480 };
       const costs: readonly (readonly [Uint8Array, number, RegExp])[] = [
         [
@@ -157,7 +157,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       });
     });
 
-    it('refuses an MP4 that is cut or goes on', async () => {
+    it('refuses an MP4 that is truncated or has extra bytes', async () => {
       const whole = await mp4();
       await refuses(whole.subarray(0, whole.byteLength - 1), { decode: 'header' });
       await refuses(joined(whole, bytesOf('<html><body>more</body></html>')), { decode: 'header' });
@@ -194,7 +194,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       expect(closed).to.equal(true);
     });
 
-    it('passes on a failure of the source, and goes on working', async () => {
+    it('passes on a failure of the source, and keeps working', async () => {
       const whole = await image('png');
       for (let i = 0; i < 5; i += 1) {
         const outcome = await probe.probe(breakingOff(whole), LIMITS).then(
@@ -206,7 +206,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       expect(await asked(whole)).to.have.property('kind', 'image');
     });
 
-    it('answers many at once', async () => {
+    it('answers many probes concurrently', async () => {
       const whole = await image('jpeg');
       const answers = await Promise.all(Array.from({ length: 20 }, async () => asked(whole)));
       for (const answer of answers) expect(answer).to.have.property('kind', 'image');

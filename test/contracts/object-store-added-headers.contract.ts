@@ -46,12 +46,12 @@ export function addedHeadersContract({ supports }: ObjectStoreSubject, store: ()
       expiresAt: supports.now() + 60_000,
     });
 
-  describe('signed PUT with headers that nobody signed', () => {
+  describe('signed PUT with unsigned headers', () => {
     beforeEach(async () => {
       await store().write('out/secret', inPieces(SECRET), { mediaType: 'image/png', maxBytes: 1000 });
     });
 
-    it('copies no other object, and tells nothing of it', async () => {
+    it('copies no other object, and reveals nothing of it', async () => {
       const read = await store().signGet({
         key: 'out/secret',
         mediaType: 'image/png',
@@ -87,7 +87,7 @@ export function addedHeadersContract({ supports }: ObjectStoreSubject, store: ()
       });
     }
 
-    it('takes no bytes that nobody signed, however they are framed, from whoever has some address', async () => {
+    it('accepts no unsigned bytes, however they are framed, from a client with some address', async () => {
       const read = await store().signGet({
         key: 'out/secret',
         mediaType: 'image/png',

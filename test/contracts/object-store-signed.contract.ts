@@ -98,7 +98,7 @@ export function signedRequestsContract({ supports }: ObjectStoreSubject, store: 
       await store().write('out/one', inPieces(BODY), { mediaType: 'application/octet-stream', maxBytes: 1000 });
     });
 
-    it('refuses another key, an expired address and what is not there', async () => {
+    it('refuses another key, an expired address and a missing object', async () => {
       const signed = await signGet();
       await store().write('out/two', inPieces(BODY), { mediaType: 'image/png', maxBytes: 1000 });
       expect(

@@ -62,7 +62,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
     }
     const etagOf = async (key: string) => (await store.stat(key))!.etag;
 
-    it('answers null for what is not there, and removes it without complaint', async () => {
+    it('answers null for a missing object, and accepts its removal', async () => {
       expect(await store.stat('no/such')).to.equal(null);
       expect(await store.read('no/such')).to.equal(null);
       await store.remove('no/such');
@@ -96,7 +96,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
       }
     });
 
-    it('takes every key of the right form, and keeps them apart', async () => {
+    it('accepts every key of the right form, and distinguishes them', async () => {
       if (!subject.supports.keepsEveryKey)
         console.log(`      left out: ${subject.name} keeps no keys that its files cannot be named by`);
       const keys = [...EDGE_KEYS, ...(subject.supports.keepsEveryKey ? KEYS_OF_NO_FILE : [])];
@@ -104,7 +104,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
       for (const key of keys) expect(await textAt(key)).to.equal(`at ${key}`);
     });
 
-    it('stores nothing past the limit, and leaves what was there', async () => {
+    it('stores nothing beyond the limit, and keeps the existing object', async () => {
       await put('key', 'before');
       for (const limit of [0, 5]) {
         expect(
@@ -118,7 +118,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
       expect(await store.stat('new')).to.equal(null);
     });
 
-    it('stores nothing of bytes that break off, and passes their failure on', async () => {
+    it('stores nothing when the source fails, and passes the failure on', async () => {
       await put('key', 'before');
       for (const key of ['key', 'new']) {
         const outcome = await store.write(key, breakingOff(bytesOf('half')), PNG).then(
@@ -187,7 +187,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
       expect(await etagOf('key')).to.equal(await etagOf('key'));
     });
 
-    it('copies what was seen, and nothing else', async () => {
+    it('copies only the version that was seen', async () => {
       expect(await store.copy('from', 'to', 'any')).to.equal('missing');
       await put('from', 'first');
       const first = await etagOf('from');
@@ -198,7 +198,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
       expect(await textAt('to')).to.equal('later');
     });
 
-    it('never copies over what is there', async () => {
+    it('never overwrites an object by a copy', async () => {
       await put('from', 'new');
       await put('to', 'old');
       expect(await store.copy('from', 'to', await etagOf('from'))).to.equal('exists');

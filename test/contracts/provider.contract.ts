@@ -76,7 +76,7 @@ export async function bytesOf(source: Promise<AsyncIterable<Uint8Array>>): Promi
 }
 
 function describeSuccess(opened: Opened): void {
-  it('takes a task, reports it and delivers every output it lists, as often as it is asked', async () => {
+  it('accepts a task, reports it and delivers every output it lists, any number of times', async () => {
     const { provider, quick } = opened();
     const submission = quick('contract-success');
     const reference = await submitted(provider, submission);
@@ -111,7 +111,7 @@ function describeSuccess(opened: Opened): void {
     expect(await submitted(provider, quick('contract-two'))).to.not.equal(first);
   });
 
-  it('refuses an output that there is not', async () => {
+  it('refuses an unknown output', async () => {
     const { provider, quick } = opened();
     const submission = quick('contract-no-output');
     const reference = await submitted(provider, submission);
@@ -123,7 +123,7 @@ function describeSuccess(opened: Opened): void {
 }
 
 function describeUnknown(opened: Opened): void {
-  it('says unknown of a task it does not know, and lets it be cancelled without harm', async () => {
+  it('answers unknown for a task it does not know, and accepts its cancel', async () => {
     const { provider, quick } = opened();
     const { settings } = quick('contract-unknown');
     await provider.cancel('no-such-task', settings, WANTED);
@@ -133,14 +133,14 @@ function describeUnknown(opened: Opened): void {
 }
 
 function describeRecovery(opened: Opened): void {
-  it('names one task by one token, however often and however closely it is submitted', async () => {
+  it('creates one task for one token, however often and concurrently it is submitted', async () => {
     const { provider, quick } = opened();
     const references = await Promise.all([1, 2, 3].map(() => submitted(provider, quick('contract-same'))));
     references.push(await submitted(provider, quick('contract-same')));
     expect(new Set(references).size).to.equal(1);
   });
 
-  it('finds a task by its token, and nothing by another', async () => {
+  it('finds a task by its token, and none by another', async () => {
     const { provider, quick } = opened();
     const submission = quick('contract-recover');
     expect(await recovered(provider, submission)).to.deep.equal({ found: false });
@@ -151,14 +151,14 @@ function describeRecovery(opened: Opened): void {
 }
 
 function describeAborts(opened: Opened, { recovery }: ProviderSupports): void {
-  it('takes nothing with a signal that is aborted already', async () => {
+  it('accepts no task with a signal that is already aborted', async () => {
     const { provider, quick } = opened();
     const submission = quick('contract-aborted');
     expect(await failureOf(provider.submit(submission, { signal: AbortSignal.abort() }))).to.be.instanceOf(Error);
     if (recovery) expect(await recovered(provider, submission)).to.deep.equal({ found: false });
   });
 
-  it('answers or throws soon when a submission is aborted on its way, and knows afterwards which it was', async () => {
+  it('answers or throws soon when a submission is aborted in flight, and knows afterwards which it was', async () => {
     const { provider, quick } = opened();
     const submission = quick('contract-aborted-on-its-way');
     const abort = new AbortController();

@@ -21,7 +21,7 @@ export function uploadStoreContract(subject: ContractSubject<UploadStore>): void
 
     versionedRecords<UploadRecord>({ store: () => store, make: anUpload, idAt: uuidAt });
 
-    it('lets a void keep the upload out for ever', async () => {
+    it('refuses an upload at the id of a void for ever', async () => {
       const tombstone: UploadTombstone = {
         kind: 'void',
         uploadId: uuidAt(1),
@@ -49,7 +49,7 @@ const APPS = [
 ];
 
 function usage(store: () => UploadStore): void {
-  it('is nothing where nobody has uploaded, and for what is no id', async () => {
+  it('is zero without uploads, and for a malformed id', async () => {
     for (const [account, app] of [
       [uuidAt(1), uuidAt(2)],
       ['', ''],

@@ -32,7 +32,7 @@ export function versionedRecords<T extends VersionedRecord>(subject: VersionedSu
 }
 
 function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSubject<T>): void {
-  it('reads null where nothing stands, and for what is no id at all', async () => {
+  it('reads null for a free id, and for a malformed one', async () => {
     await store().insert(make(1));
     for (const id of [
       idAt(2),
@@ -46,7 +46,7 @@ function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
     }
   });
 
-  it('answers what stands at a taken id and writes nothing', async () => {
+  it('answers the existing record of a taken id and writes nothing', async () => {
     await store().insert(make(1, { dueAt: 5 }));
     expect(await store().insert(make(1, { version: 7, dueAt: 6 }))).to.deep.equal({
       inserted: false,
@@ -61,7 +61,7 @@ function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
     expect(await store().read(idAt(1))).to.deep.equal(make(1));
   });
 
-  it('lets exactly one of many concurrent inserts at one id win, and shows the others its record', async () => {
+  it('accepts exactly one of many concurrent inserts at one id, and shows the others its record', async () => {
     const outcomes = await Promise.all(
       Array.from({ length: 32 }, (_, version) => store().insert(make(1, { version }))),
     );
@@ -70,7 +70,7 @@ function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
     for (const outcome of outcomes) if (!outcome.inserted) expect(outcome.existing).to.deep.equal(kept);
   });
 
-  it('keeps its own copy: neither what was given nor what was answered is shared', async () => {
+  it('keeps its own copy: shares neither its arguments nor its answers', async () => {
     const given = structuredClone(make(1));
     await store().insert(given);
     Object.assign(given, { dueAt: 0, version: 99 });
@@ -83,7 +83,7 @@ function inserting<T extends VersionedRecord>({ store, make, idAt }: VersionedSu
 }
 
 function replacingAndRemoving<T extends VersionedRecord>({ store, make, idAt }: VersionedSubject<T>): void {
-  it('refuses to replace or remove what is not there', async () => {
+  it('refuses to replace or remove a missing record', async () => {
     expect(await store().replace(make(1, { version: 1 }), 0)).to.equal('conflict');
     expect(await store().remove(idAt(1), 0)).to.equal('conflict');
     expect(await store().read(idAt(1))).to.equal(null);
@@ -107,7 +107,7 @@ function replacingAndRemoving<T extends VersionedRecord>({ store, make, idAt }: 
     expect((await store().read(idAt(1)))?.dueAt).to.equal(outcomes.indexOf('applied'));
   });
 
-  it('frees the id of what was removed', async () => {
+  it('frees the id of a removed record', async () => {
     await store().insert(make(1));
     expect(await store().remove(idAt(1), 0)).to.equal('applied');
     expect(await store().due(10_000, 10)).to.deep.equal([]);

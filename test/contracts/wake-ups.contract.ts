@@ -57,7 +57,7 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
     expect(delivered).to.deep.equal([uuidAt(1)]);
   });
 
-  it('keeps subjects of one id and different kinds apart, and gives each back as it was', async () => {
+  it('distinguishes subjects of one id and different kinds, and returns each unchanged', async () => {
     const subjects: readonly WakeUpSubject[] = ['generation', 'webhook-delivery', 'x'].map((kind) => ({
       kind,
       id: uuidAt(1),
@@ -72,7 +72,7 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
     expect(given).to.have.deep.members(subjects);
   });
 
-  it('refuses a subject that could be taken for another one', async () => {
+  it('refuses a subject that could be mistaken for another one', async () => {
     for (const subject of [
       { kind: '', id: 'a' },
       { kind: 'a:b', id: 'c' },
@@ -88,13 +88,13 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
     }
   });
 
-  it('delivers at once what is scheduled for now', async () => {
+  it('delivers immediately what is scheduled for now', async () => {
     await wakeUps().start(note, 4);
     await wakeUps().schedule(aboutGeneration(uuidAt(1)), supports.now());
     await until(() => delivered.includes(uuidAt(1)));
   });
 
-  it('delivers in its time and not before, once', async () => {
+  it('delivers once, at its time and not before', async () => {
     await wakeUps().start(note, 4);
     const at = supports.now() + 400;
     let deliveredAt = 0;
@@ -108,7 +108,7 @@ function timing({ wakeUps, supports, until }: WakeUpsBench): void {
     expect(delivered).to.deep.equal([uuidAt(1)]);
   });
 
-  it('goes by the last schedule of a generation, earlier or later', async () => {
+  it('uses the last schedule of a generation, earlier or later', async () => {
     await wakeUps().start(note, 4);
     const start = supports.now();
     await wakeUps().schedule(aboutGeneration(uuidAt(1)), start + 200);
@@ -142,7 +142,7 @@ function failures({ wakeUps, supports, until }: WakeUpsBench): void {
     expect(calls).to.equal(3);
   });
 
-  it('does not let one that fails hold up the others', async () => {
+  it('delivers the others although one fails', async () => {
     const delivered = new Set<string>();
     await wakeUps().start(async ({ id }) => {
       if (id === uuidAt(0)) throw new Error('never');
@@ -154,7 +154,7 @@ function failures({ wakeUps, supports, until }: WakeUpsBench): void {
 }
 
 function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
-  it('keeps no more handlers under way than allowed, and gets to all in the end', async () => {
+  it('runs no more handlers than allowed, and delivers all in the end', async () => {
     let underWay = 0;
     let most = 0;
     const ends: (() => void)[] = [];
@@ -179,7 +179,7 @@ function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
     expect(most).to.equal(3);
   });
 
-  it('does not deliver a generation while its handler is under way, and does so afterwards if it was scheduled anew', async () => {
+  it('does not deliver a generation while its handler runs, and delivers it afterwards if it was scheduled again', async () => {
     let underWay = 0;
     let most = 0;
     let calls = 0;
@@ -212,7 +212,7 @@ function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
     await wakeUps().stop();
   });
 
-  it('waits for the handlers under way, and starts none afterwards', async () => {
+  it('waits for the running handlers, and starts none afterwards', async () => {
     let calls = 0;
     let stopped = false;
     let end: () => void = () => undefined;
@@ -238,7 +238,7 @@ function stopping({ wakeUps, supports, until }: WakeUpsBench): void {
     expect(calls).to.equal(1);
   });
 
-  it('leaves what was not delivered to the next process, and nothing that was', async function undelivered() {
+  it('leaves only undelivered wake-ups to the next process', async function undelivered() {
     const { reopen } = supports;
     if (reopen === undefined) {
       console.log('      skipped: these wake-ups are not kept over a restart');

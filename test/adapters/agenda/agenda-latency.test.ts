@@ -34,10 +34,10 @@ onAgenda('AgendaWakeUps from schedule to handler', (place, { wokenBy }) => {
     return `      ${wokenBy}, scheduled in ${scheduledIn}: p50 ${at(0.5)} ms, p99 ${at(0.99)} ms`;
   }
 
-  it('comes when scheduled by who handles it', async () => {
+  it('arrives when the handling process schedules it', async () => {
     console.log(await measure('the same process'));
   });
-  it('comes when scheduled by another process', async () => {
+  it('arrives when another process schedules it', async () => {
     console.log(await measure('another'));
   });
 });

@@ -26,7 +26,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     expect(delivered.length).to.equal(200);
   });
 
-  it('get a share each, though none of them can start what it holds', async () => {
+  it('share the wake-ups, though none of them can start what it holds', async () => {
     const scheduler = await place.open();
     const shares = [0, 0, 0];
     const ends: (() => void)[] = [];
@@ -52,7 +52,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     for (const end of ends) end();
   });
 
-  it('leave to others what one schedules that has its hands full', async () => {
+  it('leave to others what a fully loaded process schedules', async () => {
     // Time stands still, so that the first never gets the patience to take what the other might.
     const { clock, ask } = onManualClock();
     const full = await place.open({ clock, ask });
@@ -81,7 +81,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     for (const end of ends) end();
   });
 
-  it('deliver elsewhere what a process held that died', async () => {
+  it('deliver elsewhere what a dead process held', async () => {
     const processes = onManualClock();
     const { clock } = processes;
     const dying = await place.open({ ...processes, holdMs: 1_000 });
@@ -158,7 +158,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     expect(stands?.['nextRunAt'].getTime()).to.equal(later);
   });
 
-  it('hand over at once what a process that stops has not begun', async () => {
+  it('hand over immediately what a stopping process has not begun', async () => {
     const [stopping, other] = [await place.open({ holdMs: 600_000 }), await place.open()];
     const ends: (() => void)[] = [];
     const handled = new Set<string>();

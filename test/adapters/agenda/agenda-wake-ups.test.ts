@@ -39,7 +39,7 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
   });
 
   // A suite, since mocha runs those after the tests beside them.
-  describe('what the server was asked', () => {
+  describe('the operations on the server', () => {
     before(async () => {
       // No handler of the contract lasts for as long as it takes to keep holding its wake-up.
       const wakeUps = await open({ holdMs: 400 });
@@ -58,9 +58,9 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
       await place.empty();
     });
 
-    it('is found by an index', () => place.queries.expectIndexes(place.connect()));
+    it('find documents by an index', () => place.queries.expectIndexes(place.connect()));
 
-    it('is written for a majority and to the journal', () => {
+    it('write for a majority and to the journal', () => {
       expect(place.queries.writeConcerns.map((concern): unknown => JSON.parse(concern))).to.deep.equal([
         { w: 'majority', j: true },
       ]);

@@ -39,7 +39,7 @@ describe('migrateAgenda', () => {
     await place.drop();
   });
 
-  it('makes the indexes, says so, and finds nothing to do the next time', async () => {
+  it('creates the indexes, says so, and finds nothing to do the next time', async () => {
     expect(await missingFromAgenda(database)).to.have.length(2);
     expect(await migrateAgenda(database)).to.deep.equal([
       'Made the index generation of agenda_wake_ups.',
@@ -49,12 +49,12 @@ describe('migrateAgenda', () => {
     expect(await migrateAgenda(database)).to.deep.equal([]);
   });
 
-  it('may run in many processes at once', async () => {
+  it('runs safely in many processes concurrently', async () => {
     await Promise.all(Array.from({ length: 8 }, () => migrateAgenda(database)));
     expect(await missingFromAgenda(database)).to.deep.equal([]);
   });
 
-  it('makes the one that is missing', async () => {
+  it('creates a missing index', async () => {
     await migrateAgenda(database);
     await db.collection('agenda_wake_ups').dropIndex('due');
     expect(await migrateAgenda(database)).to.deep.equal(['Made the index due of agenda_wake_ups.']);
@@ -66,7 +66,7 @@ describe('migrateAgenda', () => {
     expect(refused).to.be.instanceOf(AgendaRefused).with.property('message').that.includes('due');
   });
 
-  it('refuses two wake-ups of one generation, which are in the way of an index', async () => {
+  it('refuses two wake-ups of one generation, which conflict with an index', async () => {
     await db.collection('agenda_wake_ups').insertMany([1, 2].map(() => ({ data: { key: 'one' } })));
     const refused: unknown = await migrateAgenda(database).catch((error: unknown) => error);
     expect(refused)
@@ -75,7 +75,7 @@ describe('migrateAgenda', () => {
       .that.matches(/^The index generation .* again\.$/);
   });
 
-  it('calls a server that does not answer, or not in time, an outage, and a mistake what the server says it is', async () => {
+  it('reports a missing or late answer as an outage, and passes the error of the server on for a mistake', async () => {
     const never = { db, ask: <T>() => bounded(20, () => new Promise<T>(() => undefined)) };
     for (const use of [
       migrateAgenda,
@@ -95,7 +95,7 @@ describe('migrateAgenda', () => {
     expect(await wakeUps.put(uuidAt(1), 0).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
   });
 
-  it('is what a process asks for that finds the database not ready', async () => {
+  it('is named in the error of a process that finds the database not ready', async () => {
     const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'polling' }).catch(
       (error: unknown) => error,
     );
@@ -103,7 +103,7 @@ describe('migrateAgenda', () => {
   });
 
   if (LAST_PAIR.mongo === 'standalone')
-    it('does not give a server change streams that has none', async () => {
+    it('refuses change streams of a server that has none', async () => {
       await migrateAgenda(database);
       const refused: unknown = await AgendaWakeUps.open({ ...database, clock, wokenBy: 'change-streams' }).catch(
         (error: unknown) => error,

@@ -43,14 +43,14 @@ onAgenda('WakeUpRepository', (place) => {
     expect(await wakeUps.take(clock.now())).to.include({ key: uuidAt(1) });
   });
 
-  it('gives back at once what it is to hold when it is closed already', async () => {
+  it('gives back immediately what it takes after it was closed', async () => {
     repository.close();
     await repository.hold(uuidAt(1));
     expect(repository.heldCount).to.equal(0);
     expect(await wakeUps.take(clock.now())).to.include({ key: uuidAt(1) });
   });
 
-  it('is not moved again, once it was put back, by what was to keep hold of it and came late', async () => {
+  it('ignores a late renewal of a wake-up that was given back', async () => {
     const held = await wakeUps.putHeld(uuidAt(1));
     await wakeUps.putBack(held, clock.now(), 3);
     await wakeUps.keep([held]);

@@ -24,7 +24,7 @@ catalogContract({
 });
 
 describe('the catalog that ships', () => {
-  it('has no model of which one account can take every place', async () => {
+  it('lets no account take every place of a model', async () => {
     for (const { modelKey, concurrency, concurrencyPerAccount } of (
       await loadCatalog('config/catalog.yaml', tools)
     ).models()) {

@@ -405,7 +405,7 @@ describe('catalog file', () => {
     expect(faultsOf(text).map((fault) => fault.split(':')[1])).to.deep.equal(['25', '39', '45']);
   });
 
-  it('says what a file is that cannot be read', async () => {
+  it('says why a file cannot be read', async () => {
     const missing = await loadCatalog('no/such/catalog.yaml', tools).catch((error: unknown) => error);
     expect(missing)
       .to.be.instanceOf(CatalogInvalid)
@@ -434,7 +434,7 @@ describe('catalog file', () => {
       .and.to.match(/repeats too much by aliases/);
   });
 
-  it('leaves places for other accounts where a model does not say how many one account may have', () => {
+  it('leaves places for other accounts if a model sets no limit per account', () => {
     const perAccount = (concurrency: number) => {
       const text = edited('concurrency: 4\n    concurrency_per_account: 2', `concurrency: ${concurrency}`);
       return parseCatalog(text, 'c.yaml', tools).models()[0]!.concurrencyPerAccount;

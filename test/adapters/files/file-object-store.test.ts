@@ -170,7 +170,7 @@ describe('FileObjectStore', () => {
     expect((await plain.stat('to'))!.etag).to.equal(seen);
   });
 
-  it('writes on when the disk takes a part at a time', async () => {
+  it('completes a write that the disk accepts in parts', async () => {
     const disk: Disk = {
       ...REAL_DISK,
       open: async (...args) => {
@@ -213,12 +213,12 @@ describe('FileObjectStore', () => {
     }
   });
 
-  it('cannot be opened where a file stands in its way', async () => {
+  it('refuses to open where a file has its name', async () => {
     await writeFile(join(folder, 'taken'), '');
     expect(await failure(openStore(REAL_DISK, join(folder, 'taken')))).to.be.instanceOf(StoreUnavailable);
   });
 
-  it('removes what dead writes left when it is opened, and leaves living ones alone', async () => {
+  it('removes the remains of dead writes when it is opened, and leaves live writes alone', async () => {
     await (await openStore()).write('key', bytes(3), LIMIT);
     await writeFile(join(folder, 'incoming', 'dead'), 'half');
     await writeFile(join(folder, 'incoming', 'living'), 'half');
@@ -276,7 +276,7 @@ describe('FileObjectStore', () => {
     expect(await openFilesUnder(folder)).to.equal(0);
   });
 
-  it('calls a damaged object unavailable', async () => {
+  it('reports a damaged object as unavailable', async () => {
     const store = await openStore();
     await store.write('key', bytes(100), LIMIT);
     const [entry] = (await readdir(join(folder, 'objects'), { recursive: true, withFileTypes: true })).filter((found) =>

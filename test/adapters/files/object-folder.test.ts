@@ -35,7 +35,7 @@ describe('a folder of objects', () => {
     );
   const ioError = (code: string) => Object.assign(new Error(`${code}: as told`), { code });
 
-  it('removes what dead writes left while it is open, too, and looks for it no more than once in a while', async () => {
+  it('removes the remains of dead writes while it is open, too, at limited intervals', async () => {
     let [now, looks] = [Date.now(), 0];
     const disk: Disk = {
       ...REAL_DISK,
@@ -54,7 +54,7 @@ describe('a folder of objects', () => {
     expect([looks, await readdir(join(folder, 'incoming'))]).to.deep.equal([2, []]);
   });
 
-  it('removes what it can when one thing that dead writes left cannot be removed', async () => {
+  it('removes the other remains of dead writes when one cannot be removed', async () => {
     let now = Date.now();
     const disk: Disk = {
       ...REAL_DISK,
@@ -71,7 +71,7 @@ describe('a folder of objects', () => {
     expect(await readdir(join(folder, 'incoming'))).to.deep.equal(['b']);
   });
 
-  it('writes on when what dead writes left cannot be looked for', async () => {
+  it('still writes when it cannot search for the remains of dead writes', async () => {
     let now = Date.now();
     let isBroken = false;
     const disk: Disk = {
@@ -87,7 +87,7 @@ describe('a folder of objects', () => {
     expect(await failure(store.write('key', bytes(3), LIMIT))).to.equal('done');
   });
 
-  it('keeps its folders to this user, whatever the umask, and closes those that were open', async () => {
+  it('makes its folders private to this user, whatever the umask, and closes open ones', async () => {
     const openFolders = async () => {
       const inside = (await readdir(folder, { recursive: true, withFileTypes: true })).filter((entry) =>
         entry.isDirectory(),
@@ -110,7 +110,7 @@ describe('a folder of objects', () => {
     expect(await openFolders()).to.deep.equal({ count: 4, open: [] });
   });
 
-  it('works in a folder of another user that lets this one in', async () => {
+  it('works in a folder of another user that gives this one access', async () => {
     await chmod(folder, 0o770);
     const disk: Disk = {
       ...REAL_DISK,

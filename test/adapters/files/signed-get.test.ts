@@ -46,7 +46,7 @@ describe('Signed GET', () => {
   const get = async (headers: Record<string, string> = {}, method = 'GET') =>
     fetch(await signed(), { method, headers });
 
-  it('refuses what was tampered with', async () => {
+  it('refuses a modified address', async () => {
     for (const name of ['expires', 'type', 'filename', 'signature']) {
       const url = new URL(await signed());
       url.searchParams.set(name, `${url.searchParams.get(name)!}1`);
@@ -78,13 +78,13 @@ describe('Signed GET', () => {
     });
   }
 
-  it('has no satisfiable range of an object without bytes', async () => {
+  it('refuses every range of an empty object', async () => {
     await served.store.write('out/a', inPieces(new Uint8Array()), { mediaType: 'image/png', maxBytes: 1 });
     for (const range of ['bytes=0-', 'bytes=-5']) expect((await get({ Range: range })).status).to.equal(416);
     expect((await get()).headers.get('content-length')).to.equal('0');
   });
 
-  it('protects whoever shows the object', async () => {
+  it('sends the headers that protect a page showing the object', async () => {
     const { headers } = await get();
     expect(headers.get('content-type')).to.equal('image/png');
     expect(headers.get('x-content-type-options')).to.equal('nosniff');
@@ -119,7 +119,7 @@ describe('Signed GET', () => {
     expect((await response.arrayBuffer()).byteLength).to.equal(0);
   });
 
-  it('sends nothing again that the client has', async () => {
+  it('answers 304 for an object that the client has', async () => {
     const etag = (await get()).headers.get('etag')!;
     for (const held of [etag, `W/${etag}`, `"other", ${etag}`, '*'])
       expect((await get({ 'If-None-Match': held })).status, held).to.equal(304);

@@ -65,7 +65,7 @@ describe('Signed PUT', () => {
     expect(await files(), 'nothing is kept').to.equal(0);
   }
 
-  it('refuses what has no use any more, before it takes the bytes and once it has them', async () => {
+  it('refuses bytes that are no longer needed, before it takes them and once it has them', async () => {
     for (const wanted of [[false], [true, false]]) {
       const answers = [...wanted];
       const asked: string[] = [];
@@ -78,7 +78,7 @@ describe('Signed PUT', () => {
     }
   });
 
-  it('asks nobody whether bytes are wanted whose address it did not sign, or that are not as they were signed for', async () => {
+  it('checks whether bytes are needed only for a valid address and matching bytes', async () => {
     store = await openStore(1, () => Promise.reject(new Error('It was asked.')));
     await refuses(403, await address(await openStore(2)));
     await refuses(400, await address(), {
@@ -86,7 +86,7 @@ describe('Signed PUT', () => {
     });
   });
 
-  it('keeps nothing when nobody can say whether it is wanted', async () => {
+  it('keeps nothing when it cannot find out whether the bytes are needed', async () => {
     for (const answers of [[], [true]]) {
       store = await openStore(1, () =>
         answers.shift() === true ? Promise.resolve(true) : Promise.reject(new StoreUnavailable('The line broke.')),
@@ -254,12 +254,12 @@ describe('Signed PUT', () => {
     expect(given).to.equal(30);
   });
 
-  it('stores nothing of a body that breaks off', async () => {
+  it('stores nothing of an incomplete body', async () => {
     await refuses(400, await address(), { body: breakingOff(BODY.subarray(0, 9)) });
     await refuses(400, await address(), { body: breakingOff(BODY) });
   });
 
-  it('reads a refused body only a little way, and gives up the connection', async () => {
+  it('reads only the beginning of a refused body, and closes the connection', async () => {
     let given = 0;
     async function* large(): AsyncGenerator<Uint8Array> {
       for (; given < 10_000_000; given += 16_384) yield new Uint8Array(16_384);
@@ -295,14 +295,14 @@ describe('Signed PUT', () => {
     expect(await files()).to.equal(1);
   });
 
-  it('stores the bytes and tells their etag', async () => {
+  it('stores the bytes and answers their etag', async () => {
     const answer = await send(await address());
     expect(answer.status).to.equal(200);
     expect(answer.headers['ETag']).to.equal(`"${(await store.stat('staging/a'))!.etag}"`);
     expect(await collected((await store.read('staging/a'))!)).to.deep.equal(BODY);
   });
 
-  it('lets any page use an address it was given', async () => {
+  it('allows every origin', async () => {
     const answer = await send(await address(), { method: 'OPTIONS' });
     expect(answer.status).to.equal(204);
     expect(answer.headers['Access-Control-Allow-Origin']).to.equal('*');

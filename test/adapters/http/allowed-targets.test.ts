@@ -55,7 +55,7 @@ describe('allowed targets', () => {
     expect(server.connections).to.have.length(0);
   });
 
-  it('are read alike however the numbers of an address are written', () => {
+  it('parse every notation of an address alike', () => {
     const written = (value: bigint) =>
       fc.constantFrom(
         String(value),
@@ -86,7 +86,7 @@ describe('allowed targets', () => {
     );
   });
 
-  it('refuse other networks of the inside', async () => {
+  it('refuse other internal networks', async () => {
     const client = kept(new HttpClient());
     for (const host of [
       '10.0.0.1',
@@ -110,7 +110,7 @@ describe('allowed targets', () => {
     }
   });
 
-  it('refuse what is no address of a server, without repeating it', async () => {
+  it('refuse a text that is not a server address, without repeating it', async () => {
     const client = kept(new HttpClient());
     for (const url of [
       '',
@@ -133,7 +133,7 @@ describe('allowed targets', () => {
     }
   });
 
-  it('refuse a name that leads to one refused address among others', async () => {
+  it('refuse a name that resolves to one refused address among others', async () => {
     const resolve = async () => [
       { address: '93.184.216.34', family: 4 },
       { address: '127.0.0.1', family: 4 },
@@ -145,7 +145,7 @@ describe('allowed targets', () => {
     });
   });
 
-  it('refuse a name that leads to what is no address', async () => {
+  it('refuse a name that resolves to something other than an address', async () => {
     for (const address of ['', 'nothing', '0x7f.1.1.1.1']) {
       const client = kept(new HttpClient({ resolve: async () => [{ address, family: 4 }] }));
       expect(await errorOf(get(client, 'https://example.com/'))).to.include({
@@ -155,7 +155,7 @@ describe('allowed targets', () => {
     }
   });
 
-  it('connect to the addresses that were checked, though the name leads elsewhere a moment later', async () => {
+  it('connect to the checked addresses, though the name resolves to others a moment later', async () => {
     const checked = kept(await RawServer.open(answering(OK), '127.0.0.2'));
     const inside = kept(await RawServer.open(answering(OK), '127.0.0.3'));
     let asked = 0;
@@ -168,7 +168,7 @@ describe('allowed targets', () => {
     expect([asked, inside.connections.length], 'asked once for each connection').to.deep.equal([2, 0]);
   });
 
-  it('are spoken to without TLS only where they are listed', async () => {
+  it('allow plain HTTP only for listed hosts', async () => {
     const client = kept(new HttpClient({ resolve: async () => [{ address: '93.184.216.34', family: 4 }] }));
     const error = await errorOf(get(client, 'http://example.com/'));
     expect(error).to.include({ kind: 'refused-address', requestSent: false });
@@ -179,7 +179,7 @@ describe('allowed targets', () => {
     });
   });
 
-  it('are a listed host at any address, and no other host at that address', async () => {
+  it('include a listed host at any address, and no other host at that address', async () => {
     const server = kept(await RawServer.open(answering(OK)));
     const resolve = async () => [{ address: '127.0.0.1', family: 4 }];
     for (const entry of ['comfyui.internal', 'ComfyUI.internal.', `comfyui.internal:${server.port}`]) {
@@ -199,7 +199,7 @@ describe('allowed targets', () => {
     });
   });
 
-  it('are a listed network by address and by name', async () => {
+  it('include a listed network by address and by name', async () => {
     const server = kept(await RawServer.open(answering(OK)));
     const client = kept(
       new HttpClient({ allow: ['127.0.0.0/30'], resolve: async () => [{ address: '127.0.0.1', family: 4 }] }),
@@ -236,7 +236,7 @@ describe('a list of allowed hosts and networks', () => {
     }
   });
 
-  it('reads hosts as addresses of requests are read', () => {
+  it('reads hosts as it reads the addresses of requests', () => {
     for (const [entry, url] of [
       ['BÜCHER.example', 'http://xn--bcher-kva.example/'],
       ['[::1]:8188', 'http://[0:0::1]:8188/'],

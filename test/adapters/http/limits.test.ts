@@ -59,7 +59,7 @@ describe('the limits of an answer', () => {
 
   const bodyOf = async (url: string, limits = {}) => (await get(client, url, { limits })).bytes();
 
-  it('let a body of just the allowed size pass, and none of one byte more', async () => {
+  it('accept a body of exactly the allowed size, and refuse one byte more', async () => {
     const [fits, exceeds] = [await serving(Buffer.alloc(1_000, 'x')), await serving(Buffer.alloc(1_001, 'x'))];
     expect(await bodyOf(fits.url)).to.have.length(1_000);
     expect(await errorOf(bodyOf(exceeds.url))).to.include({ kind: 'too-large', requestSent: true });
@@ -67,12 +67,12 @@ describe('the limits of an answer', () => {
     expect(await errorOf(bodyOf(chunked.url))).to.include({ kind: 'too-large', requestSent: true });
   });
 
-  it('end an answer that has no end', async () => {
+  it('end an endless answer', async () => {
     const server = await serving('endless');
     expect(await errorOf(bodyOf(server.url, { maxBodyBytes: 100_000 }))).to.include({ kind: 'too-large' });
   });
 
-  it('keep a server from sending what is not read', async () => {
+  it('apply back-pressure to a server whose answer is not read', async () => {
     const server = await serving('endless');
     const answer = await get(client, server.url, { limits: { maxBodyBytes: 2 ** 40 } });
     const reader = answer.body()[Symbol.asyncIterator]();
@@ -140,7 +140,7 @@ describe('the limits of an answer', () => {
     expect(pieces.reduce((sum, bytes) => sum + bytes, 0)).to.be.below(8 * 1024 * 1024);
   });
 
-  it('refuse a compression that was not asked for, or is stacked', async () => {
+  it('refuse a compression that was not requested, or is stacked', async () => {
     for (const encoding of ['zstd', 'compress', 'gzip, gzip', 'toString', '__proto__']) {
       const server = await serving(Buffer.from('x'), { 'content-encoding': encoding });
       expect(await errorOf(bodyOf(server.url)), encoding).to.include({ kind: 'bad-answer', requestSent: true });
@@ -186,7 +186,7 @@ describe('the limits of an answer', () => {
     }
   });
 
-  it('read JSON, and refuse what is none, without repeating it', async () => {
+  it('read JSON, and refuse anything else, without repeating it', async () => {
     const good = await serving(Buffer.from('{"id":"a"}'));
     expect(await (await get(client, good.url)).json()).to.deep.equal({ id: 'a' });
     for (const body of ['', '{"s3cret":', '<html>s3cret</html>', Buffer.from([0x22, 0xff, 0x22])]) {
@@ -199,13 +199,13 @@ describe('the limits of an answer', () => {
     }
   });
 
-  it('give a body once', async () => {
+  it('allow a body to be read once', async () => {
     const answer = await get(client, (await serving(Buffer.from('x'))).url);
     await answer.bytes();
     expect(() => answer.body()).to.throw('read once');
   });
 
-  it('are numbers above zero', () => {
+  it('must be numbers above zero', () => {
     for (const limits of [
       { maxBodyBytes: 0 },
       { totalTimeoutMs: -1 },
@@ -216,13 +216,13 @@ describe('the limits of an answer', () => {
   });
 
   describe('of time', () => {
-    it('end the wait for a name, and nothing was sent', async () => {
+    it('end the wait for a name, with nothing sent', async () => {
       const named = kept(localClient({ resolve: never }));
       const error = await errorOf(post(named, 'https://some.name/', { limits: { connectTimeoutMs: 20 } }));
       expect(error).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
     });
 
-    it('end the wait for TLS, and nothing was sent', async () => {
+    it('end the wait for TLS, with nothing sent', async () => {
       const server = kept(await RawServer.open(() => undefined));
       const error = await errorOf(
         post(client, `https://127.0.0.1:${server.port}/`, { limits: { connectTimeoutMs: 50 } }),
@@ -230,7 +230,7 @@ describe('the limits of an answer', () => {
       expect(error).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
     });
 
-    it('end the wait for a connection that others have, and nothing was sent', async () => {
+    it('end the wait for a free connection, with nothing sent', async () => {
       const only = kept(localClient({ maxConnectionsPerOrigin: 1 }));
       const server = kept(await RawServer.open(() => undefined));
       const first = errorOf(post(only, server.url, { limits: { headersTimeoutMs: 500 } }));
@@ -271,7 +271,7 @@ describe('the limits of an answer', () => {
       expect(error).to.include({ kind: 'timed-out', phase: 'idle', requestSent: true });
     });
 
-    it('end a call, though bytes go on coming', async () => {
+    it('end a call, though bytes keep arriving', async () => {
       const server = await serving('endless');
       const error = await errorOf(bodyOf(server.url, { totalTimeoutMs: 100, maxBodyBytes: 2 ** 50 }));
       expect(error).to.include({ kind: 'timed-out', phase: 'total' });

@@ -146,7 +146,7 @@ describe('the outcome of a request', () => {
     else expect([error.kind, server.received]).to.deep.equal(['not-connected', '']);
   });
 
-  it('is unknown when a body breaks off on our side, whose beginning was sent', async () => {
+  it('is unknown when our body ends early after its beginning was sent', async () => {
     const server = kept(await RawServer.open(() => undefined));
     async function* breaking() {
       yield Buffer.from('half');
@@ -281,7 +281,7 @@ describe('the outcome of a request', () => {
     expect(server.connections).to.have.length(1);
   });
 
-  it('has no secret in any message', async () => {
+  it('reveals no secret in any message', async () => {
     const server = kept(
       await RawServer.open((connection) => onceReceived(connection, '\r\n\r\n', () => reset(connection))),
     );

@@ -94,7 +94,7 @@ describe('an outgoing request', () => {
     expect(received).to.have.length(4);
   });
 
-  it('with a body of another length than was said fails', async () => {
+  it('fails if its body has another length than declared', async () => {
     for (const byteSize of [3, 5]) {
       const error = await errorOf(sent({ method: 'PUT', body: { stream: textStream('te', 'xt'), byteSize } }));
       expect(error).to.include({ kind: 'unknown-outcome', requestSent: true });
@@ -102,7 +102,7 @@ describe('an outgoing request', () => {
     expect(received).to.deep.equal([]);
   });
 
-  it('of POST and PATCH has a connection of its own; of other methods it has a kept one', async () => {
+  it('uses a new connection for POST and PATCH, and a kept one for other methods', async () => {
     await sent({});
     await sent({ method: 'POST', body: '{}' });
     await sent({ method: 'PATCH', body: '{}' });
@@ -128,7 +128,7 @@ describe('an outgoing request', () => {
     expect(kept.filter((connection) => own.includes(connection))).to.deep.equal([]);
   });
 
-  it('waits where an origin has all the connections it may have', async () => {
+  it('waits when an origin has reached its limit of connections', async () => {
     let most = 0;
     await Promise.all(
       Array.from({ length: 20 }, async () => {
@@ -149,7 +149,7 @@ describe('an outgoing request', () => {
       });
   });
 
-  it('with a header that cannot be sent is refused, without repeating its value', async () => {
+  it('is refused if a header cannot be sent, without repeating its value', async () => {
     for (const headers of [
       { host: 's3cret' },
       { 'Content-Length': '1' },

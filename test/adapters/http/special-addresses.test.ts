@@ -89,7 +89,7 @@ describe('special addresses', () => {
     });
   }
 
-  it('say what an address is', () => {
+  it('name the kind of an address', () => {
     const known = {
       '10.1.2.3': 'a private address',
       '127.0.0.1': 'a loopback address',

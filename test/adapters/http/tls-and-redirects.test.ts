@@ -108,7 +108,7 @@ describe('outgoing TLS and redirects', () => {
       expect([server.asked, old.asked]).to.deep.equal([[], []]);
     });
 
-    it('are verified for listed hosts too, and though the environment says otherwise', async () => {
+    it('are verified for listed hosts too, even if the environment disables it', async () => {
       const server = await serving(ok);
       const before = process.env['NODE_TLS_REJECT_UNAUTHORIZED'];
       process.env['NODE_TLS_REJECT_UNAUTHORIZED'] = '0';
@@ -142,7 +142,7 @@ describe('outgoing TLS and redirects', () => {
       }
     });
 
-    it('do not matter to proxies that the environment names: none is asked', async () => {
+    it('are verified without any proxy that the environment names', async () => {
       const proxy = await RawServer.open(() => undefined);
       opened.push(proxy);
       const server = await serving(ok);
@@ -165,7 +165,7 @@ describe('outgoing TLS and redirects', () => {
       'accept': 'application/json',
     };
 
-    it('are answers like others unless they are asked for', async () => {
+    it('are returned like other answers unless they are to be followed', async () => {
       const server = await serving(to('https://two.example/'));
       const answer = await get(client(), `https://one.example:${server.port}/`);
       expect([answer.status, answer.header('Location')]).to.deep.equal([302, 'https://two.example/']);
@@ -182,7 +182,7 @@ describe('outgoing TLS and redirects', () => {
       for (const { headers } of server.asked) expect(headers).to.include(credentials);
     });
 
-    it('to another origin lose all that says who asks', async () => {
+    it('drop all credentials on the way to another origin', async () => {
       const second = await serving(ok);
       for (const location of [`https://two.example:${second.port}/b`, `//one.example:${second.port}/b`]) {
         const first = await serving(to(location));
@@ -198,7 +198,7 @@ describe('outgoing TLS and redirects', () => {
       }
     });
 
-    it('and do not get them back when they return to the first', async () => {
+    it('do not restore the credentials when they return to the first origin', async () => {
       let returning: string;
       const second = await serving((path, response) => to(returning)(path, response));
       const first = await serving((path, response) =>
@@ -211,14 +211,14 @@ describe('outgoing TLS and redirects', () => {
       expect(first.asked[1]?.headers).to.not.have.any.keys('authorization', 'cookie', 'x-api-key');
     });
 
-    it('are followed as often as they may be, and no more', async () => {
+    it('are followed up to the limit, and no further', async () => {
       const server = await serving((path, response) => to(`/${Number(path.slice(1)) + 1}`)(path, response));
       const error = await errorOf(get(client(), `https://one.example:${server.port}/0`, { maxRedirects: 3 }));
       expect(error).to.include({ kind: 'bad-answer', requestSent: true });
       expect(server.asked.map(({ path }) => path)).to.deep.equal(['/0', '/1', '/2', '/3']);
     });
 
-    it('lead nowhere but where a request may go', async () => {
+    it('are followed only to allowed targets', async () => {
       for (const [location, kind] of [
         ['https://10.0.0.1/', 'refused-address'],
         ['https://[::1]/', 'refused-address'],
@@ -269,7 +269,7 @@ describe('outgoing TLS and redirects', () => {
       expect(server.asked.length).to.be.below(8);
     });
 
-    it('of requests that change something are not asked for', async () => {
+    it('are refused for requests that change something', async () => {
       const failure = await post(client(), 'https://one.example/', { maxRedirects: 1 }).catch(
         (error: unknown) => error,
       );

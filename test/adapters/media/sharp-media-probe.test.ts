@@ -30,7 +30,7 @@ const FORMS: Readonly<Record<string, () => Promise<Uint8Array>>> = {
 };
 
 describe('SharpMediaProbe', () => {
-  it('reads no more sources at once than it may', async () => {
+  it('reads no more sources concurrently than its limit', async () => {
     const probe = new SharpMediaProbe({ concurrency: 2 });
     const whole = await image('png');
     let open = 0;
@@ -50,7 +50,7 @@ describe('SharpMediaProbe', () => {
     expect(most).to.equal(2);
   });
 
-  it('holds memory for bytes and pixels while it has them, and none while it waits', async () => {
+  it('reserves memory for bytes and pixels while it holds them, and none while it waits', async () => {
     const memory = new MemoryBudget(8 * 1024 * 1024);
     const probe = new SharpMediaProbe({ memory, concurrency: 4 });
     const held: number[] = [];
@@ -70,7 +70,7 @@ describe('SharpMediaProbe', () => {
     expect([memory.heldBytes, memory.waiting]).to.deep.equal([0, 0]);
   });
 
-  it('runs alone what needs more memory than there is', async () => {
+  it('runs a probe that needs more than all memory alone', async () => {
     const memory = new MemoryBudget(1_000);
     const probe = new SharpMediaProbe({ memory });
     const whole = await image('webp');
@@ -120,7 +120,7 @@ describe('SharpMediaProbe', () => {
     });
   }
 
-  it('leaves no decoder of other kinds open in the process', async () => {
+  it('blocks all decoders of other kinds in the process', async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');
     const outcome = await sharp(svg)
       .metadata()

@@ -26,7 +26,7 @@ wakeUpsContract({
 });
 
 describe('MemoryWakeUps that share a table', () => {
-  it('deliver a wake-up in one process only, and in the other when the first died over it', async () => {
+  it('deliver a wake-up in one process only, and in the other if the first dies during it', async () => {
     const shared = new MemoryWakeUpTable();
     const delivered: string[] = [];
     const dying = new MemoryWakeUps({ clock, table: shared });

@@ -78,7 +78,7 @@ for (const kind of S3_KINDS) {
     }
 
     for (const fault of ['swallow', 'cut'] as const) {
-      it(`ends every call when the link does ${fault}, and works once it is whole`, async () => {
+      it(`ends every call when the link does ${fault}, and works once it is restored`, async () => {
         await direct.write('key', bytes(3), LIMIT);
         await link[fault]();
         const calls = [
@@ -102,7 +102,7 @@ for (const kind of S3_KINDS) {
       });
     }
 
-    it('ends a read that the link swallows in its midst', async () => {
+    it('ends a read whose link goes silent midway', async () => {
       await direct.write('key', bytes(32 * MIB), LIMIT);
       await link.fail({ type: 'bandwidth', stream: 'downstream', attributes: { rate: 4_000 } });
       const reading = await again(async () => (await linked.read('key'))!);
@@ -119,7 +119,7 @@ for (const kind of S3_KINDS) {
       expect(byteCount).to.be.below(32 * MIB);
     });
 
-    it('ends a write that the link swallows in its midst', async () => {
+    it('ends a write whose link goes silent midway', async () => {
       let isSwallowed = false;
       async function* swallowedOnTheWay(): AsyncGenerator<Uint8Array> {
         yield* bytes(6 * MIB);
@@ -135,7 +135,7 @@ for (const kind of S3_KINDS) {
       expect(await direct.stat('key')).to.equal(null);
     });
 
-    it('waits for a slow source and a slow reader, who are no fault of the server', async () => {
+    it('waits for a slow source and a slow reader, which are no fault of the server', async () => {
       async function* slow(timeoutMs: number): AsyncGenerator<Uint8Array> {
         for (let i = 0; i < 3; i += 1) {
           yield new Uint8Array(6 * MIB);
@@ -158,7 +158,7 @@ for (const kind of S3_KINDS) {
       expect(byteCount).to.equal(18 * MIB);
     });
 
-    it('lets a link be slow that still moves', async () => {
+    it('tolerates a slow link that still makes progress', async () => {
       const counted = async (source: AsyncIterable<Uint8Array>): Promise<number> => {
         let byteCount = 0;
         for await (const chunk of source) byteCount += chunk.byteLength;
@@ -179,7 +179,7 @@ for (const kind of S3_KINDS) {
       expect(readBytes).to.equal(20 * MIB);
     });
 
-    it('keeps no connection of a call that failed, or of a reader who left', async () => {
+    it('keeps no connection of a failed call or an abandoned read', async () => {
       await direct.write('key', bytes(MIB), LIMIT);
       // More than there may be connections: kept ones would leave none for the last.
       for (let i = 0; i < 200; i += 1) {

@@ -121,14 +121,14 @@ for (const kind of S3_KINDS) {
       expect(await incompleteUploads(bucket, 'key')).to.equal(0);
     });
 
-    it('leaves no incomplete upload of bytes that break off', async () => {
+    it('leaves no incomplete upload when its source fails', async () => {
       const outcome = await outcomeOf(store.write('key', breakingOff(new Uint8Array(12 * MIB)), unlimited));
       expect(outcome).to.have.property('message', 'the line broke');
       expect(await store.stat('key')).to.equal(null);
       expect(await incompleteUploads(bucket, 'key')).to.equal(0);
     });
 
-    it('leaves no incomplete upload of a copy that was not made', async () => {
+    it('leaves no incomplete upload of a failed copy', async () => {
       await store.write('from', made(10), unlimited);
       await store.write('to', made(10), unlimited);
       const { etag } = (await store.stat('from'))!;
@@ -141,7 +141,7 @@ for (const kind of S3_KINDS) {
       expect(await incompleteUploads(bucket, 'to')).to.equal(0);
     });
 
-    it('copies what was written in parts, and what is empty', async () => {
+    it('copies objects that were written in parts, and empty ones', async () => {
       for (const byteSize of [0, 12 * MIB]) {
         await store.write('from', made(byteSize), unlimited);
         expect(await store.copy('from', `to/${byteSize}`, (await store.stat('from'))!.etag)).to.equal('copied');

@@ -28,7 +28,7 @@ for (const kind of S3_KINDS) {
       await bucket.remove();
     });
 
-    it('signs for the public address, and talks to the internal one', async () => {
+    it('signs for the public address, and calls the internal one', async () => {
       const publicEndpoint = `http://${link.address}`;
       const store = await openIn({ ...bucket, publicEndpoint });
       const put = await store.signPut({
@@ -60,7 +60,7 @@ for (const kind of S3_KINDS) {
       );
     });
 
-    it('keeps apart the time of a signature from what it may ask for', async () => {
+    it('handles the time of a signature independently of what it allows', async () => {
       const store = await openIn(bucket);
       await store.write('key', inPieces(BODY), { mediaType: 'image/png', maxBytes: 100 });
       const get = { key: 'key', mediaType: 'image/png', filename: 'one.png' };

@@ -52,7 +52,7 @@ describe('MinioObjectStore with options that cannot work', () => {
     }
   });
 
-  it('refuses hosts of AWS that send clients elsewhere, and takes those of a region', async () => {
+  it('refuses AWS hosts that redirect clients, and accepts those of a region', async () => {
     for (const [host, region] of [
       ['s3.amazonaws.com', 'us-east-1'],
       ['s3.cn-north-1.amazonaws.com.cn', 'cn-northwest-1'],
@@ -74,7 +74,7 @@ describe('MinioObjectStore with options that cannot work', () => {
     }
   });
 
-  it('refuses other values that no server could take', async () => {
+  it('refuses other values that no server could accept', async () => {
     for (const [change, word] of [
       [{ bucket: 'Bucket' }, 'bucket'],
       [{ bucket: 'b' }, 'bucket'],
@@ -91,7 +91,7 @@ describe('MinioObjectStore with options that cannot work', () => {
     }
   });
 
-  it('names an endpoint where nobody listens, and one that does not exist', async () => {
+  it('names an endpoint without a listener, and one that does not exist', async () => {
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     await refuses({ ...PLAUSIBLE, endpoint }, StoreUnavailable, endpoint, 'bucket bucket', 'ECONNREFUSED');
     await refuses(
@@ -114,7 +114,7 @@ for (const kind of S3_KINDS) {
     });
     afterEach(async () => bucket.remove());
 
-    it('names a bucket that is not there, and the way to make it', async () => {
+    it('names a missing bucket, and the way to create it', async () => {
       const error = await outcomeOf(openStore({ ...bucket, bucket: 'no-such-bucket' }));
       expect(error)
         .to.be.instanceOf(MinioRefused)
@@ -124,7 +124,7 @@ for (const kind of S3_KINDS) {
         .and.includes('darkroom migrate');
     });
 
-    it('names keys that are not known or do not belong together', async () => {
+    it('reports keys that are unknown or do not belong together', async () => {
       await refuses(
         { ...bucket, accessKey: 'nobody', secretKey: SECRET },
         MinioRefused,
@@ -135,11 +135,11 @@ for (const kind of S3_KINDS) {
       await refuses({ ...bucket, secretKey: SECRET }, MinioRefused, bucket.bucket, bucket.endpoint, 'secret key');
     });
 
-    it('names TLS where there is none', async () => {
+    it('reports TLS to a server without it', async () => {
       await refuses({ ...bucket, endpoint: bucket.endpoint.replace('http:', 'https:') }, StoreUnavailable, 'https://');
     });
 
-    it('is unavailable, not empty, when the bucket goes away', async () => {
+    it('is unavailable, not empty, when the bucket is removed', async () => {
       const store = await openStore(bucket);
       await bucket.remove();
       const write = store.write('key', (async function* none() {})(), { mediaType: 'image/png', maxBytes: 1 });

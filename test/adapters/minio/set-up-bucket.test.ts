@@ -28,7 +28,7 @@ for (const kind of S3_KINDS) {
     });
     afterEach(async () => bucket.remove());
 
-    it('makes the bucket and says so, and finds nothing to make again', async () => {
+    it('creates the bucket and says so, and finds nothing to do again', async () => {
       const first = await setUpBucket(bucket);
       expect(first[0]).to.equal(`Made the bucket ${bucket.bucket} at ${bucket.endpoint}.`);
       const again = await setUpBucket(bucket);
@@ -36,7 +36,7 @@ for (const kind of S3_KINDS) {
       for (const line of [...first, ...again]) expect(line).to.match(/^[A-Z].*\.$/);
     });
 
-    it('can be done by many at once, of which one makes the bucket', async () => {
+    it('runs safely in many processes concurrently, of which one creates the bucket', async () => {
       const lines = (await Promise.all(Array.from({ length: 8 }, async () => setUpBucket(bucket)))).flat();
       expect(lines.filter((line) => line.startsWith('Made'))).to.have.length(1);
       const stores = await Promise.all(Array.from({ length: 4 }, async () => openStore(bucket)));
@@ -54,7 +54,7 @@ for (const kind of S3_KINDS) {
       await other.remove();
     });
 
-    it('refuses a bucket in which something else stands for the id', async () => {
+    it('refuses a bucket with another object in place of the id', async () => {
       await setUpBucket(bucket);
       await s3Client(server).putObject(bucket.bucket, 'INSTALLATION-ID', 'something else');
       expect(await outcomeOf(setUpBucket(bucket)))
@@ -63,7 +63,7 @@ for (const kind of S3_KINDS) {
         .that.includes('INSTALLATION-ID');
     });
 
-    it('sets rules where the server has them, and leaves those of an operator', async function lifecycle() {
+    it('sets rules if the server supports them, and keeps those of an operator', async function lifecycle() {
       const lines = await setUpBucket(bucket);
       if (kind !== 'minio') {
         expect(lines.join('\n')).to.include('supports no such rules');
@@ -82,7 +82,7 @@ for (const kind of S3_KINDS) {
         .and.not.include('staging/');
     });
 
-    it('removes what a dead write left, and leaves a live one alone', async () => {
+    it('removes the remains of a dead write, and leaves a live one alone', async () => {
       await setUpBucket(bucket);
       await s3Client(server).initiateNewMultipartUpload(bucket.bucket, 'media/key', {});
       const s3 = new S3Bucket(checkOptions(bucket));

@@ -140,7 +140,7 @@ describe('signing keys on a lax store', () => {
   };
   const UPLOAD = { uploadAccessKey: 'upload', uploadSecretKey: 'hidden' } as const;
 
-  it('are ours, and no others are asked for, where the store holds clients to what was signed', async () => {
+  it('are ours, without a request for others, if the store enforces what was signed', async () => {
     lax.clear();
     const store = await openStore(options);
     expect([
@@ -150,7 +150,7 @@ describe('signing keys on a lax store', () => {
     ]).to.deep.equal(['ours', 'ours', 0]);
   });
 
-  it('are temporary for uploads alone where uploads copy, and for reading too where nothing need be signed', async () => {
+  it('are temporary only for uploads if uploads can copy, and for reading too if unsigned uploads are accepted', async () => {
     const copying = await openStore(options);
     expect(asked.map((request) => JSON.parse(request.get('Policy')!).Statement)).to.deep.equal([
       [{ Effect: 'Allow', Action: ['s3:PutObject'], Resource: ['arn:aws:s3:::bucket/staging/*'] }],
@@ -172,7 +172,7 @@ describe('signing keys on a lax store', () => {
     );
   });
 
-  it('are renewed before an address would outlive them, once for all who ask', async () => {
+  it('are renewed before an address would outlive them, once for all callers', async () => {
     temporary = granted(2 * HOUR);
     const store = await openStore(options);
     const ends = Date.now() + 110 * MINUTE;
@@ -183,7 +183,7 @@ describe('signing keys on a lax store', () => {
     expect(asked.map((request) => request.get('DurationSeconds'))).to.deep.equal(['8100', '8100']);
   });
 
-  it('sign nothing while there are none that live long enough', async () => {
+  it('sign nothing while no keys are valid long enough', async () => {
     temporary = granted(2 * HOUR);
     const store = await openStore(options);
     for (const then of [
@@ -218,7 +218,7 @@ describe('signing keys on a lax store', () => {
     expect(await outcomeOf(openStore(options))).to.be.instanceOf(StoreUnavailable);
   });
 
-  it('are the configured ones for uploads, once those have been tried', async () => {
+  it('are the configured ones for uploads, once those have been checked', async () => {
     temporary = denied;
     const store = await openStore({ ...options, ...UPLOAD });
     expect([signer(await put(store, Date.now() + HOUR)), signer(await get(store, Date.now() + HOUR))]).to.deep.equal([
@@ -232,7 +232,7 @@ describe('signing keys on a lax store', () => {
     await refuses({ uploadAccessKey: 'upload' }, 'both', 'neither');
   });
 
-  it('are found out when the first address is signed, by a tool that did not ask before', async () => {
+  it('are determined at the first signing by a tool that has not called the store before', async () => {
     const store = MinioObjectStore.unasked({ ...options, clock: { now: () => Date.now() } });
     expect(asked).to.have.length(0);
     temporary = denied;

@@ -54,7 +54,7 @@ describe('MinioObjectStore given strange answers', () => {
       .that.includes(word);
 
   for (const status of [408, 429, 499, 500, 502, 503, 504]) {
-    it(`asks once, and is unavailable, when the answer is ${status}`, async () => {
+    it(`sends one request, and is unavailable, when the answer is ${status}`, async () => {
       answer = (_, response) => response.writeHead(status).end(errorXml('SlowDown'));
       await unavailable(store.read('key'), String(status));
       await unavailable(store.stat('key'), String(status));
@@ -70,7 +70,7 @@ describe('MinioObjectStore given strange answers', () => {
     expect(await promisify(server.getConnections.bind(server))()).to.be.below(50);
   });
 
-  it('ends a call whose answer begins and does not go on', async () => {
+  it('ends a call whose answer stalls after its beginning', async () => {
     store = MinioObjectStore.unasked({ ...options, timeoutMs: 300, clock: { now: () => Date.now() } });
     answer = (_, response) => response.writeHead(200, { 'Content-Length': '100', 'ETag': '"e"' }).write('half');
     await unavailable(reads());
@@ -82,14 +82,14 @@ describe('MinioObjectStore given strange answers', () => {
     await unavailable(store.remove('key'));
   });
 
-  it('is unavailable when the answer is shorter than it says', async () => {
+  it('is unavailable when the answer is shorter than declared', async () => {
     answer = (_, response) => {
       response.writeHead(200, { 'Content-Length': '100' }).write('half', () => response.destroy());
     };
     await unavailable(reads());
   });
 
-  it('does not take a page for an object that is not there', async () => {
+  it('does not mistake an HTML page for a missing object', async () => {
     answer = (_, response) => response.writeHead(404, { 'Content-Type': 'text/html' }).end('<html>no such page</html>');
     await unavailable(store.read('key'));
     await unavailable(store.stat('key'));
@@ -97,7 +97,7 @@ describe('MinioObjectStore given strange answers', () => {
     await unavailable(store.read('key'));
   });
 
-  it('does not take a whole object for a range of it', async () => {
+  it('does not mistake a whole object for a range of it', async () => {
     answer = (_, response) => response.writeHead(200).end('0123456789');
     await unavailable(store.read('key', { from: 2, to: 4 }));
   });
@@ -122,7 +122,7 @@ describe('MinioObjectStore given strange answers', () => {
     ['conflicts with another', (_, response) => response.writeHead(409).end(errorXml('ConditionalRequestConflict'))],
     ['says nothing', (_, response) => response.writeHead(200).end()],
   ] satisfies [string, Answer][]) {
-    it(`is unavailable, and gives the parts up, when a completion ${how}`, async () => {
+    it(`is unavailable, and aborts the upload, when a completion ${how}`, async () => {
       answer = inParts(complete);
       await unavailable(store.copy('from', 'to', 'e'));
       await unavailable(store.write('to', inPieces(new Uint8Array(6 * MIB)), LIMIT));
@@ -133,7 +133,7 @@ describe('MinioObjectStore given strange answers', () => {
     });
   }
 
-  it('answers the outcome when the parts of it cannot be given up', async () => {
+  it('answers the outcome when the upload cannot be aborted', async () => {
     const whole = inParts((_, response) => response.writeHead(412).end(errorXml('PreconditionFailed')));
     answer = (request, response) =>
       request.method === 'DELETE' ? response.writeHead(503).end() : whole(request, response);
@@ -143,7 +143,7 @@ describe('MinioObjectStore given strange answers', () => {
     );
   });
 
-  it('refuses to open what is no S3 server, and what refuses it', async () => {
+  it('refuses to open a server that does not speak S3 or that refuses the keys', async () => {
     answer = (_, response) => response.writeHead(404).end('<html>no such page</html>');
     await unavailable(openStore(options), options.endpoint);
     for (const code of ['AccessDenied', 'RequestTimeTooSkewed', 'AuthorizationHeaderMalformed', 'SomethingElse']) {

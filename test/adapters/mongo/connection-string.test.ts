@@ -76,7 +76,7 @@ describe('A connection string that leads nowhere', () => {
     );
   });
 
-  it('says that nobody listens there, and no password', async () => {
+  it('says that there is no listener, without the password', async () => {
     await expectRefusal(
       'mongodb://user:hunter2@127.0.0.1:9/',
       'MongoDB at 127.0.0.1:9 does not answer (connect ECONNREFUSED 127.0.0.1:9).',

@@ -32,7 +32,7 @@ describe('moving ledger entries by age', () => {
     );
   });
 
-  it('gets to the others when one fails, and tells of it until it goes well', async () => {
+  it('continues with the others when one fails, and reports it until it succeeds', async () => {
     failures.set('broken', new Error('Entry 7 is there with other content.'));
     for (const round of [1, 2]) expect(await flushes.flushOld(0, 200), `round ${round}`).to.equal(2);
     expect([moved, warned]).to.deep.equal([['b', 'c', 'b', 'c'], ['broken']]);
@@ -43,7 +43,7 @@ describe('moving ledger entries by age', () => {
     expect(warned).to.deep.equal(['broken', 'broken']);
   });
 
-  it('ends at once when the database is away', async () => {
+  it('ends immediately when the database is unavailable', async () => {
     failures.set('broken', new StoreUnavailable('It does not answer.'));
     expect(await flushes.flushOld(0, 200).catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
     expect(moved).to.deep.equal([]);

@@ -113,7 +113,7 @@ function leftBehind(place: () => MongoPlace): void {
 }
 
 function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void {
-  it(`has exactly what ${WRITERS} concurrent writers of two processes applied`, async () => {
+  it(`contains exactly what ${WRITERS} concurrent writers of two processes applied`, async () => {
     const processes = [stores(), place().another()];
     await Promise.all(
       Array.from({ length: WRITERS }, (_, n) =>
@@ -143,7 +143,7 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
     expect([...moved, ...waiting]).to.deep.equal(upTo(5 * (FLUSH_FROM - 1)));
   });
 
-  it('never has more waiting than its bound, though several processes write as much as they may at once', async () => {
+  it('never has more waiting entries than its bound, however much several processes write concurrently', async () => {
     const most = { waiting: 0 };
     const looks: Around = async (operation) => {
       most.waiting = Math.max(most.waiting, (await stored(place())).waiting.length);
@@ -159,7 +159,7 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
     expect(sequences(await ledgerOf(stores()))).to.deep.equal(upTo(3_000 * BURSTS));
   });
 
-  it('takes a change that does not fit any more once it has made room itself', async () => {
+  it('accepts a change that no longer fits after it has made room itself', async () => {
     const stuck = place().another(dyingAt(Infinity, 'before'));
     const neverFlushes = place().another((operation) => operation());
     // Nothing flushes behind a process that was closed, as if it died after every change.
@@ -171,7 +171,7 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
     expect(sequences(await ledgerOf(stores()))).to.deep.equal(upTo(MAX_OUTBOX + 1));
   });
 
-  it('says that a change is wrong which opens a hold twice, or leaves a number out, and writes nothing', async () => {
+  it('refuses a change that opens a hold twice or skips a number, and writes nothing', async () => {
     await applied(stores(), (account) => ({ ...grants(account, 1), holdsOpened: [aHold(1)] }));
     const account = await accountOf(stores());
     const wrong = [aChange(account, { holdsOpened: [aHold(1)] }), grants({ ...account, lastSequence: 5 }, 1)];
@@ -184,7 +184,7 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
     expect(await accountOf(stores())).to.deep.equal(account);
   });
 
-  it('keeps amounts as 64-bit integers and ids as UUIDs, wherever an entry lies', async () => {
+  it('stores amounts as 64-bit integers and ids as UUIDs, in the outbox and in the collection', async () => {
     await applied(stores(), (account) => ({
       ...grants(account, FLUSH_FROM, { credits: 2 ** 40 + 1, generationId: uuidAt(9) }),
       holdsOpened: [aHold(9)],
@@ -222,7 +222,7 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
   // the account.
   for (const call of [2, 3, 4]) {
     for (const when of ['before', 'after'] as const) {
-      it(`is whole when its process dies ${when} operation ${call - 1} of a flush, and is moved by the next`, async () => {
+      it(`stays complete when its process dies ${when} operation ${call - 1} of a flush, and is moved by the next`, async () => {
         const account = await accountOf(stores());
         const dying = place().another(dyingAt(call, when));
         expect(await dying.accounts.apply(grants(account, FLUSH_FROM))).to.equal('applied');
@@ -242,7 +242,7 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
     }
   }
 
-  it('does not let go of an entry under whose number another one stands', async () => {
+  it('keeps an entry in the outbox if another one has its number in the collection', async () => {
     const account = await accountOf(stores());
     await place()
       .db.collection('entries')
@@ -254,7 +254,7 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
 }
 
 function interleaved(place: () => MongoPlace): void {
-  it("shows no gap and nothing twice to readers, in any order of their, the writers' and the flushes' operations", async () => {
+  it('shows readers no gap and no duplicate, in any order of reads, writes and flushes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.scheduler(),

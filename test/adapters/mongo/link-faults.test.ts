@@ -132,7 +132,7 @@ for (const lane of MONGO_KINDS) {
       await expectRecovered();
     });
 
-    it('swallows answers alone: what was written stands, and a repeat does no harm', async () => {
+    it('swallows only answers: writes persist, and a repeat does no harm', async () => {
       const direct = await openMongo({ url: server.url, database: database.database });
       let written: number | undefined;
       // A write whose time is over before the server came to it leaves nothing: then another is made, with more time.
@@ -161,7 +161,7 @@ for (const lane of MONGO_KINDS) {
       await expectRecovered();
     });
 
-    it('is slower than anybody may wait: every call ends in time as an outage, and works again afterwards', async () => {
+    it('is slower than every time limit: every call ends in time as an outage, and works again afterwards', async () => {
       await link.fail({ type: 'latency', stream: 'downstream', attributes: { latency: PATIENT_MS } });
       await expectOutage();
       await link.heal();

@@ -13,7 +13,7 @@ import { onMongo } from './on-mongo.js';
 onMongo('A ledger of mixed times', (place) => {
   afterEach(() => place().settle());
 
-  it('is told of once, and reads as the account has it', async () => {
+  it('is logged once, and reads as the account has it', async () => {
     const told: string[] = [];
     await place().open();
     const { accounts } = place().another(undefined, {

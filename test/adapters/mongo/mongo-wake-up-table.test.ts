@@ -47,7 +47,7 @@ onMongo('The table of wake-ups', (place) => {
     },
   });
 
-  it('keeps the last of many times that one process gives a generation at once', async () => {
+  it('keeps the last of many times that one process sets for a generation concurrently', async () => {
     const { wakeUpTable } = await place().open();
     await Promise.all([
       ...Array.from({ length: 50 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n)),
@@ -63,7 +63,7 @@ onMongo('The table of wake-ups', (place) => {
     expect(await wakeUpTable.nextAt(49)).to.equal(undefined);
   });
 
-  it('takes the first times that many processes give a generation at once, one after the other', async () => {
+  it('accepts the first times that many processes set for a generation concurrently, one after the other', async () => {
     const processes = [await place().open(), place().another(), place().another()];
     await Promise.all(
       processes.flatMap(({ wakeUpTable }) => Array.from({ length: 10 }, (_, n) => wakeUpTable.upsert(uuidAt(1), n))),

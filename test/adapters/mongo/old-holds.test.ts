@@ -38,7 +38,7 @@ function ofAnyAge(place: () => MongoPlace): void {
     fc.integer({ min: 0, max: 41 }).map((power) => 2 ** power),
   );
 
-  it('are listed whole, oldest first, up to a time, in pages of any size', async () => {
+  it('are listed completely, oldest first, up to a time, in pages of any size', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(distance, { maxLength: 24 }),
@@ -63,7 +63,7 @@ function ofAnyAge(place: () => MongoPlace): void {
     );
   });
 
-  it('take few questions, though they are ages apart', async () => {
+  it('take few queries, though they are far apart in time', async () => {
     await hold(
       await place().open(),
       Array.from({ length: 53 }, (_, power) => 2 ** power),

@@ -96,9 +96,9 @@ export function onMongo(title: string, suite: (place: () => MongoPlace, lane: St
       suite(prepared, lane);
 
       // In a suite of its own, as mocha runs what stands beside suites before them.
-      describe('of all that was asked of the server', () => {
-        it('nothing is looked for but by an index', () => prepared().commands.expectNoScan());
-        it('nothing is written, and no ledger read, but by the shard key', () => prepared().commands.expectShardKeys());
+      describe('every operation on the server', () => {
+        it('finds documents by an index', () => prepared().commands.expectNoScan());
+        it('writes, and reads ledgers, by the shard key', () => prepared().commands.expectShardKeys());
       });
     });
   }

@@ -65,7 +65,7 @@ for (const lane of MONGO_KINDS) {
 describe('A connection string', () => {
   const unreachable = 'mongodb://user:hunter2@127.0.0.1:9/?directConnection=true';
 
-  it('that is none is refused, and not repeated', async () => {
+  it('is refused if it is malformed, and not repeated', async () => {
     for (const url of [
       '',
       'http://x',
@@ -77,7 +77,7 @@ describe('A connection string', () => {
     }
   });
 
-  it('to a server that does not answer is an outage, and says which server and no password', async () => {
+  it('reports a server that does not answer as an outage, with its address and no password', async () => {
     const outcome = await openMongo({ url: unreachable, database: 'x', timeoutMs: 200 }).then(
       () => undefined,
       (error: unknown) => error,
@@ -182,7 +182,7 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
     await hasty.close();
   });
 
-  it('gives back whatever names and texts clients and operators chose', async () => {
+  it('returns unchanged all names and texts that clients and operators chose', async () => {
     await migrateMongo(place());
     const stores = await openMongo(place());
     const parameters = {
@@ -227,7 +227,7 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
     expect(await migrateMongo(place())).to.deep.equal([]);
   });
 
-  it('sets up what others keep in it as patiently, after its own, and tells of both', async () => {
+  it('sets up what other stores keep in it with the same time limit, after its own, and reports both', async () => {
     const lines = await migrateMongo(place(), async (beside) => [
       `Made ${beside.db.databaseName}.`,
       `${await beside.ask(({ maxTimeMS }) => Promise.resolve(maxTimeMS))}`,
@@ -245,7 +245,7 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
     await (await openMongo(place())).close();
   });
 
-  it('is finished by the next when it was cut', async () => {
+  it('is completed by the next after an interruption', async () => {
     await own().db.createCollection('accounts');
     await own().db.collection('uploads').createIndex({ attentionAt: 1, _id: 1 }, { name: 'uploads_by_attention' });
     await own().db.collection('uploads').insertOne({ attentionAt: 1 });
@@ -256,7 +256,7 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
     await (await openMongo(place())).close();
   });
 
-  it('is refused when an index of ours is there with other keys, in words that say what to do', async () => {
+  it('is refused when one of our indexes has other keys, with instructions', async () => {
     await own().db.collection('keys').createIndex({ digest: 1 }, { name: 'keys_by_digest' });
     expect(await refusal(migrateMongo(place())))
       .to.include('keys_by_digest')
@@ -275,7 +275,7 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
 function installing(place: () => FreshDatabase): void {
   const facts = { secret: 'one', objects: 'one' };
 
-  it('is claimed by whoever comes first, and tells any other what it has otherwise', async () => {
+  it('is claimed by the first process, and tells any other which facts differ', async () => {
     await migrateMongo(place());
     const options: MongoOptions = place();
     const [one, two] = [await openMongo(options), await openMongo(options)];
@@ -288,7 +288,7 @@ function installing(place: () => FreshDatabase): void {
     await Promise.all([one.close(), two.close()]);
   });
 
-  it('is claimed for one set of facts, though many come at once with different ones', async () => {
+  it('is claimed for one set of facts, though many processes come concurrently with different ones', async () => {
     await migrateMongo(place());
     const stores = await openMongo(place());
     const answers = await Promise.all(

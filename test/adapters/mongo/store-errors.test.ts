@@ -42,7 +42,7 @@ describe('An error of MongoDB', () => {
     ),
   };
   for (const [name, error] of Object.entries(outages)) {
-    it(`that is ${name} is an outage, with the error as its cause`, () => {
+    it(`is an outage, with the error as its cause, for ${name}`, () => {
       expect(storeError(error)).to.be.instanceOf(StoreUnavailable).and.have.property('cause', error);
     });
   }
@@ -54,17 +54,17 @@ describe('An error of MongoDB', () => {
     ...Object.fromEntries([2, 9, 14, 40, 52, 121, 10334, 11000, 17419].map((code) => [`code ${code}`, answered(code)])),
   };
   for (const [name, error] of Object.entries(mistakes)) {
-    it(`that is ${name} stays what it is`, () => {
+    it(`is passed on unchanged for ${name}`, () => {
       expect(storeError(error)).to.equal(error);
     });
   }
 
-  it('is named by what the server calls it, so that missing rights are not taken for a broken link', () => {
+  it('has the name that the server gives it, so that missing rights are not mistaken for a broken link', () => {
     const refused = new MongoServerError({ message: 'not authorized on darkroom', code: 13, codeName: 'Unauthorized' });
     expect(storeError(refused)).to.have.property('message', 'MongoDB could not answer (Unauthorized).');
   });
 
-  it('that is an outage already stays the same', () => {
+  it('is passed on unchanged if it is already an outage', () => {
     const error = new StoreUnavailable('late');
     expect(storeError(error)).to.equal(error);
   });

@@ -23,7 +23,7 @@ describe('closeToOthers', () => {
     expect(closeToOthers(folder)).to.deep.equal({ closed: [], open: [] });
   });
 
-  it('takes from others what they have, and from nobody else', () => {
+  it('removes the rights of others, and only those', () => {
     chmodSync(folder, 0o2755);
     chmodSync(inside('darkroom.db'), 0o644);
     chmodSync(inside('darkroom.db-wal'), 0o440);
@@ -40,11 +40,11 @@ describe('closeToOthers', () => {
     expect(closeToOthers(folder)).to.deep.equal({ closed: [], open: [] });
   });
 
-  it('says nothing of a folder that is not there', () => {
+  it('reports nothing for a missing folder', () => {
     expect(closeToOthers(inside('missing'))).to.deep.equal({ closed: [], open: [] });
   });
 
-  it('leaves what belongs to somebody else, and names it', function () {
+  it('leaves files of another user unchanged, and names them', function () {
     if (process.getuid?.() !== 0 || process.seteuid === undefined) return this.skip();
     chmodSync(folder, 0o777);
     chownSync(inside('secret'), NOBODY, NOBODY);

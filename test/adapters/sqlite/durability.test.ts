@@ -57,7 +57,7 @@ describe('SQLite durability', () => {
     await second.close();
   });
 
-  it('writes what was asked for before the close, and refuses what comes after', async () => {
+  it('completes writes requested before the close, and refuses later ones', async () => {
     const first = await openSqlite({ folder, role: 'server' });
     const writes = Array.from({ length: 5_000 }, (_, n) => first.generations.insert(aGeneration(n)));
     const closed = first.close();

@@ -21,7 +21,7 @@ describe('SQLite group commit', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('takes far fewer commits than writes when many write at once', async () => {
+  it('takes far fewer commits than writes under concurrency', async () => {
     stores = await openSqlite({ folder, role: 'server' });
     await Promise.all(
       Array.from({ length: 64 }, async (_, writer) => {
@@ -38,7 +38,7 @@ describe('SQLite group commit', () => {
     expect(stores.counters).to.deep.equal({ writes: 10, commits: 10 });
   });
 
-  it('refuses writes past what may wait, and takes them again afterwards', async () => {
+  it('refuses writes beyond the queue limit, and accepts them again afterwards', async () => {
     stores = await openSqlite({ folder, role: 'server' });
     const outcomes = await Promise.all(
       Array.from({ length: 100_010 }, (_, n) =>
@@ -53,7 +53,7 @@ describe('SQLite group commit', () => {
     await stores.wakeUpTable.upsert(uuidAt(60), 1);
   });
 
-  it('refuses what a full disk cannot take, keeps what it had, and works again once there is room', async () => {
+  it('refuses writes on a full disk, keeps its data, and works again once there is space', async () => {
     stores = await openSqlite({ folder, role: 'server', maxPages: 120 });
     await stores.accounts.create(anAccount(1));
     let count = 0;

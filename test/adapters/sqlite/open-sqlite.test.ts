@@ -49,7 +49,7 @@ describe('openSqlite', () => {
     expect(await refusal({ folder, role: 'tool' })).to.include('schema 999');
   });
 
-  it('refuses a file that is no database, and leaves it as it is', async () => {
+  it('refuses a file that is not a database, and leaves it unchanged', async () => {
     writeFileSync(
       path,
       'this is not a database, but it is long enough to be taken for the head of one by the unwary reader of files\n',
@@ -65,7 +65,7 @@ describe('openSqlite', () => {
     expect(await refusal({ folder, role: 'server' })).to.include('restore it from a backup');
   });
 
-  it('refuses a folder that cannot be one', async () => {
+  it('refuses a path that cannot be a folder', async () => {
     const file = join(folder, 'file');
     writeFileSync(file, '');
     expect(await refusal({ folder: file, role: 'server' })).to.include('folder');
@@ -73,7 +73,7 @@ describe('openSqlite', () => {
     expect(existsSync(join(folder, 'nowhere'))).to.equal(false);
   });
 
-  it('refuses a second server, in this process and beside another, and lets one in once the other was killed', async () => {
+  it('refuses a second server, in this process and beside another, and accepts one once the other was killed', async () => {
     const here = await openSqlite({ folder, role: 'server' });
     expect(await refusal({ folder, role: 'server' })).to.include(`process ${process.pid}`);
     await here.close();
@@ -84,7 +84,7 @@ describe('openSqlite', () => {
     await (await openSqlite({ folder, role: 'server' })).close();
   });
 
-  it('keeps other servers out after its stores are closed, where work goes on in the process', async () => {
+  it('excludes other servers after its stores are closed, if work continues in the process', async () => {
     const server = await openSqlite({ folder, role: 'server' });
     await server.close({ keepsLock: true });
     expect(await refusal({ folder, role: 'server' })).to.include(`process ${process.pid}`);
@@ -120,7 +120,7 @@ describe('openSqlite', () => {
     await server.close();
   });
 
-  it('reads and does not write when it is opened to read only', async () => {
+  it('reads and does not write when it is opened read-only', async () => {
     await written();
     const stores = await openSqlite({ folder, role: 'tool', readOnly: true });
     expect(await stores.generations.read(uuidAt(1))).to.deep.equal(aGeneration(1));
@@ -133,7 +133,7 @@ describe('openSqlite', () => {
     await stores.close();
   });
 
-  it('makes the folder and its files readable by their owner alone, and leaves an empty log', async () => {
+  it('makes the folder and its files private to their owner, and leaves an empty log', async () => {
     const inner = join(folder, 'made', 'data');
     mkdirSync(join(folder, 'made'));
     chmodSync(join(folder, 'made'), 0o755);
@@ -148,7 +148,7 @@ describe('openSqlite', () => {
     expect(existsSync(log) ? statSync(log).size : 0).to.equal(0);
   });
 
-  it('has the id of the process that serves it, and of none once that has stopped', async () => {
+  it('records the id of the serving process, and none once that has stopped', async () => {
     const inner = join(folder, 'served');
     const stores = await openSqlite({ folder: inner, role: 'server' });
     expect(readFileSync(join(inner, 'server.pid'), 'utf8')).to.equal(`${process.pid}\n`);

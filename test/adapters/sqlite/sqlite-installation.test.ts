@@ -33,7 +33,7 @@ describe('SqliteInstallation', () => {
     for (const stores of open.splice(0)) await stores.close();
   }
 
-  it('takes the first facts, and tells any later process which of its own is another', async () => {
+  it('stores the first facts, and tells any later process which of its own differs', async () => {
     const first = await opened({ role: 'server' });
     expect(await first.installation.check({ secret: 'any', objects: 'any' }), 'before there are any').to.equal('same');
     expect(await first.installation.claim(FACTS)).to.equal('same');
@@ -50,7 +50,7 @@ describe('SqliteInstallation', () => {
     }
   });
 
-  it('takes the facts of one of those who come at once', async () => {
+  it('stores the facts of one of several concurrent processes', async () => {
     const stores = [await opened(), await opened()];
     const answers = await Promise.all(
       stores.flatMap(({ installation }, side) =>
@@ -60,7 +60,7 @@ describe('SqliteInstallation', () => {
     expect(answers.filter((answer) => answer === 'same').length).to.equal(1);
   });
 
-  it('is there in a file of the release before, which is left as it is by whoever only reads', async () => {
+  it('exists in a file of the previous release, which a reader leaves unchanged', async () => {
     const path = join(folder, 'darkroom.db');
     const database = openDatabase(path);
     database.exec(`PRAGMA journal_mode = WAL; ${MIGRATIONS[0]}; PRAGMA user_version = 1`);

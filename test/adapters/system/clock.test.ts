@@ -9,7 +9,7 @@ clockContract({ name: 'system', open: async () => new SystemClock(), close: asyn
 describe('SystemClock', () => {
   const timersHeld = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length;
 
-  it('holds the process while a timer is under way, unless told not to', () => {
+  it('keeps the process alive while a timer is pending, unless told not to', () => {
     const before = timersHeld();
     const cancelHolding = new SystemClock().after(60_000, () => undefined);
     expect(timersHeld()).to.equal(before + 1);

@@ -196,7 +196,7 @@ describe('the first fault', () => {
     });
   }
 
-  it('is that of the earlier member, where one rule of the schema is broken more often than is looked at', () => {
+  it('is that of the earlier member, if one rule is violated more often than is examined', () => {
     const wrong = Array.from({ length: 30 }, () => 0);
     expect(firstFault(REFERRING, { a: wrong, b: wrong })?.pointer).to.equal('/a/0');
     expect(firstFault(REFERRING, { b: wrong, a: wrong })?.pointer).to.equal('/b/0');

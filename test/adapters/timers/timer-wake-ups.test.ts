@@ -50,7 +50,7 @@ describe('TimerWakeUps over a table that others write too', () => {
   });
   afterEach(async () => close(wakeUps));
 
-  it('deliver within a poll what another process has put there', async () => {
+  it('deliver within a poll what another process has scheduled', async () => {
     const delivered: string[] = [];
     await wakeUps.start(async ({ id }) => {
       delivered.push(id);
@@ -62,7 +62,7 @@ describe('TimerWakeUps over a table that others write too', () => {
     expect(delivered).to.deep.equal([uuidAt(1)]);
   });
 
-  it('rest longer after every failure, up to a minute', async () => {
+  it('wait longer after every failure, up to a minute', async () => {
     const calls: number[] = [];
     const start = clock.now();
     await wakeUps.start(async () => {
@@ -74,7 +74,7 @@ describe('TimerWakeUps over a table that others write too', () => {
     expect(calls).to.deep.equal([0, 1_000, 3_000, 7_000, 15_000, 31_000, 63_000, 123_000, 183_000, 243_000]);
   });
 
-  it('get through a backlog without waiting for a poll, and leave nothing in the table of what is done', async () => {
+  it('process a backlog without waiting for a poll, and remove all done wake-ups from the table', async () => {
     const delivered = new Set<string>();
     await wakeUps.start(async ({ id }) => {
       delivered.add(id);

@@ -42,7 +42,7 @@ describe('Sandbox test model', () => {
     expect(await lastOf(told({ n: 2 }))).to.deep.equal(pictures(2));
   });
 
-  it('is as slow as it is told, with progress', async () => {
+  it('takes the configured time, with progress', async () => {
     const submission = told({ behaviour: 'slow', delay_ms: 1000 });
     const reference = await submitted(provider, submission);
     await painted(provider, clock, reference, 500);
@@ -59,7 +59,7 @@ describe('Sandbox test model', () => {
   });
 
   for (const code of REPORTABLE_ERRORS) {
-    it(`fails for good with ${code}`, async () => {
+    it(`fails permanently with ${code}`, async () => {
       const report = await lastOf(told({ behaviour: 'fail', error_code: code }));
       expect(report).to.deep.equal({
         state: 'failed',
@@ -83,7 +83,7 @@ describe('Sandbox test model', () => {
     expect(outcomes).to.deep.equal(['PROVIDER_TIMEOUT true', 'PROVIDER_TIMEOUT true', 'succeeded']);
   });
 
-  it('goes by the attempts of the generation, whichever process saw the ones before', async () => {
+  it('counts the attempts of the generation, whichever process ran the earlier ones', async () => {
     const failing = (attempt: number, token: string): Submission =>
       told({ behaviour: 'fail', retryable_attempts: 1 }, token, attempt);
     expect((await lastOf(failing(1, 'first'))).state).to.equal('failed');
@@ -96,13 +96,13 @@ describe('Sandbox test model', () => {
     await another.close();
   });
 
-  it('refuses at the door', async () => {
+  it('refuses a task at its submission', async () => {
     const answer = await provider.submit(told({ behaviour: 'refuse', error_code: 'CONTENT_REJECTED_INPUT' }));
     expect(answer).to.deep.include({ accepted: false });
     expect(await provider.recover(ownToken())).to.deep.equal({ found: false });
   });
 
-  it('succeeds though it was cancelled', async () => {
+  it('succeeds despite a cancel', async () => {
     const submission = told({ behaviour: 'late_success_after_cancel', delay_ms: 1000 });
     const reference = await submitted(provider, submission);
     await provider.cancel(reference);
@@ -111,7 +111,7 @@ describe('Sandbox test model', () => {
     expect((await reportsUntilOver(provider, reference, submission)).at(-1)).to.deep.equal(pictures(1));
   });
 
-  it('takes a task and loses the answer', async () => {
+  it('accepts a task and loses the answer', async () => {
     const submission = told({ behaviour: 'unknown_acceptance' });
     expect(await thrownBy(() => provider.submit(submission))).to.be.instanceOf(Error);
     const found = await provider.recover(submission.token);
@@ -120,14 +120,14 @@ describe('Sandbox test model', () => {
     expect(await submitted(provider, submission)).to.equal(found.reference);
   });
 
-  it('loses a task and knows nothing of it; the same attempt arrives when it is handed over again', async () => {
+  it('loses a task; the same attempt arrives when it is handed over again', async () => {
     const submission = told({ behaviour: 'unknown_acceptance_lost' });
     expect(await thrownBy(() => provider.submit(submission))).to.be.instanceOf(Error);
     expect(await provider.recover(submission.token)).to.deep.equal({ found: false });
     expect(await lastOf(submission)).to.deep.equal(pictures(1));
   });
 
-  it('loses a task and knows nothing of it; the next attempt arrives', async () => {
+  it('loses a task; the next attempt arrives', async () => {
     const submission = told({ behaviour: 'unknown_acceptance_lost' });
     expect(await thrownBy(() => provider.submit(submission))).to.be.instanceOf(Error);
     expect(await provider.recover(submission.token)).to.deep.equal({ found: false });

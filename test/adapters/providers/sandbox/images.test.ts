@@ -61,7 +61,7 @@ describe('Sandbox pictures', () => {
     expect(stdout.trim()).to.equal(here);
   });
 
-  it('shows the colour a shape is given', async () => {
+  it('draws a shape in its colour', async () => {
     const bytes = await renderOne({ prompt: 'a red circle' });
     const { data } = await sharp(bytes)
       .extract({ left: 124, top: 112, width: 8, height: 8 })
@@ -86,7 +86,7 @@ describe('Sandbox pictures', () => {
     ).to.be.greaterThan(plain + 60);
   });
 
-  it('fails for good, in one sentence, on a reference that is no picture', async () => {
+  it('fails permanently, with one sentence, for a reference that is not a picture', async () => {
     const submission = task({
       token: 'no-picture',
       parameters: SMALL,

@@ -16,7 +16,7 @@ describe('Sandbox memory', () => {
   const clock = new HandClock();
   const noop = (token: string): ReturnType<typeof task> => task({ token, painter: 'noop' });
 
-  it('delivers the constant picture at once, n times', async () => {
+  it('delivers the constant picture immediately, n times', async () => {
     const provider = new SandboxProvider({ clock });
     const [first, second, none] = await render(provider, { painter: 'noop', parameters: { n: 2 } });
     expect(first!.equals(CONSTANT_PNG) && second!.equals(CONSTANT_PNG)).to.equal(true);
@@ -41,7 +41,7 @@ describe('Sandbox memory', () => {
     expect((await provider.poll('sandbox:b')).state).to.equal('succeeded');
   });
 
-  it('forgets a task some time after it was read, and one nobody reads later', async () => {
+  it('forgets a task some time after it was read, and an unread one later', async () => {
     const provider = new SandboxProvider({ clock });
     const read = await submitted(provider, noop('read'));
     const unread = await submitted(provider, noop('unread'));
@@ -69,7 +69,7 @@ describe('Sandbox memory', () => {
     await submitted(provider, hang('3'));
   });
 
-  it('knows nothing of tasks from before a restart', async () => {
+  it('forgets all tasks at a restart', async () => {
     const before = new SandboxProvider({ clock });
     const reference = await submitted(before, noop('old'));
     await before.close();
@@ -78,7 +78,7 @@ describe('Sandbox memory', () => {
     expect(await after.recover('old')).to.deep.equal({ found: false });
   });
 
-  it('waits its turn: more tasks than threads all succeed', async () => {
+  it('queues tasks: more tasks than threads all succeed', async () => {
     const provider = new SandboxProvider({ clock, threads: 2 });
     const tasks = ['1', '2', '3', '4', '5'].map((token) =>
       task({ token, painter: 'test', parameters: { size: '128x128' } }),

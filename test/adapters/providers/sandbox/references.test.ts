@@ -1,6 +1,7 @@
-/*
- * Goal: references are fetched and decoded one after another, within the memory there is, and come out upright and cut to the middle.
- * Method: references that tell when they are opened, a budget that the test holds itself, and pictures of plain colours.
+/**
+ * Goal: references are fetched and decoded one after another, within the memory there is, and are turned upright and
+ * cut to the middle. Method: references that tell when they are opened, a budget that the test holds itself, and
+ * pictures of plain colours.
  */
 import { expect } from 'chai';
 import sharp from 'sharp';
@@ -124,7 +125,7 @@ describe('Sandbox references', () => {
     }
   });
 
-  it('are cut to their middle, however long they are', async () => {
+  it('are cropped to their middle, however long they are', async () => {
     for (const [widthPx, heightPx] of [
       [320, 320],
       [640, 320],
@@ -139,7 +140,7 @@ describe('Sandbox references', () => {
     }
   });
 
-  it('are refused when they are no pictures, and not taken for others than were checked', async () => {
+  it('are refused if they are not pictures or differ from the checked ones', async () => {
     const bytes = await halves(64, 64).png().toBuffer();
     const outcomeOf = (reference: ProviderReference) =>
       decodeReference(reference, CELL, new MemoryBudget(1e9), new TestedCall()).then(
