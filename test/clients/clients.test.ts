@@ -114,7 +114,7 @@ for (const foreign of CLIENTS) {
       expect(models).to.deep.equal((await rest().request('GET', '/models')).data['models']);
     });
 
-    it('creates once with a key, whatever it sends it with, and is told what REST tells', async () => {
+    it('creates once with a key, however it is sent, and gets the same answer as over REST', async () => {
       expect(scenario.answer('estimate')).to.deep.equal({
         model_key: 'sandbox-test',
         operation: 'OPERATION_IMAGE_GENERATION',
@@ -153,7 +153,7 @@ for (const foreign of CLIENTS) {
       ]);
     });
 
-    it('watches until the end, and reads of it what REST says', async () => {
+    it('watches until the end, and reads the same as over REST', async () => {
       for (const [step, status, charged] of [
         ['watch', 'succeeded', 2],
         ['watch what fails', 'failed', 0],
@@ -171,7 +171,7 @@ for (const foreign of CLIENTS) {
       expect(urls).to.have.length(2);
     });
 
-    it('gets the fields it asks for', () => {
+    it('gets the requested fields', () => {
       expect(generation('get masked')).to.deep.equal({
         generation_id: generation('get')['generation_id'],
         status: 'GENERATION_STATUS_SUCCEEDED',
@@ -188,7 +188,7 @@ for (const foreign of CLIENTS) {
       expect([typeof first['next_page_token'], second['next_page_token']]).to.deep.equal(['string', undefined]);
     });
 
-    it('uploads a file where it is told to', () => {
+    it('uploads a file to its target', () => {
       expect(scenario.answer('prepare')).to.include({
         method: 'PUT',
         media_type: 'image/png',
@@ -226,7 +226,7 @@ for (const foreign of CLIENTS) {
       });
     }
 
-    it('is known by its own request ids, and by others where it has none', () => {
+    it('keeps its own request ids, and gets others if it sends none', () => {
       expect([scenario.step('create').request_ids, scenario.step('what is no id').request_ids]).to.deep.equal([
         ['scenario-create'],
         ['scenario-malformed'],
@@ -241,21 +241,21 @@ for (const foreign of CLIENTS) {
       }
     });
 
-    it('is told when to try again', () => {
+    it('learns when to try again', () => {
       expect(refusal('create one too many')).to.deep.equal([Status.RESOURCE_EXHAUSTED, 'QUEUE_FULL', 'darkroom']);
       expect(scenario.step('create one too many').details?.['google.rpc.RetryInfo']).to.deep.equal({
         retry_delay: '5s',
       });
     });
 
-    it('stops waiting when its deadline has come, or when it likes', () => {
+    it('stops waiting at its deadline, or when it cancels', () => {
       expect(scenario.step('watch until a deadline').code).to.equal(Status.DEADLINE_EXCEEDED);
       const { code, answers } = scenario.step('watch and leave');
       expect(code).to.equal(Status.CANCELLED);
       expect(answers).not.to.have.length(0);
     });
 
-    it('cancels what it watches, and is told of the end', () => {
+    it('cancels a watched generation, and receives its end', () => {
       expect(task(watched('watch and cancel it').at(-1) ?? {})).to.include({ status: 'cancelled', charged_credits: 0 });
     });
 
@@ -279,7 +279,7 @@ for (const foreign of CLIENTS) {
       expect(await rest(scenario.answer('key')['secret'] as string).balance()).to.equal(2 ** 53 - 2);
     });
 
-    it('reads times, lengths of time and texts of people', async () => {
+    it('reads timestamps, durations and free text', async () => {
       expect(scenario.answer('account')['account']).to.include({ display_name: 'Zoë’s 画室', currency: 'credits' });
       const { expire_time: ends, create_time: made } = scenario.answer('key')['api_key'] as JsonObject;
       expect(ends).to.equal('2099-12-31T23:59:59Z');

@@ -22,7 +22,7 @@ describe('installing what clients in other languages need', () => {
   const goOf = (version: string, rest = 'exit 0') =>
     machine.command('go', `if [ "$1" = env ]; then echo ${version}; exit 0; fi\n${rest}`);
 
-  it('says what is not there, and is content', async () => {
+  it('reports what is missing, and succeeds', async () => {
     const { output, code } = await installing({ CI: 'true' });
     for (const language of ['Go', 'Python']) {
       expect(output).to.match(
@@ -35,7 +35,7 @@ describe('installing what clients in other languages need', () => {
     expect(code).to.equal(0);
   });
 
-  it('uses no toolchain that is too old, and looks at numbers', async () => {
+  it('uses no toolchain that is too old, and compares versions as numbers', async () => {
     goOf('go1.9.7');
     expect(await installing({ CI: 'true' }))
       .to.deep.include({ code: 0 })
@@ -53,7 +53,7 @@ describe('installing what clients in other languages need', () => {
     expect(here.output).to.include('go mod download: no route to the registry');
   });
 
-  it('has an environment for Python made once, and whole', async () => {
+  it('creates the environment for Python once, and completely', async () => {
     machine.command(
       'python3',
       `if [ "$1" = --version ]; then echo Python 3.100.1; exit 0; fi
@@ -68,7 +68,7 @@ describe('installing what clients in other languages need', () => {
       .and.satisfy(([line]: string[]) => line?.endsWith('test/clients/python/requirements.txt'));
   });
 
-  it('does nothing when told to', async () => {
+  it('does nothing if it is disabled', async () => {
     goOf('go1.101');
     await installing({ TEST_SERVERS_INSTALL: 'never' });
     expect(machine.runs('go')).to.equal(0);

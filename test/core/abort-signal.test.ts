@@ -29,7 +29,7 @@ for (const [name, open] of SOURCES) {
       expect([source.signal.aborted, source.signal.reason]).to.deep.equal([true, first]);
     });
 
-    it('does not call a listener that was removed, or that came too late', () => {
+    it('does not call a listener that was removed, or added too late', () => {
       const source = open();
       let calls = 0;
       const listener = () => {
@@ -52,7 +52,7 @@ for (const [name, open] of SOURCES) {
 }
 
 describe('throwIfAborted', () => {
-  it('lets a call without a signal pass, and throws an error where the reason is none', () => {
+  it('accepts a call without a signal, and throws an error if the reason is none', () => {
     throwIfAborted(undefined);
     expect(() => throwIfAborted(AbortSignal.abort('a text'))).to.throw(Error, 'The call was aborted.');
   });

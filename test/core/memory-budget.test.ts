@@ -36,7 +36,7 @@ const settle = () =>
 const begun = (jobs: readonly Job[]) => jobs.map(({ hasBegun }) => hasBegun);
 
 describe('MemoryBudget', () => {
-  it('lets in what fits, and the rest in the order it came', async () => {
+  it('admits what fits, and the rest in order of arrival', async () => {
     const budget = new MemoryBudget(100);
     const jobs = [60, 60, 10, 40].map((byteSize) => new Job(budget, byteSize));
     await settle();
@@ -63,7 +63,7 @@ describe('MemoryBudget', () => {
     expect(begun(jobs)).to.deep.equal([true, true, true]);
   });
 
-  it('lets the next in when one that waits is given up, and listens to nobody after', async () => {
+  it('admits the next when a waiting job is abandoned, and keeps no listener', async () => {
     const budget = new MemoryBudget(100);
     const jobs = [60, 60, 40].map((byteSize) => new Job(budget, byteSize));
     jobs[1]!.call.end();
@@ -73,7 +73,7 @@ describe('MemoryBudget', () => {
     expect(jobs.map(({ call }) => call.listeners)).to.deep.equal([0, 0, 0]);
   });
 
-  it('does nothing for somebody who has gone before', async () => {
+  it('does nothing for a call that is already over', async () => {
     const budget = new MemoryBudget(100);
     let isDone = false;
     const outcome = await budget
@@ -92,7 +92,7 @@ describe('MemoryBudget', () => {
     expect([isDone, budget.heldBytes, budget.waiting]).to.deep.equal([false, 0, 0]);
   });
 
-  it('frees what a job held that failed', async () => {
+  it('frees the memory of a failed job', async () => {
     const budget = new MemoryBudget(100);
     expect(
       await budget.during(100, () => Promise.reject(new Error('broken'))).catch((error: Error) => error.message),
@@ -100,7 +100,7 @@ describe('MemoryBudget', () => {
     expect(budget.heldBytes).to.equal(0);
   });
 
-  it('is, whatever happens, a queue whose first ones fit into the limit', async () => {
+  it('always admits exactly the first jobs of its queue that fit into the limit', async () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('come' as const), byteSize: fc.integer({ min: 0, max: 150 }) }),
       fc.record({ kind: fc.constantFrom('end' as const, 'give-up' as const), which: fc.nat(20) }),

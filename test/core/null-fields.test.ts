@@ -94,7 +94,7 @@ describe('a field that is null', () => {
     ).to.equal('OK');
   });
 
-  it('makes no other request of a repeat, whichever of the two came first', async () => {
+  it('does not turn a repeat into another request, whichever of the two came first', async () => {
     const bytes = plainImage();
     for (const nulls of [['first'], ['second'], ['first', 'second']]) {
       const harness = await CoreHarness.open();
@@ -121,7 +121,7 @@ describe('a field that is null', () => {
     }
   });
 
-  it('leaves the digest of what has none as it was', async () => {
+  it('does not change the digest of a request without null fields', async () => {
     const harness = await CoreHarness.open();
     const {
       caller: { accountId, appId },

@@ -30,7 +30,7 @@ describe('a repetition', () => {
     clock = new ManualClock();
   });
 
-  it('runs its task after one interval and not before, again and again', async () => {
+  it('runs its task after one interval and not before, repeatedly', async () => {
     let runs = 0;
     const repetition = new Repetition(clock, 100, async () => {
       runs += 1;
@@ -58,7 +58,7 @@ describe('a repetition', () => {
     await repetition.stop();
   });
 
-  it('goes on after a run that failed', async () => {
+  it('continues after a failed run', async () => {
     let runs = 0;
     const repetition = new Repetition(clock, 50, async () => {
       runs += 1;
@@ -69,7 +69,7 @@ describe('a repetition', () => {
     await repetition.stop();
   });
 
-  it('waits for the run under way when it stops, and starts no other', async () => {
+  it('waits for the current run when it stops, and starts no other', async () => {
     const { counts, task, end } = heldTask();
     const repetition = new Repetition(clock, 50, task);
     await clock.advance(50);

@@ -55,12 +55,12 @@ function closedObjects(part: Schema, path: string): [string, Schema][] {
 }
 
 describe('values of the chart', () => {
-  it('are right as they come, and as the cases change them', () => {
+  it('are valid by default, and as the cases change them', () => {
     expect(faultsOf({})).to.deep.equal([]);
     for (const name of CASES) expect(faultsOf(yamlOf<Branch>(valuesFileOf(name))), name).to.deep.equal([]);
   });
 
-  it('may hold no key that the schema does not name, at any depth', () => {
+  it('refuse any key that the schema does not name, at any depth', () => {
     const parts = [...closedObjects(schema, ''), ...Object.entries(schema.$defs).flatMap(([name, part]) => closedObjects(part, `$defs/${name}`))];
     expect(parts.filter(([, part]) => part.additionalProperties !== false).map(([path]) => path)).to.deep.equal([]);
     expect(parts).to.have.length.above(20);
@@ -101,7 +101,7 @@ describe('values of the chart', () => {
     }
   });
 
-  it('take every key as it is by default', () => {
+  it('accept every key with its default', () => {
     const fixed = ['stores.', 'rest.host', 'grpc.host', 'internal.'];
     for (const [path, { byDefault }] of CONFIG_KEYS) {
       if (NOT_VALUES.includes(path) || fixed.some((start) => path.startsWith(start))) continue;
@@ -110,7 +110,7 @@ describe('values of the chart', () => {
     }
   });
 
-  it('say nothing of a secret but its name', () => {
+  it('contain only the name of a secret', () => {
     const all = [...stringsIn(values), ...CASES.flatMap((name) => stringsIn(yamlOf<Tree>(valuesFileOf(name))))];
     expect(all.filter((text) => /:\/\/[^/\s]*:[^/\s]*@|svc_live_/.test(text))).to.deep.equal([]);
   });

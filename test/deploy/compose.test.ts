@@ -70,7 +70,7 @@ function byDefault(text: string): string {
 
 describe('deploy/compose.yaml', () => {
   for (const [name, { image, user, read_only, cap_drop, cap_add, privileged, security_opt, tmpfs, deploy }] of services) {
-    it(`holds ${name} to the least`, () => {
+    it(`gives ${name} the fewest rights`, () => {
       expect(isPinned(image), image).to.equal(true);
       expect(user).to.match(/^[1-9]\d*:[1-9]\d*$/);
       expect({ read_only, cap_drop, cap_add, privileged, security_opt }).to.deep.equal({
@@ -82,7 +82,7 @@ describe('deploy/compose.yaml', () => {
     });
   }
 
-  it('starts every process again, and no step twice', () => {
+  it('restarts every process, and repeats no step', () => {
     for (const [name, { restart, healthcheck }] of services) {
       expect(restart, name).to.equal(ONE_SHOT.includes(name) ? 'no' : 'unless-stopped');
       expect(healthcheck.disable === true, name).to.equal(ONE_SHOT.includes(name));
@@ -109,7 +109,7 @@ describe('deploy/compose.yaml', () => {
   });
 
   for (const role of ['rest', 'worker', 'all'] as const) {
-    it(`is configured for the role ${role} as the program wants it, and for each other part as it is`, async () => {
+    it(`is configured for the role ${role} as the program requires, and consistently with the other services`, async () => {
       const { environment = {}, configs = [] } = service('rest');
       expect(configs).to.deep.equal([{ source: 'darkroom', target: '/etc/darkroom/darkroom.yaml' }]);
       const given = Object.fromEntries(Object.entries(environment).map(([variable, text]) => [variable, byDefault(text)]));
@@ -137,7 +137,7 @@ describe('deploy/compose.yaml', () => {
     }
   });
 
-  it('waits longer for a process than the process takes to stop', async () => {
+  it('waits longer for a process to stop than it takes', async () => {
     const { worker } = await loadAs('all', textOf('deploy/compose/darkroom.yaml'), SECRETS);
     for (const role of ['rest', 'worker']) expect(secondsOf(service(role).stop_grace_period) * 1_000, role).to.be.at.least(worker.stopGraceMs + 10_000);
     expect(secondsOf(service('proxy').stop_grace_period)).to.be.above(worker.stopGraceMs / 1_000);
@@ -148,7 +148,7 @@ describe('deploy/compose.yaml', () => {
     expect(service('proxy').ports?.map(byDefault)).to.deep.equal(['127.0.0.1:8080:8080', '127.0.0.1:9000:9000']);
   });
 
-  it('serves gRPC to one network that leads nowhere and to no port of this machine, and to nobody who is not listed', async () => {
+  it('serves gRPC only on one internal network, on no port of this machine, and only to listed callers', async () => {
     const { grpc } = await loadAs('rest', textOf('deploy/compose/darkroom.yaml'), SECRETS);
     expect(grpc).to.deep.equal({ host: '0.0.0.0', port: 50_051, callersFile: '/etc/darkroom/grpc/callers.yaml', plaintext: true });
     expect(services.filter(([, { networks }]) => networks?.includes('services')).map(([name]) => name)).to.deep.equal(['rest']);
@@ -161,14 +161,14 @@ describe('deploy/compose.yaml', () => {
     expect(callers).to.match(/^callers: \[\]$/m);
   });
 
-  it('would not start without a list of callers, or without a word on who encrypts', async () => {
+  it('refuses to start without a list of callers, or without a setting for TLS', async () => {
     const without = (key: string) => loadAs('rest', textOf('deploy/compose/darkroom.yaml').replace(new RegExp(`^ +${key}: .*\n`, 'm'), ''), SECRETS).catch((error: unknown) => error);
     for (const [key, fault] of [['callers_file', 'grpc.port needs grpc.callers_file'], ['plaintext', 'grpc.host 0.0.0.0 is reachable from other machines']] as const) {
       expect(await without(key)).to.be.instanceOf(ConfigInvalid).with.property('message').that.includes(fault);
     }
   });
 
-  it('keeps the stores on networks that lead nowhere, and the proxy away from the database', () => {
+  it('keeps the stores on internal networks, and the proxy away from the database', () => {
     for (const [name, { networks, network_mode }] of services) {
       const isOpen = networks?.some((network) => compose.networks[network]?.internal !== true) ?? network_mode !== 'none';
       expect(isOpen, name).to.equal(name === 'proxy');
@@ -177,7 +177,7 @@ describe('deploy/compose.yaml', () => {
     expect(onDatabase).to.deep.equal(['rest', 'worker', 'migrate', 'mongo', 'mongo-set-up']);
   });
 
-  it('sends the header that object stores leave out, and passes none on that signed addresses must not have', () => {
+  it('adds the header that object stores omit, and drops those that signed addresses must not have', () => {
     const proxy = textOf('deploy/compose/proxy.conf');
     expect(proxy).to.include('add_header X-Content-Type-Options nosniff always;');
     for (const name of ['X-Amz-Copy-Source', 'X-Amz-Content-Sha256']) expect(proxy).to.include(`proxy_set_header ${name} "";`);
@@ -198,7 +198,7 @@ function secondsOf(period: string | undefined): number {
 }
 
 describe('deploy/compose/proxy.conf', () => {
-  it('tells the service whose connection it has, and nothing that the client wrote', () => {
+  it('passes on the address of the client, and nothing that the client wrote', () => {
     const told = [...textOf('deploy/compose/proxy.conf').matchAll(/proxy_set_header X-Forwarded-For (\S+);/g)].map(([, value]) => value);
     expect(told).to.deep.equal(['$remote_addr']);
   });
@@ -217,7 +217,7 @@ describe('deploy/make-secrets.sh', () => {
   const run = () => spawnSync('sh', [join(folder, 'make-secrets.sh')], { encoding: 'utf8' }).stdout;
   const made = () => Object.fromEntries(readdirSync(join(folder, 'secrets')).map((name) => [name, readFileSync(join(folder, 'secrets', name), 'utf8')]));
 
-  it('makes every secret that is mounted, once, in a folder that only its owner may enter', () => {
+  it('creates every mounted secret, once, in a folder that only its owner may enter', () => {
     expect(run().trim().split('\n')).to.have.length(Object.keys(compose.secrets).length);
     const first = made();
     expect(Object.keys(first).map((name) => `secrets/${name}`).sort()).to.deep.equal(Object.values(compose.secrets).map(({ file }) => file).sort());
@@ -228,7 +228,7 @@ describe('deploy/make-secrets.sh', () => {
     expect(made()).to.deep.equal(first);
   });
 
-  it('makes what the program, MongoDB and the object store take', async () => {
+  it('creates secrets that the program, MongoDB and the object store accept', async () => {
     const { installation_secret, mongo_keyfile, mongo_url = '', objects_access_key = '', objects_secret_key = '' } = made();
     expect(installation_secret).to.match(/^[0-9a-f]{64}$/);
     expect(mongo_keyfile).to.match(/^[0-9a-f]{512}$/);

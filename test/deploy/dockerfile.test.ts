@@ -45,7 +45,7 @@ describe('deploy/Dockerfile', () => {
     expect(built.map(([from]) => from?.rest.split(' ')[0])).to.deep.equal(['${NODE_IMAGE}', '${NODE_IMAGE}', '${NODE_IMAGE}']);
   });
 
-  it('copies only what is there and what .dockerignore lets through', () => {
+  it('copies only existing files that .dockerignore admits', () => {
     const allowed = textOf('deploy/Dockerfile.dockerignore').split('\n').filter((line) => line.startsWith('!')).map((line) => line.slice(1));
     for (const source of copied()) {
       expect(existsSync(pathOf(source)), source).to.equal(true);
@@ -61,13 +61,13 @@ describe('deploy/Dockerfile', () => {
     expect(copied()).to.include.members(references.map(({ path }) => path.replace('../', '')).filter((path) => !path.startsWith('docs')));
   });
 
-  it('ends as a user with a number who is not root, and gives that user nothing but /data', () => {
+  it('runs as a numeric user other than root, who owns only /data', () => {
     expect(last.findLast(({ name }) => name === 'USER')?.rest).to.match(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
     expect(restsOf('COPY').filter((rest) => !/^(?:--from=|--chmod=0(?:644|755) )/.test(rest))).to.deep.equal([]);
     expect(restsOf('RUN').join('\n').match(/-o 10001 -g 10001 -m 0700 \/data/g)).to.have.length(1);
   });
 
-  it('knows no secret', () => {
+  it('contains no secret', () => {
     const named = stages.flatMap((stage) => [...restsOf('ENV', stage), ...restsOf('ARG', stage)]).join('\n');
     expect(named).not.to.match(/SECRET|PASSWORD|TOKEN|ACCESS_KEY|MONGO_URL/i);
   });
@@ -78,7 +78,7 @@ describe('deploy/Dockerfile', () => {
     expect((JSON.parse(textOf('package.json')) as { license: string }).license).to.equal('Apache-2.0');
   });
 
-  it('is asked for its health where its own configuration serves it', async () => {
+  it('probes its health where its configuration serves it', async () => {
     const { internal, rest, dataFolder } = await loadAs('all', textOf('deploy/image/darkroom.yaml'), {});
     expect({ internal, port: rest.port, dataFolder }).to.deep.equal({ internal: { host: '0.0.0.0', port: 9090 }, port: 8080, dataFolder: '/data' });
     expect(restsOf('EXPOSE')).to.deep.equal(['8080 9090']);
@@ -86,7 +86,7 @@ describe('deploy/Dockerfile', () => {
     expect(textOf('deploy/image/probe.mjs')).to.include("port = '9090'");
   });
 
-  it('is one process that signals reach', () => {
+  it('runs one process, which receives signals', () => {
     expect(restsOf('ENTRYPOINT')).to.deep.equal(['["darkroom"]']);
     expect(restsOf('STOPSIGNAL')).to.deep.equal(['SIGTERM']);
     expect(textOf('deploy/image/darkroom.sh')).to.match(/^exec node /m);
@@ -96,7 +96,7 @@ describe('deploy/Dockerfile', () => {
 
 describe('deploy/image/probe.mjs', () => {
   for (const [status, code] of [[200, 0], [503, 1], [404, 1]] as const) {
-    it(`ends with ${code} when the listener says ${status}`, async () => {
+    it(`exits with ${code} when the listener answers ${status}`, async () => {
       const asked: (string | undefined)[] = [];
       const server = createServer((req, res) => { asked.push(req.url); res.writeHead(status).end(); });
       await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
@@ -109,7 +109,7 @@ describe('deploy/image/probe.mjs', () => {
     });
   }
 
-  it('ends with 1 when nobody listens', async () => {
+  it('exits with 1 without a listener', async () => {
     expect(await probe('/livez', '1')).to.equal(1);
   });
 });

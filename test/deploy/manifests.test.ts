@@ -76,7 +76,7 @@ for (const name of CASES) {
       return { files, config: await loadAs(role, files['darkroom.yaml'] ?? '', SECRETS) };
     }
 
-    it('are of the kinds that were asked for', () => {
+    it('have the requested kinds', () => {
       expect(manifests.map(({ kind }) => kind).sort()).to.deep.equal((name === 'full' ? [...ALWAYS, ...OPTIONAL] : ALWAYS).sort());
     });
 
@@ -85,7 +85,7 @@ for (const name of CASES) {
       const [container, ...others] = template.spec.containers;
       if (!container) throw new Error(`${metadata.name} has no container.`);
 
-      it(`hold ${metadata.name} to the least`, () => {
+      it(`give ${metadata.name} the fewest rights`, () => {
         const { automountServiceAccountToken, enableServiceLinks, hostNetwork, securityContext } = template.spec;
         // Kubernetes names variables after services: one called darkroom would make some that the program refuses.
         expect({ automountServiceAccountToken, enableServiceLinks, hostNetwork }).to.deep.equal({ automountServiceAccountToken: false, enableServiceLinks: false, hostNetwork: undefined });
@@ -116,7 +116,7 @@ for (const name of CASES) {
         });
       }
 
-      it(`mount only volumes that ${metadata.name} has, and secrets that its group alone may read`, () => {
+      it(`mount only volumes that ${metadata.name} has, and secrets that only its group may read`, () => {
         expect(container.volumeMounts.map((mount) => mount.name).sort()).to.deep.equal(template.spec.volumes.map((volume) => volume.name).sort());
         const secrets = template.spec.volumes.flatMap(({ secret }) => secret ?? []);
         expect(secrets.map(({ defaultMode }) => defaultMode)).to.deep.equal(secrets.map(() => 0o440));
@@ -168,7 +168,7 @@ for (const name of CASES) {
       expect(reached.map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])).to.deep.equal(['rest']);
     });
 
-    it('lead internal services to the pods of REST, and to files that are mounted there', async () => {
+    it('route internal services to the pods of REST, and to files that are mounted there', async () => {
       const rest = deployments.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'rest');
       if (!rest) throw new Error('There is no REST.');
       const { config: { grpc } } = await configOf(rest, 'rest');
@@ -186,7 +186,7 @@ for (const name of CASES) {
       return expect(others).to.deep.equal({ host: '0.0.0.0', port: 50_051, plaintext: false });
     });
 
-    it('let only those call gRPC who are named, where the network is closed', () => {
+    it('admit only named callers to gRPC, if the network is closed', () => {
       const rules = manifests.filter(({ kind }) => kind === 'NetworkPolicy').flatMap(({ spec }) => spec.ingress ?? []);
       const toGrpc = rules.filter(({ ports }) => ports.some(({ port }) => port === 'grpc'));
       expect(toGrpc.map(({ from }) => from?.length)).to.deep.equal(name === 'full' ? [1] : []);
@@ -205,7 +205,7 @@ for (const name of CASES) {
       expect(job?.spec.template.spec.volumes.find((volume) => volume.configMap)?.configMap?.name).to.equal(configMap?.metadata.name);
     });
 
-    it('have no secret in them, and no account that may call Kubernetes', () => {
+    it('contain no secret, and no account that may call Kubernetes', () => {
       expect(manifests.filter(({ kind }) => kind === 'Secret' || kind.includes('Role'))).to.deep.equal([]);
       expect(manifests.find(({ kind }) => kind === 'ServiceAccount')?.automountServiceAccountToken).to.equal(false);
       expect(stringsIn(manifests as unknown as Tree).filter((text) => /mongodb(\+srv)?:\/\/|svc_live_|:\/\/[^/\s]*:[^/\s]*@/.test(text))).to.deep.equal([]);

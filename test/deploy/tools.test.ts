@@ -41,7 +41,7 @@ describe('helm', () => {
   };
 
   for (const [given, sentence] of Object.entries(refusals)) {
-    it(`refuses ${given} with a sentence`, () => {
+    it(`refuses ${given} with an explanation`, () => {
       const { code, complaint } = helm.run([...templateArguments('least'), '--set', given]);
       expect(code).to.equal(1);
       expect(complaint).to.include(sentence);

@@ -19,7 +19,7 @@ describe('docs/writing-an-adapter.md', () => {
     .blocks.map(({ info, text }) => ({ path: info.split(' ')[1] ?? '', text }))
     .filter(({ path }) => path.startsWith('docs/examples/'));
 
-  it('shows each file of docs/examples as it is', () => {
+  it('shows each file of docs/examples unchanged', () => {
     for (const { path, text } of shown) expect(`${text}\n`, path).to.equal(readFileSync(join(ROOT, path), 'utf8'));
     const files = readdirSync(join(ROOT, 'docs/examples')).filter((name) => name.endsWith('.ts'));
     expect(shown.map(({ path }) => path).sort()).to.deep.equal(files.map((name) => `docs/examples/${name}`).sort());

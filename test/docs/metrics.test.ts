@@ -43,7 +43,7 @@ describe('metrics in docs/operating.md', () => {
     ).to.deep.equal([]);
   });
 
-  it('have those of the process, too', () => {
+  it('include those of the process', () => {
     const documented = tableOf('Process metric').rows.map(([name, type]) => `${plain(name)}: ${type}`);
     expect(documented.sort()).to.deep.equal(
       known

@@ -29,7 +29,7 @@ describe('how much of each check is run', () => {
       expect(byDefault, check).to.be.at.most(inFull);
   });
 
-  it('is full where the environment says all, and nowhere else', () => {
+  it('is full if the environment says all, and not otherwise', () => {
     expect(['all', 'ALL', '1', '', undefined].map((value) => isFullRun({ [FULL_RUN_VARIABLE]: value }))).to.deep.equal([
       true,
       false,
@@ -39,7 +39,7 @@ describe('how much of each check is run', () => {
     ]);
   });
 
-  it('is told by a line for each check that the default run leaves out or plays in part', () => {
+  it('is listed, with a line for each check that the default run omits or runs in part', () => {
     const lines = leftOut();
     expect(lines).to.have.length(Object.values(RUN_SIZES).filter(({ byDefault, inFull }) => byDefault < inFull).length);
     expect(lines)

@@ -60,7 +60,7 @@ function blockOf(name: string): string {
   return `${block.text}\n`;
 }
 
-describe('an adapter in a package of its own', () => {
+describe('an adapter in its own package', () => {
   let folder: string;
   let server: ServedProcess | undefined;
   const main = () => join(folder, 'node_modules/darkroom/dist/apps/cli/main.js');
@@ -116,7 +116,7 @@ describe('an adapter in a package of its own', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('keeps the contract of its port, run from that package', () => {
+  it('passes the contract of its port, run from that package', () => {
     const own = join(folder, 'darkroom-still');
     const report = JSON.parse(
       run(
@@ -129,7 +129,7 @@ describe('an adapter in a package of its own', () => {
     expect(report.stats.passes).to.be.above(5);
   });
 
-  it('is loaded by the configuration, and makes and keeps a picture', async () => {
+  it('is loaded by the configuration, and creates and stores a picture', async () => {
     expect(run(process.execPath, [main(), 'catalog', 'check'])).to.include('catalog.yaml is right: 1 model (still).');
     await server?.start();
     run(process.execPath, [main(), 'generate', 'anything', '--model', 'still', '--out', 'made.png']);

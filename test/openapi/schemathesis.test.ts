@@ -10,7 +10,7 @@ import { SCHEMATHESIS_CONFIG } from './schemathesis.js';
 const CONFIG = readFileSync(SCHEMATHESIS_CONFIG, 'utf8');
 
 describe('the configuration of schemathesis', () => {
-  it('makes exceptions only of operations that there are, each with its reason', () => {
+  it('excludes only existing operations, each with its reason', () => {
     const named = [...CONFIG.matchAll(/^include-operation-id = (.+)$/gm)].flatMap(([, names = '']) =>
       [...names.matchAll(/"(\w+)"/g)].map(([, name]) => name),
     );

@@ -51,8 +51,8 @@ const WHOLE: readonly Action[] = [
   { do: 'look', ...by('gRPC'), pick: 0 },
 ];
 
-describe('a history goes the same way by whichever front', () => {
-  it('when it has one of each', async () => {
+describe('a history has the same result over either front', () => {
+  it('with one request of each kind', async () => {
     const { answers, remains } = await compare(WHOLE);
     const codes = new Set(answers.map((told) => ((told as JsonObject)['answer'] as JsonObject | undefined)?.['code']));
     expect([...codes]).to.include.members([
@@ -68,7 +68,7 @@ describe('a history goes the same way by whichever front', () => {
     expect([...statuses]).to.have.members(['succeeded', 'failed', 'cancelled']);
   });
 
-  it('whatever is asked', () =>
+  it('for any requests', () =>
     fc.assert(
       fc.asyncProperty(ACTIONS, async (actions) => {
         await compare(actions);

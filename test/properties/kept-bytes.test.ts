@@ -267,7 +267,7 @@ async function play(open: (clock: ManualClock) => Promise<OpenedStores>, steps: 
   }
 }
 
-describe('what an account makes the service keep stays within its bounds', () => {
+describe('the stored data of an account stays within its bounds', () => {
   it('in memory', () =>
     fc.assert(
       fc.asyncProperty(STEPS, (steps) => play(openMemoryStores, steps)),

@@ -15,7 +15,7 @@ import { sizeOf } from '../harness/run-sizes.js';
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const SERVERS = new URL('./servers.js', import.meta.url).href;
 
-describe('servers that are elsewhere or nowhere', () => {
+describe('servers that are external or missing', () => {
   let machine: BareMachine;
 
   beforeEach(() => {
@@ -60,7 +60,7 @@ describe('servers that are elsewhere or nowhere', () => {
       expect(JSON.parse(proxy.output)).to.deep.equal({ url: `http://127.0.0.1:${port}` });
     });
 
-    it('is complained of with its variable when it does not serve', async () => {
+    it('is reported with its variable when it does not serve', async () => {
       const { output } = await asking(`s3Server('versitygw')`, {
         TEST_VERSITYGW_URL: `http://other:keys@127.0.0.1:${port}`,
       });
@@ -68,7 +68,7 @@ describe('servers that are elsewhere or nowhere', () => {
       expect(output).not.to.include('keys');
     });
 
-    it('is complained of when its URL has another form', async () => {
+    it('is reported when its URL has another form', async () => {
       for (const url of ['nonsense', `http://127.0.0.1:${port}`, 'ftp://a:b@c']) {
         expect((await asking(`s3Server('minio')`, { TEST_MINIO_URL: url })).output).to.equal(
           'TEST_MINIO_URL must have the form http://access:secret@host:port.\n',
@@ -86,14 +86,14 @@ describe('servers that are elsewhere or nowhere', () => {
       TEST_TOXIPROXY_URL: 'toxiproxyServer()',
     };
     for (const [variable, call] of Object.entries(calls).slice(0, sizeOf('absentServers'))) {
-      it(`${call} says how to help oneself`, async () => {
+      it(`${call} says how to install it`, async () => {
         expect((await asking(call, {})).output).to.match(
           new RegExp(`^\\S+ is not on this machine: run \`npm run servers:install\`, or set ${variable}\\.\n$`),
         );
       });
     }
 
-    it('skips the suite with a sentence, and fails it in CI', async () => {
+    it('skips the suite with an explanation, and fails it in CI', async () => {
       const suite = join(machine.folder, 'suite.test.mjs');
       writeFileSync(
         suite,

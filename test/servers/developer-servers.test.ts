@@ -35,7 +35,7 @@ describe('servers for a developer', () => {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   });
 
-  it('go on with the same ports, keys and data', async () => {
+  it('keep the same ports, keys and data', async () => {
     const folder = freshFolder();
     const first = await DeveloperServers.start(folder, mongo);
     const { addresses } = first;
@@ -74,7 +74,7 @@ describe('servers for a developer', () => {
     await servers.stop();
   });
 
-  it('say when one of them has ended by itself', async () => {
+  it('report when one of them has ended by itself', async () => {
     const servers = await DeveloperServers.start(freshFolder(), mongo);
     const said = servers.untilOneEnds();
     process.kill(servers.minio.pid ?? 0, 'SIGKILL');

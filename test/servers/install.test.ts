@@ -51,7 +51,7 @@ describe('installing servers', () => {
     );
   });
 
-  it('says what a client complained of, and keeps nothing', async () => {
+  it('passes on the error of a client, and keeps nothing', async () => {
     machine.command('go', 'echo "go: downloading" >&2; echo "go: error: no route" >&2; exit 1');
     expect((await refusal(installProgram(minio, machine.environment))).message).to.match(
       /^go install github.com\/minio\/minio@\S+ ended with 1 \(go: error: no route\)$/,
@@ -68,7 +68,7 @@ describe('installing servers', () => {
     expect(machine.cached).to.deep.equal([]);
   });
 
-  it('goes another way where the first leads nowhere', async () => {
+  it('uses another source if the first fails', async () => {
     machine.command('python3', 'echo "No module named venv" >&2; exit 1');
     machine.command(
       'cargo',
@@ -78,7 +78,7 @@ describe('installing servers', () => {
     expect(version).to.equal(mongo.installs[1]?.version);
   });
 
-  it('is not poisoned by an install that was killed', async () => {
+  it('recovers from an install that was killed', async () => {
     const begun = join(machine.folder, 'begun');
     machine.installingGo(
       `mkdir -p "$GOBIN"; echo half > "$GOBIN/minio"; chmod +x "$GOBIN/minio"; echo $$ > '${begun}'; while :; do sleep 1; done`,
@@ -100,7 +100,7 @@ describe('installing servers', () => {
     expect(machine.cached).to.deep.equal([`minio-go-${minio.installs[0]?.version}`]);
   });
 
-  it('is done once by two processes that want it at once', async () => {
+  it('is done once by two concurrent processes', async () => {
     const release = join(machine.folder, 'release');
     machine.installingGo(`while [ ! -e '${release}' ]; do sleep 0.05; done`);
     const environment = { ...machine.environment, ...machine.othersElsewhere('minio') };
@@ -114,7 +114,7 @@ describe('installing servers', () => {
     expect(machine.runs('go')).to.equal(1);
   });
 
-  it('is content with an absent server, and in CI is not', async () => {
+  it('succeeds without a missing server, and fails in CI', async () => {
     const environment = { ...machine.environment, ...machine.othersElsewhere('minio') };
     const ended = await ScriptProcess.ofProgram('install.js', environment).ended;
     expect(ended.output).to.include(
@@ -124,7 +124,7 @@ describe('installing servers', () => {
     expect((await ScriptProcess.ofProgram('install.js', { ...environment, CI: 'true' }).ended).code).to.equal(1);
   });
 
-  it('says one line when all are there and it is to be brief, and a line about each that was not', async () => {
+  it('prints one line when all are installed and it is brief, and a line for each that was not', async () => {
     for (const command of ['mongod', 'versitygw', 'toxiproxy-server']) machine.command(command, 'exit 0');
     machine.installingGo();
     const brief = () => ScriptProcess.ofProgram('install.js', machine.environment, '--brief').ended;
@@ -148,7 +148,7 @@ describe('installing servers', () => {
     }
   });
 
-  it('leaves it away when told to', async () => {
+  it('skips it when told to', async () => {
     machine.installingGo();
     const environment = { ...machine.environment, ...machine.othersElsewhere('minio'), TEST_SERVERS_INSTALL: 'never' };
     expect((await ScriptProcess.ofProgram('install.js', environment).ended).output).to.include(

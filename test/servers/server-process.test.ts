@@ -34,14 +34,14 @@ for (const kind of KINDS) {
       expect(await remembers(server)).to.equal(true);
     });
 
-    it('is started again in order while it runs', async () => {
+    it('restarts gracefully while it runs', async () => {
       const { pid } = server;
       await server.restart();
       expect(server.pid).not.to.equal(pid);
       expect(await isListening(server.port)).to.equal(true);
     });
 
-    it('takes connections while it is paused, and answers when it goes on', async () => {
+    it('accepts connections while it is paused, and answers when it continues', async () => {
       await server.pause();
       expect(await isListening(server.port)).to.equal(true);
       let hasAnswered = false;
@@ -55,7 +55,7 @@ for (const kind of KINDS) {
       await answer;
     });
 
-    it('says how it ended when somebody else has ended it', async () => {
+    it('reports how it ended when another process has ended it', async () => {
       const ended = server.untilEnded();
       process.kill(server.pid ?? 0, 'SIGKILL');
       expect(await ended).to.equal('SIGKILL');
@@ -70,7 +70,7 @@ for (const kind of KINDS) {
       expect(await isListening(paused.port)).to.equal(false);
     });
 
-    it('lives on a port of its own beside another', async () => {
+    it('uses its own port beside another', async () => {
       const other = await ServerProcess.start(kind, { port: server.port });
       expect(other.port).not.to.equal(server.port);
       await other.stop();

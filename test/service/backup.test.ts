@@ -118,7 +118,7 @@ describe('a backup of a data folder', () => {
     return command.child.signalCode === 'SIGKILL';
   }
 
-  it('made under load is restored to books that agree, with keys that are valid and outputs that are there', async () => {
+  it('made under load is restored to matching ledgers, valid keys and existing outputs', async () => {
     const working = load();
     const { code, stderr } = await backup('loaded');
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
@@ -144,7 +144,7 @@ describe('a backup of a data folder', () => {
     await once(server.child, 'close');
   });
 
-  it('is refused before anything is copied where the secret cannot be read', async () => {
+  it('is refused before anything is copied if the secret cannot be read', async () => {
     const { code, stderr } = await besideServer(['backup', at('without')], { DARKROOM_SECRET_FILE: at('no-secret') });
     expect([code, stderr]).to.deep.equal([
       1,
@@ -153,7 +153,7 @@ describe('a backup of a data folder', () => {
     expect(['without', 'without.partial'].map((name) => existsSync(at(name)))).to.deep.equal([false, false]);
   });
 
-  it("removes nothing of somebody's own that has the name of a cut one", async () => {
+  it('removes no foreign files that have the name of an interrupted one', async () => {
     mkdirSync(at('mine.partial'));
     writeFileSync(join(at('mine.partial'), 'thesis.txt'), 'mine');
     writeFileSync(at('note.partial'), 'mine');
@@ -171,7 +171,7 @@ describe('a backup of a data folder', () => {
   });
 
   for (const cutAt of ['objects', 'darkroom.db', 'secret']) {
-    it(`cut after it began with ${cutAt} is no backup, and the same command makes one`, async () => {
+    it(`interrupted after it began with ${cutAt} does not count, and the same command completes one`, async () => {
       const [name, partial] = [`cut at ${cutAt}`, `cut at ${cutAt}.partial`];
       const wasCut = await killedAt(service.start(['backup', at(name)]), join(at(partial), cutAt));
       if (wasCut && !existsSync(at(name)))
@@ -183,7 +183,7 @@ describe('a backup of a data folder', () => {
     });
   }
 
-  it('whose restore was cut is opened by nobody before it is restored again', async () => {
+  it('whose restore was interrupted is not opened before it is restored again', async () => {
     expect((await backup('whole')).code).to.equal(0);
     await killedAt(restoring('whole', 'cut'), join(at('cut'), 'restoring', 'darkroom.db'));
     if (!existsSync(join(at('cut'), 'darkroom.db'))) {
@@ -195,7 +195,7 @@ describe('a backup of a data folder', () => {
     expect((await inProcess(['verify'], { DARKROOM_DATA_FOLDER: at('cut') })).code).to.equal(0);
   });
 
-  it('is refused where it would touch what is there: another folder, data, a running server, another secret', async () => {
+  it('is refused where it would overwrite something: another folder, data, a running server, another secret', async () => {
     expect((await backup('kept')).code).to.equal(0);
     expect((await backup('kept')).stderr).to.equal(
       `darkroom: ${at('kept')} already exists; name a folder that does not exist.\n`,
@@ -216,7 +216,7 @@ describe('a backup of a data folder', () => {
     expect(stderr).to.include('holds another secret than the backup');
   });
 
-  it('is refused when it is damaged or not whole', async () => {
+  it('is refused when it is damaged or incomplete', async () => {
     expect((await backup('damaged')).code).to.equal(0);
     const objects = join(at('damaged'), 'objects', 'objects');
     const shard = join(objects, readdirSync(objects)[0]!);
@@ -245,7 +245,7 @@ describe('a backup of a data folder', () => {
     expect((await restore('damaged', 'd1')).code, 'mended, into the folder of the attempts').to.equal(0);
   });
 
-  it('is left to the tools of MongoDB where that is the database', async () => {
+  it('is left to the tools of MongoDB over that database', async () => {
     const environment = {
       DARKROOM_STORES_DATABASE: 'mongo',
       DARKROOM_MONGO_URL: 'mongodb://127.0.0.1:1/',

@@ -54,7 +54,7 @@ describe('the target of a completed upload', () => {
   });
   after(() => service.remove());
 
-  it('takes no more bytes, before and after a restart, while others go on as they did', async () => {
+  it('accepts no more bytes, before and after a restart, while others still do', async () => {
     const { secret } = await service.tenant(10);
     const client = service.client(secret);
     const bytes = await referenceFile('png');
@@ -74,7 +74,7 @@ describe('the target of a completed upload', () => {
     expect(storedBytes(service)).to.equal(before);
   });
 
-  it('frees its place; what an account has is in `accounts show`, what was refused in the metrics', async () => {
+  it('frees its place; `accounts show` prints the usage of an account, the metrics count refusals', async () => {
     const { accountId, appId, secret } = await service.tenant(10);
     const client = service.client(secret);
     const bytes = await referenceFile('png');

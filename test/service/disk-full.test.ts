@@ -101,7 +101,7 @@ describe('a disk that is full', () => {
     }
   }
 
-  it('refuses creates, goes on reading, and loses nothing', async () => {
+  it('refuses creates, still serves reads, and loses nothing', async () => {
     const first = await client.create('before', 'sandbox-test', { size: '128x128' });
     const done = await client.until(first.data['generation_id'] as string);
     fill(join(disk, 'filler'));

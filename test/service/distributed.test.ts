@@ -14,7 +14,7 @@ import { DISTRIBUTED, type OpenLane } from './lanes.js';
 import { Client } from './live-service.js';
 import { Place } from './place.js';
 
-describe('a start over shared stores that cannot be', () => {
+describe('a start over unusable shared stores', () => {
   let lane: OpenLane | undefined;
   let place: Place;
   before(async function open() {
@@ -38,7 +38,7 @@ describe('a start over shared stores that cannot be', () => {
     expect(await inDatabase(place, async (db) => (await db.collections()).length)).to.equal(0);
   });
 
-  it('is made nothing in by a migration that lacks the secret', async () => {
+  it('creates nothing in a migration that lacks the secret', async () => {
     await place.refusal(['migrate'], { DARKROOM_SECRET_FILE: 'forgotten.secret' });
     expect(await inDatabase(place, async (db) => (await db.collections()).length)).to.equal(0);
   });
@@ -54,7 +54,7 @@ describe('a start over shared stores that cannot be', () => {
     );
   });
 
-  it('is bound to nothing by a check with another secret or bucket', async () => {
+  it('is not bound by a check with another secret or bucket', async () => {
     const facts = (db: Db) => db.collection<{ _id: string }>('installation').findOne({ _id: 'facts' });
     await inDatabase(place, (db) => db.collection<{ _id: string }>('installation').deleteOne({ _id: 'facts' }));
     const other = new Place(place.config, 'cd'.repeat(32));
@@ -73,7 +73,7 @@ describe('a start over shared stores that cannot be', () => {
     expect(await inDatabase(place, facts), 'facts of the first that used it').to.be.an('object');
   });
 
-  it('misses the secret that all processes share, and none is made in its place', async () => {
+  it('reports that the shared secret is missing, and creates none', async () => {
     const environment = { DARKROOM_SECRET_FILE: 'forgotten.secret' };
     for (const args of [
       ['migrate'],
@@ -88,13 +88,13 @@ describe('a start over shared stores that cannot be', () => {
     }
   });
 
-  it('misses an index that somebody dropped', async () => {
+  it('reports a dropped index', async () => {
     await inDatabase(place, (db) => db.collection('generations').dropIndexes());
     expect(await place.refusal(['serve'])).to.include('run darkroom migrate first');
     await place.json(['migrate']);
   });
 
-  it('has another secret', async () => {
+  it('is refused with another secret', async () => {
     const other = new Place(place.config, 'cd'.repeat(32));
     for (const args of [['serve'], ['migrate', '--check']])
       expect(await other.refusal(args)).to.match(
@@ -103,19 +103,19 @@ describe('a start over shared stores that cannot be', () => {
     other.remove();
   });
 
-  it('has other objects', async () => {
+  it('is refused with other objects', async () => {
     const other = new Place({ ...place.config, stores: { database: 'mongo', objects: 'files', wake_ups: 'timers' } });
     expect(await other.refusal(['serve'])).to.match(/was first used with other objects than the ones configured here/);
     other.remove();
   });
 
-  it('reaches no database, and does not repeat its password', async () => {
+  it('reports an unreachable database, without its password', async () => {
     const url = `mongodb://darkroom:hushhush@127.0.0.1:${await freePort()}/?directConnection=true`;
     const refused = await place.refusal(['serve'], { DARKROOM_MONGO_URL: url, DARKROOM_MONGO_TIMEOUT_SECONDS: '1' });
     expect(refused).to.include('The store cannot answer').and.not.to.include('hushhush');
   });
 
-  it('has a password that is not percent-encoded, and no part of it is said', async () => {
+  it('reports a password that is not percent-encoded, without any part of it', async () => {
     for (const password of ['hush/shh', 'hush@shh', 'hu@sh/shh', 'hush?shh', 'hush:shh', 'hush#shh']) {
       const refused = await place.refusal(['migrate', '--check'], {
         DARKROOM_MONGO_URL: `mongodb://darkroom:${password}@127.0.0.1:1/`,
@@ -126,7 +126,7 @@ describe('a start over shared stores that cannot be', () => {
     }
   });
 
-  it('reaches no object store, and does not repeat its key', async () => {
+  it('reports an unreachable object store, without its key', async () => {
     const endpoint = `http://127.0.0.1:${await freePort()}`;
     // A server may start then: see objects-away.test.ts.
     const refused = await place.refusal(['migrate', '--check'], {
@@ -137,7 +137,7 @@ describe('a start over shared stores that cannot be', () => {
     expect(refused).to.include(endpoint).and.not.to.include('hushhush');
   });
 
-  it('has no such bucket, and makes none for a database that was used with one', async () => {
+  it('reports a missing bucket, and creates none for a database that was used with one', async () => {
     for (const args of [['serve'], ['serve', '--migrate'], ['migrate'], ['migrate', '--check']]) {
       expect(await place.refusal(args, { DARKROOM_MINIO_BUCKET: 'darkroom-test-nowhere' }), args.join(' ')).to.match(
         /^darkroom: Database \S+ was first used with another bucket, and there is no bucket darkroom-test-nowhere at \S+: correct minio\.bucket, or restore/,
@@ -145,7 +145,7 @@ describe('a start over shared stores that cannot be', () => {
     }
   });
 
-  it('makes nothing in a new database when the object store does not know the key', async () => {
+  it('creates nothing in a new database when the object store does not know the key', async () => {
     const other = new Place({
       ...place.config,
       mongo: { ...(place.config['mongo'] as JsonObject), database: 'darkroom-test-unmade' },
@@ -157,7 +157,7 @@ describe('a start over shared stores that cannot be', () => {
     other.remove();
   });
 
-  it('leaves database and bucket of others as they are when a migration names the wrong ones', async () => {
+  it('leaves foreign databases and buckets unchanged when a migration names the wrong ones', async () => {
     const bare = freshBucket(await s3Server('minio'));
     const client = s3Client(bare);
     await client.makeBucket(bare.bucket);
@@ -173,7 +173,7 @@ describe('a start over shared stores that cannot be', () => {
     await place.json(['migrate']);
   });
 
-  it('keeps no operator from the accounts and keys while the object store is away', async () => {
+  it('gives operators access to accounts and keys while the object store is unavailable', async () => {
     const away = {
       DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${await freePort()}`,
       DARKROOM_MINIO_TIMEOUT_SECONDS: '1',
@@ -251,7 +251,7 @@ describe('a service in parts', () => {
     return { process, ...(JSON.parse(process.stdout) as { url: string | null }) };
   }
 
-  it('runs what one process took in another, and hands over in order', async () => {
+  it('runs in one process what another accepted, and hands over gracefully', async () => {
     const { account_id: accountId } = await place.json<{ account_id: string }>(['accounts', 'create', 'parts']);
     const { app_id: appId } = await place.json<{ app_id: string }>(['apps', 'create', accountId, 'parts']);
     const { secret } = await place.json<{ secret: string }>(['keys', 'create', appId, '--name', 'parts']);
@@ -299,7 +299,7 @@ describe('a service in parts', () => {
     expect(statuses).to.deep.equal([200, 200, 200, 404]);
   });
 
-  it('makes the demo account for nobody but a process that does everything', async () => {
+  it('creates the demo account only in a process in the role all', async () => {
     const before = await place.json<{ accounts: JsonObject[] }>(['accounts', 'list']);
     expect(before.accounts.map(({ name }) => name)).to.deep.equal(['parts']);
   });
@@ -319,7 +319,7 @@ describe('MongoDB with files and timers in one process', () => {
     await lane?.remove();
   });
 
-  it('starts with one command, makes a picture, and keeps a second process out', async () => {
+  it('starts with one command, creates a picture, and refuses a second process', async () => {
     server = place.start(['serve', '--migrate', '--json'], { DARKROOM_REST_PORT: '0' });
     await server.until('stdout', '}\n');
     const { url, key_file } = JSON.parse(server.stdout) as { url: string; key_file: string };

@@ -60,7 +60,7 @@ function residentBytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
   );
 }
 
-describe('the memory that references take', () => {
+describe('the memory of references', () => {
   let service: LiveService;
   let client: Client;
 
@@ -89,7 +89,7 @@ describe('the memory that references take', () => {
     expect(await Promise.all(made)).to.deep.equal(made.map(() => 'succeeded'));
   }
 
-  it(`is less than 400 MiB for ${GENERATIONS} generations with four of the worst`, async () => {
+  it(`stays below 400 MiB for ${GENERATIONS} generations with four of the costliest`, async () => {
     const references: string[] = [];
     for (const [index, form] of Object.values(FORMS).entries()) {
       const { status, data, message } = await client.upload(`worst-${index}`, form.mediaType, await largest(form));
@@ -106,7 +106,7 @@ describe('the memory that references take', () => {
     expect((peakBytes - baseBytes) / MIB, `MiB above ${Math.round(baseBytes / MIB)}`).to.be.lessThan(400);
   });
 
-  it('would be more for a progressive JPEG of 40 megapixels, which is refused with what would do', async () => {
+  it('would be exceeded by a progressive JPEG of 40 megapixels, which is refused with an acceptable form', async () => {
     const bytes = largeJpeg({ widthPx: 6_324, heightPx: 6_325, sampling: SAMPLING_444, scans: 'progressive' });
     const { status, code, message } = await client.upload('too-dear', 'image/jpeg', bytes);
     expect([status, code]).to.deep.equal([422, 'FIELD_INVALID']);

@@ -58,7 +58,7 @@ describe('a service killed while generations run', () => {
     );
   });
 
-  it('goes on with them at its next start, and ends them as if nothing had been', async () => {
+  it('continues them at its next start, and ends them as usual', async () => {
     const client = service.client(tenant.secret);
     const ids: string[] = [];
     for (let made = 0; made < RUNNING; made += 1) {
@@ -116,7 +116,7 @@ const IS_EXCLUSIVE: readonly (readonly [Lane, boolean])[] = [
   [MONGO_AND_FILES, false],
 ];
 
-describe('whether a process has its stores to itself', () => {
+describe('whether a process has exclusive stores', () => {
   for (const [lane, isExclusive] of IS_EXCLUSIVE) {
     it(`is ${isExclusive ? 'known to a server' : 'never known'} over ${lane.name}, and never to a tool`, async function ask() {
       const service = await LiveService.prepare({ lane: await lane.open(this) });

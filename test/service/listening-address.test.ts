@@ -27,7 +27,7 @@ describe('a server with a public URL', () => {
     return { said: server.stdout.split('\n', 1)[0] ?? '', logged: JSON.parse(line) as Record<string, unknown> };
   }
 
-  it('says where it listens too', async () => {
+  it('prints where it listens too', async () => {
     const { said, logged } = await started({ DARKROOM_REST_PUBLIC_URL: 'https://pictures.example' });
     const { address, listening } = logged;
     expect(address).to.equal('https://pictures.example');
@@ -38,7 +38,7 @@ describe('a server with a public URL', () => {
     expect((await fetch(`http://${String(listening)}/readyz`)).status).to.equal(200);
   });
 
-  it('says it once where the two are the same', async () => {
+  it('prints it once if the two are the same', async () => {
     const { said, logged } = await started({});
     expect(logged['address']).to.equal(`http://${String(logged['listening'])}`);
     expect(said).not.to.include('listening on');

@@ -45,7 +45,7 @@ describe('metrics of the running program', () => {
   });
   after(() => service.remove());
 
-  it('are what happened: one succeeded, one refused, one cancelled', async () => {
+  it('count what happened: one succeeded, one refused, one cancelled', async () => {
     const tenant = await service.tenant(10);
     const client = service.client(tenant.secret);
     const made = await client.create('made', 'sandbox-image', { n: 2 });
@@ -93,26 +93,26 @@ describe('metrics of the running program', () => {
     for (const secret of Object.values(tenant)) expect(text).not.to.include(secret);
   });
 
-  it('are in no other place, and the listener is not the front', async () => {
+  it('are served only by the internal listener, which is not the front', async () => {
     expect((await fetch(`${service.url}/metrics`)).status).to.equal(404);
     expect((await fetch(`http://127.0.0.1:${port}${GENERATIONS}`)).status).to.equal(404);
     expect(await ready(port)).to.equal(200);
   });
 
-  it('do not keep it from stopping', async () => {
+  it('do not prevent it from stopping', async () => {
     expect(await service.server.end('SIGTERM')).to.equal(0);
     expect(await ready(port).catch(() => 'gone')).to.equal('gone');
   });
 });
 
-describe('an internal port that somebody has', () => {
+describe('an internal port that is taken', () => {
   let service: LiveService;
   beforeEach(async () => {
     service = await LiveService.prepare();
   });
   afterEach(() => service.remove());
 
-  it('stops the start with one sentence, before anything was made', async () => {
+  it('stops the start with one sentence, before anything was created', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     try {
@@ -157,7 +157,7 @@ describe('a worker of its own', () => {
     await link.close();
   });
 
-  it('is ready while its database answers, alive whatever they do, and tells of their absence', async () => {
+  it('reports ready while its database answers, alive always, and counts failures of its stores', async () => {
     const port = await freePort();
     worker = new CliProcess(service.folder, ['serve', '--role', 'worker', '--json'], {
       environment: { DARKROOM_CONFIG: service.configFile, DARKROOM_INTERNAL_PORT: `${port}` },

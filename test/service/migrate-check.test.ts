@@ -62,7 +62,7 @@ describe('darkroom migrate --check of a data folder', () => {
     expect(await refused({ DARKROOM_DATA_FOLDER: 'dta' })).to.include('dta');
   });
 
-  it('is content after a migration, and changes nothing', async () => {
+  it('succeeds after a migration, and changes nothing', async () => {
     expect((await place.run(['migrate'])).code).to.equal(0);
     const before = everything();
     expect(await place.run(CHECK)).to.include({
@@ -73,14 +73,14 @@ describe('darkroom migrate --check of a data folder', () => {
     expect([...everything()]).to.deep.equal([...before]);
   });
 
-  it('says when there was no configuration file to say otherwise', async () => {
+  it('says so if there was no configuration file', async () => {
     rmSync(join(place.folder, 'darkroom.yaml'));
     expect((await place.run(['migrate'])).stdout).to.equal(
       `The data folder ${join(place.folder, 'data')} (no configuration file was found) is ready; darkroom serve starts the service.\n`,
     );
   });
 
-  it('misses what somebody took away, and does not make it anew', async () => {
+  it('reports what was removed, and does not create it again', async () => {
     await place.json(['migrate']);
     for (const [name, words] of [
       ['secret', 'is missing, and no API key is valid without it; restore it from a backup'],
@@ -94,14 +94,14 @@ describe('darkroom migrate --check of a data folder', () => {
     expect((await place.run(CHECK)).code).to.equal(0);
   });
 
-  it('misses a secret that was never made', async () => {
+  it('reports a secret that was never created', async () => {
     await place.json(['migrate']);
     change('DELETE FROM installation');
     rmSync(inData('secret'));
     expect(await refused()).to.include('secret does not exist yet; run darkroom migrate');
   });
 
-  it('leaves a database of an older release as it is', async () => {
+  it('leaves a database of an older release unchanged', async () => {
     await place.json(['migrate']);
     change(`${dropTables()}; ${MIGRATIONS[0]}; PRAGMA user_version = 1`);
     expect(await refused()).to.match(/has schema 1 and needs \d+; run darkroom migrate/);
@@ -109,7 +109,7 @@ describe('darkroom migrate --check of a data folder', () => {
     expect((await place.run(CHECK)).code).to.equal(0);
   });
 
-  it('is of the same installation when the folder is moved or restored, and of another with another secret', async () => {
+  it('accepts a moved or restored folder as the same installation, and another secret as another', async () => {
     await place.json(['init', '--account', 'studio']);
     cpSync(join(place.folder, 'data'), join(place.folder, 'copy'), { recursive: true });
     rmSync(join(place.folder, 'data'), { recursive: true });

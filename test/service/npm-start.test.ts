@@ -20,7 +20,7 @@ describe('npm start', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('passes SIGTERM on, and leaves no process behind', async () => {
+  it('forwards SIGTERM, and leaves no process behind', async () => {
     const npm = spawn('npm', ['start', '--ignore-scripts'], {
       cwd: REPOSITORY,
       env: {

@@ -11,7 +11,7 @@ import { LiveService } from './live-service.js';
 
 const PICTURE = { filename: 'a.png', media_type: 'image/png', byte_size: 10, role: 'reference_image' };
 
-describe('a start while the object store is away', () => {
+describe('a start while the object store is unavailable', () => {
   let minio: ServerProcess | undefined;
   let service: LiveService;
   let secret: string;
@@ -43,7 +43,7 @@ describe('a start while the object store is away', () => {
   };
   const prepare = (key: string) => service.client(secret).request('POST', '/uploads', { key, body: PICTURE });
 
-  it('needs the store once, for the first of all', async () => {
+  it('needs the store only at the very first start', async () => {
     await minio?.kill();
     const { code, stderr } = await (await started({ DARKROOM_DATA_FOLDER: 'another' })).ended;
     expect(code).to.equal(1);
@@ -73,7 +73,7 @@ describe('a start while the object store is away', () => {
     expect(server.stderr).not.to.include('"stack"');
   });
 
-  it('is refused by a store that is there and does not take the key', async () => {
+  it('fails if the store answers and refuses the key', async () => {
     const { code, stderr } = await (await started({ DARKROOM_MINIO_SECRET_KEY: 'another-secret-key' })).ended;
     expect(code).to.equal(1);
     expect(refusedStart(stderr)).to.include('the secret key does not belong');

@@ -65,7 +65,7 @@ for (const [way, reach] of Object.entries(WAYS)) {
       return answers;
     }
 
-    it('revokes a key, which is refused once no process may remember it any more', async () => {
+    it('revokes a key, which is refused once no process may have it cached', async () => {
       expect(CREDENTIAL_CACHE_MS).to.be.below(REVOKED_WITHIN_MS);
       expect((await client.request('GET', '/credits')).code).to.equal('OK');
       expect((await operate('keys', 'revoke', tenant.keyId)).code).to.equal(0);
@@ -103,7 +103,7 @@ for (const [way, reach] of Object.entries(WAYS)) {
       expect([refused.status, refused.code]).to.deep.equal([403, 'DEVELOPER_SCOPE_INSUFFICIENT']);
     });
 
-    it('finds the books right while they are being written', async () => {
+    it('verifies the ledgers while they are being written', async () => {
       const load = { isOver: false };
       let created = 0;
       const clients = Array.from({ length: 4 }, async (_, index) => {

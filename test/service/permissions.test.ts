@@ -13,7 +13,7 @@ import { LiveService } from './live-service.js';
 const IS_ROOT = process.getuid?.() === 0;
 const NOBODY = 65_534;
 
-describe('a data folder without the rights', () => {
+describe('a data folder without permissions', () => {
   let service: LiveService;
   const inData = (name = '') => join(service.config.dataFolder, name);
 
@@ -63,7 +63,7 @@ describe('a data folder without the rights', () => {
     { what: 'objects that may not be written', path: 'objects/objects', mode: 0o500, restored: 0o700, verb: 'written' },
   ];
   for (const { what, path, mode, restored, verb } of CASES.slice(0, sizeOf('deniedRights'))) {
-    it(`names ${what}`, async () => {
+    it(`is refused, and the message names ${what}`, async () => {
       chmodSync(inData(path), mode);
       try {
         for (const command of [['serve'], ['accounts', 'list']]) {
@@ -82,7 +82,7 @@ describe('a data folder without the rights', () => {
     });
   }
 
-  it('names a folder that cannot be made', async () => {
+  it('is named if it cannot be created', async () => {
     mkdirSync(join(service.folder, 'closed'), { mode: 0o500 });
     if (IS_ROOT) chownSync(join(service.folder, 'closed'), NOBODY, NOBODY);
     const environment = {
@@ -99,7 +99,7 @@ describe('a data folder without the rights', () => {
     });
   });
 
-  it('is fine with the rights again', async () => {
+  it('works again once the permissions are restored', async () => {
     expect((await run('accounts', 'list')).code).to.equal(0);
   });
 });

@@ -13,7 +13,7 @@ import { CliRun } from '../harness/cli-run.js';
 import { refusedStart } from '../harness/refused-start.js';
 import { LiveService } from './live-service.js';
 
-describe('a start that cannot be', () => {
+describe('a start is refused with one sentence for', () => {
   let service: LiveService;
   beforeEach(async () => {
     service = await LiveService.prepare();
@@ -37,17 +37,17 @@ describe('a start that cannot be', () => {
 
   const inData = (name: string) => join(service.config.dataFolder, name);
 
-  it('a catalog that is no YAML', async () => {
+  it('a catalog that is not YAML', async () => {
     writeFileSync(service.config.catalog, 'models: [');
     expect(await refusal({}, CliProcess)).to.include('catalog.yaml:1: ');
   });
 
-  it('a catalog that is not there', async () => {
+  it('a missing catalog', async () => {
     rmSync(service.config.catalog);
     expect(await refusal()).to.include('catalog.yaml: There is no such file.');
   });
 
-  it('a port that somebody has', async () => {
+  it('a port that is taken', async () => {
     const other = createServer().listen(service.config.rest.port, '127.0.0.1');
     await once(other, 'listening');
     try {
@@ -63,7 +63,7 @@ describe('a start that cannot be', () => {
     }
   });
 
-  it('a host that is not of this machine', async () => {
+  it('a host that does not belong to this machine', async () => {
     expect(await refusal({ DARKROOM_REST_HOST: '192.0.2.1' })).to.include('192.0.2.1');
   });
 
@@ -83,7 +83,7 @@ describe('a start that cannot be', () => {
     );
   });
 
-  it('a database that is none', async () => {
+  it('a file that is not a database', async () => {
     mkdirSync(service.config.dataFolder);
     writeFileSync(inData('darkroom.db'), 'something else altogether, and long enough to be looked at. '.repeat(20));
     expect(await refusal()).to.include(
@@ -101,7 +101,7 @@ describe('a start that cannot be', () => {
     );
   });
 
-  it('keys whose secret is gone', async () => {
+  it('keys whose secret is missing', async () => {
     await service.tenant(1);
     rmSync(inData('secret'));
     expect(await refusal({}, CliProcess)).to.include(
@@ -114,7 +114,7 @@ describe('a start that cannot be', () => {
     expect(await refusal()).to.include(`${inData('secret')} must hold 32 bytes in hex; restore it from a backup.`);
   });
 
-  it('a folder that has a server', async () => {
+  it('a folder that already has a server', async () => {
     await service.server.start();
     expect(await refusal()).to.match(
       /Another server \(process [0-9]+\) is using .+; stop it first, or choose another data folder\.\n$/,

@@ -44,7 +44,7 @@ describe('SIGHUP', () => {
     readFileSync(service.config.catalog, 'utf8').replace(/credits_per_unit: \d+/, `credits_per_unit: ${credits}`);
   const models = (client: Client) => client.request('GET', '/models');
 
-  it('has new requests checked and priced by the new catalog, and leaves what was accepted as it is', async () => {
+  it('makes new requests checked and priced by the new catalog, and leaves accepted generations unchanged', async () => {
     const tenant = await service.tenant(10_000);
     const client = service.client(tenant.secret);
     const before = await models(client);
@@ -66,7 +66,7 @@ describe('SIGHUP', () => {
     }
   });
 
-  it('reports a faulty catalog line by line and goes on with the one before', async () => {
+  it('reports a faulty catalog line by line and keeps the previous one', async () => {
     const { secret } = await service.tenant(10);
     const client = service.client(secret);
     const before = await models(client);
@@ -86,7 +86,7 @@ describe('SIGHUP', () => {
     expect(after.headers.get('etag')).to.equal(before.headers.get('etag'));
   });
 
-  it('leaves the callers as they were when their file is faulty, and the process running', async () => {
+  it('keeps the callers when their file is faulty, and the process running', async () => {
     writeFileSync(`${service.folder}/callers.yaml`, 'callers: [');
     expect((await hangUp('callers not read')).map(({ msg }) => msg)).to.include('catalog read');
     server.child.kill('SIGTERM');

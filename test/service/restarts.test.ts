@@ -36,7 +36,7 @@ describe('a service stopped and started again', () => {
     client = service.client(tenant.secret);
   });
 
-  it('has its accounts, keys, generations and outputs', async () => {
+  it('keeps its accounts, keys, generations and outputs', async () => {
     const { data } = await client.create('kept', 'sandbox-test', { size: '128x128' });
     const before = await client.until(data['generation_id'] as string);
     expect(await service.server.end('SIGTERM'), service.server.log).to.equal(0);
@@ -58,7 +58,7 @@ describe('a service stopped and started again', () => {
     ]);
   });
 
-  it('answers what is in flight, hands its leases back, and goes on with them at once', async () => {
+  it('answers requests in flight, hands its leases back, and continues the generations immediately', async () => {
     const creates = Array.from({ length: IDS }, (_, index) =>
       client
         .create(`k${index}`, 'sandbox-test', { behaviour: 'slow', delay_ms: index < 8 ? 1_500 : 0, size: '128x128' })
@@ -103,7 +103,7 @@ describe('a service stopped and started again', () => {
     expect(await client.balance()).to.equal(1_000 - IDS);
   });
 
-  it('does not wait for a connection that nobody uses', async () => {
+  it('does not wait for an idle connection', async () => {
     const { port } = new URL(service.url);
     const socket = connect(Number(port), '127.0.0.1');
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
@@ -114,7 +114,7 @@ describe('a service stopped and started again', () => {
     await closed;
   });
 
-  it('does not wait for a connection on which nobody ever asked', async () => {
+  it('does not wait for a connection without a request', async () => {
     const socket = connect(Number(new URL(service.url).port), '127.0.0.1');
     await once(socket, 'connect');
     // Connections are accepted in order.
@@ -147,7 +147,7 @@ describe('a service asked to stop a second time', () => {
     ['SIGTERM', 'SIGTERM'],
   ] as const;
   for (const [first, second] of pairs.slice(0, sizeOf('stopSignals'))) {
-    it(`ends at once, whatever is under way: ${first}, then ${second}`, async () => {
+    it(`ends immediately, whatever is in progress: ${first}, then ${second}`, async () => {
       const [port, dataFolder] = [await freePort(), `${first}-${second}`];
       const environment = {
         DARKROOM_CONFIG: service.configFile,

@@ -76,7 +76,7 @@ describe('the simulation', function simulation() {
     });
   }
 
-  it('plays a seed the same way every time, and every seed in a way of its own', async () => {
+  it('plays a seed the same way every time, and every seed differently', async () => {
     const played = [1, 2, 3, 4, 5, 6];
     const once: string[] = [];
     for (const seed of played) once.push(await timelineOf(seed));
@@ -84,7 +84,7 @@ describe('the simulation', function simulation() {
     expect(new Set(once).size).to.equal(played.length);
   });
 
-  it('says which seed shows what is wrong, and that seed shows it again', async () => {
+  it('names the seed of a violation, and that seed shows it again', async () => {
     const wrong = { env: { [MUTANT_VARIABLE]: 'hold-after-insert' } };
     const { code, said } = await run(['--import', MUTANT_HOOK, HERE('main.js'), '--seeds', '20'], wrong);
     expect(code, said.slice(-500)).to.equal(1);
@@ -96,7 +96,7 @@ describe('the simulation', function simulation() {
       .and.to.match(/generations\.insert/);
   });
 
-  it('refuses what it does not understand with one sentence', async () => {
+  it('refuses unknown arguments with one sentence', async () => {
     for (const [args, sentence] of [
       [['--seeds', '0'], /^--seeds must be a whole number/],
       [['--seed', 'x'], /^--seed must be a whole number/],

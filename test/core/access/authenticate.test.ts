@@ -29,7 +29,7 @@ describe('Authenticator', () => {
     return createKey(harness.context, { appId: harness.caller.appId, name: 'Test key', ...options });
   }
 
-  it('tells whose key it is and what it may do', async () => {
+  it('answers the owner and the scopes of a key', async () => {
     const { key, secret } = await newKey({ scopes: ['uploads:write', 'credits:read'] });
     expect(await authenticator.authenticate(secret)).to.deep.equal({
       accountId: harness.caller.accountId,
@@ -39,7 +39,7 @@ describe('Authenticator', () => {
     });
   });
 
-  it('refuses what is no known key', async () => {
+  it('refuses an unknown key', async () => {
     expect(await codeFor(undefined)).to.equal('DEVELOPER_TOKEN_REQUIRED');
     expect(await codeFor('')).to.equal('DEVELOPER_TOKEN_REQUIRED');
     const { secret } = await newKey();
@@ -92,7 +92,7 @@ describe('Authenticator', () => {
     }
   });
 
-  it('does not trust what it remembers when the clock goes back', async () => {
+  it('does not trust its cache when the clock goes back', async () => {
     const { key, secret } = await newKey();
     await authenticator.authenticate(secret);
     await revokeKey(harness.context, key.keyId);
@@ -129,7 +129,7 @@ describe('Authenticator', () => {
     });
   }
 
-  it('asks the store once for many requests within its memory', async () => {
+  it('reads the store once for many requests within its cache time', async () => {
     let finds = 0;
     const { credentials } = harness.ports;
     const counting = {
@@ -147,7 +147,7 @@ describe('Authenticator', () => {
     expect(finds).to.equal(1);
   });
 
-  it('knows a key at once that was made after it was asked for in vain', async () => {
+  it('accepts a key immediately that was created after a failed lookup', async () => {
     const secret = formatApiKey(new Uint8Array(32).fill(5));
     expect(await codeFor(secret)).to.equal('DEVELOPER_TOKEN_INVALID');
     const key = {
@@ -173,7 +173,7 @@ describe('scopes and Apps', () => {
     scopes,
   });
 
-  it('let each scope do what it says and nothing else', async () => {
+  it('permit what each scope says and nothing else', async () => {
     for (const held of SCOPES) {
       for (const asked of SCOPES)
         expect(await codeFrom(() => requireScope(caller([held]), asked))).to.equal(
@@ -182,7 +182,7 @@ describe('scopes and Apps', () => {
     }
   });
 
-  it("take the credential's own App in any case, or none", async () => {
+  it("accept the credential's own App in any letter case, or none", async () => {
     const own = caller(SCOPES);
     expect(isOwnApp(own, undefined)).to.equal(true);
     expect(isOwnApp(own, own.appId.toUpperCase())).to.equal(true);

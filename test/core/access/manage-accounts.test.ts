@@ -32,7 +32,7 @@ describe('a suspended account', () => {
   const create = (key = harness.ports.ids.uuid(), context = harness.context) =>
     createGeneration(context, harness.caller, key, harness.body());
 
-  it('is refused by its hold in every process at once, with the code and the sentence that authentication has', async () => {
+  it('is refused at its hold in every process immediately, with the code and the sentence of authentication', async () => {
     const [one, other] = [harness.process(), harness.process()];
     // Both processes remember the account from before.
     await create(undefined, one);
@@ -54,7 +54,7 @@ describe('a suspended account', () => {
     expect((await create('again')).replayed).to.equal(false);
   });
 
-  it('settles, is granted to and corrected as ever, and what it had accepted stands', async () => {
+  it('is settled, granted to and corrected as usual, and keeps its accepted generations', async () => {
     const { generation } = await create('before');
     await suspendAccount(harness.context, id);
     expect((await create('before')).replayed, 'a replay accepts nothing new').to.equal(true);
@@ -69,7 +69,7 @@ describe('a suspended account', () => {
     expect(await harness.account()).to.include({ available: 1_002, reserved: 0 });
   });
 
-  it('keeps its first time through a second suspension and another name, and is as before once resumed', async () => {
+  it('keeps the time of its first suspension through a second one and a rename, and is as before once resumed', async () => {
     const before = await harness.account();
     const { suspendedAt } = await suspendAccount(harness.context, id);
     expect(suspendedAt).to.equal(harness.clock.now());
@@ -85,7 +85,7 @@ describe('a suspended account', () => {
     expect(await harness.entries(), 'none of it is an entry').to.have.length(1);
   });
 
-  it('is refused what is no name, and what is no account', async () => {
+  it('refuses an invalid name and an unknown account', async () => {
     for (const name of ['', '  ', 'a\nb', 'x'.repeat(101)])
       expect(await codeOf(renameAccount(harness.context, id, name)), name).to.equal('FIELD_INVALID');
     for (const change of [
@@ -100,7 +100,7 @@ describe('a suspended account', () => {
 });
 
 describe('cancelOpenGenerations', () => {
-  it('ends what is queued, asks what runs to stop, leaves what has ended, and says the same of the rest when it is repeated', async () => {
+  it('ends queued generations, asks running ones to stop, leaves ended ones, and reports the rest alike when repeated', async () => {
     const harness = await CoreHarness.open();
     const [running, ended, ...queued] = await Promise.all(Array.from({ length: 45 }, () => harness.create()));
     await changeGeneration(harness.context, running!, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
@@ -121,7 +121,7 @@ describe('cancelOpenGenerations', () => {
     expect((await verifyCredits(harness.context)).findings).to.deep.equal([]);
   });
 
-  it('counts a create that is between its hold and its generation, and cancels that when it is repeated', async () => {
+  it('counts a create between its hold and its generation, and cancels it when repeated', async () => {
     const harness = await CoreHarness.open();
     const gate = new Gate();
     const slow = harness.process(async (call) => {
@@ -148,7 +148,7 @@ describe('cancelOpenGenerations', () => {
 });
 
 describe('keys of a suspended account', () => {
-  it('are refused in every process within 5 seconds and opened again within 5 seconds, and a revoked one never', async () => {
+  it('are refused in every process within 5 seconds, and accepted again within 5 seconds unless revoked', async () => {
     const harness = await CoreHarness.open();
     const newKey = () => createKey(harness.context, { appId: harness.caller.appId, name: 'Test key' });
     const [{ secret }, revoked] = [await newKey(), await newKey()];

@@ -17,7 +17,7 @@ describe('access management', () => {
     harness = await CoreHarness.open();
   });
 
-  it('makes accounts that own nothing and owe nothing', async () => {
+  it('creates accounts without credits or holds', async () => {
     const account = await createAccount(harness.context, { name: '  Studio  ' });
     expect(account).to.include({
       name: 'Studio',
@@ -33,14 +33,14 @@ describe('access management', () => {
       expect(await codeOf(createAccount(harness.context, { name }))).to.equal('FIELD_INVALID');
   });
 
-  it('makes Apps of accounts that are there', async () => {
+  it('creates Apps of existing accounts', async () => {
     expect(await codeOf(createApp(harness.context, { accountId: harness.caller.accountId, name: 'App' }))).to.equal(
       'OK',
     );
     expect(await codeOf(createApp(harness.context, { accountId: 'nobody', name: 'App' }))).to.equal('NOT_FOUND');
   });
 
-  it('makes keys with all scopes or some, and no others', async () => {
+  it('creates keys with all scopes or some, and no others', async () => {
     const { appId } = harness.caller;
     const { key, secret } = await createKey(harness.context, { appId, name: 'Key' });
     expect([key.scopes, isApiKeyShaped(secret), key.digest]).to.deep.equal([
@@ -65,7 +65,7 @@ describe('access management', () => {
     expect(await codeOf(createKey(harness.context, { appId: 'none', name: 'Key' }))).to.equal('NOT_FOUND');
   });
 
-  it('revokes once, for good', async () => {
+  it('revokes once, permanently', async () => {
     const { key } = await createKey(harness.context, { appId: harness.caller.appId, name: 'Key' });
     const first = await revokeKey(harness.context, key.keyId);
     harness.clock.jump(1_000);
@@ -76,7 +76,7 @@ describe('access management', () => {
     expect(await codeOf(revokeKey(harness.context, 'none'))).to.equal('NOT_FOUND');
   });
 
-  it('begins to write nothing for a call that is over by then', async () => {
+  it('writes nothing for a call that is already over', async () => {
     const { key } = await createKey(harness.context, { appId: harness.caller.appId, name: 'Key' });
     const { accountId, appId } = harness.caller;
     // Its caller goes when the first thing has been read.
@@ -112,7 +112,7 @@ describe('access management', () => {
     ]).to.deep.equal([1, 1, 1]);
   });
 
-  it('loses neither of two changes made at once', async () => {
+  it('loses neither of two concurrent changes', async () => {
     const { key } = await createKey(harness.context, { appId: harness.caller.appId, name: 'Key' });
     await Promise.all([revokeKey(harness.context, key.keyId), expireKey(harness.process(), key.keyId, 5)]);
     expect(await harness.ports.credentials.findKey({ keyId: key.keyId })).to.include({

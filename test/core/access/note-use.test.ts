@@ -64,7 +64,7 @@ describe('the last use of a key', () => {
     expect([writes, await lastUse()]).to.deep.equal([2, today()]);
   });
 
-  it('survives a clock that was years ahead: the next use puts it right, once', async () => {
+  it('recovers from a clock that was years ahead: the next use corrects the day, once', async () => {
     await use(process(5_000 * DAY_MS));
     expect(await lastUse()).to.be.above(today() + DAY_MS);
     const right = process();
@@ -72,7 +72,7 @@ describe('the last use of a key', () => {
     expect([writes, await lastUse()]).to.deep.equal([2, today()]);
   });
 
-  it('is no use when the key is refused', async () => {
+  it('is not recorded when the key is refused', async () => {
     await suspendAccount(harness.context, harness.caller.accountId);
     expect(await codeOf(process().authenticate(secret))).to.equal('DEVELOPER_TOKEN_REVOKED');
     await expireKey(harness.context, keyId, 0);
@@ -84,7 +84,7 @@ describe('the last use of a key', () => {
     ['never ends', () => new Promise<never>(() => undefined)],
     ['fails', () => Promise.reject(new StoreUnavailable('The store is away.'))],
   ] as const) {
-    it(`lets a request through whose write ${fate}`, async () => {
+    it(`does not fail a request whose write ${fate}`, async () => {
       const { credentials } = harness.ports;
       const context = harness.process(undefined, {
         credentials: Object.assign(Object.create(credentials) as typeof credentials, { replaceKey }),

@@ -167,11 +167,11 @@ describe('refusePlaces', () => {
   }
 
   for (const text of TEXT)
-    it(`lets ${JSON.stringify(text)} pass`, () => {
+    it(`accepts ${JSON.stringify(text)}`, () => {
       for (const shape of shapes) expect(refusal(text, shape)).to.equal(undefined);
     });
 
-  it('takes time in line with the length of the text, however it is made', () => {
+  it('takes time linear in the length of any text', () => {
     const hostile = [
       'a',
       'a.',
@@ -207,7 +207,7 @@ describe('refusePlaces', () => {
     for (const value of hostile) refusal(value, shapes[0]!);
   });
 
-  it('says which one, a member named 0 by its name', () => {
+  it('names the parameter, a member named 0 by its name', () => {
     const error = refusal('s3://x', (value) => ({ '0': [{ '1': value }] })) as ServiceError;
     expect(error.details).to.deep.equal({ pointer: '/parameters/0/0/1', field: 'parameters.0[0].1' });
     expect(error.message).to.equal('parameters.0[0].1 must not be a URL, host, path or bucket.');
@@ -232,12 +232,11 @@ describe('refusePlaces', () => {
         it(`refuses ${text} (${what})`, () =>
           expect(refusal(text, (value) => ({ style: value }))).to.be.instanceOf(ServiceError));
       for (const text of quoted(passes))
-        it(`lets ${text} pass (${what})`, () =>
-          expect(refusal(text, (value) => ({ style: value }))).to.equal(undefined));
+        it(`accepts ${text} (${what})`, () => expect(refusal(text, (value) => ({ style: value }))).to.equal(undefined));
     }
   });
 
-  it('does not mind what is not text', () => {
+  it('ignores values that are not text', () => {
     expect(() => refusePlaces({ a: 1, b: null, c: true, d: [[]], e: {} }, ['parameters'])).not.to.throw();
   });
 });

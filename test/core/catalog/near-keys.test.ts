@@ -19,7 +19,7 @@ describe('keys near an unknown one', () => {
     it(`${JSON.stringify(key).slice(0, 40)}: ${near.join(', ') || 'none'}`, () =>
       expect(nearKeys(key, KEYS)).to.deep.equal(near));
 
-  it('are not looked for where a key is too long to be a slip', () => {
+  it('are not searched for if a key is too long to be a typing error', () => {
     const long = 'a'.repeat(65);
     expect(nearKeys(long, [long])).to.deep.equal([]);
     expect(nearKeys('a'.repeat(64), ['a'.repeat(63)])).to.deep.equal(['a'.repeat(63)]);

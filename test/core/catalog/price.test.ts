@@ -114,7 +114,7 @@ describe('creditsByOutputs', () => {
     );
   });
 
-  it('takes values of a multiplier that are names of object members for what they are: unlisted', () => {
+  it('treats multiplier values that are names of object members as unlisted', () => {
     const price = { ...imageModel().price, multipliers: [{ parameter: 'style', thousandthsByValue: { bold: 2_000 } }] };
     const table = (style: string) => creditsByOutputs(imageModel({ price }), { count: 1, style });
     expect(table('bold')).to.deep.equal([0, 20]);
@@ -127,7 +127,7 @@ describe('creditsByOutputs', () => {
 });
 
 describe('publicPrice', () => {
-  it('is shown only where it is one rate for one unit', () => {
+  it('is shown only if it is one rate for one unit', () => {
     const { price } = imageModel();
     expect(publicPrice(price)).to.deep.equal({ price: 10, priceUnit: 'image' });
     expect(publicPrice({ ...price, minimumCredits: 10 })).to.deep.equal({ price: 10, priceUnit: 'image' });

@@ -83,7 +83,7 @@ describe('AccountWriter', () => {
     );
   });
 
-  it('folds what waits into one write: 500 concurrent holds take at most 4 writes', async () => {
+  it('combines waiting commands into one write: 500 concurrent holds take at most 4 writes', async () => {
     const [store, clock] = [await storeWith(1_000), new ManualClock()];
     let writes = 0;
     const writer = writerOn(store, clock, (call) => {
@@ -156,7 +156,7 @@ describe('AccountWriter', () => {
     await expectRight(store);
   });
 
-  it('does a command once although its write was confirmed to nobody and it is given again', async () => {
+  it('applies a command once although its write was not confirmed and it is given again', async () => {
     for (const command of [grant('op', 4), hold('g', 3), settle('old', 2)]) {
       for (const happened of [true, false]) {
         const [store, clock] = [await storeWith(10), new ManualClock()];
@@ -185,7 +185,7 @@ describe('AccountWriter', () => {
     }
   });
 
-  it('refuses every command on an account that is not there, and serves others', async () => {
+  it('refuses every command on a missing account, and serves others', async () => {
     const [store, clock] = [await storeWith(5), new ManualClock()];
     const writer = writerOn(store, clock);
     const failures = await Promise.all(

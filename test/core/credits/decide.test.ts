@@ -83,7 +83,7 @@ describe('decideAccount and AccountDraft', () => {
     );
   });
 
-  it('say the same of a repeated hold or settle, and move nothing', () => {
+  it('answer a repeated hold or settle alike, and move nothing', () => {
     const account = emptyAccount({
       issued: 10,
       available: 3,
@@ -100,7 +100,7 @@ describe('decideAccount and AccountDraft', () => {
     expect(decideAccount(account, { kind: 'settle', generationId: 'b', charge: 0 }, 9)).to.deep.equal({ done: true });
   });
 
-  it('say the same of a repeated operation, and refuse another one under its id', () => {
+  it('answer a repeated operation alike, and refuse another one under its id', () => {
     const account: AccountView = {
       ...emptyAccount({ issued: 10, available: 10 }),
       operations: new Map([['x', { kind: 'grant', credits: 10 }]]),
@@ -202,7 +202,7 @@ describe('decideAccount and AccountDraft', () => {
     }
   });
 
-  it('go up to 2^53 - 1 issued credits and not one further', () => {
+  it('accept up to 2^53 - 1 issued credits and not one more', () => {
     const full = emptyAccount({ issued: EDGE, available: EDGE });
     const grant = (credits: number) => ({ kind: 'grant' as const, operationId: 'x', credits, reason: '' });
     expect(decideAccount(full, grant(1), 1)).to.deep.equal({ refused: 'AMOUNT_INVALID' });
@@ -226,7 +226,7 @@ describe('decideAccount and AccountDraft', () => {
     expect(held.written()).to.include({ available: 0, reserved: EDGE, issued: EDGE });
   });
 
-  it('refuse a new hold on a suspended account before anything of its credits, and let everything else go on', () => {
+  it('refuse a new hold on a suspended account before they check its credits, and allow everything else', () => {
     const hold = { generationId: 'a', credits: 0, heldAt: 1 };
     const account = emptyAccount({ issued: 5, available: 5, suspendedAt: 3, holds: new Map([['a', hold]]) });
     expect(
@@ -283,7 +283,7 @@ describe('decideAccount and AccountDraft', () => {
     expect(draft.written()).to.include({ version: 5, name: 'Test' }).and.not.to.have.property('suspendedAt');
   });
 
-  it('refuse for want of credits before they refuse for a full queue', () => {
+  it('refuse for insufficient credits before they refuse for a full queue', () => {
     const account = emptyAccount({
       issued: 5,
       available: 5,

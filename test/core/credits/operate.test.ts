@@ -34,7 +34,7 @@ describe('credit operations', () => {
   });
   afterEach(async () => expectBooksRight(await harness.account(), await harness.entries()));
 
-  it('grant once, whoever repeats it, together or later', async () => {
+  it('grant once, however often repeated, concurrently or later', async () => {
     const other = harness.process();
     await harness.clock.run(
       Promise.all(
@@ -48,7 +48,7 @@ describe('credit operations', () => {
     });
   });
 
-  it('write nothing for a call that is over before they begin, and end what they began', async () => {
+  it('write nothing for a call that is over before they begin, and complete what they began', async () => {
     for (const operate of [grantCredits, adjustCredits]) {
       const before = await harness.account();
       const left: unknown = await operate({ ...harness.context, call: TestedCall.over() }, operation('o', 10)).catch(
@@ -69,13 +69,13 @@ describe('credit operations', () => {
     expect(await adjustCredits(harness.context, operation('c', 5))).to.include({ available: 45, issued: 45 });
   });
 
-  it('do not take what is reserved', async () => {
+  it('do not touch reserved credits', async () => {
     await harness.create({ count: 4 });
     expect(await codeOf(adjustCredits(harness.context, operation('a', -61)))).to.equal('CREDITS_INSUFFICIENT');
     expect(await adjustCredits(harness.context, operation('b', -60))).to.include({ available: 0, reserved: 40 });
   });
 
-  it('leave a balance that shows what can still be reserved, and nothing that is held', async () => {
+  it('leave a balance that shows what can still be reserved, without held credits', async () => {
     await harness.create({ count: 4 });
     await grantCredits(harness.context, operation('g', 5));
     expect(await getBalance(harness.context, harness.caller)).to.deep.equal({

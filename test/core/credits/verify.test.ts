@@ -112,7 +112,7 @@ const FALSIFIED: Readonly<Record<string, Falsified>> = {
 };
 
 describe('verifyCredits', () => {
-  it('finds nothing where everything agrees, and counts what it saw', async () => {
+  it('finds nothing if everything agrees, and counts what it examined', async () => {
     const harness = await history();
     const { findings, ...counts } = await verifyCredits(harness.context);
     expect([findings, counts]).to.deep.equal([
@@ -140,7 +140,7 @@ describe('verifyCredits', () => {
     expect(await findingsOf(harness, { entries: edit('grant', { operationId: 'first' }) })).not.to.deep.equal([]);
   });
 
-  it('finds a wrong balance on an account that is used meanwhile, and nothing on a right one', async () => {
+  it('finds a wrong balance on an account in use, and nothing on a correct one', async () => {
     const harness = await history();
     let grants = 0;
     const beside = () => {
@@ -158,7 +158,7 @@ describe('verifyCredits', () => {
     ).not.to.deep.equal([]);
   });
 
-  it('finds nothing wrong with a generation that is being settled while it looks', async () => {
+  it('finds nothing wrong with a generation that is being settled meanwhile', async () => {
     const harness = await history();
     const queued = (await harness.generations()).find(({ status }) => status === 'queued');
     let isDone = false;
@@ -184,7 +184,7 @@ describe('verifyCredits', () => {
     expect([entries, findings]).to.deep.equal([1_201, []]);
   });
 
-  it('finds a hold that recovery should have ended, and leaves a create that is under way alone', async () => {
+  it('finds a hold that recovery should have ended, and ignores a create in progress', async () => {
     const harness = await CoreHarness.open();
     await harness.context.accountWriter.execute(harness.caller.accountId, {
       kind: 'hold',

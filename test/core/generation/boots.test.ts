@@ -62,7 +62,7 @@ function ruleFor(
 }
 
 describe('leases of other boots', () => {
-  it('are void exactly where the store is exclusive and no submission may be on its way', () => {
+  it('are void exactly if the store is exclusive and no submission may be in flight', () => {
     fc.assert(
       fc.property(left, boot, (lease, by) => {
         const g = generation(lease);
@@ -94,7 +94,7 @@ describe('leases of other boots', () => {
     );
   });
 
-  it('carry the boot of whoever took them, through renewals and new fences', () => {
+  it('carry the boot of their holder, through renewals and new fences', () => {
     const by: Boot = { id: 'mine', isExclusive: true };
     const lapsed = generation({ bootId: 'other', leftMs: 0, renewedAt: NOW - 10, phase: 'submitted' });
     let decision = decide(lapsed, commandOf('take-over'), NOW, by);

@@ -21,7 +21,7 @@ describe('another App of the same account', () => {
     sibling = { ...harness.caller, appId };
   });
 
-  it('may use the same key for a request of its own, alike or not, and is answered with its own', async () => {
+  it('may use the same key for its own request, equal or not, and gets its own answer', async () => {
     const one = await createGeneration(harness.context, harness.caller, 'alike', harness.body());
     const other = await createGeneration(harness.context, sibling, 'alike', harness.body());
     expect([one.replayed, other.replayed, other.generation.appId]).to.deep.equal([false, false, sibling.appId]);
@@ -39,7 +39,7 @@ describe('another App of the same account', () => {
     expect(itsOwn.upload.uploadId).not.to.equal(prepared.upload.uploadId);
   });
 
-  it('cannot use an upload as a reference, and is told no more of it than of one that never was', async () => {
+  it('cannot use an upload as a reference, and learns no more of it than of one that never existed', async () => {
     const prepared = await prepare(harness, plainImage());
     send(harness, prepared, plainImage());
     const { uploadId } = (await complete(harness, prepared.upload.uploadId)).upload;

@@ -35,10 +35,10 @@ async function callsOfOneCreate(): Promise<string[]> {
   return names;
 }
 
-describe('createGeneration, cut at any store call', () => {
+describe('createGeneration, interrupted at any store call', () => {
   for (const cut of ['before', 'after'] as const) {
     for (const dies of [true, false]) {
-      it(`${cut} the call, the process ${dies ? 'dying' : 'going on'}: one generation, one hold, nothing stuck`, async () => {
+      it(`${cut} the call, the process ${dies ? 'dying' : 'surviving'}: leaves one generation, one hold, nothing stuck`, async () => {
         const names = await callsOfOneCreate();
         expect(names).to.include.members([
           'claims.insert',
@@ -63,7 +63,7 @@ describe('createGeneration, cut at any store call', () => {
     }
   }
 
-  it('and never retried: one generation with its hold, or neither', async () => {
+  it('and never retried: leaves one generation with its hold, or neither', async () => {
     const names = await callsOfOneCreate();
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < names.length; index += 1) {

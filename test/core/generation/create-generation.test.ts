@@ -37,7 +37,7 @@ describe('createGeneration', () => {
     expect((await harness.create()).parameters).to.deep.equal({ count: 1 });
   });
 
-  it('answers a repeated request with the same generation, as it stands now', async () => {
+  it('answers a repeated request with the same generation in its current state', async () => {
     const harness = await CoreHarness.open();
     const first = await createGeneration(harness.context, harness.caller, 'k', harness.body());
     const again = await createGeneration(harness.process(), harness.caller, 'k', harness.body());
@@ -54,7 +54,7 @@ describe('createGeneration', () => {
     ).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
   });
 
-  it('accepts one of many concurrent twins, in one process and in two', async () => {
+  it('accepts one of many concurrent duplicates, in one process and in two', async () => {
     const harness = await CoreHarness.open();
     const processes = [harness.process(), harness.process()];
     const codes = await harness.clock.run(
@@ -164,7 +164,7 @@ describe('createGeneration', () => {
     expect(claim.inserted, 'the key is free').to.equal(true);
   });
 
-  it('tells a refused request that wakes up late to ask again, and leaves the key to who used it since', async () => {
+  it('tells a late refused request to try again, and leaves the key to its new owner', async () => {
     const harness = await CoreHarness.open({ credits: 9 });
     let wakeUp: () => void = () => undefined;
     const asleep = new Promise<void>((resolve) => {

@@ -63,8 +63,8 @@ async function sleepThrough(
   return gate.reached;
 }
 
-describe('createGeneration, asleep at any store call', () => {
-  it('and waking up after its retry was refused: nothing is made, and nothing charged, that a client was told would not be', async () => {
+describe('createGeneration, paused at any store call', () => {
+  it('and resumed after its retry was refused: creates nothing and charges nothing that was refused to the client', async () => {
     for (const sleepsAt of ['accounts.read', 'generations.insert']) {
       const harness = await CoreHarness.open({ credits: 20 });
       const gate = new Gate();
@@ -102,7 +102,7 @@ describe('createGeneration, asleep at any store call', () => {
     }
   });
 
-  it('and inserting at the very moment another rules it out: the generation stands, with its hold', async () => {
+  it('and inserting at the very moment another precludes it: keeps the generation with its hold', async () => {
     const harness = await CoreHarness.open();
     const gates = [new Gate(), new Gate()] as const;
     const [first, second] = gates.map((gate) =>
@@ -130,7 +130,7 @@ describe('createGeneration, asleep at any store call', () => {
   });
 
   for (const meanwhile of [['retry'], ['recover'], ['recover', 'retry'], ['retry', 'recover']] as const) {
-    it(`while others ${meanwhile.join(' and ')}: one generation, one hold`, async () => {
+    it(`while others ${meanwhile.join(' and ')}: leaves one generation, one hold`, async () => {
       let reached = 0;
       for (let index = 0; index < MAX_CALLS; index += 1) {
         for (const side of ['before', 'after'] as const) reached += Number(await sleepThrough(index, side, meanwhile));

@@ -29,9 +29,9 @@ async function create(harness: CoreHarness, losing?: { readonly call: string; re
   }
 }
 
-describe('createGeneration, not knowing', () => {
+describe('createGeneration that does not know', () => {
   for (const cut of ['before', 'after'] as const) {
-    it(`whether a refused request's key is free (cut ${cut} the call): does not refuse, and the key tells`, async () => {
+    it(`whether a refused request's key is free (cut ${cut} the call): does not refuse, and a retry finds out`, async () => {
       const harness = await CoreHarness.open({ credits: 9 });
       expect(await create(harness, { call: 'claims.remove', cut })).to.equal('StoreUnavailable');
       expect(await create(harness)).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : 'CREDITS_INSUFFICIENT');

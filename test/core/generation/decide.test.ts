@@ -135,7 +135,7 @@ describe('decide', () => {
     );
   });
 
-  it('lets no overtaken holder write anything', () => {
+  it('refuses every write of an overtaken holder', () => {
     const g = generationIn('running', 'renew');
     const taken = decideAt(
       queued({ ...g, lease: { worker: 'w', fence: 1, renewedAt: 1_000, expiresAt: 1_900 } }),
@@ -156,7 +156,7 @@ describe('decide', () => {
     expect(decideAt(g, commandOf('expire'), 30_000)).to.have.nested.property('next.status', 'failed');
   });
 
-  it('is looked at by recovery when its deadline has passed, however far ahead the clock of its holder is', () => {
+  it('makes recovery examine a generation when its deadline has passed, however far ahead the clock of its holder is', () => {
     for (const event of ['renew', 're-lease', 'take-over'] as const) {
       const g = generationIn('running', event);
       expect(decideAt(g, commandOf(event), 20_000), event).to.have.nested.property('next.dueAt', 51_000);
@@ -172,7 +172,7 @@ describe('decide', () => {
     expect(decideAt(g, commandOf('begin-attempt'), 61_501)).to.deep.equal({ refused: 'DEADLINE_PASSED' });
   });
 
-  it('begins no attempt once a cancel was asked for', () => {
+  it('begins no attempt once a cancel was requested', () => {
     const g = generationIn('running', 'begin-attempt');
     expect(decideAt(queued({ ...g, cancelRequestedAt: 1_600 }), commandOf('begin-attempt'), 2_000)).to.deep.equal({
       refused: 'NOT_ALLOWED',

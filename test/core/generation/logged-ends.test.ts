@@ -18,7 +18,7 @@ describe('the end of a generation', () => {
     harness = await CoreHarness.open();
   });
 
-  it('is logged with what became of it and what it cost, and without its content', async () => {
+  it('is logged with its outcome and its cost, and without its content', async () => {
     await CoreWorker.start(harness);
     const done = await untilSettled(harness, (await harness.create({ count: 3 })).generationId);
     harness.provider.newReport = () => ({
@@ -61,7 +61,7 @@ describe('the end of a generation', () => {
     ]);
   });
 
-  it('is logged once wherever a cancellation is cut, unless the answer to its very last write was lost', async () => {
+  it('is logged once wherever a cancellation is interrupted, unless the answer to its very last write was lost', async () => {
     const names: string[] = [];
     const { generationId } = await harness.create();
     await cancelGeneration(

@@ -68,7 +68,7 @@ describe('searchGenerations', () => {
     );
   });
 
-  it('reads a bounded part of the store for a page, and goes on behind it', async () => {
+  it('reads a bounded part of the store for a page, and continues after it', async () => {
     const harness = await CoreHarness.open();
     for (let n = 0; n < 150; n += 1)
       await harness.ports.generations.insert(aGeneration(n, { status: n === 0 ? 'failed' : 'succeeded' }));
@@ -86,7 +86,7 @@ describe('searchGenerations', () => {
 });
 
 describe('findGeneration and cancelAnyGeneration', () => {
-  it('say of what is not there, ruled out or past its retention that it is not found', async () => {
+  it('answer not found for a missing, precluded or expired generation', async () => {
     const harness = await CoreHarness.open();
     await harness.ports.generations.insert(aTombstone(1));
     await harness.ports.generations.insert(aTombstone(2, { kind: 'expired' }));
@@ -96,7 +96,7 @@ describe('findGeneration and cancelAnyGeneration', () => {
     }
   });
 
-  it("end a queued one with its hold, ask a running one, and leave one that has ended, whoever's it is", async () => {
+  it('end a queued one with its hold, ask a running one to stop, and leave an ended one, whoever owns it', async () => {
     const harness = await CoreHarness.open();
     const other = await harness.newCaller(100);
     const [queued, running, ended] = [

@@ -126,27 +126,27 @@ describe('readGenerationRequest', () => {
   for (const [name, value, code, pointer] of REFUSED)
     it(`refuses ${name}`, () => expect(refusalOf(value)).to.deep.equal({ code, pointer }));
 
-  it('reads upper-case ids as the ids they are', () => {
+  it('reads upper-case ids like lower-case ones', () => {
     expect(
       readGenerationRequest({ jsonSchemas }, body({ reference_upload_ids: ['0190000A-BCDE-7000-8000-000000000001'] }))
         .referenceUploadIds,
     ).to.deep.equal(['0190000a-bcde-7000-8000-000000000001']);
   });
 
-  it('refuses nesting that no request needs, without running out of stack', () => {
+  it('refuses excessive nesting, without running out of stack', () => {
     let deep: Json = 1;
     for (let level = 0; level < 20_000; level += 1) deep = { a: deep };
     expect(refusalOf(body({ parameters: deep as JsonObject }))).to.have.property('code', 'FIELD_INVALID');
   });
 
-  it('takes for white space what Unicode does', () => {
+  it('treats as white space what Unicode does', () => {
     const notBlank = new RegExp(NOT_BLANK, 'u');
     const isWrong = (point: number): boolean =>
       notBlank.test(String.fromCodePoint(point)) === /\p{White_Space}/u.test(String.fromCodePoint(point));
     expect(Array.from({ length: 0x110000 }, (_, point) => point).filter(isWrong)).to.deep.equal([]);
   });
 
-  it('says of an unknown field that it belongs in parameters, when the model has such a parameter', () => {
+  it('says that an unknown field belongs in parameters, if the model has such a parameter', () => {
     const model = imageModel({
       inputSchema: { type: 'object', additionalProperties: false, properties: { 'size': {}, 'a/b': {}, 'prompt': {} } },
     });

@@ -35,7 +35,7 @@ async function cancelled(harness: CoreHarness, prompt = 'A house by the sea'): P
 }
 
 describe('the content of a generation that ended without charge', () => {
-  it('is kept for a day, then removed; what clients are shown stays until the retention of tasks', async () => {
+  it('is kept for a day, then removed; what clients see stays until the retention of tasks', async () => {
     const harness = await CoreHarness.open();
     const generationId = await cancelled(harness);
     const before = await harness.generation(generationId);
@@ -66,7 +66,7 @@ describe('the content of a generation that ended without charge', () => {
     expect(await harness.ports.generations.read(generationId)).to.include({ kind: 'expired' });
   });
 
-  it('goes before the outputs do, which a failure may have left, and those go in their time', async () => {
+  it('is removed before the outputs, which a failure may have left, and those at their time', async () => {
     const harness = await CoreHarness.open();
     harness.provider.newReport = () => ({
       state: 'failed',
@@ -125,7 +125,7 @@ describe('the content of a generation that ended without charge', () => {
     expect(await kept()).to.deep.equal({ generations: 0, bytes: 0 });
   });
 
-  it('is bounded: more is refused with QUEUE_FULL before any credits are looked at, and the key is freed', async () => {
+  it('is bounded: more is refused with QUEUE_FULL before any credits are checked, and the key is freed', async () => {
     const harness = await CoreHarness.open({
       credits: 10,
       settings: { maxUnchargedContentBytesPerAccount: 2 * MIN_BYTES },
@@ -188,7 +188,7 @@ describe('the content of a generation that ended without charge', () => {
     expect(await create(4), 'near its bound').to.equal(4);
   });
 
-  it('does not keep a full account from the answers to its earlier keys', async () => {
+  it('does not block replays of earlier keys of a full account', async () => {
     const harness = await CoreHarness.open({ settings: { maxUnchargedContentBytesPerAccount: 1 } });
     const first = await createGeneration(harness.context, harness.caller, 'k', harness.body());
     await cancelGeneration(harness.context, harness.caller, first.generation.generationId);
@@ -200,7 +200,7 @@ describe('the content of a generation that ended without charge', () => {
     ).to.equal('OK');
   });
 
-  it('frees the key when the store cannot say how much there is', async () => {
+  it('frees the key when the store cannot compute the sum', async () => {
     const harness = await CoreHarness.open();
     const away = harness.process((call) =>
       call.name === 'generations.uncharged' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed(),
@@ -226,7 +226,7 @@ describe('the removal of content', () => {
     });
   });
 
-  it('has recovery look again when the next part is due', () => {
+  it('makes recovery examine the generation again when the next part is due', () => {
     const g = generationIn('failed', 'content-removed');
     expect(decideAt(g, commandOf('content-removed'), 70_000)).to.have.nested.property('next.dueAt', 100_000);
     expect(decideAt({ ...g, outputsRemovedAt: 1_900 }, commandOf('content-removed'), 70_000)).to.have.nested.property(
@@ -263,7 +263,7 @@ describe('the bytes of content', () => {
     );
   });
 
-  it('count any text as UTF-8 has it, lone surrogates too', () => {
+  it('count any text as UTF-8 encodes it, lone surrogates too', () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 0xffff }), { maxLength: 50 }), (units) => {
         const text = String.fromCharCode(...units);

@@ -11,7 +11,7 @@ import { CoreHarness } from '../../harness/core-harness.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 
 describe('a generation as its owner sees it', () => {
-  it('is found by its id in any case, by its own App only, and answers alike for all others', async () => {
+  it('is found by its id in any letter case, by its own App only, with the same answer for all others', async () => {
     const harness = await CoreHarness.open();
     const { generationId } = await harness.create();
     expect((await getGeneration(harness.context, harness.caller, generationId.toUpperCase())).generationId).to.equal(
@@ -35,7 +35,7 @@ describe('a generation as its owner sees it', () => {
     expect([...refusals]).to.deep.equal([JSON.stringify(['TASK_NOT_FOUND', 'There is no such generation.', {}])]);
   });
 
-  it('says when to ask again while it is open, and has outputs once it is not', async () => {
+  it('says when to poll again while it is open, and has outputs once it has ended', async () => {
     const harness = await CoreHarness.open();
     const queued = await harness.create({ count: 2 });
     expect(await viewGeneration(harness.context, queued)).to.deep.equal({
@@ -62,7 +62,7 @@ describe('a generation as its owner sees it', () => {
 });
 
 describe('estimateGeneration', () => {
-  it('tells the price, refuses what create would refuse, and keeps nothing', async () => {
+  it('answers the price, refuses what create would refuse, and stores nothing', async () => {
     const harness = await CoreHarness.open({ credits: 25 });
     const codeFor = (body: ReturnType<CoreHarness['body']>) =>
       estimateGeneration(harness.context, harness.caller, body).then(

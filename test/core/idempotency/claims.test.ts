@@ -50,7 +50,7 @@ describe('claim', () => {
     harness = new ServiceHarness();
   });
 
-  it('gives one of many concurrent twins the key, and tells the others to wait', async () => {
+  it('gives one of many concurrent duplicates the key, and tells the others to wait', async () => {
     const outcomes = await Promise.allSettled(Array.from({ length: 20 }, () => harness.claim()));
     expect(outcomes.filter(({ status }) => status === 'fulfilled')).to.have.length(1);
     for (const outcome of outcomes) {
@@ -58,14 +58,14 @@ describe('claim', () => {
     }
   });
 
-  it('says when to come back, within the lease', async () => {
+  it('says when to try again, within the lease', async () => {
     await harness.claim();
     harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 500);
     const error = (await harness.claim().catch((refusal: unknown) => refusal)) as ServiceError;
     expect(error.details.retryAfterMs).to.equal(500);
   });
 
-  it('replays what was done under the key, and refuses another payload before and after', async () => {
+  it('replays the answer of the key, and refuses another payload before and after', async () => {
     const first = await harness.claim();
     expect(await codeOf(harness.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
     expect(harness.act(first)).to.equal(true);
@@ -73,13 +73,13 @@ describe('claim', () => {
     expect(await codeOf(harness.claim('other'))).to.equal('IDEMPOTENCY_PAYLOAD_MISMATCH');
   });
 
-  it('keeps keys of other accounts, Apps and operations apart', async () => {
+  it('distinguishes keys of other accounts, Apps and operations', async () => {
     for (const change of [{}, { accountId: 'b' }, { appId: 'q' }, { operation: 'prepare' as const }, { key: 'l' }]) {
       expect(await harness.claim('d', { ...KEY, ...change })).to.have.property('mine');
     }
   });
 
-  it('replays through the whole window, then says it is over, until the key is free again', async () => {
+  it('replays through the whole window, then answers that it is over, until the key is free again', async () => {
     harness.act(await harness.claim());
     harness.clock.jump(DEFAULT_SETTINGS.replayWindowMs);
     expect(await harness.claim()).to.have.property('replayOf');
@@ -91,7 +91,7 @@ describe('claim', () => {
     expect(await harness.claim()).to.have.property('mine');
   });
 
-  it('rules the first id out before a key is taken over, so that a late first process comes to nothing', async () => {
+  it('precludes the first id before a key is taken over, so that a late first process has no effect', async () => {
     const first = await harness.claim();
     harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs - 1);
     expect(await codeOf(harness.claim())).to.equal('IDEMPOTENCY_IN_PROGRESS');
@@ -118,7 +118,7 @@ describe('claim', () => {
     expect(await codeOf(harness.claim())).to.equal('OK');
   });
 
-  it('frees a key for its owner only: somebody late cannot free what others claimed since', async () => {
+  it('frees a key for its owner only: a late process cannot free a newer claim', async () => {
     const first = await harness.claim();
     harness.clock.jump(DEFAULT_SETTINGS.claimLeaseMs);
     const second = await harness.claim();

@@ -14,7 +14,7 @@ function codeOf(values: readonly string[]): string | undefined {
 }
 
 describe('readIdempotencyKey', () => {
-  it('asks for a key when there is none, and for one when there are two', () => {
+  it('requires a key if there is none, and a single one if there are two', () => {
     expect(codeOf([])).to.equal('IDEMPOTENCY_KEY_REQUIRED');
     expect(codeOf(['a', 'a'])).to.equal('IDEMPOTENCY_KEY_INVALID');
   });

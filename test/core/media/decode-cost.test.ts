@@ -106,15 +106,15 @@ function sized(channels: 3 | 4 = 3) {
   return sharp({ create: { width: W, height: H, channels, background: { r: 9, g: 99, b: 199, alpha: 0.4 } } });
 }
 
-describe('what decoding a picture takes', () => {
+describe('the cost of decoding a picture', () => {
   for (const { of, bytes, header } of FILES) {
-    it(`of ${of} is told by its header`, async () => {
+    it(`of ${of} is known from its header`, async () => {
       const whole = await bytes();
       expect(readImageHeader(whole)).to.deep.equal({ ...header, widthPx: W, heightPx: H });
       expect(decodeBytesOf(whole)).to.equal(header.heldBytes + W * header.rowPixelBytes * Math.min(2 * H, 1_600));
     });
 
-    it(`of ${of} is not known before the header is there, and then stays as it is`, async () => {
+    it(`of ${of} is unknown before the header is complete, and then does not change`, async () => {
       const whole = await bytes();
       const answers = Array.from({ length: Math.min(2_000, whole.byteLength) }, (_, kept) =>
         readImageHeader(whole.subarray(0, kept)),
@@ -125,7 +125,7 @@ describe('what decoding a picture takes', () => {
     });
   }
 
-  it('is nothing for what is no picture, and without bound for a header that does not end', () => {
+  it('is zero for a file that is not a picture, and unbounded for an endless header', () => {
     expect(decodeBytesOf(Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>'))).to.equal(0);
     const padding = Buffer.concat([Buffer.of(0xff, 0xe1, 0xff, 0xff), Buffer.alloc(0xfffd)]);
     expect(

@@ -31,8 +31,8 @@ async function withEnded(harness: CoreHarness, count: number): Promise<string[]>
   return ids;
 }
 
-describe('recovery while the object store is away', () => {
-  it('tries one retirement a pass, puts the others off, and ends what is late all the same', async () => {
+describe('recovery while the object store is unavailable', () => {
+  it('tries one retirement a pass, postpones the others, and still ends overdue generations', async () => {
     const harness = await CoreHarness.open({ credits: 10_000 });
     const ended = await withEnded(harness, 6);
     harness.clock.jump(harness.settings.outputRetentionMs);
@@ -67,7 +67,7 @@ describe('recovery while the object store is away', () => {
     });
   });
 
-  it('gets to all other uploads when the bytes of one can never be removed, and says so of that one again and again', async () => {
+  it('removes all other uploads when the bytes of one can never be removed, and reports that one each time', async () => {
     const harness = await CoreHarness.open();
     const [first = '', ...others] = await Promise.all(
       ['a', 'b', 'c'].map(
@@ -99,7 +99,7 @@ describe('recovery while the object store is away', () => {
 });
 
 describe('recovery in a process that stops', () => {
-  it('is done with what it is at, looks at nothing more, and does nothing afterwards', async () => {
+  it('completes its current item, examines nothing more, and does nothing afterwards', async () => {
     const harness = await CoreHarness.open({ credits: 10_000 });
     for (let made = 0; made < 5; made += 1) await harness.create();
     harness.clock.jump(700_000);
@@ -121,7 +121,7 @@ describe('recovery in a process that stops', () => {
 });
 
 describe('a worker whose recovery hangs', () => {
-  it('starts all the same, looks only once at a time, and stops within its grace', async () => {
+  it('starts all the same, runs one pass at a time, and stops within its grace', async () => {
     const harness = await CoreHarness.open();
     const gate = new Gate();
     let looks = 0;
@@ -149,7 +149,7 @@ describe('a worker whose recovery hangs', () => {
     gate.open();
   });
 
-  it('waits for what recovery is at, when that takes less than the grace', async () => {
+  it('waits for the current item of recovery, if that takes less than the grace', async () => {
     const harness = await CoreHarness.open();
     const gate = new Gate();
     const names: string[] = [];

@@ -55,7 +55,7 @@ async function startWorker(harness: CoreHarness, boot: Boot, interceptor?: Inter
 }
 
 describe('a start on stores that are exclusive', () => {
-  it('goes on at once with what the boot before was running, under new fences and without another submission', async () => {
+  it('continues immediately what the previous boot was running, under new fences and without another submission', async () => {
     const { harness, ids } = await killed(12, { settings: { recoveryBatch: 5 } });
     const at = harness.clock.now();
     await startWorker(harness, SECOND);
@@ -70,7 +70,7 @@ describe('a start on stores that are exclusive', () => {
     await expectAtRest(harness, ids.length);
   });
 
-  it('goes through what is leased in pages, reads it once, and takes over nothing else', async () => {
+  it('reads leased generations in pages, once, and takes over nothing else', async () => {
     const { harness, ids } = await killed(7, { settings: { recoveryBatch: 3 } });
     for (let made = 0; made < 9; made += 1) await harness.create();
     const pages: number[] = [];
@@ -95,7 +95,7 @@ describe('a start on stores that are exclusive', () => {
     expect(pages).to.deep.equal([3, 3, 3, 3, 3, 1]);
   });
 
-  it('waits for the lease of an attempt whose submission may be on its way, and no longer', async () => {
+  it('waits for the lease of an attempt whose submission may be in flight, and no longer', async () => {
     const {
       harness,
       ids: [id = ''],
@@ -109,7 +109,7 @@ describe('a start on stores that are exclusive', () => {
     expect((await harness.generation(id)).lease).to.include({ worker: 'second', fence: 2 });
   });
 
-  it('gives those it goes on with their places before it takes anything new, however slow its stores are', async () => {
+  it('gives the continued ones their places before it takes new ones, however slow its stores are', async () => {
     const harness = await CoreHarness.open({
       models: [imageModel({ concurrency: 2, concurrencyPerAccount: 2 })],
       credits: 10_000,
@@ -134,7 +134,7 @@ describe('a start on stores that are exclusive', () => {
     for (const id of ids) expect((await harness.generation(id)).fence, id).to.equal(cut.has(id) ? 2 : 0);
   });
 
-  it('is not kept from serving by a store that does not answer, and goes on with them in its first pass that can', async () => {
+  it('serves even if a store does not answer, and continues them in the first pass that can', async () => {
     const { harness, ids } = await killed(3);
     let isAway = true;
     await startWorker(harness, SECOND, async (call) => {
@@ -169,7 +169,7 @@ describe('a start on stores that are exclusive', () => {
     for (const id of ids) expect((await harness.generation(id)).fence).to.equal(1);
   });
 
-  it('answers the retry of a create that was cut at once, and makes one generation', async () => {
+  it('answers the retry of an interrupted create immediately, and creates one generation', async () => {
     const harness = await CoreHarness.open();
     const life = new Life();
     const dying = harness.process(

@@ -25,7 +25,7 @@ function lookup(harness: CoreHarness, generationId: string): Promise<string> {
 }
 
 describe('retention', () => {
-  it('keeps outputs and tasks for as long as was promised, then answers as it must', async () => {
+  it('keeps outputs and tasks for the promised time, then answers with the right codes', async () => {
     const harness = await CoreHarness.open();
     await CoreWorker.start(harness);
     const { generationId } = await harness.create();
@@ -83,7 +83,7 @@ describe('retention', () => {
     await expectAtRest(harness, 1);
   });
 
-  it('releases a hold without a generation once no request can be that slow, and not before', async () => {
+  it('releases a hold without a generation once no request can still be running, and not before', async () => {
     const harness = await CoreHarness.open();
     await harness.clock.run(
       harness.context.accountWriter.execute(harness.caller.accountId, {
@@ -102,7 +102,7 @@ describe('retention', () => {
     expect(await harness.account()).to.include({ reserved: 0, available: 1_000 });
   });
 
-  it('looks at all old holds, a page at a time, though those of live generations stay', async () => {
+  it('examines all old holds, a page at a time, though those of live generations stay', async () => {
     const harness = await CoreHarness.open({ settings: { recoveryBatch: 2 } });
     for (let made = 0; made < 3; made += 1) await harness.create();
     for (let made = 0; made < 4; made += 1) {
@@ -129,7 +129,7 @@ describe('retention', () => {
     expect([released, cursor, (await harness.account()).holds.size]).to.deep.equal([4, undefined, 3]);
   });
 
-  it('goes on with the others when one generation cannot be recovered', async () => {
+  it('continues with the others when one generation cannot be recovered', async () => {
     const harness = await CoreHarness.open();
     const ids = [await harness.create(), await harness.create(), await harness.create()].map(
       ({ generationId }) => generationId,

@@ -35,10 +35,10 @@ async function runCut(index: number, cut: Cut, dies: boolean): Promise<string[]>
   return names;
 }
 
-describe('a run, cut at any store call', () => {
+describe('a run, interrupted at any store call', () => {
   for (const cut of ['before', 'after'] as const) {
     for (const dies of [true, false]) {
-      it(`${cut} the call, the process ${dies ? 'dying' : 'going on'}: one success, charged once`, async () => {
+      it(`${cut} the call, the process ${dies ? 'dying' : 'surviving'}: ends with one success, charged once`, async () => {
         const names = await runCut(Infinity, cut, dies);
         expect(names).to.include.members([
           'generations.read',

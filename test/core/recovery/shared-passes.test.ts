@@ -27,7 +27,7 @@ async function queued(harness: CoreHarness, count: number): Promise<string[]> {
 }
 
 describe('recovery in several processes at once', () => {
-  it('wakes each queued generation once between them, whoever comes first', async () => {
+  it('wakes each queued generation once between them, whichever is first', async () => {
     await fc.assert(
       fc.asyncProperty(fc.scheduler(), fc.integer({ min: 2, max: 4 }), async (scheduler, processes) => {
         const harness = await CoreHarness.open({ credits: 10_000 });
@@ -75,7 +75,7 @@ describe('recovery in several processes at once', () => {
     expect([replaced, reads]).to.deep.equal([OVERTAKEN, 0]);
   });
 
-  it('neither wakes nor puts off what a worker has leased since the list was read', async () => {
+  it('neither wakes nor postpones what a worker has leased since the list was read', async () => {
     const harness = await CoreHarness.open();
     const [generationId = ''] = await queued(harness, 1);
     const worker = CoreWorker.idle(harness, 'worker');
@@ -139,7 +139,7 @@ describe('whether a pass is followed by another at once', () => {
     claimsRemoved: 0,
   };
 
-  it('is, when one of its parts took as much as it may, whatever came of it', () => {
+  it('is, if one of its parts reached its limit, whatever the outcome', () => {
     for (const outcome of Object.keys(nothing.generations)) {
       const found = (count: number) => ({ ...nothing, generations: { ...nothing.generations, [outcome]: count } });
       expect([mayBeMore(found(4), 5), mayBeMore(found(5), 5)], outcome).to.deep.equal([false, true]);
@@ -148,7 +148,7 @@ describe('whether a pass is followed by another at once', () => {
     expect(mayBeMore({ ...nothing, claimsRemoved: 5 }, 5)).to.equal(true);
   });
 
-  it('is not for holds whose generations are all there, however many pages of them there are', () => {
+  it('is not, if all holds have their generations, however many pages of them there are', () => {
     expect(mayBeMore({ ...nothing, holds: { ...nothing.holds, nextCursor: 'next' } }, 5)).to.equal(false);
     expect(mayBeMore({ ...nothing, holds: { ...nothing.holds, released: 1, nextCursor: 'next' } }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, holds: { ...nothing.holds, released: 1 } }, 5)).to.equal(false);

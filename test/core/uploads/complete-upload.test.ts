@@ -34,7 +34,7 @@ describe('completeUpload', () => {
     harness = await CoreHarness.open();
   });
 
-  it('says ready exactly when the bytes are of the declared length, digest and type', async () => {
+  it('answers ready exactly if the bytes have the declared length, digest and type', async () => {
     harness = await CoreHarness.open({ settings: { maxUnfinishedUploadsPerApp: 1_000 } });
     const media = fc.record({
       type: fc.constantFrom('image/png' as const, 'image/jpeg' as const, 'image/webp' as const),
@@ -72,7 +72,7 @@ describe('completeUpload', () => {
     );
   });
 
-  it('keeps what is ready as it is, whatever is sent to the target afterwards', async () => {
+  it('never changes a ready upload, whatever is sent to the target afterwards', async () => {
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
     const completed = await complete(harness, prepared.upload.uploadId);
@@ -87,7 +87,7 @@ describe('completeUpload', () => {
     ['another image', OTHER],
     ['junk', JUNK],
   ] as const) {
-    it(`never says ready for bytes it did not check, whenever they are replaced by ${what}`, async () => {
+    it(`never answers ready for unchecked bytes, whenever they are replaced by ${what}`, async () => {
       let isReached = true;
       for (let index = 0; isReached; index += 1) {
         const prepared = await prepare(harness, BYTES);
@@ -112,7 +112,7 @@ describe('completeUpload', () => {
     });
   }
 
-  it('lets other bytes be sent after a refusal, under the same key', async () => {
+  it('accepts other bytes after a refusal, under the same key', async () => {
     const prepared = await prepare(harness, BYTES);
     expect(await codeOf(complete(harness, prepared.upload.uploadId, {}, 'k'))).to.equal('FIELD_INVALID');
     await smuggle(harness, prepared, JUNK);
@@ -134,7 +134,7 @@ describe('completeUpload', () => {
     expect(await codeOf(complete(harness, one.upload.uploadId, { sha256: sha256Of(OTHER) }))).to.equal('FIELD_INVALID');
   });
 
-  it('is too late once the target has expired, and not before', async () => {
+  it('refuses once the target has expired, and not before', async () => {
     const [early, late] = [await prepare(harness, BYTES), await prepare(harness, BYTES)];
     for (const prepared of [early, late]) send(harness, prepared, BYTES);
     harness.clock.jump(harness.settings.uploadTargetMs);
@@ -144,7 +144,7 @@ describe('completeUpload', () => {
     expect(await codeOf(complete(harness, early.upload.uploadId)), 'ready stays ready').to.equal('OK');
   });
 
-  it('answers for a foreign, a random and a malformed id alike', async () => {
+  it('answers alike for a foreign, a random and a malformed id', async () => {
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
     const other = await harness.newCaller(0);
@@ -165,7 +165,7 @@ describe('completeUpload', () => {
     expect(refusals[0]).to.have.property('0', 'FIELD_INVALID');
   });
 
-  it('has one outcome for many who complete at once under keys of their own', async () => {
+  it('has one outcome for many concurrent completions under different keys', async () => {
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
     const outcomes = await Promise.allSettled(
@@ -178,7 +178,7 @@ describe('completeUpload', () => {
     await expectReady(harness, await complete(harness, prepared.upload.uploadId), BYTES);
   });
 
-  it('ends ready wherever it is cut, when the key is tried again', async () => {
+  it('ends ready wherever it is interrupted, when the key is retried', async () => {
     let cuts = 0;
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < 14; index += 1) {
@@ -270,7 +270,7 @@ describe('uploads past retention', () => {
     expect(await storedBytes(harness, keep.upload.objectKey)).to.equal(null);
   });
 
-  it('leave nothing of a copy that came about after it was given up', async () => {
+  it('leave nothing of a copy that appeared after it was abandoned', async () => {
     const harness = await CoreHarness.open();
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
@@ -296,7 +296,7 @@ describe('uploads past retention', () => {
       expect(await storedBytes(harness, key)).to.equal(null);
   });
 
-  it('keep their key from preparing another one, until the key is free again', async () => {
+  it('prevent their key from preparing another one, until the key is free again', async () => {
     const harness = await CoreHarness.open();
     const request = { filename: 'a.png', media_type: 'image/png', byte_size: BYTES.length, role: 'reference_image' };
     const first = await prepareUpload(harness.context, harness.caller, 'once', request);

@@ -39,7 +39,7 @@ describe('the key of a completion', () => {
     await complete(harness, uploadId, body, 'k', dying).catch(() => undefined);
   }
 
-  it('is not answered from what another key made of the upload: whose checksum is wrong is refused, at once or later', async () => {
+  it('is not answered from the success of another key: a request with a wrong checksum is refused, immediately or later', async () => {
     await die(WRONG);
     expect(await codeOf(complete(harness, uploadId, {}, 'other'))).to.equal('OK');
     expect(await codeOf(complete(harness, uploadId, WRONG, 'k')), 'the first request may still be under way').to.equal(
@@ -54,7 +54,7 @@ describe('the key of a completion', () => {
     ).to.equal('OK');
   });
 
-  it('waits for the lease of a request that never said how it ended, is then done again, and replays at once from there', async () => {
+  it('waits for the lease of a request of unknown outcome, is then done again, and replays immediately from then on', async () => {
     await die({});
     const other = await complete(harness, uploadId, {}, 'other');
     harness.clock.jump(harness.settings.claimLeaseMs - 1);
@@ -66,7 +66,7 @@ describe('the key of a completion', () => {
     expect([done.upload, again.upload]).to.deep.equal([other.upload, other.upload]);
   });
 
-  it('goes with its replays when it changed nothing, and stays taken after them when it did', async () => {
+  it('is freed with its replays if it changed nothing, and stays taken after them if it did', async () => {
     await complete(harness, uploadId, {}, 'first');
     await complete(harness, uploadId, {}, 'again');
     harness.clock.jump(harness.settings.replayWindowMs);
@@ -80,7 +80,7 @@ describe('the key of a completion', () => {
     expect(await codeOf(complete(harness, uploadId, {}, 'first'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
   });
 
-  it('gives no refusal once another request has it, which may have been answered otherwise', async () => {
+  it('gives no refusal once another request has it, whose answer may differ', async () => {
     const prepared = await prepare(harness, BYTES);
     const { uploadId: id } = prepared.upload;
     await smuggle(harness, prepared, JUNK);
@@ -143,7 +143,7 @@ describe('the key of a completion', () => {
     ['refusal', WRONG, 'claims.remove', 'FIELD_INVALID'],
   ] as const) {
     for (const cut of ['before', 'after'] as const) {
-      it(`gives no ${what} that the store did not take note of (cut ${cut} the call); the same key tells later`, async () => {
+      it(`gives no ${what} that the store did not record (cut ${cut} the call); a retry of the key finds out`, async () => {
         const broken = harness.process(async (call) => {
           if (call.name !== port) return call.proceed();
           if (cut === 'after') await call.proceed();
@@ -161,7 +161,7 @@ describe('the key of a completion', () => {
   }
 });
 
-describe('two completions of one upload under keys of their own', () => {
+describe('two completions of one upload under different keys', () => {
   /** Sleeps before the call with this number, counted from 0; notes where copies go. */
   function sleeping(index: number, gate: Gate, names: string[], copies: Set<string>): Interceptor {
     return async (call) => {
@@ -210,7 +210,7 @@ describe('two completions of one upload under keys of their own', () => {
     return [gates[0].reached ? names[0][firstAt] : undefined, gates[1].reached ? names[1][secondAt] : undefined];
   }
 
-  it('are answered alike, wherever each of them sleeps, and leave one copy', async () => {
+  it('are answered alike, wherever each of them pauses, and leave one copy', async () => {
     const slept: string[] = [];
     for (let firstAt = 0, isReached = true; isReached; firstAt += 1) {
       for (let secondAt = 0, isSecondReached = true; isSecondReached; secondAt += 1) {

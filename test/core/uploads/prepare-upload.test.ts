@@ -59,7 +59,7 @@ describe('prepareUpload', () => {
     }
   });
 
-  it('gives one of many twins an upload', async () => {
+  it('creates one upload for many concurrent duplicates', async () => {
     const codes = await Promise.all(Array.from({ length: 10 }, () => codeOf(prepare(harness, BYTES, {}, 'k'))));
     expect(codes.toSorted()).to.deep.equal([...Array.from({ length: 9 }, () => 'IDEMPOTENCY_IN_PROGRESS'), 'OK']);
   });
@@ -94,7 +94,7 @@ describe('prepareUpload', () => {
     }
   });
 
-  it('makes nothing when it wakes up after its key was taken over', async () => {
+  it('creates nothing when it resumes after its key was taken over', async () => {
     const gate = new Gate();
     let lateId = '';
     const slow = codeOf(
@@ -120,7 +120,7 @@ describe('prepareUpload', () => {
     expect(await prepare(harness, BYTES, {}, 'k')).to.deep.include({ replayed: true, upload });
   });
 
-  it('ends with one upload wherever it is cut, when the key is tried again', async () => {
+  it('ends with one upload wherever it is interrupted, when the key is retried', async () => {
     for (const cut of ['before', 'after'] as const) {
       for (let index = 0; index < 4; index += 1) {
         const cutHarness = await CoreHarness.open();

@@ -34,7 +34,7 @@ describe('a target that has expired', () => {
     harness = await CoreHarness.open();
   });
 
-  it('is swept once no completion can be under way, and not before', async () => {
+  it('is swept once no completion can be running, and not before', async () => {
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
     const { uploadId, stagingKey } = prepared.upload;
@@ -59,7 +59,7 @@ describe('a target that has expired', () => {
     expect(await codeOf(complete(harness, upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
   });
 
-  it('leaves nothing of what was sent again after the completion, used or not, and keeps what was completed', async () => {
+  it('removes bytes sent again after the completion, used or not, and keeps the completed ones', async () => {
     for (const isUsed of [false, true]) {
       const prepared = await prepare(harness, BYTES);
       send(harness, prepared, BYTES);
@@ -84,7 +84,7 @@ describe('a target that has expired', () => {
     }
   });
 
-  it('leaves nothing of a copy whose completion was cut', async () => {
+  it('leaves nothing of a copy whose completion was interrupted', async () => {
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
     const { uploadId } = prepared.upload;
@@ -106,7 +106,7 @@ describe('a target that has expired', () => {
     expect(await storedBytes(harness, objectKey)).to.equal(null);
   });
 
-  it('never leaves a ready upload without its bytes, wherever a completion sleeps through the sweep', async () => {
+  it('never leaves a ready upload without its bytes, wherever a completion pauses during the sweep', async () => {
     for (let at = 0; ; at += 1) {
       harness = await CoreHarness.open();
       const prepared = await prepare(harness, BYTES);
@@ -154,7 +154,7 @@ describe('a target that has expired', () => {
 });
 
 describe('takesBytes', () => {
-  it('is so for the target of an upload that can be completed, and for no other key', async () => {
+  it('is true for the target of an upload that can be completed, and for no other key', async () => {
     const harness = await CoreHarness.open();
     const [open, done, swept] = [
       await prepare(harness, BYTES),

@@ -59,7 +59,7 @@ describe('the bounds of uploads', () => {
     expect(await codeOf(complete(harness, upload.uploadId))).to.equal('UPLOAD_URL_EXPIRED');
   });
 
-  it('refuse declared bytes beyond what an App may store, and take what fits exactly', async () => {
+  it('refuse declared bytes beyond what an App may store, and accept what fits exactly', async () => {
     const harness = await open({ maxStoredUploadBytesPerApp: 1_000 });
     await prepare(harness, BYTES, { byte_size: 600 });
     const refusal = await refusalOf(prepare(harness, BYTES, { byte_size: 401 }));
@@ -81,7 +81,7 @@ describe('the bounds of uploads', () => {
     expect(await codeOf(prepare(harness, BYTES))).to.equal('OK');
   });
 
-  it('refuse more uploads than an App may have, however small, those with nothing left but a record too', async () => {
+  it('refuse more uploads than an App may have, however small, including those with only a record left', async () => {
     const harness = await open({ maxStoredUploadsPerApp: 2 });
     await prepare(harness, BYTES, { byte_size: 1 });
     await prepare(harness, BYTES, { byte_size: 1 });
@@ -93,7 +93,7 @@ describe('the bounds of uploads', () => {
     expect(await codeOf(prepare(harness, BYTES))).to.equal('OK');
   });
 
-  it('are those of one App: another one of the same account has its own', async () => {
+  it('apply to one App: another one of the same account has its own', async () => {
     const harness = await open({ maxUnfinishedUploadsPerApp: 1 });
     await prepare(harness, BYTES);
     const other = { ...harness.caller, appId: harness.ports.ids.uuid() };
@@ -101,20 +101,20 @@ describe('the bounds of uploads', () => {
     expect(await codeOf(prepareUpload(harness.context, other, 'l', prepareBody(BYTES)))).to.equal('QUEUE_FULL');
   });
 
-  it('let a full App have the answer to an earlier prepare again', async () => {
+  it('do not block the replay of an earlier prepare of a full App', async () => {
     const harness = await open({ maxUnfinishedUploadsPerApp: 1 });
     const { upload } = await prepare(harness, BYTES, {}, 'k');
     expect(await prepare(harness, BYTES, {}, 'k')).to.deep.include({ upload, replayed: true });
   });
 
-  it('pass over no more than the requests beside them', async () => {
+  it('are exceeded by no more than the concurrent requests', async () => {
     const harness = await open({ maxUnfinishedUploadsPerApp: 3 });
     const codes = await Promise.all(Array.from({ length: 8 }, () => codeOf(prepare(harness, BYTES))));
     expect(codes.filter((code) => code === 'OK').length).to.be.within(3, 8);
     expect(await codeOf(prepare(harness, BYTES))).to.equal('QUEUE_FULL');
   });
 
-  it('free the key when the store cannot say how much there is', async () => {
+  it('free the key when the store cannot compute the sum', async () => {
     const harness = await open({});
     const away = harness.process((call) =>
       call.name === 'uploads.usage' ? Promise.reject(new StoreUnavailable('The line broke.')) : call.proceed(),

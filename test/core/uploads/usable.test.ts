@@ -76,7 +76,7 @@ describe('a file that no model could take', () => {
     }
   });
 
-  it('is refused for its role, then its type, then its size, each among the models that the one before left', () => {
+  it('is refused for its role, then its type, then its size, each among the models left by the previous check', () => {
     const png: PrepareRequest = {
       content: {},
       filename: 'a',
@@ -126,7 +126,7 @@ describe('a file that no model could take', () => {
     expect(await prepare(harness, bytes, { role: 'start_frame' }, 'k')).to.have.property('replayed', false);
   });
 
-  it("is looked at after the installation's limits and the key, and not again for what was taken once", async () => {
+  it("is checked after the installation's limits and the key, and not again for an accepted upload", async () => {
     const bytes = plainImage();
     const harness = await CoreHarness.open();
     const first = await prepare(harness, bytes, {}, 'k');

@@ -81,7 +81,7 @@ describe('darkroom generate, once accepted', () => {
     return ` Generation ${id} ${state}; fetch it with: npx darkroom status ${id} --out <path> --url ${url}\n`;
   };
 
-  it('outlasts a restart of the server', async () => {
+  it('survives a restart of the server', async () => {
     away.polls = PATIENT_TRIES - 1;
     expect(away.polls).to.be.above(MAX_TRIES);
     const { code, stderr } = await service.run(quick('--out', 'restarted.png'));
@@ -90,7 +90,7 @@ describe('darkroom generate, once accepted', () => {
     expect(stderr).to.include('\nthe server does not answer; trying again\n');
   });
 
-  it('says where the generation is when the server stays away', async () => {
+  it('says where the generation is when the server stays unavailable', async () => {
     away.polls = Infinity;
     const { code, stdout, stderr } = await service.run(quick('--out', 'away.png'));
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });

@@ -190,13 +190,13 @@ describe('command line', () => {
       .and.has.property('request_id');
   });
 
-  it('says who cannot be reached', async () => {
+  it('names a server that cannot be reached', async () => {
     const { code, stderr } = await service.run(['models', '--url', 'http://no-such-host.invalid']);
     expect(code).to.equal(1);
     expect(stderr).to.match(/^darkroom: http:\/\/no-such-host\.invalid cannot be reached: .+\.\n$/);
   });
 
-  it('says when something else answers', async () => {
+  it('says so when a server other than Darkroom answers', async () => {
     const other = createServer((_, response) => {
       response.end('<h1>hello</h1>');
     });
@@ -278,7 +278,7 @@ describe('command line', () => {
     return (await server.ended).stdout;
   }
 
-  it('says what a first start has done to the profile', async () => {
+  it('reports how a first start has changed the profile', async () => {
     const profile = join(service.folder, 'shared.json');
     const url = `http://pictures.example:${new URL(service.url).port}`;
     writeFileSync(profile, JSON.stringify({ last_url: 'http://127.0.0.1:1', keys: { [url]: 'svc_live_old' } }), {

@@ -98,7 +98,7 @@ describe('a first start', () => {
     });
   });
 
-  it('suggests none where no model makes a picture of words alone', async () => {
+  it('suggests none if no model makes a picture from a prompt alone', async () => {
     const video = readFileSync(SHIPPED, 'utf8')
       .split(/^(?= {2}- model_key:)/m)
       .filter((part, index) => index === 0 || part.includes('modality: video'));

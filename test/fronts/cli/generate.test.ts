@@ -110,7 +110,7 @@ describe('darkroom generate', () => {
     expect(readFileSync(at('mine.png')).subarray(0, 8)).to.deep.equal(PNG);
   });
 
-  it('uploads references by what they are, not by what they are called', async () => {
+  it('uploads references by their content, not by their file names', async () => {
     writeFileSync(at('day.txt'), await image('webp', 64, 64));
     writeFileSync(at('second.jpg'), await image('jpeg', 64, 64));
     const { code, stderr } = await service.run([
@@ -210,7 +210,7 @@ describe('darkroom generate', () => {
     expect((await service.run(['cancel', id])).stdout).to.match(/\n\nThe generation is cancelled\.\n$/);
   });
 
-  it('leaves at once on a second Ctrl-C', async () => {
+  it('exits immediately on a second Ctrl-C', async () => {
     const running = service.start(
       quick('x', '--param', 'behaviour=late_success_after_cancel', '--param', 'delay_ms=60000'),
     );
@@ -278,7 +278,7 @@ describe('darkroom generate', () => {
       link.close();
     });
 
-    it('goes on with an upload that was prepared or completed unheard', async () => {
+    it('continues an upload whose answer to prepare or complete was lost', async () => {
       writeFileSync(at('far.png'), await image('png', 64, 64));
       const url = `http://127.0.0.1:${(link.address() as AddressInfo).port}`;
       const { code, stderr } = await service.run(

@@ -198,9 +198,9 @@ describe('a command with --grpc whose answer was lost', () => {
     ),
   ];
   for (const [what, answers, args, told] of CASES)
-    it(`tells of ${what}`, async () => expect(toldBy(await answering(answers, args))).to.deep.equal(told));
+    it(`reports ${what}`, async () => expect(toldBy(await answering(answers, args))).to.deep.equal(told));
 
-  it('is granted once, though its caller was revoked before anybody heard of it', async () => {
+  it('grants once, though its caller was revoked before the answer', async () => {
     const { operator } = CALLERS;
     let isLost = false;
     const grpc = await GrpcService.open({

@@ -16,7 +16,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { bound, GrpcService } from './grpc-service.js';
 
 describe('a server that says nothing', () => {
-  it('is waited for as long as the call may take', async () => {
+  it('makes the command wait as long as the call may take', async () => {
     const silent = createServer(() => undefined);
     await once(silent.listen(0, '127.0.0.1'), 'listening');
     const address = `127.0.0.1:${(silent.address() as AddressInfo).port}`;
@@ -34,7 +34,7 @@ describe('a server that says nothing', () => {
     silent.close();
   });
 
-  it('leaves it unknown what became of a call that it has taken', async () => {
+  it('leaves the outcome of an accepted call unknown', async () => {
     const server = new Server();
     server.addService(serviceDefinition(Access), {
       createAccount: () => undefined,
@@ -54,7 +54,7 @@ describe('a server that says nothing', () => {
     server.forceShutdown();
   });
 
-  it('ends with its work, whatever a server that does not even begin TLS keeps open', async () => {
+  it('does not keep the process alive by a connection that never begins TLS', async () => {
     const sockets: Socket[] = [];
     const mute = createServer((socket) => {
       sockets.push(socket.on('error', () => undefined));
@@ -90,14 +90,14 @@ describe('a server that says nothing', () => {
   });
 });
 
-describe('a server that has too much to do', () => {
+describe('an overloaded server', () => {
   let grpc: GrpcService;
   before(async () => {
     grpc = await GrpcService.open();
   });
   after(() => grpc.close());
 
-  it('is asked again when it says, even for what must not be done twice: nothing came of a call it did not take', async () => {
+  it('is called again at the time it names, even for operations that must not be done twice: a refused call had no effect', async () => {
     let asked = 0;
     const server = new Server();
     server.addService(serviceDefinition(Access), {
@@ -124,7 +124,7 @@ describe('a server that has too much to do', () => {
     server.forceShutdown();
   });
 
-  it('is waited for as long as it says, and whoever waits is told; for longer than a minute nobody waits', async () => {
+  it('makes the command wait as long as it says, with a notice; a wait of more than a minute ends the command', async () => {
     let asked = 0;
     const server = new Server();
     server.addService(serviceDefinition(Access), {

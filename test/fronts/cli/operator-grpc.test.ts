@@ -40,7 +40,7 @@ class LostAnswers {
   };
 }
 
-describe("operators' commands with --grpc, when something is wrong", () => {
+describe("operators' commands with --grpc, when a call fails", () => {
   let grpc: GrpcService;
   before(async () => {
     grpc = await GrpcService.open();
@@ -176,7 +176,7 @@ describe("operators' commands with --grpc, when something is wrong", () => {
     });
   }
 
-  it('does what the caller may do, and says which scope is missing for the rest', async () => {
+  it('does what the caller may do, and names the missing scope otherwise', async () => {
     expect((await grpc.operate(LIST, 'reader')).code).to.equal(0);
     const refused = await grpc.operate(['accounts', 'create', 'x', '--json'], 'reader');
     expect(refused.code).to.equal(3);
@@ -198,7 +198,7 @@ describe("operators' commands with --grpc, when something is wrong", () => {
     }
   });
 
-  it('says who cannot be reached, after some tries', async () => {
+  it('names a server that cannot be reached, after some tries', async () => {
     const address = `127.0.0.1:${await freePort()}`;
     expect(await grpc.run([...LIST, '--grpc', address])).to.deep.equal({
       code: 1,
@@ -218,7 +218,7 @@ describe("operators' commands with --grpc, when something is wrong", () => {
     expect(ran).to.deep.equal(commands.map(() => ({ code: 1, stdout: '', stderr })));
   });
 
-  it('shows what lies behind with DARKROOM_DEBUG=1', async () => {
+  it('shows the cause with DARKROOM_DEBUG=1', async () => {
     const { stderr } = await grpc.run([...LIST, '--grpc', 'no-such-host.invalid:50051'], 'operator', {
       DARKROOM_DEBUG: '1',
     });
@@ -227,7 +227,7 @@ describe("operators' commands with --grpc, when something is wrong", () => {
       .and.not.to.include('Bearer');
   });
 
-  it('says when something else answers', async () => {
+  it('says so when a server other than Darkroom answers', async () => {
     const http = createServer((_, response) => {
       response.end('<h1>hello</h1>');
     });
@@ -262,14 +262,14 @@ describe("operators' commands with --grpc, when an answer is lost", () => {
       ({ kind, credits }) => `${kind} ${credits}`,
     );
 
-  it('ask again for what changes nothing', async () => {
+  it('retry reads', async () => {
     lost.lose('accounts.list');
     const { code, stderr } = await grpc.operate(LIST);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(lost.made.filter((name) => name === 'accounts.list')).to.have.length(2);
   });
 
-  it('grant once, and say so as if nothing had been', async () => {
+  it('grant once, with the usual answer', async () => {
     const { accountId } = grpc.owner;
     lost.lose('accounts.read');
     const { code, stdout, stderr } = await grpc.operate(['grants', 'create', accountId, '5']);
@@ -278,7 +278,7 @@ describe("operators' commands with --grpc, when an answer is lost", () => {
     expect(await kinds(accountId)).to.deep.equal(['grant 100', 'grant 5']);
   });
 
-  it('do not make an account again, and say that it may have been made', async () => {
+  it('do not retry the creation of an account, and say that it may have been created', async () => {
     lost.lose('accounts.create');
     const { code, stdout, stderr } = await grpc.operate(['accounts', 'create', 'twice']);
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
@@ -328,7 +328,7 @@ describe('a server that stops while an operator waits for a grant', () => {
       .slice(1)
       .map(({ operationId }) => operationId);
 
-  it('leaves a name that finds out what became of it, when it stays away', async () => {
+  it('leaves an operation id that finds out the outcome, when it stays unavailable', async () => {
     const { code, stdout, stderr } = await (await cutShort('--json')).ended;
     const { error } = JSON.parse(stdout) as { error: { operation_id: string } };
     expect({ code, stderr }).to.deep.equal({
@@ -350,7 +350,7 @@ describe('a server that stops while an operator waits for a grant', () => {
     );
   });
 
-  it('has granted once when it is back in time', async () => {
+  it('grants once when it is back in time', async () => {
     const { ended } = await cutShort();
     await grpc.start();
     const { code, stdout, stderr } = await ended;

@@ -56,7 +56,7 @@ describe("operators' commands with --grpc over TLS", () => {
   const own = ({ certFile, keyFile }: Pair) => ['--grpc-cert', certFile, '--grpc-key', keyFile];
   const trusting = (address: string) => ['--grpc', address, '--grpc-ca', ours.certFile];
 
-  it('trust the authority that is named, and the name or address that was given', async () => {
+  it('trust the named authority, and the given name or address', async () => {
     expect(await ask({ names: ['IP:127.0.0.1'], args: trusting('HERE') })).to.deep.include({ code: 0, stderr: '' });
     await grpc?.close();
     expect(await ask({ names: ['DNS:localhost'], args: trusting('localhost:PORT') })).to.deep.include({
@@ -65,7 +65,7 @@ describe("operators' commands with --grpc over TLS", () => {
     });
   });
 
-  it('trust no other authority, no certificate for another name and none that is over, and say which it is', async () => {
+  it('refuse another authority, a certificate for another name and an expired one, and name the reason', async () => {
     const refused = async (asked: Asked, reason: string) => {
       const { code, stderr } = await ask(asked);
       await grpc?.close();
@@ -97,7 +97,7 @@ describe("operators' commands with --grpc over TLS", () => {
     await refused({ names: here, days: -1, args: trusting('HERE') }, `ended on ${yesterday}`);
   });
 
-  it('say so when the server wants TLS and this was not said', async () => {
+  it('say so when the server requires TLS and the address does not', async () => {
     const { code, stderr } = await ask({ names: ['IP:127.0.0.1'], args: ['--grpc', 'HERE'] });
     expect(stderr).to.match(
       /^darkroom: \S+ cannot be reached: the connection was cut; if it requires TLS, write https:\/\/ before it\.\n$/,
@@ -105,7 +105,7 @@ describe("operators' commands with --grpc over TLS", () => {
     expect(code).to.equal(1);
   });
 
-  it('need no token where the certificate says who calls', async () => {
+  it('need no token if the certificate identifies the caller', async () => {
     const certificate = ours.issue({ names: ['DNS:operator'] });
     expect(
       await ask({
@@ -117,7 +117,7 @@ describe("operators' commands with --grpc over TLS", () => {
     ).to.deep.include({ code: 0, stderr: '' });
   });
 
-  it('say that the server wants a certificate, and one it trusts', async () => {
+  it('say that the server requires a certificate that it trusts', async () => {
     const asked = (certificate: readonly string[]) =>
       ask({ names: ['IP:127.0.0.1'], clients: true, args: [...trusting('HERE'), ...certificate] });
     const none = await asked([]);
@@ -132,7 +132,7 @@ describe("operators' commands with --grpc over TLS", () => {
     expect([none.code, stranger.code]).to.deep.equal([1, 1]);
   });
 
-  it('show no certificate that no server takes, and say what is wrong with it', async () => {
+  it('refuse to send an unusable certificate, and name its fault', async () => {
     const refused = async ({ certFile, keyFile }: Pick<Pair, 'certFile' | 'keyFile'>, sentence: string) => {
       const { code, stderr } = await ask({
         names: ['IP:127.0.0.1'],
@@ -162,7 +162,7 @@ describe("operators' commands with --grpc over TLS", () => {
     );
   });
 
-  it('say why the server knows nobody by a certificate', async () => {
+  it('say why the server does not know a caller by its certificate', async () => {
     const asked = async (clients: boolean, subject: Subject) =>
       (
         await ask({

@@ -196,7 +196,7 @@ describe("operators' commands on the stores and over gRPC", () => {
     ['accounts and credits', runCreditCommands],
     ['work and suspensions', runWorkCommands],
   ] as const) {
-    it(`say the same of ${what}`, () => compareTranscripts(commands));
+    it(`print the same for ${what}`, () => compareTranscripts(commands));
   }
 });
 

@@ -45,7 +45,7 @@ for (const [name, way] of Object.entries(WAYS)) {
       return { account, appId };
     }
 
-    it('make an account that can spend what it was given', async () => {
+    it('create an account that can spend its grant', async () => {
       const { account, appId } = await newAccount();
       const key = await operated<NewKey>('keys', 'create', appId, '--name', 'laptop');
       expect(key.secret).to.match(/^svc_live_[0-9A-Za-z]{49}$/);
@@ -89,7 +89,7 @@ for (const [name, way] of Object.entries(WAYS)) {
       expect((await operate('verify')).code).to.equal(0);
     });
 
-    it('end keys, at once and for good', async () => {
+    it('end keys, immediately and permanently', async () => {
       const { account, appId } = await newAccount();
       const create = (...more: string[]) =>
         operated<NewKey>('keys', 'create', appId, '--name', 'k', '--scope', 'credits:read', ...more);
@@ -148,7 +148,7 @@ for (const [name, way] of Object.entries(WAYS)) {
         .and.to.have.length.above(1);
     });
 
-    it('find nothing to recover in a service that runs', async () => {
+    it('find nothing to recover in a running service', async () => {
       expect(Object.values(await operated<Record<string, number>>('recover')).every(Number.isInteger)).to.equal(true);
     });
   });
@@ -161,7 +161,7 @@ describe('operator commands on the stores beside a live server', () => {
   });
   after(() => service.stop());
 
-  it('keep a key from nobody because of a faulty catalog', async () => {
+  it('create a key in spite of a faulty catalog', async () => {
     writeFileSync(join(service.folder, 'faulty.yaml'), 'version: 1\nmodels: []\n');
     const environment = { DARKROOM_CATALOG: 'faulty.yaml' };
     expect((await service.run(['keys', 'list', service.accountId], { environment })).code).to.equal(0);
@@ -173,7 +173,7 @@ describe('operator commands on the stores beside a live server', () => {
     );
   });
 
-  it('make a data folder with somebody in it', async () => {
+  it('create a data folder with an account in it', async () => {
     const inFolder = { DARKROOM_DATA_FOLDER: 'second' };
     const missing = await service.run(['accounts', 'list'], { environment: inFolder });
     expect(missing.code).to.equal(1);

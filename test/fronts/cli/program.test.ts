@@ -40,7 +40,7 @@ describe('the program as a process', () => {
     expect(await start(['--version']).ended).to.deep.equal({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  it('ends with the code of the run', async () => {
+  it('exits with the code of the run', async () => {
     expect(await start(['develop']).ended).to.deep.equal({
       code: 2,
       stdout: '',
@@ -48,7 +48,7 @@ describe('the program as a process', () => {
     });
   });
 
-  it('reads what is piped in, and keeps it in the home folder', async () => {
+  it('reads a piped key, and stores it in the home folder', async () => {
     const { code, stdout, stderr } = await start(['login', '--url', service.url], {}, `${service.secret}\n`).ended;
     expect({ code, stdout, stderr }).to.deep.equal({
       code: 0,
@@ -66,7 +66,7 @@ describe('the program as a process', () => {
     expect(stderr).to.match(/^darkroom: The credential is not valid\. \(DEVELOPER_TOKEN_INVALID, request .+\)\n$/);
   });
 
-  it('is interrupted in order by SIGINT', async () => {
+  it('stops gracefully on SIGINT', async () => {
     const running = start(['generate', 'x', '--model', 'sandbox-test', '--param', 'behaviour=hang']);
     await running.until('stderr', '\nrunning\n');
     running.signal('SIGINT');
@@ -75,7 +75,7 @@ describe('the program as a process', () => {
     expect(stderr).to.match(/\ncancelling\ncancelled\ndarkroom: The generation was cancelled, 0 credits charged\.\n$/);
   });
 
-  it('leaves at once on a second SIGINT', async () => {
+  it('exits immediately on a second SIGINT', async () => {
     const running = start([
       'generate',
       'x',
@@ -114,7 +114,7 @@ describe('the program as a process', () => {
     expect(lines.every(({ pid }) => pid === server.child.pid)).to.equal(true);
   });
 
-  it('says in one sentence that the folder has a server already', async () => {
+  it('says in one sentence that the folder already has a server', async () => {
     const { code, stderr } = await start(['serve'], { DARKROOM_REST_PORT: '0' }).ended;
     expect(code).to.equal(1);
     expect(refusedStart(stderr)).to.equal(
@@ -122,7 +122,7 @@ describe('the program as a process', () => {
     );
   });
 
-  it('is silent when its output is not read to the end', async () => {
+  it('ends silently when its output is not read to the end', async () => {
     const child = start(['models', '--json']);
     child.child.stdout?.destroy();
     expect(await child.ended).to.deep.include({ code: 0, stderr: '' });

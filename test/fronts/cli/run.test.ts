@@ -44,7 +44,7 @@ describe('runs of the command line in one process', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('say each its own, when they go on at the same time', async () => {
+  it('keep their output apart, when they run at the same time', async () => {
     const NAMES = ['a', 'b', 'c', 'd', 'e', 'f'];
     const commands = NAMES.flatMap((name) => [
       { args: ['credits'], environment: { DARKROOM_URL: `${url}/${name}`, DARKROOM_API_KEY: `key-of-${name}` } },
@@ -65,7 +65,7 @@ describe('runs of the command line in one process', () => {
     expect(alone.slice(0, 4).map(({ code }) => code)).to.deep.equal([0, 3, 0, 2]);
   });
 
-  it('take relative paths each from its own folder, and name them as they were given', async () => {
+  it('resolve relative paths each from its own folder, and show them as given', async () => {
     for (const [name, text] of [
       ['one', 'version: 1\nmodels: []\n'],
       ['two', 'version: 2\n'],

@@ -75,7 +75,7 @@ function fileWith(path: string, value: Json): Json {
 describe('the JSON Schema of the configuration', () => {
   const takes = compile(configSchema(BUILT_IN_DRIVERS));
 
-  it('takes at every key what the program takes, and nothing else', () => {
+  it('accepts at every key what the program accepts, and nothing else', () => {
     const differing = [...CONFIG_KEYS]
       .filter(([path]) => !path.endsWith('.kind'))
       .flatMap(([path, key]) =>
@@ -136,7 +136,7 @@ describe('darkroom config schema', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('prints it, with the options of configured modules, whatever else is wrong with the file', async () => {
+  it('prints it, with the options of configured modules, even if the file has other faults', async () => {
     const plain = await new CliRun(folder, ['config', 'schema']).ended;
     expect(JSON.parse(plain.stdout)).to.deep.equal(configSchema(BUILT_IN_DRIVERS));
     writeFileSync(

@@ -15,7 +15,7 @@ import { ROOT } from '../../docs/pages.js';
 const LIST = 'apps/wiring/built-in-drivers.ts';
 
 describe('built-in drivers', () => {
-  it('have names and sections of their own', () => {
+  it('have distinct names and sections', () => {
     const names = BUILT_IN_DRIVERS.map(({ name }) => name);
     expect(new Set(names).size).to.equal(names.length);
     expect(names.filter((name) => !/^[a-z][a-z0-9_-]*$/.test(name))).to.deep.equal([]);
@@ -48,7 +48,7 @@ describe('built-in drivers', () => {
     ]);
   });
 
-  it('are named in apps by their list alone', () => {
+  it('are named in apps only by their list', () => {
     const names = BUILT_IN_DRIVERS.map(({ name }) => name);
     // `files`, `timers` and `sandbox` are words of other things too; a driver is named by them in quotes.
     const named = new RegExp(
@@ -64,13 +64,13 @@ describe('built-in drivers', () => {
   });
 });
 
-describe('a driver that is not there', () => {
+describe('an unknown driver', () => {
   for (const [path, known] of [
     ['database', 'sqlite, mongo'],
     ['objects', 'files, minio'],
     ['wake_ups', 'timers, agenda'],
   ] as const) {
-    it(`is refused as stores.${path}, with those that are`, async () => {
+    it(`is refused as stores.${path}, with the existing ones`, async () => {
       const folder = mkdtempSync(join(tmpdir(), 'darkroom-drivers-'));
       writeFileSync(join(folder, 'darkroom.yaml'), `stores: { ${path}: punch-cards }\n`);
       try {

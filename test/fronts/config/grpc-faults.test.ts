@@ -25,7 +25,7 @@ function faults(grpc: Partial<GrpcConfig>, changes: Partial<Pick<Config, 'role' 
 }
 
 describe('a gRPC front', () => {
-  it('may ask nobody who they are on the loopback of a process of its own, and nowhere else', () => {
+  it('may do without authentication on the loopback of a process with its own data folder, and nowhere else', () => {
     for (const host of ['127.0.0.1', '127.9.9.9', '::1', 'localhost']) expect(faults({ host }), host).to.equal('');
     expect(faults({}, { role: 'rest' })).to.include('grpc.callers_file');
     expect(faults({}, { stores: { ...STORES, database: { driver: mongoDriver, options: {} } } })).to.include(
@@ -36,14 +36,14 @@ describe('a gRPC front', () => {
     expect(faults({ callersFile: 'callers' }, { role: 'rest' })).to.equal('');
   });
 
-  it('beyond this machine has TLS, or somebody who says that it needs none', () => {
+  it('beyond this machine needs TLS, or an explicit setting for plain text', () => {
     const host = '0.0.0.0';
     expect(faults({ host, callersFile: 'callers' })).to.include('plain text');
     expect(faults({ host, callersFile: 'callers', plaintext: true })).to.equal('');
     expect(faults({ host, callersFile: 'callers', ...TLS })).to.equal('');
   });
 
-  it('has all of its certificate, or none', () => {
+  it('needs certificate and key, or neither', () => {
     expect(faults({ tlsCertFile: 'cert' })).to.include('belong together');
     expect(faults({ tlsKeyFile: 'key' })).to.include('belong together');
     expect(faults({ tlsClientCaFile: 'ca' })).to.include('grpc.tls_client_ca_file needs');
@@ -51,6 +51,6 @@ describe('a gRPC front', () => {
     expect(faults({ ...TLS, tlsClientCaFile: 'ca', callersFile: 'callers' })).to.equal('');
   });
 
-  it('that is not configured has no faults', () =>
+  it('has no faults if it is not configured', () =>
     expect(grpcFaults({ role: 'rest', stores: STORES })).to.deep.equal([]));
 });

@@ -323,7 +323,7 @@ describe('configuration', () => {
     ).to.deep.equal(['fd00::/8', '192.0.2.1']);
   });
 
-  it('takes any number of providers, each with options of its own, from the file and from variables', async () => {
+  it('takes any number of providers, each with its own options, from the file and from variables', async () => {
     writeFileSync(
       join(folder, 'darkroom.yaml'),
       'providers:\n  day: { kind: sandbox, threads: 1 }\n  night-shift:\n    kind: sandbox\n',
@@ -351,7 +351,7 @@ describe('configuration', () => {
     expect((await faultsOf(undefined, wrong)).map((fault) => fault.split(' ')[0])).to.deep.equal(Object.keys(wrong));
   });
 
-  it('is shown whole, with its defaults, by the example', async () => {
+  it('is shown completely, with its defaults, by the example', async () => {
     const shown = new Map<string, Json>();
     const visit = (value: Json, path: string): void => {
       if (typeof value !== 'object' || value === null || Array.isArray(value)) shown.set(path, value);

@@ -44,7 +44,7 @@ describe('modules of the configuration', () => {
     }
   }
 
-  it('bring drivers by a path from the file, with options that are checked as ours are', async () => {
+  it('add drivers by a path from the file, with options that are checked like built-in ones', async () => {
     write('camera.mjs', `export default [${CAMERA}, ${DATABASE}];`);
     const config = await load(
       'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\nstores: { database: cards, wake_ups: timers }\n'.replace(
@@ -66,7 +66,7 @@ describe('modules of the configuration', () => {
     expect([...(catalogTools({ providers }).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
   });
 
-  it('bring drivers by the name of a package beside the file, and from a variable', async () => {
+  it('add drivers by the name of a package beside the file, and from a variable', async () => {
     mkdirSync(join(folder, 'node_modules/darkroom-camera'), { recursive: true });
     write(
       'node_modules/darkroom-camera/package.json',
@@ -83,7 +83,7 @@ describe('modules of the configuration', () => {
     expect(stores.database.driver.name).to.equal('sqlite');
   });
 
-  it('bring providers that the catalog is checked against', async () => {
+  it('add providers that the catalog is checked against', async () => {
     write('camera.mjs', `export default [${CAMERA}];`);
     const shipped = readFileSync((await load('{}')).catalog, 'utf8');
     const faults = async (config: string): Promise<readonly string[]> => {
@@ -102,7 +102,7 @@ describe('modules of the configuration', () => {
     );
   });
 
-  it('have what their options want said, and no secret', async () => {
+  it('report faults of their options, and no secret', async () => {
     write('camera.mjs', `export default [${CAMERA}];`);
     expect(await faultsOf('modules: [./camera.mjs]\nproviders: { studio: { kind: camera } }\n')).to.deep.equal([
       'darkroom.yaml: providers.studio needs providers.studio.lens.',
@@ -158,7 +158,7 @@ describe('modules of the configuration', () => {
     });
   }
 
-  it('that are not there are named, with where they were looked for', async () => {
+  it('are named if they are missing, with the places that were searched', async () => {
     expect(await faultsOf('modules: [darkroom-nowhere]\n')).to.deep.equal([
       `darkroom.yaml:1: The module darkroom-nowhere is missing: there is no package and no file of that name in ${folder}.`,
     ]);

@@ -67,7 +67,7 @@ describe('the network of a client', () => {
     );
   });
 
-  it('leaves out the zone, and is none for what is no address', () => {
+  it('omits the zone, and is none for a text that is not an address', () => {
     expect(networkOf('fe80::1%eth0')).to.equal('fe80:0:0:0::/64');
     for (const text of ['', 'x', '1.2.3', '1.2.3.4:80', '[::1]', '1.2.3.4/8', '::1::', 'unknown'])
       expect(networkOf(text), text).to.equal(undefined);
@@ -75,7 +75,7 @@ describe('the network of a client', () => {
 });
 
 describe('a list of networks', () => {
-  it('has what begins with the bits of one of them', () => {
+  it('includes addresses that begin with the bits of one of them', () => {
     fc.assert(
       fc.property(ipv4, ipv4, fc.integer({ min: 0, max: 32 }), (network, address, prefix) => {
         const bits = (bytes: readonly number[]) =>
@@ -90,7 +90,7 @@ describe('a list of networks', () => {
     );
   });
 
-  it('has addresses by themselves, in whichever spelling', () => {
+  it('includes single addresses, in any spelling', () => {
     const list = new Networks(['::ffff:10.0.0.1', '2001:DB8:0::1', '2001:db8:1::/48']);
     for (const address of ['10.0.0.1', '::ffff:a00:1', '2001:db8::1', '2001:db8:1:ffff::9'])
       expect(list.has(address), address).to.equal(true);
@@ -99,7 +99,7 @@ describe('a list of networks', () => {
     expect(new Networks([]).has('127.0.0.1')).to.equal(false);
   });
 
-  it('takes addresses and networks alone', () => {
+  it('accepts only addresses and networks', () => {
     for (const text of ['0.0.0.0/0', '10.0.0.0/8', '10.1.2.3', '::/0', 'fd00::/8', '::1/128'])
       expect(isNetwork(text), text).to.equal(true);
     for (const text of [

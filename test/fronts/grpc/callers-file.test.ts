@@ -19,7 +19,7 @@ const faultOf = (file: string): string => {
 };
 
 describe('a file of callers', () => {
-  it('knows a service by its token, or by a name in its certificate, and nobody else', () => {
+  it('identifies a service by its token, or by a name in its certificate, and no other caller', () => {
     const callers = new CallersFile(
       text(entry(), '{ name: batch, certificate: "spiffe://example/batch", scopes: [credits:write] }'),
       'callers.yaml',
@@ -39,7 +39,7 @@ describe('a file of callers', () => {
     }
   });
 
-  it('takes DNS names in any case and URIs as they are, and of a certificate with two services neither', () => {
+  it('matches DNS names in any letter case and URIs exactly, and refuses a certificate of two services', () => {
     const named = (name: string, certificate: string): string =>
       `{ name: ${name}, certificate: "${certificate}", scopes: [credits:write] }`;
     const callers = new CallersFile(
@@ -57,7 +57,7 @@ describe('a file of callers', () => {
     ]);
   });
 
-  it('says when a service may no more', () => {
+  it('says when a service expires', () => {
     const callers = new CallersFile(text(entry(', expires_at: "2030-01-02T03:04:05Z", revoked: true')), 'callers.yaml');
     expect(callers.find({ token: TOKEN, certificateNames: [] })).to.deep.include({
       expiresAt: Date.UTC(2030, 0, 2, 3, 4, 5),
@@ -114,7 +114,7 @@ describe('a file of callers', () => {
     'has a time that there is not': [text(entry(', expires_at: "2030-13-01T00:00:00Z"')), 'no time such as'],
   };
   for (const [what, [file, says]] of Object.entries(WRONG)) {
-    it(`that ${what} is refused, with the line`, () =>
+    it(`is refused, with the line, if it ${what}`, () =>
       expect(faultOf(file))
         .to.include(says)
         .and.match(/^callers\.yaml:\d+: /));

@@ -31,7 +31,7 @@ describe('calls over gRPC', () => {
   });
   afterEach(() => grpc.close());
 
-  it('are refused in order: who, what, for whom', async () => {
+  it('are refused in order: caller, scope, account', async () => {
     const { client } = grpc;
     const ask = (metadata: Metadata) => errorOf(unary(client, Generations.method.createGeneration, {}, metadata));
     const foreign = await newOwner(grpc.harness.context, 'foreign', 0);
@@ -57,7 +57,7 @@ describe('calls over gRPC', () => {
     }
   });
 
-  it('are counted where the operator says how many there may be in a minute, reads and writes apart, and nobody else for it', async () => {
+  it('are counted if the operator limits them per minute, reads and writes separately, and for each service alone', async () => {
     const read = (service: string) => unary(grpc.client, Credits.method.getBalance, {}, grpc.as(service));
     for (let times = 0; times < 2; times += 1) await read('limited');
     const error = await errorOf(read('limited'));
@@ -81,7 +81,7 @@ describe('calls over gRPC', () => {
     SERVICES['limited'] = LIMITED;
   });
 
-  it('take more of a rate the larger their requests are, and one alone never more than the whole', async () => {
+  it('take more of a rate the larger their requests are, and a single one never more than the whole', async () => {
     const write = (service: string, prompt: string) =>
       unary(grpc.client, Generations.method.estimateGeneration, { input: { ...PICTURE, prompt } }, grpc.as(service));
     const [small, large] = ['x', 'x'.repeat(40 * 1024)];
@@ -96,7 +96,7 @@ describe('calls over gRPC', () => {
     delete SERVICES['by-size'];
   });
 
-  it('say which field was at fault, and under which id the request is known', async () => {
+  it('name the faulty field, and the id of the request', async () => {
     const metadata = grpc.as('all');
     metadata.set('x-request-id', 'mine-1');
     const input = { ...PICTURE, referenceUploadIds: ['nothing'] };
@@ -147,7 +147,7 @@ describe('calls over gRPC', () => {
     await logged.close();
   });
 
-  it('are told at info once for each create and each refusal, with the field and the ids they are about', async () => {
+  it('are logged at info once for each create and each refusal, with their field and ids', async () => {
     const lines: Record<string, unknown>[] = [];
     const logged = await GrpcHarness.open({
       logger: pino(
@@ -199,7 +199,7 @@ describe('calls over gRPC', () => {
     await logged.close();
   });
 
-  it('are refused as over REST where parameters are nested deeper than anybody reads', async () => {
+  it('are refused as over REST if parameters are nested too deep', async () => {
     const nested = (levels: number): JsonObject => (levels === 0 ? {} : { in: nested(levels - 1) });
     const reasonOf = async (levels: number) => {
       const asked = unary(
@@ -217,7 +217,7 @@ describe('calls over gRPC', () => {
     ]);
   });
 
-  it('list the generations of the App in pages, and take a token for no other list', async () => {
+  it('list the generations of the App in pages, and refuse a token of another list', async () => {
     const ids: string[] = [];
     for (const key of ['a', 'b', 'c']) ids.unshift(await grpc.picture(key));
     const list = (pageSize: number, pageToken: string, metadata = grpc.as('reader')) =>
@@ -244,7 +244,7 @@ describe('calls over gRPC', () => {
     expect((await errorOf(mask)).details).to.include('"secret"');
   });
 
-  it('tell of a watched generation until it has ended, each time as it is', async () => {
+  it('send the current state of a watched generation until it has ended', async () => {
     const generationId = await grpc.picture('watched');
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
     const stream = grpc.client.makeServerStreamRequest(
@@ -264,7 +264,7 @@ describe('calls over gRPC', () => {
     expect(seen.toSorted((a, b) => a - b)).to.deep.equal(seen);
   });
 
-  it('tell nothing more to a service that was revoked while it watched', async () => {
+  it('send nothing more to a service that was revoked while it watched', async () => {
     const generationId = await grpc.picture('watched');
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
     const stream = grpc.client.makeServerStreamRequest(
@@ -292,7 +292,7 @@ describe('calls over gRPC', () => {
     ]);
   });
 
-  it('let operators do their work: accounts, keys, credits, the ledger, recovery', async () => {
+  it('serve operators: accounts, keys, credits, the ledger, recovery', async () => {
     const { client } = grpc;
     const metadata = grpc.as('all', {});
     const { account } = await unary(client, Access.method.createAccount, { displayName: 'new' }, metadata);
@@ -346,7 +346,7 @@ describe('calls over gRPC', () => {
 });
 
 describe('metrics of the gRPC front', () => {
-  it('count every call once, by method and code, and those under way', async () => {
+  it('count every call once, by method and code, and those in progress', async () => {
     const metrics = new Metrics();
     const grpc = await GrpcHarness.open({ observer: metrics.grpc });
     await grpc.picture('one');

@@ -35,7 +35,7 @@ describe('certificates of the gRPC front', () => {
     const GARBAGE = 'no certificate and no key';
     const whole = (): string => authority.cert.toString();
 
-    it('are taken when they are a pair, with a chain, and with one authority or more', () => {
+    it('are accepted as a pair, with a chain, and with one authority or more', () => {
       const { certFile, keyFile } = pair;
       writeFileSync(at('chain'), `${pair.cert.toString()}${whole()}`);
       writeFileSync(at('authorities'), `The one:\n${whole()}and the other:\n${issue().cert.toString()}`);
@@ -173,7 +173,7 @@ describe('certificates of the gRPC front', () => {
       return (await isHeard(socket)) ? shown : undefined;
     }
 
-    it('are shown from then on, while older connections go on', async () => {
+    it('are used from then on, while older connections continue', async () => {
       const own = authority.issue({});
       const before = to(own);
       await once(before, 'data');
@@ -195,7 +195,7 @@ describe('certificates of the gRPC front', () => {
       before.destroy();
     });
 
-    it('stay as they were when they are gone', async () => {
+    it('stay in use when their files are removed', async () => {
       const own = authority.issue({});
       const first = await shownTo(own);
       for (const path of Object.values(files())) rmSync(path);
@@ -205,7 +205,7 @@ describe('certificates of the gRPC front', () => {
         .and.equal(first);
     });
 
-    it('let nobody in any more for whom another authority vouches, not as one who was here before either', async () => {
+    it('refuse every caller of another authority, also one that was connected before', async () => {
       const next = await Authority.make(folder, 'next');
       const [old, young] = [authority.issue({}), next.issue({})];
       expect([await isHeard(to(old)), await isHeard(to(young))]).to.deep.equal([true, false]);

@@ -201,7 +201,7 @@ class Stop extends Gate {
   }
 }
 
-describe('a call that is given up', () => {
+describe('a call that is cancelled or past its deadline', () => {
   it('ends a read in the store that its caller cancels', async () => {
     const reads = new HeldReads();
     const grpc = await StoppedStage.open(reads.interceptor);
@@ -236,7 +236,7 @@ describe('a call that is given up', () => {
     await grpc.close();
   });
 
-  it('tells the store the deadline that the client set', async () => {
+  it('passes the deadline of the client to the store', async () => {
     const reads = new HeldReads();
     const grpc = await StoppedStage.open(reads.interceptor);
     const session = await openSession(grpc.port);
@@ -262,7 +262,7 @@ describe('a call that is given up', () => {
     await grpc.close();
   });
 
-  it('finishes a create that had begun: once, and its key answers with it', async () => {
+  it('completes a create that had begun: once, and its key replays it', async () => {
     const stop = new Stop();
     const grpc = await StoppedStage.open(stop.at('generations.insert'));
     expect(await grpc.giveUpAt(stop, grpc.send(createGeneration, CREATE))).to.equal(Status.CANCELLED);
@@ -275,7 +275,7 @@ describe('a call that is given up', () => {
     await grpc.close();
   });
 
-  it('begins nothing when its caller has gone before the write', async () => {
+  it('begins nothing when its caller disconnects before the write', async () => {
     const stop = new Stop();
     const written: string[] = [];
     const grpc = await StoppedStage.open(
@@ -289,7 +289,7 @@ describe('a call that is given up', () => {
     await grpc.close();
   });
 
-  it('gives no credits when its caller has gone before the write', async () => {
+  it('grants no credits when its caller disconnects before the write', async () => {
     const stop = new Stop();
     const grpc = await StoppedStage.open(stop.at('accounts.findOperation'));
     const grant = { accountId: grpc.owner.accountId, operationId: 'g', credits: 5n, reason: '' };
@@ -302,7 +302,7 @@ describe('a call that is given up', () => {
     await grpc.close();
   });
 
-  it('ends the recovery it asked for after what that is at', async () => {
+  it('ends its recovery after the current item', async () => {
     const stop = new Stop();
     const done: string[] = [];
     const grpc = await StoppedStage.open(
@@ -328,7 +328,7 @@ describe('a verification that is given up, over SQLite', () => {
     rmSync(folder, { recursive: true });
   });
 
-  it('stops between two accounts, though the store never waits for anything and the accounts never end', async () => {
+  it('stops between two accounts, though the store is synchronous and the list endless', async () => {
     let reads = 0;
     let begin: () => void = () => undefined;
     const isUnderWay = new Promise<void>((resolve) => {

@@ -57,7 +57,7 @@ async function streamed(stream: AsyncIterable<unknown>): Promise<Record<string, 
   return messages;
 }
 
-describe('the gRPC front to whoever comes across it', () => {
+describe('the gRPC front for an unknown client', () => {
   let harness: ServiceHarness;
   let server: GrpcServer;
   let port: number;
@@ -75,7 +75,7 @@ describe('the gRPC front to whoever comes across it', () => {
     await harness.close();
   });
 
-  it('tells its services, and the file of each with all that it needs', async () => {
+  it('lists its services, and the file of each with all its imports', async () => {
     const client = clientOf(
       'grpc/reflection/v1/reflection.proto',
       `${ROOT}node_modules/@grpc/reflection/build/proto`,
@@ -108,7 +108,7 @@ describe('the gRPC front to whoever comes across it', () => {
     client.close();
   });
 
-  it('says of itself and of each service that it is served', async () => {
+  it('reports itself and each service as serving', async () => {
     const client = clientOf(
       'health/v1/health.proto',
       `${ROOT}node_modules/grpc-health-check/proto`,
@@ -120,7 +120,7 @@ describe('the gRPC front to whoever comes across it', () => {
     client.close();
   });
 
-  it('serves a client that a loader makes of the proto files, to the end of a generation', async () => {
+  it('serves a client that a loader creates from the proto files, to the end of a generation', async () => {
     const { accountId, appId } = await newOwner(harness.context, 'owner', 1_000);
     const metadata = new Metadata();
     metadata.set('darkroom-account-id', accountId);

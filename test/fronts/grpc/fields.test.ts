@@ -234,7 +234,7 @@ describe('fields of requests over gRPC', () => {
     });
   }
 
-  it('are all looked at here', () => {
+  it('are all covered here', () => {
     expect(METHODS.map(({ name }) => name)).to.have.members(Object.keys(ASKED));
     for (const { name, input } of METHODS)
       expect(new Set(ASKED[name]?.faults.map(({ field }) => field)), name).to.deep.equal(new Set(fieldsOf(input)));
@@ -258,7 +258,7 @@ describe('fields of requests over gRPC', () => {
     }
   }
 
-  it('are right otherwise: none is refused but for what there is not', async () => {
+  it('are valid otherwise: a request is refused only for missing records', async () => {
     for (const method of METHODS) {
       const code = await ask(method, ASKED[method.name]?.right ?? {}).then(
         () => 'OK',
@@ -270,7 +270,7 @@ describe('fields of requests over gRPC', () => {
     }
   });
 
-  it('take as many to a page as there may be, and no more, whatever is asked for', async () => {
+  it('return at most the maximum page, whatever is requested', async () => {
     for (const page_size of [0, 1_000, 2_147_483_647])
       expect(await ask(Access.method.listAccounts, { page_size })).to.have.property('nextPageToken', '');
   });

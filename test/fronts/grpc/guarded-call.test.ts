@@ -26,7 +26,7 @@ import { PICTURE, SERVICES, GrpcHarness, type StageOptions } from './grpc-harnes
 const GET = '/darkroom.v1.Generations/GetGeneration';
 const ZEROS = frame(gzipSync(Buffer.alloc(100_000)), { compressed: true });
 
-describe('calls that are looked at before they are read', () => {
+describe('calls that are checked before they are read', () => {
   let grpc: GrpcHarness;
   let session: ClientHttp2Session;
   const open = async (options: StageOptions = {}): Promise<void> => {
@@ -41,7 +41,7 @@ describe('calls that are looked at before they are read', () => {
   const headersOf = (service: string) =>
     Object.fromEntries(Object.entries(grpc.as(service).getMap()).map(([name, value]) => [name, String(value)]));
 
-  it('are refused without a word of theirs, when nobody knows who they are from', async () => {
+  it('are refused unread, if the caller is unknown', async () => {
     await open();
     for (const [token, says] of [
       [undefined, 'authorization'],
@@ -59,7 +59,7 @@ describe('calls that are looked at before they are read', () => {
     }
   });
 
-  it('may be compressed where they are from a service, and nowhere else', async () => {
+  it('may be compressed if they come from a service, and not otherwise', async () => {
     await open();
     const packing = new Client(`127.0.0.1:${grpc.port}`, credentials.createInsecure(), {
       'grpc.default_compression_algorithm': compressionAlgorithms.gzip,
@@ -80,7 +80,7 @@ describe('calls that are looked at before they are read', () => {
     }
   });
 
-  it('are refused with a code and an id, and counted, when what they bring is no message of theirs', async () => {
+  it('are refused with a code and an id, and counted, if their message is malformed', async () => {
     const ended: unknown[] = [];
     await open({ observer: { begun: () => undefined, ended: ({ method, code }) => ended.push([method, code]) } });
     const deep = Buffer.concat(Array.from({ length: 200 }, (_, level) => Buffer.from([0x0a, 199 - level])));
@@ -97,7 +97,7 @@ describe('calls that are looked at before they are read', () => {
     expect(ended).to.deep.equal(Array.from({ length: 3 }, () => [GET.slice(1), 'BODY_INVALID']));
   });
 
-  it('are counted, and refused by whoever they are from, before their message is', async () => {
+  it('are counted, and refused because of their caller, before their message is', async () => {
     await open();
     SERVICES['narrow'] = { name: 'narrow', scopes: ['generations:read'], ratesPerMinute: { reads: 2, writes: 1 } };
     const refusedAs = async (path: string): Promise<number> => {
@@ -114,7 +114,7 @@ describe('calls that are looked at before they are read', () => {
     delete SERVICES['narrow'];
   });
 
-  it('are left alone when they had ended before anything of them arrived', async () => {
+  it('are ignored if they had ended before any of their message arrived', async () => {
     await open();
     const events: string[] = [];
     const note = (what: string) => () => {
@@ -152,7 +152,7 @@ describe('calls that are looked at before they are read', () => {
     expect(events).to.deep.equal([]);
   });
 
-  it('are ended when their message does not come, or not the end of it', async () => {
+  it('are ended if their message does not arrive completely', async () => {
     await open({ requestTimeoutMs: 50 });
     const silent = new RawCall(session, GET, headersOf('all'));
     const endless = new RawCall(session, GET, headersOf('all'));
@@ -162,7 +162,7 @@ describe('calls that are looked at before they are read', () => {
       expect(Number((await call.status)['grpc-status'])).to.equal(Status.DEADLINE_EXCEEDED);
   });
 
-  it('are served when they were open before the server was asked to stop, and their request came after', async () => {
+  it('are served if they were open before the stop, and their request arrived after it', async () => {
     const gate = new Gate();
     let holds = false;
     await open({

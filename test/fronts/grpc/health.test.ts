@@ -73,7 +73,7 @@ describe('the health of the gRPC front', () => {
     expect(await check('')).to.equal('NOT_SERVING');
   });
 
-  it('knows no name that a stranger makes up, says none again and keeps none', async () => {
+  it('neither knows, repeats nor stores a name that a caller invents', async () => {
     for (const name of ['x', 'x'.repeat(100_000), '\u{1f3a8}'.repeat(10_000), '__proto__']) {
       const error = await check(name);
       expect(error).to.have.property('code', Status.NOT_FOUND);

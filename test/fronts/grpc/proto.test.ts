@@ -50,9 +50,9 @@ function filesIn(folder: string): Map<string, string> {
 }
 
 describe('the proto files', () => {
-  it('are in order', () => expect(buf('lint', 'proto')).to.equal(''));
+  it('pass the linter', () => expect(buf('lint', 'proto')).to.equal(''));
 
-  it('give the types that are checked in; `npm run proto` makes them anew', () => {
+  it('generate the types that are checked in; `npm run proto` regenerates them', () => {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-proto-'));
     try {
       const template = readFileSync(join(ROOT, 'proto/buf.gen.yaml'), 'utf8')
@@ -67,7 +67,7 @@ describe('the proto files', () => {
     }
   });
 
-  it('keep what was promised to callers; CONTRIBUTING.md says what to do when they must not', () =>
+  it('stay compatible for callers; CONTRIBUTING.md says what to do otherwise', () =>
     expect(breaking('proto')).to.equal(''));
 
   const BREAKING: Readonly<Record<string, readonly [file: string, from: string, to: string, says: string]>> = {
@@ -115,7 +115,7 @@ describe('the proto files', () => {
     ],
   };
   for (const [what, [file, from, to, says]] of Object.entries(BREAKING)) {
-    it(`break a promise when ${what}`, () => expect(breakingWith(file, from, to)).to.include(says));
+    it(`are incompatible when ${what}`, () => expect(breakingWith(file, from, to)).to.include(says));
   }
 
   it('may grow: a field, a value, a method', () => {

@@ -47,7 +47,7 @@ const member = (name: string): BinaryWriter =>
 const MANY = parameters(...Array.from({ length: 5_000 }, (_, index) => member(`k${index}`).finish()));
 
 describe('the fields of a request on the wire', () => {
-  it('are those of the message and of what is in it', () => {
+  it('are those of the message and of its members', () => {
     // The library writes no member called `__proto__`.
     const value = (fc.jsonValue() as fc.Arbitrary<Json>).filter((json) => !JSON.stringify(json).includes('__proto__'));
     fc.assert(
@@ -73,7 +73,7 @@ describe('the fields of a request on the wire', () => {
     );
   });
 
-  it('come to an end, whatever the bytes are', () => {
+  it('end, whatever the bytes are', () => {
     const noise = fc.oneof(
       fc.uint8Array({ maxLength: 300 }),
       fc
@@ -89,7 +89,7 @@ describe('the fields of a request on the wire', () => {
     );
   });
 
-  it('are taken for nothing else when they are of another type than their field', () => {
+  it('are not misread if they have another type than their field', () => {
     // The length of what follows is a number for the count, and a length for the decoder.
     const hidden: Readonly<Record<string, Uint8Array>> = {
       'parameters as a number': request(Uint8Array.from([(5 << 3) | 0, ...MANY.subarray(1)])),
@@ -116,7 +116,7 @@ describe('the fields of a request on the wire', () => {
     ).to.equal(undefined);
   });
 
-  it('have no more in them than was counted, whatever type they are written as', () => {
+  it('contain no more than was counted, whatever type they are written as', () => {
     const one = fc.record({
       field: fc.integer({ min: 1, max: 8 }),
       wireType: fc.constantFrom(0, 1, 2, 3, 4, 5),

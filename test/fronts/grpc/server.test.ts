@@ -17,7 +17,7 @@ import { unary } from './grpc-client.js';
 import { detail, errorOf, PICTURE, GrpcHarness } from './grpc-harness.js';
 
 describe('a gRPC server', () => {
-  it('says that it will be back when a store is away, and after what time to try again', async () => {
+  it('answers UNAVAILABLE while a store is unavailable, with the time to try again', async () => {
     const grpc = await GrpcHarness.open({
       around: (ports) => ({
         ...ports,
@@ -38,7 +38,7 @@ describe('a gRPC server', () => {
     await grpc.close();
   });
 
-  it('finishes what is under way when it is asked to stop', async () => {
+  it('finishes the calls in progress when it is asked to stop', async () => {
     let reached: () => void = () => undefined;
     let release: () => void = () => undefined;
     const isReached = new Promise<void>((resolve) => {
@@ -69,7 +69,7 @@ describe('a gRPC server', () => {
     await grpc.harness.close();
   });
 
-  it('sends those away who watch when it is asked to stop, as they could stay for long', async () => {
+  it('ends watches when it is asked to stop, as they could last long', async () => {
     const grpc = await GrpcHarness.open();
     const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
     const request = create(Generations.method.watchGeneration.input, { generationId: await grpc.picture('watched') });
@@ -96,7 +96,7 @@ describe('a gRPC server', () => {
     await grpc.harness.close();
   });
 
-  it('says what was wrong with a name as long as a message may be, and goes on with the other calls of the connection', async () => {
+  it('reports the fault of a name as long as a message may be, and serves the other calls of the connection', async () => {
     const grpc = await GrpcHarness.open();
     for (const name of ['n'.repeat(100_000), '\u{1f3a8}'.repeat(20_000)]) {
       const input = { ...PICTURE, parameters: { [name]: 1, other: '\0' } };
@@ -109,7 +109,7 @@ describe('a gRPC server', () => {
     await grpc.close();
   });
 
-  it('takes no time that is none, and no text that a store would cut', async () => {
+  it('refuses invalid times, and texts that a store would truncate', async () => {
     const grpc = await GrpcHarness.open();
     const metadata = grpc.as('all', {});
     const key = (seconds: bigint, nanos = 0) =>
@@ -134,7 +134,7 @@ describe('a gRPC server', () => {
     await grpc.close();
   });
 
-  it('does not wait for those who watch its health, and tells them that it goes', async () => {
+  it('does not wait for watchers of its health, and tells them that it stops', async () => {
     const grpc = await GrpcHarness.open();
     const watch = healthService['Watch'];
     if (watch === undefined) throw new Error('The health service has no watch.');
@@ -157,7 +157,7 @@ describe('a gRPC server', () => {
     await grpc.harness.close();
   });
 
-  it('refuses a message that is too large, whatever is in it', async () => {
+  it('refuses a message that is too large, whatever its content', async () => {
     const grpc = await GrpcHarness.open();
     const error = await errorOf(
       unary(
@@ -171,7 +171,7 @@ describe('a gRPC server', () => {
     await grpc.close();
   });
 
-  it('says in one sentence that a port is taken', async () => {
+  it('reports in one sentence that a port is taken', async () => {
     const grpc = await GrpcHarness.open();
     const other = createGrpcServer({
       context: grpc.harness.context,

@@ -25,7 +25,7 @@ describe('gRPC over TLS', () => {
   });
   after(() => grpc?.close());
 
-  it('lets a token in, and nobody who has none', async () => {
+  it('accepts a token, and refuses a caller without one', async () => {
     expect(await at().ask(at().channel(), BEARER)).to.equal('OK');
     expect(await at().ask(at().channel())).to.equal('DEVELOPER_TOKEN_REQUIRED');
     expect(await at().ask(at().channel(), 'Bearer another')).to.equal('DEVELOPER_TOKEN_INVALID');
@@ -34,12 +34,12 @@ describe('gRPC over TLS', () => {
     );
   });
 
-  it('asks for no certificate, and takes none for anybody', async () => {
+  it('requests no certificate, and identifies no caller by one', async () => {
     const own = at().authority.issue({ names: ['DNS:studio'] });
     expect(await at().ask(at().channel(own))).to.equal('DEVELOPER_TOKEN_REQUIRED');
   });
 
-  it('answers nobody in plain text, and no client that does not know the authority', async () => {
+  it('refuses plain text, and is refused by a client that does not trust the authority', async () => {
     expect(await at().ask(credentials.createInsecure(), BEARER)).to.equal('status 14');
     expect(await at().ask(credentials.createSsl(), BEARER)).to.equal('status 14');
     expect(await at().ask(at().channel(), BEARER), 'and goes on').to.equal('OK');
@@ -76,12 +76,12 @@ describe('gRPC over mutual TLS', () => {
   });
   after(() => grpc?.close());
 
-  it('knows a service by a URI or a DNS name of its certificate', async () => {
+  it('identifies a service by a URI or a DNS name of its certificate', async () => {
     expect(await asked({ names: ['URI:spiffe://example/billing'] })).to.equal('OK');
     expect(await asked({ names: ['DNS:other', 'DNS:bATCH.internal'] }), 'case does not count in DNS').to.equal('OK');
   });
 
-  it('refuses a certificate of our authority that names nobody', async () => {
+  it('refuses a certificate of our authority that names no service', async () => {
     for (const names of [
       ['DNS:somebody'],
       ['URI:spiffe://example/billing/2'],
@@ -96,7 +96,7 @@ describe('gRPC over mutual TLS', () => {
     );
   });
 
-  it('refuses names that pass for others: of another kind, or written like a list', async () => {
+  it('refuses names that imitate others: of another kind, or written like a list', async () => {
     expect(await asked({ names: ['URI:batch.internal'] })).to.equal('DEVELOPER_TOKEN_REQUIRED');
     expect(await asked({ names: ['DNS:spiffe://example/billing'] })).to.equal('DEVELOPER_TOKEN_REQUIRED');
     expect(await asked({ names: ['URI:urn:x, DNS:batch.internal, URI:urn:y'] })).to.equal('DEVELOPER_TOKEN_REQUIRED');
@@ -110,13 +110,13 @@ describe('gRPC over mutual TLS', () => {
     expect(await asked({ names: ['DNS:batch.internal', 'DNS:BATCH.internal'] }), 'one service twice').to.equal('OK');
   });
 
-  it('refuses a service that is revoked, late or asks for more than it may', async () => {
+  it('refuses a service that is revoked, expired or lacks the scope', async () => {
     expect(await asked({ names: ['DNS:gone'] })).to.equal('DEVELOPER_TOKEN_REVOKED');
     expect(await asked({ names: ['DNS:late'] })).to.equal('DEVELOPER_TOKEN_EXPIRED');
     expect(await asked({ names: ['DNS:narrow'] })).to.equal('DEVELOPER_SCOPE_INSUFFICIENT');
   });
 
-  it('goes by the token where both come, and never by the certificate instead', async () => {
+  it('uses the token if both are sent, and never falls back to the certificate', async () => {
     const billing = { names: ['URI:spiffe://example/billing'] };
     expect(await asked({ names: ['DNS:gone'] }, BEARER), 'what is in between may be nobody').to.equal('OK');
     for (const authorization of ['Bearer another', 'Bearer', 'Bearer two words', 'Basic c3R1ZGlv', '']) {
@@ -124,7 +124,7 @@ describe('gRPC over mutual TLS', () => {
     }
   });
 
-  it('breaks off without a certificate, and with one that is over, not for clients, or of another authority', async () => {
+  it('refuses the handshake without a certificate, and with one that is expired, not for clients, or of another authority', async () => {
     const other = await Authority.make(at().folder, 'theirs');
     const names = ['URI:spiffe://example/billing'];
     const { authority } = at();

@@ -60,7 +60,7 @@ describe('a file of callers that is watched', () => {
     control.close();
   }
 
-  it('is what it says now, whether it is written over or another one is put in its place', async () => {
+  it('takes effect as it is now, whether it is overwritten or replaced', async () => {
     writeFileSync(path, listing('one', 'two'));
     callers = new WatchedCallers(path, logger, INTERVAL_MS);
     expect([known('one'), known('two')]).to.deep.equal([true, true]);
@@ -72,7 +72,7 @@ describe('a file of callers that is watched', () => {
     expect([known('two'), warnings]).to.deep.equal([false, []]);
   });
 
-  it('is read again at once when that is asked for', () => {
+  it('is read again immediately on request', () => {
     writeFileSync(path, listing('one'));
     callers = new WatchedCallers(path, logger, 3_600_000);
     writeFileSync(path, listing('two'));
@@ -83,7 +83,7 @@ describe('a file of callers that is watched', () => {
     expect([known('two'), warnings.length]).to.deep.equal([true, 1]);
   });
 
-  it('stays what it was when it breaks or goes, which is told once each, until it can be used again', async () => {
+  it('keeps its previous content when it is invalid or missing, which is logged once each, until it can be used again', async () => {
     writeFileSync(path, listing('one'));
     callers = new WatchedCallers(path, logger, INTERVAL_MS);
     writeFileSync(path, 'callers: [');
@@ -101,7 +101,7 @@ describe('a file of callers that is watched', () => {
       .and.not.include('    at ');
   });
 
-  it('has to be usable at the start', () => {
+  it('must be usable at the start', () => {
     writeFileSync(path, 'callers: [');
     expect(() => new WatchedCallers(path, logger)).to.throw(CallersInvalid);
   });

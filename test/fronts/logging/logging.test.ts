@@ -36,7 +36,7 @@ function logged(write: (logger: ReturnType<typeof createLogger>) => void): strin
 
 describe('the log', () => {
   for (const name of NAMES) {
-    it(`leaves out ${name}, wherever it stands`, () => {
+    it(`omits ${name}, wherever it occurs`, () => {
       const text = logged((logger) => {
         for (const one of [logger, logger.child({ front: 'rest' })]) {
           one.info({ [name]: SECRET }, 'top');
@@ -51,7 +51,7 @@ describe('the log', () => {
     });
   }
 
-  it('writes each object that an error carries once, however they refer to one another, and leaves out their secrets', () => {
+  it('writes each object that an error carries once, whatever its references, and omits their secrets', () => {
     let reads = 0;
     const objects = Array.from({ length: 30 }, (): Record<string, unknown> => ({
       get counted() {
@@ -67,7 +67,7 @@ describe('the log', () => {
     expect(text).to.include('It broke.').and.not.include(SECRET);
   });
 
-  it('says what an error and its causes say, each once', () => {
+  it('shows the messages of an error and its causes, each once', () => {
     const refused = new Error('connect ECONNREFUSED 127.0.0.1:27017', {
       cause: new Error('connect ECONNREFUSED 127.0.0.1:27017'),
     });
@@ -82,7 +82,7 @@ describe('the log', () => {
     expect(messageOf(circular)).to.equal('round');
   });
 
-  it('names levels and keeps what a line is about', () => {
+  it('names levels and keeps the fields of a line', () => {
     const line = JSON.parse(
       logged((logger) => logTo(logger).info('serving', { address: 'here', generationId: 'g' })),
     ) as Record<string, unknown>;

@@ -148,7 +148,7 @@ describe('metrics of the REST front', () => {
     expect(valueOf(families, 'darkroom_http_requests_in_flight')).to.equal(0);
   });
 
-  it('has no label that a client could fill, whatever is asked', async () => {
+  it('has no label that a client could choose, whatever is requested', async () => {
     let sent = 0;
     const send: typeof sendHttp = (...of) => {
       sent += 1;
@@ -198,7 +198,7 @@ describe('metrics of the REST front', () => {
     expect(valueOf(parseExposition(text), 'darkroom_http_requests_in_flight')).to.equal(0);
   });
 
-  it('counts what never became a request', async () => {
+  it('counts connections that never became a request', async () => {
     await exchange(running.port, 'NO HTTP\r\n\r\n');
     await exchange(running.port, `GET /healthz HTTP/1.1\r\nHost: x\r\nX-Long: ${'x'.repeat(8_000)}\r\n\r\n`);
     const families = await scrape();
@@ -207,7 +207,7 @@ describe('metrics of the REST front', () => {
     expect(valueOf(families, 'darkroom_http_requests_total')).to.equal(0);
   });
 
-  it('counts connections beyond those there may be', async () => {
+  it('counts connections beyond the limit', async () => {
     const full = await serve(harness, { observer: metrics.http, limits: { maxConnections: 1 } });
     const underWay = exchange(full.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n');
     await fetch(`${full.origin}/healthz`).catch(() => undefined);

@@ -27,7 +27,7 @@ async function create(harness: CoreHarness, { context }: MeasuredProcess, parame
 }
 
 describe('measured ports', () => {
-  it('tell what became of generations, and which credits moved', async () => {
+  it('count the outcomes of generations, and the credits moved', async () => {
     const harness = await CoreHarness.open({ credits: 100 });
     const one = new MeasuredProcess(harness, 'one');
     await one.startWorking();
@@ -120,7 +120,7 @@ describe('measured ports', () => {
     ).to.equal(turnedAway);
   });
 
-  it('do not take an end for theirs that another process wrote and they could not settle', async () => {
+  it('do not count an end that another process wrote and they could not settle', async () => {
     const harness = await CoreHarness.open();
     let isLedgerAway = false;
     const stores: Interceptor = async (call) => {
@@ -137,7 +137,7 @@ describe('measured ports', () => {
     expect([await one.value(FINISHED), await other.value(FINISHED)]).to.deep.equal([0, 1]);
   });
 
-  it('tell how long a generation waited and ran, and what it was when it never started', async () => {
+  it('measure how long a generation waited and ran, also if it never started', async () => {
     const harness = await CoreHarness.open();
     const one = new MeasuredProcess(harness, 'one');
     harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 1_000 });
@@ -161,7 +161,7 @@ describe('measured ports', () => {
     expect(await one.value('darkroom_generation_run_seconds_count')).to.equal(1);
   });
 
-  it('tell a lease that was lost once, by whoever took it over', async () => {
+  it('count a lost lease once, in the process that took it over', async () => {
     const harness = await CoreHarness.open();
     const life = new Life();
     const dying = new MeasuredProcess(harness, 'dying', life.interceptor);
@@ -182,7 +182,7 @@ describe('measured ports', () => {
     expect(await living.value('darkroom_leases_lost_total')).to.equal(1);
   });
 
-  it('do not take a lease for lost whose holder slept and went on', async () => {
+  it('do not count the lease of a holder that paused and continued as lost', async () => {
     const harness = await CoreHarness.open();
     harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 100 });
     const one = new MeasuredProcess(harness, 'one');
@@ -195,7 +195,7 @@ describe('measured ports', () => {
     expect(await one.value('darkroom_leases_lost_total')).to.equal(0);
   });
 
-  it('do not take a lease that was handed back for a lost one', async () => {
+  it('do not count a lease that was handed back as lost', async () => {
     const harness = await CoreHarness.open();
     harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 60_000 });
     const [leaving, next] = [new MeasuredProcess(harness, 'leaving'), new MeasuredProcess(harness, 'next')];
@@ -209,7 +209,7 @@ describe('measured ports', () => {
     expect(await next.value('darkroom_leases_lost_total')).to.equal(0);
   });
 
-  it('tell conflicts and failures by port, and pass them on as they are', async () => {
+  it('count conflicts and failures by port, and pass them on unchanged', async () => {
     const harness = await CoreHarness.open();
     const broken: Interceptor = (call) => {
       if (call.name === 'claims.insert') throw new StoreUnavailable('The claims are away.');
@@ -233,7 +233,7 @@ describe('measured ports', () => {
     ).to.equal(1);
   });
 
-  it('tell how many commands went into one write of an account', async () => {
+  it('count the commands in one write of an account', async () => {
     const harness = await CoreHarness.open({ credits: 10_000 });
     const one = new MeasuredProcess(harness, 'one');
     await Promise.all(Array.from({ length: 40 }, () => create(harness, one)));
@@ -241,7 +241,7 @@ describe('measured ports', () => {
     expect(await one.value('darkroom_account_write_commands_count')).to.be.lessThan(40);
   });
 
-  it('tell calls that a provider has not answered, and those it never will', async () => {
+  it('count calls that a provider has not answered yet, and failed ones', async () => {
     const harness = await CoreHarness.open();
     const one = new MeasuredProcess(harness, 'one');
     await one.startWorking();
@@ -257,7 +257,7 @@ describe('measured ports', () => {
     expect(await one.value('darkroom_wake_ups_in_flight')).to.equal(0);
   });
 
-  it('count the bytes of objects, and let whoever stops reading early go', async () => {
+  it('count the bytes of objects, and release a reader that stops early', async () => {
     const harness = await CoreHarness.open();
     const one = new MeasuredProcess(harness, 'one');
     await one.startWorking();
@@ -282,7 +282,7 @@ describe('measured ports', () => {
 });
 
 describe('a prepared histogram', () => {
-  it('holds a value in the buckets it is not above, under its labels', async () => {
+  it('counts a value in the buckets it does not exceed, under its labels', async () => {
     const registry = new Registry();
     const histogram = new PreparedHistogram({
       name: 'waits',
@@ -317,7 +317,7 @@ describe('observed calls', () => {
     }
   }
 
-  it('pass arguments, answers and errors through, though the observer breaks', async () => {
+  it('pass arguments, answers and errors through, though the observer fails', async () => {
     const broken = (): never => {
       throw new Error('The observer broke.');
     };

@@ -94,7 +94,7 @@ describe('an outage of a store', () => {
 
     const ask = () => sendHttp(running.origin, { operation: 'getCredits', credential });
 
-    it('is two lines, and a short one for each request that failed', async () => {
+    it('has two lines, and a short one for each failed request', async () => {
       failing = (name) => (name.startsWith('objects.') ? undefined : REFUSED);
       for (let asked = 0; asked < 100; asked += 1) expect((await ask()).status).to.equal(503);
       await clock.advance(12_000);
@@ -133,7 +133,7 @@ describe('an outage of a store', () => {
       expect(kept.texts.join('')).to.include(' at ');
     });
 
-    it('leaves a failure that is no outage as loud as it was', async () => {
+    it('keeps the log level of a failure that is not an outage', async () => {
       failing = (name) => (name === 'accounts.read' ? new TypeError('x is not a function') : undefined);
       expect((await ask()).status).to.equal(500);
       expect(kept.named('request failed').map(({ level, err }) => [level, err !== undefined])).to.deep.equal([
@@ -158,7 +158,7 @@ describe('an outage of a store', () => {
       return kept.lines;
     }
 
-    it('leaves out the warnings that it has caused, and counts them', async () => {
+    it('omits the warnings that it has caused, and counts them', async () => {
       failing = (name) => (name === 'generations.replace' ? REFUSED : undefined);
       const lines = await recovered();
       expect(lines.map(({ msg, store }) => [msg, store])).to.deep.equal([['store away', 'database']]);
@@ -169,7 +169,7 @@ describe('an outage of a store', () => {
         .at.least(GENERATIONS);
     });
 
-    it('leaves in every other warning', async () => {
+    it('keeps every other warning', async () => {
       failing = (name) => (name === 'generations.replace' ? new TypeError('x is not a function') : undefined);
       expect((await recovered()).map(({ msg }) => msg)).to.deep.equal(
         Array.from({ length: GENERATIONS }, () => 'generation not recovered'),
@@ -178,7 +178,7 @@ describe('an outage of a store', () => {
   });
 
   describe('of one store', () => {
-    it('is told apart from those of others, and is not ended by what needs no store', async () => {
+    it('is distinct from those of others, and is not ended by requests that need no store', async () => {
       const { context } = await CoreHarness.open();
       const ports = outages.watched({
         ...context,
@@ -206,7 +206,7 @@ describe('an outage of a store', () => {
       expect(kept.lines.slice(2).map(({ msg, store }) => [msg, store])).to.deep.equal([['store back', 'objects']]);
     });
 
-    it('that answers now and then is one outage', async () => {
+    it('is one outage if the store answers now and then', async () => {
       const { context } = await CoreHarness.open();
       const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail) });
       for (let second = 0; second < 120; second += 1) {
@@ -235,7 +235,7 @@ describe('an outage of a store', () => {
     });
   });
 
-  it('passes arguments, answers and errors on as they are', async () => {
+  it('passes arguments, answers and errors on unchanged', async () => {
     const { context } = await CoreHarness.open();
     const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail) });
     expect(await ports.accounts.list({ limit: 1 })).to.deep.equal(await context.accounts.list({ limit: 1 }));

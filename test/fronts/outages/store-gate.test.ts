@@ -76,7 +76,7 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('a gate before the stores', () => {
-  it('over REST: refuses at once while the last probe said no, and lets in after one that said yes', async () => {
+  it('over REST: refuses immediately while the last probe failed, and admits after a successful one', async () => {
     const database = new Database();
     const harness = await openServiceHarness({ around: database.around });
     const credential = (await createRequestFixture(harness.context)).secrets.get('owner') as string;
@@ -130,7 +130,7 @@ describe('a gate before the stores', () => {
     }
   });
 
-  it('over gRPC: refuses at once, after who calls was looked at', async () => {
+  it('over gRPC: refuses immediately, after authentication', async () => {
     const database = new Database();
     const grpc = await GrpcHarness.open({ around: database.around, requireStores: () => database.gate.requireOpen() });
     try {
@@ -158,7 +158,7 @@ describe('a gate before the stores', () => {
     }
   });
 
-  it('takes a probe that fails for a no, and asks nothing more once it is closed', async () => {
+  it('treats an error of the probe as a no, and probes no more once it is closed', async () => {
     const clock = new ManualClock();
     let probes = 0;
     const gate = new StoreGate(() => {

@@ -32,13 +32,13 @@ describe('the sentence of a refusal', () => {
     expect(messageOf(new ServiceError('TASK_NOT_FOUND'), HTTP_MESSAGES)).to.equal(ERRORS.TASK_NOT_FOUND.message);
   });
 
-  it('stays where the refusal says more than its code', () => {
+  it('is kept if the refusal is more specific than its code', () => {
     expect(messageOf(new ServiceError('DEVELOPER_TOKEN_REQUIRED', 'More is known.'), HTTP_MESSAGES)).to.equal(
       'More is known.',
     );
   });
 
-  it('over gRPC names nothing of HTTP', () => {
+  it('over gRPC names no term of HTTP', () => {
     for (const sentence of Object.values(GRPC_MESSAGES)) expect(sentence).not.to.match(OF_HTTP);
   });
 });

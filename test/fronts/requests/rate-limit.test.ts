@@ -14,7 +14,7 @@ describe('a rate limit', () => {
     expect((await limit.take('nobody', 1, 1)).remaining, 'nobody is counted for nothing').to.equal(3);
   });
 
-  it('takes the whole rate at most for one request, in two parts too', async () => {
+  it('takes at most the whole rate for one request, in two parts too', async () => {
     const limit = new RateLimit(3);
     expect((await limit.take('a', 1)).remaining).to.equal(2);
     expect(await limit.take('a', 9, 1)).to.include({ isOver: false, remaining: 0 });

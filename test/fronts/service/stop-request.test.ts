@@ -15,7 +15,7 @@ describe('a request to stop', () => {
   };
 
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    it(`is one when ${signal} comes twice at once, and two when it comes again later`, () => {
+    it(`is one if ${signal} arrives twice together, and two if it arrives again later`, () => {
       expect(taken([0, signal], [0, signal], [500, signal], [501, signal])).to.deep.equal([
         'first',
         'same',
@@ -24,7 +24,7 @@ describe('a request to stop', () => {
       ]);
     });
 
-    it(`is heard again when ${signal} is repeated quickly`, () => {
+    it(`is a second one when ${signal} is still repeated after half a second`, () => {
       expect(taken([0, signal], [300, signal], [600, signal])).to.deep.equal(['first', 'same', 'second']);
     });
   }

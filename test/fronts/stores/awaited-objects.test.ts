@@ -12,7 +12,7 @@ import { ManualClock } from '../../fixtures/manual-clock.js';
 const AWAY = new StoreUnavailable('It does not answer.');
 const TARGET = { key: 'staging/a', mediaType: 'image/png', byteSize: 1 };
 
-describe('an object store that was away at the start', () => {
+describe('an object store that was unavailable at the start', () => {
   let clock: ManualClock;
   let tries: number[];
   let events: string[];
@@ -53,7 +53,7 @@ describe('an object store that was away at the start', () => {
       (error: unknown) => (error instanceof StoreUnavailable ? false : Promise.reject(error as Error)),
     );
 
-  it('is asked for nothing, and is tried again at intervals that grow to ten seconds', async () => {
+  it('gets no calls, and is tried again at intervals that grow to ten seconds', async () => {
     for (const call of [
       signs(),
       objects.signGet({ key: 'objects/a', mediaType: 'image/png', filename: 'a.png', expiresAt: clock.now() + 1 }).then(
@@ -88,7 +88,7 @@ describe('an object store that was away at the start', () => {
     expect(events).to.deep.equal(['object store not reached at the start']);
   });
 
-  it('is used once it was opened and found to be the right one', async () => {
+  it('is used once it was opened and identified', async () => {
     await clock.advance(5_000);
     expect(await signs()).to.equal(false);
     refusal = undefined;
@@ -102,7 +102,7 @@ describe('an object store that was away at the start', () => {
     ]);
   });
 
-  it('stays shut while it is refused or another one, which is told once for each reason, and may be put right', async () => {
+  it('stays closed while it is refused or wrong, which is logged once for each reason, and recovers once fixed', async () => {
     refusal = new Error('There is no such bucket.');
     await clock.advance(60_000);
     refusal = undefined;
@@ -126,7 +126,7 @@ describe('an object store that was away at the start', () => {
     expect(events).to.deep.equal(['object store not reached at the start', 'object store reached', 'closed']);
   });
 
-  it('is tried no more once it is closed', async () => {
+  it('is not tried again once it is closed', async () => {
     await clock.advance(2_000);
     await objects.close();
     const asked = tries.length;

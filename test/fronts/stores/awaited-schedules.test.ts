@@ -26,8 +26,8 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   );
 }
 
-describe('schedules under way when a process stops', () => {
-  it('are waited for, those that are begun meanwhile too', async () => {
+describe('schedules in progress when a process stops', () => {
+  it('are completed first, including those begun meanwhile', async () => {
     const gates = [new Gate(), new Gate()];
     let begun = 0;
     const waited = schedules(async (call) => {
@@ -47,7 +47,7 @@ describe('schedules under way when a process stops', () => {
     await waited.close();
   });
 
-  it('keep nobody when they fail, and whoever waits for one is told', async () => {
+  it('do not block when they fail, and their callers get the error', async () => {
     const down = new StoreUnavailable('The line broke.');
     const waited = schedules(() => Promise.reject(down));
     const told = waited.schedule({ kind: 'generation', id: 'one' }, 0).catch((error: unknown) => error);

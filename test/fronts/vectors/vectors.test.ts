@@ -14,7 +14,7 @@ const VECTORS = Object.values(VECTORS_BY_TOPIC).flat();
 describe('every front answers the shared vectors', () => playAllVectors('in memory', openInMemory));
 
 describe('the shared vectors', () => {
-  it('ask for every operation, and no two have one name', () => {
+  it('cover every operation, under distinct names', () => {
     const operations = new Set(
       VECTORS.flatMap(({ steps }) => steps).flatMap((step) => ('operation' in step ? step.operation : [])),
     );
@@ -22,7 +22,7 @@ describe('the shared vectors', () => {
     expect(new Set(VECTORS.map(({ name }) => name)).size).to.equal(VECTORS.length);
   });
 
-  it('are each in one group, with the settings that they need', () => {
+  it('belong to one group each, with the settings that they need', () => {
     expect(GROUPS.flatMap(({ parts }) => parts).flatMap(({ vectors }) => vectors))
       .to.have.members(VECTORS)
       .and.to.have.length(VECTORS.length);
@@ -34,7 +34,7 @@ describe('the shared vectors', () => {
     }
   });
 
-  it('are left out by names that they have, and once', () => {
+  it('are excluded by existing names, once each', () => {
     for (const reasons of Object.values(LEFT_OUT)) {
       const names = Object.values(reasons).flat();
       expect(new Set(names).size).to.equal(names.length);

@@ -15,14 +15,14 @@ describe('the secret of an installation', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  it('is made beside what a start of the same process id left, and leaves nothing itself', () => {
+  it('is created beside the remains of a start with the same process id, and leaves none itself', () => {
     writeFileSync(`${path}.${process.pid}`, 'cut');
     const { fingerprint } = openSecrets(path, { inUse: false, isShared: false });
     expect(readdirSync(folder).sort()).to.deep.equal(['secret', `secret.${process.pid}`]);
     expect(openSecrets(path, { inUse: true, isShared: true }).fingerprint).to.equal(fingerprint);
   });
 
-  it('is made by nobody who only reads', () => {
+  it('is not created by a reader', () => {
     for (const needs of [
       { inUse: false, isShared: false },
       { inUse: true, isShared: false },

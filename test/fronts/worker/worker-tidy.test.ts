@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
 describe('a worker', () => {
-  it('has its stores tidied with every recovery', async () => {
+  it('tidies its stores with every recovery', async () => {
     const harness = await CoreHarness.open();
     let calls = 0;
     const tidy = () => {

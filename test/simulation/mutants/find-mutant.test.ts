@@ -40,7 +40,7 @@ describe('the search for a mutant', () => {
     expect(played).to.deep.equal([7, 1, 2, 3]);
   });
 
-  it('searches at once for what was never recorded', async () => {
+  it('searches immediately for a mutant without a record', async () => {
     const { play, played } = foundBy(2);
     expect(await findMutant(play, TEN)).to.deep.include({ seedsPlayed: 2, isStale: false });
     expect(played).to.deep.equal([1, 2]);
@@ -56,7 +56,7 @@ describe('the search for a mutant', () => {
     expect(played).to.have.lengthOf(11);
   });
 
-  it('does not search on when the recorded seed breaks down', async () => {
+  it('does not continue the search when the recorded seed fails with an error', async () => {
     const broken: Outcome = { kind: 'error', message: 'Out of memory.' };
     expect(await findMutant(() => Promise.resolve(broken), { ...TEN, recorded: 5 })).to.deep.include({
       outcome: broken,

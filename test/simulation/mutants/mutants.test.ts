@@ -8,7 +8,7 @@ import { mutated, type Mutant } from './mutant.js';
 const DIST = new URL('../../../', import.meta.url);
 
 describe('mutants of core', () => {
-  it('have names of their own', () => {
+  it('have distinct names', () => {
     const names = MUTANTS.map(({ name }) => name);
     expect(names).to.deep.equal([...new Set(names)]);
   });
@@ -17,7 +17,7 @@ describe('mutants of core', () => {
     for (const { name } of MUTANTS) expect(name).to.match(/^[a-z]+(-[a-z]+)*$/);
   });
 
-  it('name invariants there are', () => {
+  it('name existing invariants', () => {
     for (const { name, breaks } of MUTANTS) {
       expect(breaks, name).to.have.lengthOf.above(0);
       for (const number of breaks) expect(number, name).to.be.within(1, 20);
@@ -31,7 +31,7 @@ describe('mutants of core', () => {
     });
   }
 
-  it('with no place, or two of them, are refused by name', () => {
+  it('are refused by name if their text is found nowhere or twice', () => {
     const mutant: Mutant = {
       name: 'sample',
       breaks: [1],

@@ -31,7 +31,7 @@ async function running(
 }
 
 describe('cancel', () => {
-  it('of a queued generation is final at once, costs nothing, and nothing is ever submitted', async () => {
+  it('of a queued generation takes effect immediately, costs nothing, and prevents any submission', async () => {
     const harness = await CoreHarness.open();
     const { generationId } = await harness.create();
     const g = await cancelGeneration(harness.context, harness.caller, generationId);
@@ -130,7 +130,7 @@ describe('cancel', () => {
     await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 4);
   });
 
-  it('is over after the grace when the provider ignores it, and what comes later changes nothing', async () => {
+  it('ends after the grace when the provider ignores it, and later answers change nothing', async () => {
     const { harness, generationId } = await running();
     harness.provider.onCancel = () => undefined;
     const at = harness.clock.now();
@@ -172,7 +172,7 @@ describe('cancel', () => {
     await expectSettled(harness, await untilSettled(harness, generationId), 'succeeded', 30);
   });
 
-  it('reaches a run that sleeps long in another process by its next renewal', async () => {
+  it('reaches a long-sleeping run in another process by its next renewal', async () => {
     const { harness, generationId } = await running();
     harness.provider.onlyTask.report = { state: 'running', pollAfterMs: 500_000 };
     await harness.clock.advance(2_000);
@@ -195,7 +195,7 @@ describe('cancel', () => {
     expect(harness.provider.submissions).to.have.length(1);
   });
 
-  it('answers for a foreign, a random and a malformed id alike', async () => {
+  it('answers alike for a foreign, a random and a malformed id', async () => {
     const harness = await CoreHarness.open();
     const { generationId } = await harness.create();
     const other = await harness.newCaller(10);

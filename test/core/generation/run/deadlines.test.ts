@@ -65,7 +65,7 @@ describe('deadlines', () => {
     expect(worker.dispatcher.counts, 'its place is free again').to.deep.equal({ running: 0, waiting: 0 });
   });
 
-  it('end a generation nobody takes, by recovery', async () => {
+  it('end a generation that no worker takes, by recovery', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ queueTimeoutMs: 100_000 })] });
     const { generationId } = await harness.create();
     await harness.clock.advance(100_001);
@@ -97,7 +97,7 @@ describe('deadlines', () => {
     await expectTimedOut(harness, generationId, 0);
   });
 
-  it('leave no attempt for later that would begin after them', async () => {
+  it('postpone no attempt beyond themselves', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 2_500, maxAttempts: 9 })] });
     await CoreWorker.start(harness);
     harness.provider.submitScript = [{ refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } }];
@@ -105,7 +105,7 @@ describe('deadlines', () => {
     expect([g.status, g.error?.code, g.attemptsMade]).to.deep.equal(['failed', 'PROVIDER_UNAVAILABLE', 2]);
   });
 
-  it('go by the clock as it is when it goes back, and nothing is stuck', async () => {
+  it('follow the clock when it goes back, and leave nothing stuck', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 10_000, maxAttempts: 9 })] });
     harness.provider.submitScript = [
       { refuse: { code: 'PROVIDER_UNAVAILABLE', message: 'Busy.', mayRetry: true } },
@@ -128,7 +128,7 @@ describe('deadlines', () => {
     expect([g.status, g.settledAt !== undefined]).to.deep.equal(['succeeded', true]);
   });
 
-  it('of a lease left by a clock that was set back far do not keep others waiting', async () => {
+  it('of a lease left by a clock that was set far back do not delay other work', async () => {
     const harness = await CoreHarness.open();
     harness.provider.newReport = () => ({ state: 'running' });
     const dead = CoreWorker.idle(harness, 'dead', async (call) =>

@@ -93,7 +93,7 @@ function compare(x: readonly number[], y: readonly number[]): number {
 }
 
 describe('the order of places of a model', () => {
-  it('is that of a model that looks up who has waited longest, whatever comes and goes', async () => {
+  it('equals that of a model that searches for the longest wait, after any arrivals and departures', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 4 }),
@@ -136,7 +136,7 @@ describe('the order of places of a model', () => {
     );
   });
 
-  it('is not changed by advancing what does not wait, or has no start before it', async () => {
+  it('is not changed by advancing a generation that does not wait, or has no start before it', async () => {
     const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     const first = await lane.enter({ generationId: 'running', accountId: 'a' });
     const admitted: string[] = [];

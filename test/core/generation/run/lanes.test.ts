@@ -96,7 +96,7 @@ describe('places of a model', () => {
     ).to.have.length(3);
   });
 
-  it('do not stand empty because the account whose turn it is has its share', async () => {
+  it('do not stay empty because the account whose turn it is has its share', async () => {
     const harness = await open(2, 1);
     await createMany(harness, 5, harness.caller);
     await harness.clock.advance(10);
@@ -106,7 +106,7 @@ describe('places of a model', () => {
     expect(underWay(harness)).to.have.length(2);
   });
 
-  it('are given back by a generation that needs none any more when its turn comes', async () => {
+  it('are given back by a generation that no longer needs one when its turn comes', async () => {
     const harness = await open(1, 1);
     await createMany(harness, 1, harness.caller);
     await harness.clock.advance(10);
@@ -133,7 +133,7 @@ describe('places of a model', () => {
     expect(underWay(harness)).to.have.length(3);
   });
 
-  it('are given back once, however often it is said', async () => {
+  it('are given back once, however often the release is called', async () => {
     const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     const first = await lane.enter(startOf('a'));
     const admitted: string[] = [];
@@ -144,7 +144,7 @@ describe('places of a model', () => {
     expect(admitted).to.deep.equal(['b']);
   });
 
-  it('are refused to all who wait when the worker stops', async () => {
+  it('are refused to all waiting generations when the worker stops', async () => {
     const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
     await lane.enter(startOf('a'));
     const waiting = [lane.enter(startOf('a')), lane.enter(startOf('b'))].map((place) =>

@@ -10,7 +10,7 @@ import { LeaseHolder, LeaseLost } from '../../../../core/generation/run/lease-ho
 import { takeLease } from '../../../../core/generation/run/take-lease.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 
-describe('a lease that is taken anew by its holder', () => {
+describe('a lease that is taken again by its holder', () => {
   let harness: CoreHarness;
   let generationId: string;
   let holder: LeaseHolder;
@@ -32,7 +32,7 @@ describe('a lease that is taken anew by its holder', () => {
   });
   afterEach(() => holder.end());
 
-  it('has the next fence and its whole time; the old fence is worth nothing, and the holder renews the new one', async () => {
+  it('has the next fence and its whole time; the old fence is invalid, and the holder renews the new one', async () => {
     await hold(harness.context);
     harness.clock.jump(5_000);
     const g = await holder.reLease();
@@ -54,7 +54,7 @@ describe('a lease that is taken anew by its holder', () => {
     expect(await holder.write({ event: 'accepted', reference: 'r' })).to.not.have.property('refused');
   });
 
-  it('is refused to a holder that was overtaken, which then has nothing to write', async () => {
+  it('is refused to an overtaken holder, which then can write nothing', async () => {
     await hold(harness.context);
     harness.clock.jump(harness.settings.leaseMs);
     await takeLease(harness.context, 'second', generationId);
@@ -67,7 +67,7 @@ describe('a lease that is taken anew by its holder', () => {
     expect(await harness.generation(generationId)).to.deep.equal(before);
   });
 
-  it("is nobody's to write with when the answer was lost", async () => {
+  it('permits no write when the answer was lost', async () => {
     let isLost = false;
     await hold(
       harness.process(async (call) => {

@@ -70,7 +70,7 @@ async function overtakenAt(index: number, side: 'before' | 'after'): Promise<boo
 }
 
 describe('leases', () => {
-  it('keep a worker that slept through its own from writing anything, wherever it fell asleep', async () => {
+  it('prevent every write of a worker that was suspended past its own, wherever it paused', async () => {
     let reached = 0;
     for (let index = 0; index < 20; index += 1) {
       for (const side of ['before', 'after'] as const) reached += Number(await overtakenAt(index, side));
@@ -94,7 +94,7 @@ describe('leases', () => {
     expect(first.dispatcher.counts.running + second.dispatcher.counts.running).to.equal(1);
   });
 
-  it('lapse with their worker, and recovery wakes another one that follows the same task', async () => {
+  it('lapse with their worker, and recovery wakes another one that continues the same task', async () => {
     const harness = await CoreHarness.open();
     const life = new Life();
     const dying = await CoreWorker.start(harness, 'dying', life.interceptor);
@@ -113,7 +113,7 @@ describe('leases', () => {
     expect([g.status, g.attemptsMade, harness.provider.submissions.length]).to.deep.equal(['succeeded', 1, 1]);
   });
 
-  it('do not keep a success that comes after the end from being noted, and from nothing else', async () => {
+  it('let a success after the end be noted, and change nothing else', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 60_000 })] });
     const gate = new Gate();
     const worker = CoreWorker.idle(harness, 'slow', async (call) => {

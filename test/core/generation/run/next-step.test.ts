@@ -433,7 +433,7 @@ describe('the next step of a run', () => {
     });
   }
 
-  it('is always found, submits only what no provider can have, and never waits past the end', () => {
+  it('always exists, submits only tasks that no provider can have, and never waits past the end', () => {
     fc.assert(
       fc.property(SITUATION, ({ g, state, rules }) => {
         const next = nextStep(g, state, NOW, rules);

@@ -71,7 +71,7 @@ describe('a run', () => {
     await expectCharged(harness, g, 10);
   });
 
-  it('takes no more than was asked for when the provider delivers more', async () => {
+  it('takes no more than requested when the provider delivers more', async () => {
     harness.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(9) });
     harness.provider.newOutputs = () => Array.from({ length: 9 }, () => plainImage());
     const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
@@ -79,14 +79,14 @@ describe('a run', () => {
     await expectCharged(harness, g, 20);
   });
 
-  it('leaves out, and does not charge, what is not what was asked for', async () => {
+  it('omits, and does not charge, outputs that differ from the request', async () => {
     harness.provider.newOutputs = () => [bytesOf('<svg/>'), plainImage(), plainVideo(64, 64, 1_000), plainImage()];
     const g = await untilSettled(harness, (await harness.create({ count: 4 })).generationId);
     expect([g.status, g.outputs.length, g.attemptsMade]).to.deep.equal(['succeeded', 2, 1]);
     await expectCharged(harness, g, 20);
   });
 
-  it('fails without charge when nothing that was delivered is of use, at every attempt', async () => {
+  it('fails without charge when no delivered output is usable, at every attempt', async () => {
     harness.provider.newOutputs = () => [bytesOf('junk')];
     await expectFailed(
       harness,
@@ -112,7 +112,7 @@ describe('a run', () => {
   });
 
   for (const code of Object.keys(TASK_ERRORS) as TaskErrorCode[]) {
-    it(`ends at once with ${code} when the provider refuses for good`, async () => {
+    it(`ends immediately with ${code} when the provider refuses permanently`, async () => {
       harness.provider.submitScript = [{ refuse: { code, message: 'No.', mayRetry: false } }];
       const g = await untilSettled(harness, (await harness.create()).generationId);
       await expectFailed(harness, g, code, 1);
@@ -163,12 +163,12 @@ describe('a run', () => {
       expect((await attemptsAt(90_000)).waits).to.deep.equal([0, 90_000, 180_000]);
     });
 
-    it(`waits as long as without when a provider that ${what} asks for less, or for what is no wait`, async () => {
+    it(`waits the usual time when a provider that ${what} asks for less, or for an invalid wait`, async () => {
       for (const retryAfterMs of [0, -1, 500, Number.NaN])
         expect((await attemptsAt(retryAfterMs)).waits, String(retryAfterMs)).to.deep.equal([0, 1_000, 3_000]);
     });
 
-    it(`fails at once when the wait that a provider asks for as it ${what} ends past the deadline`, async () => {
+    it(`fails immediately when the wait that a provider asks for as it ${what} ends past the deadline`, async () => {
       const { g, waits } = await attemptsAt(86_400_000);
       expect([waits, g.completedAt]).to.deep.equal([[0], g.createdAt]);
     });
@@ -222,7 +222,7 @@ describe('a run', () => {
     await expectCharged(harness, g, 10);
   });
 
-  it('bears a provider that is silent for a while', async () => {
+  it('tolerates a provider that is silent for a while', async () => {
     harness.provider.pollThrows = true;
     const { generationId } = await harness.create();
     await harness.clock.advance(20_000);
@@ -231,7 +231,7 @@ describe('a run', () => {
     expect([g.status, g.attemptsMade]).to.deep.equal(['succeeded', 1]);
   });
 
-  it('fails when an output breaks off at every try', async () => {
+  it('fails when an output is incomplete at every try', async () => {
     harness.provider.onOutput = async () => {
       throw new Error('The line broke.');
     };
@@ -243,7 +243,7 @@ describe('a run', () => {
     );
   });
 
-  it('fetches outputs again when the store was away, without asking the provider to make them again', async () => {
+  it('fetches outputs again when the store was unavailable, without another run at the provider', async () => {
     const opened = await CoreHarness.open();
     let failuresLeft = 5;
     await CoreWorker.start(opened, 'worker', async (call) => {

@@ -110,7 +110,7 @@ describe('the signal of a provider call', () => {
     expect(signal?.aborted).to.equal(true);
   });
 
-  it('is aborted for a submission once the lease has lapsed unrenewed, as another worker may hand the task over then', async () => {
+  it('is aborted for a submission once the lease has lapsed unrenewed, as another worker may then hand the task over', async () => {
     const { harness } = await started(hangingSubmit, withoutRenewals);
     const [signal] = signalsOf(harness, 'submit');
     await harness.clock.advance(harness.settings.leaseMs - 10);
@@ -130,7 +130,7 @@ describe('the signal of a provider call', () => {
     expect(harness.provider.onlyTask.cancels).to.equal(1);
   });
 
-  it('is not aborted for a submission by a cancel: what the provider took would be lost', async () => {
+  it('is not aborted for a submission by a cancel: an accepted task would be lost', async () => {
     const { harness, generationId } = await started(hangingSubmit);
     await cancelGeneration(harness.context, harness.caller, generationId);
     await harness.clock.advance(harness.settings.providerCallMs - 10);
@@ -156,7 +156,7 @@ describe('the signal of a provider call', () => {
     expect(signal?.aborted).to.equal(true);
   });
 
-  it('that is aborted leaves a submission a moment to say that it was taken, and that answer counts', async () => {
+  it('leaves an aborted submission a moment to report that it was accepted, and that answer counts', async () => {
     const harness = await CoreHarness.open();
     const { provider } = harness;
     const submit = provider.submit.bind(provider);

@@ -39,7 +39,7 @@ describe('a worker that stops', () => {
     expect(harness.provider.submissions).to.have.length(3);
   });
 
-  it('leaves what waits for a place to others, and takes nothing more', async () => {
+  it('leaves waiting generations to others, and takes no more', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1 })] });
     const first = await CoreWorker.start(harness, 'first');
     harness.provider.newReport = () => ({ state: 'running' });
@@ -55,7 +55,7 @@ describe('a worker that stops', () => {
     for (const id of ids) expect(await untilSettled(harness, id)).to.include({ status: 'succeeded' });
   });
 
-  it('does not count an attempt that was never handed over, so that the next worker need not ask about it', async () => {
+  it('does not count an attempt that was never handed over, so that the next worker need not query it', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ onUnknownAcceptance: 'fail', maxAttempts: 1 })] });
     harness.provider.recoverScript = 'unsupported';
     const reading = new Gate();
@@ -109,7 +109,7 @@ describe('a worker that stops', () => {
 });
 
 describe('a lost wake-up', () => {
-  it('is made up for by recovery', async () => {
+  it('is replaced by recovery', async () => {
     const harness = await CoreHarness.open();
     const context = harness.process(async (call) => {
       if (call.name === 'wakeUps.schedule') throw new Error('lost');
@@ -125,7 +125,7 @@ describe('a lost wake-up', () => {
     await expectAtRest(harness, 1);
   });
 
-  it('of a later attempt is made up for by recovery too', async () => {
+  it('of a later attempt is replaced by recovery too', async () => {
     const harness = await CoreHarness.open();
     const worker = CoreWorker.idle(harness, 'first', async (call) => {
       if (call.name === 'wakeUps.schedule') throw new Error('lost');

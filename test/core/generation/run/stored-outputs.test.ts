@@ -58,7 +58,7 @@ describe('an output that the store kept only in part', () => {
   }
 
   for (const kept of ['none', 'all but the last'] as const) {
-    it(`is stored again, and delivered only whole (${kept} of its bytes)`, async () => {
+    it(`is stored again, and delivered only complete (${kept} of its bytes)`, async () => {
       const harness = await open();
       await CoreWorker.start(harness, 'worker', keeping(kept, harness, 3));
       await expectDelivered(harness, await untilSettled(harness, (await harness.create({ count: 2 })).generationId), 2);
@@ -82,7 +82,7 @@ describe('an output that the store kept only in part', () => {
   }
 });
 
-describe('a call on output bytes that arrives long after it was given up', () => {
+describe('a call on output bytes that arrives long after it was abandoned', () => {
   /** The first call of this name fails at once; `arrive` lets it happen after all. */
   class GivenUp {
     private call: PortCall | undefined;
@@ -108,7 +108,7 @@ describe('a call on output bytes that arrives long after it was given up', () =>
   }
 
   for (const name of ['objects.write', 'objects.remove']) {
-    it(`leaves alone what was delivered (${name})`, async () => {
+    it(`does not change a delivered output (${name})`, async () => {
       const harness = await open({ firstIsJunk: name === 'objects.remove' });
       const late = new GivenUp(name);
       await CoreWorker.start(harness, 'worker', late.interceptor);
@@ -117,7 +117,7 @@ describe('a call on output bytes that arrives long after it was given up', () =>
       await expectDelivered(harness, g, 1);
     });
 
-    it(`leaves alone what is about to be delivered (${name})`, async () => {
+    it(`does not change an output about to be delivered (${name})`, async () => {
       const harness = await open({ firstIsJunk: name === 'objects.remove' });
       const late: GivenUp = new GivenUp(name, async (call) => {
         // The end is about to be written: everything was stored and looked at.
@@ -131,7 +131,7 @@ describe('a call on output bytes that arrives long after it was given up', () =>
 });
 
 describe('outputs that are collected again', () => {
-  it('go to keys of their own each time, under a fence of their own, whatever was wrong before', async () => {
+  it('go to new keys each time, under a new fence, whatever failed before', async () => {
     const harness = await open();
     const { onOutput } = harness.provider;
     let reads = 0;

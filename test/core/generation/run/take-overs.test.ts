@@ -45,7 +45,7 @@ function endTasks(harness: CoreHarness): void {
 }
 
 describe('a generation that lost its worker', () => {
-  it('has the next place before newer ones of its account that have waited for it', async () => {
+  it('gets the next place before newer ones of its account that have waited for it', async () => {
     const { harness, second, cut, younger } = await cutRun();
     void second.dispatcher.deliver(cut);
     await harness.clock.advance(100);
@@ -57,7 +57,7 @@ describe('a generation that lost its worker', () => {
     expect((await harness.generation(younger[2] ?? '')).fence).to.equal(0);
   });
 
-  it('goes first as well when it had been waiting for its start in the same line', async () => {
+  it('also comes first when it had been waiting for its start in the same queue', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
     harness.provider.newReport = () => ({ state: 'running' });
     const life = new Life();
@@ -81,7 +81,7 @@ describe('a generation that lost its worker', () => {
     expect((await harness.generation(ids[2] ?? '')).fence).to.equal(0);
   });
 
-  it('is woken again after a lease when whoever was woken died too, and a queued one after a minute', async () => {
+  it('is woken again after a lease when the woken worker died too, and a queued one after a minute', async () => {
     const { harness, cut, younger } = await cutRun();
     const woken: [string, number][] = [];
     const recovery = new Recovery(

@@ -16,7 +16,7 @@ async function start(policy: 'resubmit' | 'fail'): Promise<CoreHarness> {
 
 describe('a submission of unknown outcome', () => {
   for (const policy of ['resubmit', 'fail'] as const) {
-    it(`goes on with the task when the provider has it (${policy})`, async () => {
+    it(`continues the task when the provider has it (${policy})`, async () => {
       const harness = await start(policy);
       harness.provider.submitScript = ['take-and-throw'];
       const g = await untilSettled(harness, (await harness.create()).generationId);
@@ -41,7 +41,7 @@ describe('a submission of unknown outcome', () => {
       expect(new Set(harness.provider.submissions.map(({ token }) => token)).size).to.equal(1);
     });
 
-    it(`goes on when a submission never answers (${policy})`, async () => {
+    it(`continues when a submission never answers (${policy})`, async () => {
       const harness = await start(policy);
       harness.provider.submitScript = ['hang', 'accept'];
       const g = await untilSettled(harness, (await harness.create()).generationId);
@@ -75,7 +75,7 @@ describe('a submission of unknown outcome', () => {
   });
 
   for (const policy of ['fail', 'resubmit'] as const) {
-    it(`asks again until the provider knows, however often it does not yet, and follows what it has (${policy})`, async () => {
+    it(`asks again until the provider knows, however often it answers not yet, and continues its task (${policy})`, async () => {
       const harness = await start(policy);
       harness.provider.submitScript = ['take-and-throw', 'accept'];
       harness.provider.recoverScript = { found: 'not-yet', retryAfterMs: 7_000 };
@@ -114,7 +114,7 @@ describe('a submission of unknown outcome', () => {
     expect([g.status, g.attemptsMade, harness.provider.submissions.length]).to.deep.equal(['succeeded', 1, 2]);
   });
 
-  it('is asked about again within the cap of the settings, whatever wait the provider asks for, and never hammered', async () => {
+  it('is queried again within the cap of the settings, whatever wait the provider asks for, and never in a tight loop', async () => {
     const waits = [Number.NaN, -1, 0, 1, 86_400_000, 2 ** 60];
     for (const retryAfterMs of waits) {
       const harness = await start('fail');
@@ -145,7 +145,7 @@ describe('a submission of unknown outcome', () => {
     );
   });
 
-  it('after a cancel is asked about until it is known, and then stopped', async () => {
+  it('after a cancel is queried until it is known, and then stopped', async () => {
     const harness = await start('resubmit');
     harness.provider.recoverScript = { found: 'not-yet', retryAfterMs: 5_000 };
     harness.provider.submitScript = ['take-and-throw'];
@@ -185,7 +185,7 @@ describe('a submission of unknown outcome', () => {
     ]);
   });
 
-  it('does not hammer a provider that takes nothing', async () => {
+  it('does not retry in a tight loop at a provider that accepts nothing', async () => {
     const harness = await start('resubmit');
     harness.provider.submitScript = ['throw'];
     const times: number[] = [];
@@ -201,7 +201,7 @@ describe('a submission of unknown outcome', () => {
       ).to.be.at.most(3);
   });
 
-  it('is found out about by the next worker when the first one died in between', async () => {
+  it('is resolved by the next worker when the first one died in between', async () => {
     const harness = await CoreHarness.open();
     const life = new Life();
     await CoreWorker.start(harness, 'dying', life.interceptor);

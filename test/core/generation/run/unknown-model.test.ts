@@ -32,7 +32,7 @@ describe('a worker that does not know the model', () => {
     expectBooksRight(account, await harness.entries());
   }
 
-  it('fails a queued generation at the queue deadline, and looks at it a bounded number of times until then', async () => {
+  it('fails a queued generation at the queue deadline, and examines it a bounded number of times until then', async () => {
     let looks = 0;
     const { generationId, terms } = await harness.create();
     harness.models = [];
@@ -54,7 +54,7 @@ describe('a worker that does not know the model', () => {
     await expectFailedWithoutCharge(await untilSettled(harness, generationId), terms.queueDeadlineAt);
   });
 
-  it('is told apart by recovery, which ends what nobody ran', async () => {
+  it('is recognised by recovery, which ends what no worker ran', async () => {
     const { generationId, terms } = await harness.create();
     harness.models = [];
     await harness.clock.advance(QUEUE_MS + 1);

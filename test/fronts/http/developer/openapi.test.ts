@@ -34,7 +34,7 @@ function* nodes(value: Json): Generator<JsonObject> {
 }
 
 describe('the OpenAPI document', () => {
-  it('is a 3.1 document with what that must have', () => {
+  it('is a 3.1 document with all required fields', () => {
     expect(DOCUMENT['openapi']).to.match(/^3\.1\.\d+$/);
     expect(at(DOCUMENT, 'info')).to.include.keys('title', 'version');
     const allowed = [
@@ -62,7 +62,7 @@ describe('the OpenAPI document', () => {
     expect(new Set(operations.map(({ operation }) => operation['operationId'])).size).to.equal(operations.length);
   });
 
-  it('leads every reference somewhere', () => {
+  it('resolves every reference', () => {
     for (const node of nodes(DOCUMENT)) {
       const reference = node['$ref'];
       if (typeof reference !== 'string') continue;
@@ -125,7 +125,7 @@ describe('the OpenAPI document', () => {
     expect([...met, ...operatorsOnly]).to.have.members(Object.keys(ERRORS));
   });
 
-  it('shows examples that their schema takes', () => {
+  it('shows examples that match their schema', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, formats: { 'uuid': true, 'date-time': true } });
     const shown = operations.flatMap(({ operation }) => {
       const content = at(operation, 'requestBody', 'content', 'application/json') as JsonObject | undefined;
@@ -210,7 +210,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('asks nothing of an X-Request-Id, since any is taken', () => {
+  it('does not restrict X-Request-Id, since any is accepted', () => {
     expect(at(DOCUMENT, 'components', 'parameters', 'RequestId')).to.include({ in: 'header', required: false });
     expect(at(DOCUMENT, 'components', 'parameters', 'RequestId', 'schema')).to.deep.equal({ type: 'string' });
   });

@@ -78,7 +78,7 @@ describe('REST answers hostile bodies', () => {
     ['completeUpload', fc.oneof(json, nearly({}))],
   ];
   for (const [operation, body] of bodies) {
-    it(`${operation}: any body`, () =>
+    it(`${operation}: with any body`, () =>
       fc.assert(
         fc.asyncProperty(body, async (value) =>
           expectOrderly({ operation, id: fixture.ids.get('foreign-upload') as string, body: value }),
@@ -87,7 +87,7 @@ describe('REST answers hostile bodies', () => {
       ));
   }
 
-  it("answers somebody else's id and nobody's alike, to the byte", async () => {
+  it("answers alike for another account's id and an unknown one, to the byte", async () => {
     const foreign = [
       'own-generation',
       'other-app-generation',

@@ -61,7 +61,7 @@ describe('REST serves the requests of one connection in turn', () => {
     return socket;
   }
 
-  it('answers another connection before it has gone on with a burst', async () => {
+  it('answers another connection before it continues with a burst', async () => {
     const [burst, other] = [await connected(), await connected()];
     burst.write(request('/healthz').repeat(BURST));
     await once(burst, 'data');
@@ -167,7 +167,7 @@ describe('REST serves the requests of one connection in turn', () => {
     return `POST ${BASE}/generations HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`;
   };
 
-  it('answers a request as it is, whatever nonsense comes after it, and then closes', async () => {
+  it('answers a request correctly, whatever garbage follows it, and then closes', async () => {
     for (const [index, nonsense] of ['nonsense\r\n\r\n', 'GET / HTTP/9\r\n\r\n', '\0'.repeat(100)].entries()) {
       expect(statusesIn(await exchange(running.port, create(`k${index}`) + nonsense)), nonsense).to.deep.equal([202]);
     }
@@ -175,7 +175,7 @@ describe('REST serves the requests of one connection in turn', () => {
     expect(statusesIn(await exchange(running.port, 'nonsense\r\n\r\n'))).to.deep.equal([400]);
   });
 
-  it('answers all requests that came whole before nonsense, and before what follows a last one', async () => {
+  it('answers all complete requests before garbage, and none after the last one', async () => {
     for (const count of [1, 2, 15, 16, 40]) {
       const whole = request('/healthz').repeat(count);
       expect(
@@ -195,13 +195,13 @@ describe('REST serves the requests of one connection in turn', () => {
     ).to.deep.equal([202, 202]);
   });
 
-  it('serves nothing more for a client that has gone', async () => {
+  it('serves nothing more for a client that has disconnected', async () => {
     await exchange(running.port, request('/healthz').repeat(1_400) + create('gone'), { hangUp: true });
     await fetch(`${running.origin}/healthz`);
     expect(answered.filter(({ route }) => route === `${BASE}/generations`)).to.deep.equal([]);
   });
 
-  it('closes connections that would have more wait than there is room for, and no others', async () => {
+  it('closes connections that exceed the room for waiting requests, and no others', async () => {
     const taken: ServerResponse[] = [];
     const server = createServer(
       inTurn((_, res) => {

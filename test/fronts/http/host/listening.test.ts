@@ -55,7 +55,7 @@ describe('a listener that stops', () => {
     return socket;
   }
 
-  it('waits for no connection that never asked, nor for half a head', async () => {
+  it('does not wait for a connection without a request, nor for half a head', async () => {
     await connected();
     await connected('GET / HTTP/1.1\r\nHo');
     await listening.close(LONG_MS);
@@ -70,7 +70,7 @@ describe('a listener that stops', () => {
     await listening.close(LONG_MS);
   });
 
-  it('finishes the request under way though its head promised to keep the connection, and one sent just before', async () => {
+  it('finishes the current request though its head promised to keep the connection, and one sent just before', async () => {
     const socket = await connected(REQUEST);
     await until(() => asked.length === 1);
     asked[0]?.writeHead(200, { 'Content-Length': 8 }).write('half');
@@ -91,7 +91,7 @@ describe('a listener that stops', () => {
     await closed;
   });
 
-  it('lets go of a connection only after the last of the requests on it', async () => {
+  it('closes a connection only after the last of its requests', async () => {
     const socket = await connected(REQUEST + REQUEST);
     await until(() => asked.length === 2);
     const closed = listening.close(LONG_MS);
@@ -101,7 +101,7 @@ describe('a listener that stops', () => {
     await closed;
   });
 
-  it('cuts what is left after the grace', async () => {
+  it('aborts the rest after the grace', async () => {
     const socket = await connected(REQUEST);
     await until(() => asked.length === 1);
     const cut = once(socket, 'close');

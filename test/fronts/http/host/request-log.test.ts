@@ -46,7 +46,7 @@ describe('the log of the REST front', () => {
         JSON.parse(JSON.stringify({ msg, level, route, status, code, field, generationId, uploadId })) as JsonObject,
     );
 
-  it('tells of a create once, with the id of the generation and who asked', async () => {
+  it('has one line for a create, with the id of the generation and the caller', async () => {
     const first = await send({ operation: 'createGeneration', key: 'k', body: PICTURE });
     await send({ operation: 'createGeneration', key: 'k', body: PICTURE });
     const generationId = first.data?.['generation_id'] as string;
@@ -57,7 +57,7 @@ describe('the log of the REST front', () => {
     expect(lines[0]).to.include({ accountId, requestId: first.envelope['request_id'] });
   });
 
-  it('tells nothing of reads, estimates, cancellations and uploads that go well', async () => {
+  it('has no line for successful reads, estimates, cancellations and uploads', async () => {
     const id = fixture.ids.get('own-generation') as string;
     const answers = [
       await send({ operation: 'getCredits' }),
@@ -71,12 +71,12 @@ describe('the log of the REST front', () => {
     expect(told()).to.deep.equal([]);
   });
 
-  it('tells of a field that a client named without what would move a cursor or turn its text', async () => {
+  it('shows a field that a client named without control or direction characters', async () => {
     await send({ operation: 'createGeneration', key: 'a', body: { ...PICTURE, 'a\u009b31m\u202eb\u001b\u2028c': 1 } });
     expect(told().map(({ field }) => field)).to.deep.equal(['/a 31m b  c']);
   });
 
-  it('tells why each request was refused, and what it was about', async () => {
+  it('says why each request was refused, and what it concerned', async () => {
     const poor = fixture.secrets.get('poor') as string;
     await send({ operation: 'createGeneration', key: 'a', body: { ...PICTURE, parameters: { size: '1x1' } } });
     await send({ operation: 'createGeneration', key: 'b', body: { ...PICTURE, ['x'.repeat(1_000)]: 1 } });

@@ -98,7 +98,7 @@ describe('REST reads the target of a request', () => {
       ),
     ).status;
 
-  it('answers any with a refusal or an answer of its own, and logs none of it', async () => {
+  it('answers every target with a refusal or its own answer, and logs none of it', async () => {
     const target = fc.tuple(
       fc.constantFrom(...BEGINNINGS),
       fc.array(fc.oneof(fc.constantFrom(...WORDS), fc.constant(SIGNATURE)), { maxLength: 6 }),
@@ -113,7 +113,7 @@ describe('REST reads the target of a request', () => {
     expect(told.join('')).to.not.include(SIGNATURE).and.not.include('at Object');
   });
 
-  it('refuses an address that is none without a word of it', async () => {
+  it('refuses a malformed address without repeating it', async () => {
     const before = told.length;
     expect(await ask('GET', `http://[/objects/x?signature=${SIGNATURE}`)).to.equal(400);
     const lines = told.slice(before).join('');

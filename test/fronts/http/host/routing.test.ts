@@ -129,7 +129,7 @@ describe('routing', () => {
     ['POST', '/v2/things/7', 'DELETE, GET, HEAD, PATCH'],
     ['PROPFIND', '/v2/things/7/parts/1', 'PUT'],
   ] as const) {
-    it(`refuses ${method} ${path} and says which methods there are`, async () => {
+    it(`refuses ${method} ${path} and names the allowed methods`, async () => {
       const response = await ask(method, path);
       expect([response.status, response.headers.get('allow')]).to.deep.equal([405, allow]);
       expect(await response.json()).to.deep.include({
@@ -158,7 +158,7 @@ describe('routing', () => {
     });
   }
 
-  it('sends a stream as it comes, without an envelope', async () => {
+  it('sends a stream piece by piece, without an envelope', async () => {
     const response = await ask('GET', '/v2/things/ticks/now');
     expect([response.headers.get('content-type'), response.headers.get('cache-control')]).to.deep.equal([
       'text/event-stream',
@@ -169,7 +169,7 @@ describe('routing', () => {
     expect(await ended).to.equal('whole');
   });
 
-  it('ends a stream whose client has gone', async () => {
+  it('ends a stream whose client has disconnected', async () => {
     const over = new AbortController();
     const response = await fetch(`http://127.0.0.1:${port}/v2/things/ticks/endless`, { signal: over.signal });
     await response.body?.getReader().read();
@@ -177,7 +177,7 @@ describe('routing', () => {
     expect(await ended).to.equal('cut');
   });
 
-  it('does not end a stream that broke off as if it were whole', async () => {
+  it('does not end a failed stream as if it were complete', async () => {
     const text = await exchange(port, 'GET /v2/things/ticks/broken HTTP/1.1\r\nHost: here\r\n\r\n');
     expect(text).to.include('data: 1').and.not.include('0\r\n\r\n');
   });

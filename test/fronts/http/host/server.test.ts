@@ -46,7 +46,7 @@ describe('the REST server', () => {
     }
   });
 
-  it('is healthy while it runs, and ready when its database is', async () => {
+  it('reports healthy while it runs, and ready when its database is', async () => {
     let ready = true;
     const { origin } = await set({
       readiness: () => (ready ? Promise.resolve(true) : Promise.reject(new Error('away'))),
@@ -60,7 +60,7 @@ describe('the REST server', () => {
     expect((await fetch(`${origin}/healthz`)).status).to.equal(200);
   });
 
-  it('asks the database once for all who ask at the same time whether it is ready', async () => {
+  it('checks the database once for all concurrent readiness requests', async () => {
     const arrived = signal();
     const readiness = signal();
     let asked = 0;
@@ -83,7 +83,7 @@ describe('the REST server', () => {
     expect(asked).to.be.below(others.length);
   });
 
-  it('finishes the request under way when it stops, takes no other, and says so', async () => {
+  it('finishes the current request when it stops, accepts no other, and says so', async () => {
     const arrived = signal();
     const readiness = signal();
     const { origin, server } = await set({
@@ -108,7 +108,7 @@ describe('the REST server', () => {
     ).to.equal('refused');
   });
 
-  it('cuts what is still under way when the grace is over', async () => {
+  it('aborts what is still running when the grace is over', async () => {
     const arrived = signal();
     const { origin, server } = await set({
       readiness: () => {
@@ -125,7 +125,7 @@ describe('the REST server', () => {
     expect(await underWay).to.equal('cut');
   });
 
-  it('limits reads and writes of each credential by themselves', async () => {
+  it('limits reads and writes of each credential separately', async () => {
     const { origin, fixture, credential } = await set({ limits: { readsPerMinute: 2, writesPerMinute: 1 } });
     const read = (as: string) => sendHttp(origin, { operation: 'getCredits', credential: as });
     expect((await read(credential)).headers.get('ratelimit')).to.match(/^"reads";r=1;t=\d+$/);
@@ -149,7 +149,7 @@ describe('the REST server', () => {
     ).to.be.a('string');
   });
 
-  it('counts a request once more for every 16 KiB of its body, sent in chunks too, and one alone at most as the whole rate', async () => {
+  it('counts a request once more for every 16 KiB of its body, sent in chunks too, and a single one at most as the whole rate', async () => {
     const { origin, port, credential, fixture } = await set({ limits: { readsPerMinute: 20 } });
     const estimate = (bytes: number, as = credential, at = origin) =>
       sendHttp(at, {
@@ -186,7 +186,7 @@ describe('the REST server', () => {
     await narrow.server.close(100);
   });
 
-  it('tells a store that is away from a fault of ours, and shows neither', async () => {
+  it('distinguishes an unavailable store from an internal error, and shows neither', async () => {
     let failure: Error = new StoreUnavailable('mongodb://user:secret@host timed out');
     const generations = new Proxy({} as GenerationStore, { get: () => () => Promise.reject(failure) });
     const { harness } = await set();
@@ -221,7 +221,7 @@ describe('the REST server', () => {
     await broken.server.close(100);
   });
 
-  it('gives back a request id that is safe to, and its own for any other', async () => {
+  it('returns a safe request id, and its own for any other', async () => {
     const { origin } = await set();
     const idFor = async (sent: string) =>
       (await fetch(`${origin}/healthz`, { headers: { 'X-Request-Id': sent } })).headers.get('x-request-id');
@@ -231,7 +231,7 @@ describe('the REST server', () => {
     for (const unsafe of ['x'.repeat(129), 'a b', 'a"b', '{}', '']) expect(await idFor(unsafe), unsafe).to.match(ours);
   });
 
-  it('lets the catalog be kept, and asks that it be checked', async () => {
+  it('allows the catalog to be cached, with revalidation', async () => {
     const { origin } = await set();
     const first = await fetch(`${origin}${BASE}/models`);
     const etag = first.headers.get('etag') as string;
@@ -255,7 +255,7 @@ describe('the REST server', () => {
     expect([other.status, other.headers.get('allow')]).to.deep.equal([405, 'POST']);
   });
 
-  it('asks for no credential that there is none of', async () => {
+  it('requires no credential on public routes', async () => {
     const { origin } = await set();
     const { status, message } = await sendHttp(origin, { operation: 'getCredits' });
     expect([status, message]).to.deep.equal([401, 'Send an API key as Authorization: Bearer <credential>.']);
@@ -265,7 +265,7 @@ describe('the REST server', () => {
       .and.not.match(/access token|oauth/i);
   });
 
-  it('says where a new generation is found, and how long to wait for one under way', async () => {
+  it('sends the location of a new generation, and how long to wait for an open one', async () => {
     const { origin, credential } = await set();
     const created = await sendHttp(origin, { operation: 'createGeneration', credential, key: 'k', body: PICTURE });
     const location = created.headers.get('location') as string;
@@ -284,7 +284,7 @@ describe('the REST server', () => {
     ]);
   });
 
-  it('does not wait for ever for a slow body or slow headers', async () => {
+  it('bounds the wait for a slow body or slow headers', async () => {
     const { port, credential } = await set({
       limits: { bodyTimeoutMs: 30, headersTimeoutMs: 50, requestTimeoutMs: 60_000 },
     });
@@ -305,7 +305,7 @@ describe('the REST server', () => {
     expect(parseAnswer(await exchange(port, 'GET /healthz HTTP/1.0\r\n\r\n')).status).to.equal(200);
   });
 
-  it('keeps the connection of a request it refused, when that is soon over', async () => {
+  it('keeps the connection of a refused request, if its body ends soon', async () => {
     const { port } = await set();
     const refused = `POST ${BASE}/generations HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n${'x'.repeat(200_000)}`;
     const text = await exchange(port, `${refused}GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);

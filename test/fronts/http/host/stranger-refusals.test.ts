@@ -43,7 +43,7 @@ function keptLog(level = 'info'): Kept {
   };
 }
 
-describe('refused requests of strangers', () => {
+describe('refused unauthenticated requests', () => {
   const open = (perMinute: number) => {
     const clock = new ManualClock();
     const { lines, logger } = keptLog();
@@ -52,7 +52,7 @@ describe('refused requests of strangers', () => {
   const codeOf = (failures: StrangerRefusals, address: string, error = INVALID): ErrorCode =>
     failures.countFailure(address, error).code;
 
-  it('are refused otherwise once there are too many of one address, until the minute is over', async () => {
+  it('are refused as rate-limited once there are too many of one address, until the minute is over', async () => {
     const { clock, failures } = open(3);
     for (let count = 0; count < 3; count += 1) expect(codeOf(failures, 'a')).to.equal('DEVELOPER_TOKEN_INVALID');
     await clock.advance(20_000);
@@ -65,7 +65,7 @@ describe('refused requests of strangers', () => {
     expect(codeOf(failures, 'a'), 'a clock that was set back').to.equal('DEVELOPER_TOKEN_INVALID');
   });
 
-  it('count expired and revoked credentials, and none that was not sent', () => {
+  it('count expired and revoked credentials, and not missing ones', () => {
     const { failures } = open(2);
     for (let count = 0; count < 10; count += 1)
       expect(codeOf(failures, 'a', new ServiceError('DEVELOPER_TOKEN_REQUIRED'))).to.equal('DEVELOPER_TOKEN_REQUIRED');
@@ -76,7 +76,7 @@ describe('refused requests of strangers', () => {
     for (let count = 0; count < 1_000; count += 1) expect(codeOf(unlimited, 'a')).to.equal('DEVELOPER_TOKEN_INVALID');
   });
 
-  it('are told one by one while they are few, and then in one line a minute', async () => {
+  it('are logged one by one while they are few, and then in one line a minute', async () => {
     const { clock, lines, failures } = open(60);
     const told = (address: string, times: number) =>
       Array.from({ length: times }, () => failures.isLogged(address)).filter(Boolean).length;
@@ -114,7 +114,7 @@ describe('refused requests of strangers', () => {
     expect(lines, 'nothing was left out').to.have.length(1);
   });
 
-  it('stay within bounds when a flood comes from as many addresses as there can be', async () => {
+  it('take bounded memory in a flood from any number of addresses', async () => {
     const { clock, lines, failures } = open(60);
     let told = 0;
     collectGarbage();
@@ -143,7 +143,7 @@ describe('the client behind trusted proxies', () => {
       headers: header === undefined ? {} : { 'x-forwarded-for': header },
     });
 
-  it('is the last address that is no proxy, whatever anybody wrote before it', () => {
+  it('is the last address that is not a proxy, whatever a client wrote before it', () => {
     const entry = fc.constantFrom(
       '10.0.0.1',
       '10.9.9.9',
@@ -175,7 +175,7 @@ describe('the client behind trusted proxies', () => {
     );
   });
 
-  it('is the peer where that is no proxy, or says nothing', () => {
+  it('is the peer if that is not a proxy, or sends no header', () => {
     expect(clientOf('192.0.2.9', '198.51.100.7')).to.equal('192.0.2.9');
     expect([clientOf('10.0.0.1'), clientOf('10.0.0.1', ''), clientOf('::1')]).to.deep.equal([
       '10.0.0.1',
@@ -221,7 +221,7 @@ describe('REST limits failed authentications', () => {
     };
   };
 
-  it('refuses more wrong credentials of one address, and never a right one', async () => {
+  it('refuses further invalid credentials of one address, and never a valid one', async () => {
     const valid = fixture.secrets.get('owner') as string;
     const statuses: number[] = [];
     for (let count = 0; count < 5; count += 1) {
@@ -235,7 +235,7 @@ describe('REST limits failed authentications', () => {
     expect((await ask('svc_live_wrong', '192.0.2.2')).status).to.equal(401);
   });
 
-  it('is not got round by forged headers, nor by other addresses of one network', async () => {
+  it('cannot be bypassed by forged headers, nor by other addresses of one network', async () => {
     const wrong = async (from: string) => (await ask('svc_live_wrong', from)).status;
     const forged = ['1.1.1.1, 192.0.2.1', '8.8.8.8,x,192.0.2.1', '::ffff:192.0.2.1', '9.9.9.9, 192.0.2.1, 127.0.0.1'];
     const statuses: number[] = [];

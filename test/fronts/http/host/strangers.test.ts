@@ -16,7 +16,7 @@ import { BASE, serve, type RunningServer } from './rest-client.js';
 
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 
-describe('REST bounds what a stranger holds', () => {
+describe('REST bounds the resources of an unauthenticated client', () => {
   let harness: ServiceHarness;
   let running: RunningServer;
   let refused: ConnectionRefusal[];
@@ -56,7 +56,7 @@ describe('REST bounds what a stranger holds', () => {
     return { socket, isAnswered };
   }
 
-  it('closes the connections of one address beyond its limit, and takes others once it has closed some', async () => {
+  it('refuses connections of one address beyond its limit, and accepts others once some are closed', async () => {
     await open({ limits: { maxConnectionsPerAddress: 20 } });
     const taken = [];
     for (let count = 0; count < 20; count += 1) taken.push(await asked());
@@ -69,7 +69,7 @@ describe('REST bounds what a stranger holds', () => {
     while (!(await asked()).isAnswered) expect(refused.length).to.be.below(1_000);
   });
 
-  it('lets a trusted proxy have as many as it likes', async () => {
+  it('does not limit a trusted proxy', async () => {
     await open({ limits: { maxConnectionsPerAddress: 2 }, trustedProxies: ['127.0.0.0/8'] });
     for (let count = 0; count < 30; count += 1) expect((await asked()).isAnswered).to.equal(true);
     expect(refused).to.deep.equal([]);
@@ -86,7 +86,7 @@ describe('REST bounds what a stranger holds', () => {
     ['GET /objects/streamed', 200],
   ];
   for (const [line, status] of REFUSED) {
-    it(`cuts a body that drips in after its answer: ${line}`, async () => {
+    it(`aborts a body that arrives slowly after its answer: ${line}`, async () => {
       await open({
         lingerMs: 20,
         signedObjects: {
@@ -152,7 +152,7 @@ describe('REST bounds what a stranger holds', () => {
     });
   }
 
-  it('takes a body that comes in segments of 200 bytes', async () => {
+  it('accepts a body that arrives in segments of 200 bytes', async () => {
     await open({ limits: { bodyTimeoutMs: 600_000 } });
     const fixture = await createRequestFixture(harness.context);
     const body = JSON.stringify(PICTURE).padEnd(MAX_BODY_BYTES);
@@ -175,7 +175,7 @@ describe('REST bounds what a stranger holds', () => {
     expect(parseAnswer((await answered)[0].toString('utf8')).status).to.equal(200);
   });
 
-  it('keeps the connection of a client that sends the rest of its body while it may', async () => {
+  it('keeps the connection of a client that sends the rest of its body in time', async () => {
     await open({ lingerMs: 2_000_000_000 });
     const socket = connect(running.port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);
@@ -190,7 +190,7 @@ describe('REST bounds what a stranger holds', () => {
     expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).to.deep.equal(['401', '200']);
   });
 
-  it('answers what comes in halves, and those that say they send no more', async () => {
+  it('answers requests that arrive in parts, and half-closed connections', async () => {
     await open({ limits: { headersTimeoutMs: 40, requestTimeoutMs: 60_000 } });
     const half = parseAnswer(await exchange(running.port, 'GET /healthz HTTP/1.1\r\nHo'));
     expect([half.status, (JSON.parse(half.body) as JsonObject)['code']]).to.deep.equal([408, 'REQUEST_TIMEOUT']);

@@ -225,7 +225,7 @@ async function leastRatio(ask: Ask, control: Ask, most: number): Promise<number>
   return least;
 }
 
-/** What must hold over a front. Prints the body that costs most. */
+/** What must hold over a front. Prints the most expensive body. */
 async function search(front: string, send: Send, plain: string): Promise<void> {
   let key = 0;
   const ask =
@@ -321,7 +321,7 @@ describe('the body that costs most', () => {
     );
   });
 
-  it('in chunks of one byte costs a stranger no more than its first chunks', async () => {
+  it('in chunks of one byte costs no more than its first chunks if unauthenticated', async () => {
     const harness = await openServiceHarness();
     const { server, port } = await serve(harness);
     open = [{ close: () => server.close(100) }, harness];

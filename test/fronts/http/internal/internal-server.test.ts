@@ -31,7 +31,7 @@ describe('the internal listener', () => {
     return { ...server, origin: `http://127.0.0.1:${server.port}` };
   }
 
-  it('is alive and ready while the database answers, and alive when it does not', async () => {
+  it('reports alive and ready while the database answers, and alive when it does not', async () => {
     let answer = (): Promise<boolean> => Promise.resolve(true);
     const { origin } = await listening({ readiness: () => answer() });
     const statuses = async () => [(await fetch(`${origin}/livez`)).status, (await fetch(`${origin}/readyz`)).status];
@@ -43,7 +43,7 @@ describe('the internal listener', () => {
     expect(await (await fetch(`${origin}/livez`)).json()).to.deep.equal({ status: 'up' });
   });
 
-  it('is not ready once it is stopping, and still alive', async () => {
+  it('reports not ready once it is stopping, and still alive', async () => {
     const server = await listening();
     server.stopping();
     const { origin } = server;
@@ -52,7 +52,7 @@ describe('the internal listener', () => {
     ]);
   });
 
-  it('gives a scraper metrics it can read, of the process too', async () => {
+  it('serves metrics in the Prometheus format, of the process too', async () => {
     const { origin } = await listening();
     const response = await fetch(`${origin}/metrics`);
     expect(response.headers.get('content-type')).to.equal('text/plain; version=0.0.4; charset=utf-8');
@@ -65,7 +65,7 @@ describe('the internal listener', () => {
     ]);
   });
 
-  it('has no other page, and takes no other method', async () => {
+  it('serves no other page, and no other method', async () => {
     const { origin, port } = await listening();
     for (const path of ['/', '/metrics/', '/healthz', '/api/v1/developer/models', '/livez/../metrics2'])
       expect((await fetch(origin + path)).status, path).to.equal(404);
@@ -79,7 +79,7 @@ describe('the internal listener', () => {
     expect(Number(head.headers.get('content-length'))).to.be.greaterThan(1_000);
   });
 
-  it('answers and lets go of whoever sends a body', async () => {
+  it('answers a request with a body and closes its connection', async () => {
     const { port } = await listening();
     const answer = parseAnswer(
       await exchange(port, `POST /livez HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000\r\n\r\nabc`),
@@ -95,7 +95,7 @@ describe('the internal listener', () => {
     ).to.equal(431);
   });
 
-  it('takes only so many connections', async () => {
+  it('limits its connections', async () => {
     const { port } = await listening();
     const sockets: Socket[] = [];
     while (sockets.length < 32) {
@@ -119,7 +119,7 @@ describe('the internal listener', () => {
       );
   });
 
-  it('finishes the scrape under way when it closes, and cuts what is left after the grace', async () => {
+  it('finishes the current scrape when it closes, and aborts the rest after the grace', async () => {
     let tell: (text: string) => void = () => undefined;
     let isAsked: () => void = () => undefined;
     const asked = new Promise<void>((resolve) => {
@@ -156,7 +156,7 @@ describe('the internal listener', () => {
     expect(await cut).to.equal('cut');
   });
 
-  it('answers a scrape that breaks, and the next one', async () => {
+  it('answers a failing scrape, and the next one', async () => {
     let isBroken = true;
     const { origin } = await listening({
       metrics: {
@@ -174,7 +174,7 @@ describe('the internal listener', () => {
 });
 
 describe('askedOnce', () => {
-  it('asks once for all who wait, anew afterwards, and takes silence for a no', async () => {
+  it('checks once for all waiting callers, again afterwards, and treats silence as a no', async () => {
     let asked = 0;
     let answer: (is: boolean) => void = () => undefined;
     const ask = askedOnce(() => {

@@ -64,7 +64,7 @@ describe('REST serves signed objects', () => {
   const put = ({ upload_url, method, required_headers }: Target, body: Uint8Array) =>
     fetch(upload_url, { method, headers: required_headers, body: Buffer.from(body) });
 
-  it('takes a file, uses it, and gives out the result', async () => {
+  it('accepts a file, uses it, and serves the result', async () => {
     const target = await prepare();
     expect((await put(target, await referenceFile('png'))).status).to.equal(200);
     expect(
