@@ -125,7 +125,11 @@ export class MongoLedger {
     }
   }
 
-  /** An entry never changes. If another one stood under its number, it would be lost once the outbox let go of it. */
+  /**
+   * An entry never changes. If another one stood under its number, it would be lost once the outbox let go of it. Only
+   * the attribution may be missing from it: a process of the release before, which runs beside this one during an
+   * upgrade, does not know that.
+   */
   private async checkSame(account: UUID, entries: readonly Entry[]): Promise<void> {
     const filter = { _id: { $in: entries.map(({ accountId, sequence }) => entryId(accountId, sequence)) }, account };
     const found = await this.connection.ask((limits) =>
@@ -136,10 +140,7 @@ export class MongoLedger {
       const there = written.get(entry.sequence);
       if (there === undefined)
         throw new StoreUnavailable(`Entry ${entry.sequence} of account ${entry.accountId} cannot be found.`);
-      assert(
-        JSON.stringify(there) === JSON.stringify(entry),
-        `entry ${entry.sequence} of account ${entry.accountId} is written once`,
-      );
+      assert(isSame(there, entry), `entry ${entry.sequence} of account ${entry.accountId} is written once`);
     }
   }
 
@@ -149,6 +150,11 @@ export class MongoLedger {
     const filter = { _id: { $gt: entryId(accountId, from), $lte: entryId(accountId, to) }, account };
     return this.connection.ask((limits) => this.entries.find(filter, { ...limits, hint: BY_ID }).toArray(), call);
   }
+}
+
+function isSame(there: Entry, { attribution, ...entry }: Entry): boolean {
+  const wanted = there.attribution === undefined ? entry : { ...entry, attribution };
+  return JSON.stringify(there) === JSON.stringify(wanted);
 }
 
 /** Whether every document that was not inserted had been there, and nothing else went wrong. */

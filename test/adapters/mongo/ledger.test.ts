@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Document } from 'mongodb';
 import { MAX_OUTBOX } from '../../../adapters/mongo/account-change.js';
+import { entryDocument } from '../../../adapters/mongo/account-documents.js';
 import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';
 import type { MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
@@ -241,6 +242,20 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
       });
     }
   }
+
+  it('is moved on where the release before put its entries without their attribution, and was cut', async () => {
+    const account = await accountOf(stores());
+    const attribution = { credentialId: uuidAt(8), modelKey: 'a-model', clientTraceId: 'a-trace' };
+    const change = grants(account, FLUSH_FROM, { attribution });
+    const { attribution: _, ...asBefore } = change.entries[0] as Entry;
+    await place().db.collection<ReturnType<typeof entryDocument>>('entries').insertOne(entryDocument(asBefore));
+    expect(await stores().accounts.apply(change)).to.equal('applied');
+    await place().settle();
+    expect(await stored(place())).to.deep.equal({ waiting: [], moved: upTo(FLUSH_FROM) });
+    const [first, ...others] = await ledgerOf(stores());
+    expect(first).to.deep.equal(asBefore);
+    for (const entry of others) expect(entry.attribution).to.deep.equal(attribution);
+  });
 
   it('keeps an entry in the outbox if another one has its number in the collection', async () => {
     const account = await accountOf(stores());
