@@ -2,8 +2,10 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { programEnvironment } from '../harness/run-sizes.js';
 
-const PROGRAM = fileURLToPath(new URL('../../apps/cli/main.js', import.meta.url));
+/** This build's compiled program. */
+export const PROGRAM = fileURLToPath(new URL('../../apps/cli/main.js', import.meta.url));
 const READY_TRIES = 600;
 
 /** The real program as a process of its own, that can be killed and started again over the same data folder. */
@@ -15,13 +17,14 @@ export class ServedProcess {
     private readonly configFile: string,
     private readonly folder: string,
     readonly url: string,
-    private readonly program = PROGRAM,
+    /** What its next start runs: this build, unless it is set to another one. */
+    public program = PROGRAM,
   ) {}
 
   /** Starts it and waits until it is ready to serve. */
   async start(): Promise<void> {
     this.errors = '';
-    const environment = { ...process.env, DARKROOM_PROFILE: `${this.folder}/profile.json` };
+    const environment = { ...programEnvironment(), DARKROOM_PROFILE: `${this.folder}/profile.json` };
     const child = spawn(process.execPath, [this.program, 'serve', '--config', this.configFile], {
       cwd: this.folder,
       env: environment,

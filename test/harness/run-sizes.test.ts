@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { FULL_RUN_VARIABLE, isFullRun, leftOut, RUN_SIZES } from './run-sizes.js';
+import { FULL_RUN_VARIABLE, isFullRun, leftOut, programEnvironment, RUN_SIZES } from './run-sizes.js';
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const SUITES = ['../faults/*.test.js', '../service/vectors.test.js'].map((glob) =>
@@ -16,9 +16,8 @@ const SUITES = ['../faults/*.test.js', '../service/vectors.test.js'].map((glob) 
 );
 
 function mocha(args: readonly string[], environment: Readonly<Record<string, string>> = {}): string {
-  const { [FULL_RUN_VARIABLE]: _, ...others } = process.env;
   return execFileSync(process.execPath, [MOCHA, '--no-config', ...args], {
-    env: { ...others, ...environment },
+    env: { ...programEnvironment(), ...environment },
     encoding: 'utf8',
   });
 }

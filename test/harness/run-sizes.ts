@@ -56,6 +56,12 @@ export function isFullRun(environment: Readonly<Record<string, string | undefine
   return environment[FULL_RUN_VARIABLE] === 'all';
 }
 
+/** This process's variables but for that one: the program refuses variables that it does not know. */
+export function programEnvironment(): NodeJS.ProcessEnv {
+  const { [FULL_RUN_VARIABLE]: _, ...inherited } = process.env;
+  return inherited;
+}
+
 /** How much of a check this run is to play. */
 export function sizeOf(check: SizedCheck): number {
   const { byDefault, inFull } = RUN_SIZES[check];

@@ -22,6 +22,7 @@ import sharp from 'sharp';
 import { readPage, ROOT } from '../docs/pages.js';
 import { freePort } from '../servers/free-port.js';
 import { ServedProcess } from '../faults/served-process.js';
+import { programEnvironment } from '../harness/run-sizes.js';
 
 const CATALOG = `version: 1
 models:
@@ -69,7 +70,7 @@ describe('an adapter in its own package', () => {
       cwd,
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, DARKROOM_PROFILE: join(folder, 'profile.json') },
+      env: { ...programEnvironment(), DARKROOM_PROFILE: join(folder, 'profile.json') },
     });
   /** What npm puts into node_modules for a tarball. */
   const install = (name: string, tarball: string) => {

@@ -33,7 +33,8 @@ port=$(node -e "const s = require('node:net').createServer().listen(0, '127.0.0.
 # Nothing of npm's own to say, and no network for it.
 export npm_config_update_notifier=false
 export HOME="$home" DARKROOM_REST_PORT="$port" DARKROOM_DATA_FOLDER="$home/data"
-unset DARKROOM_PROFILE DARKROOM_URL DARKROOM_API_KEY DARKROOM_CONFIG XDG_CONFIG_HOME
+# The last one is of tests; the program refuses variables that it does not know.
+unset DARKROOM_PROFILE DARKROOM_URL DARKROOM_API_KEY DARKROOM_CONFIG XDG_CONFIG_HOME DARKROOM_VERIFY
 cd "$repository"
 
 # `npm start` builds, then runs this; started without npm, it is ours to stop.
