@@ -9,23 +9,31 @@ import { readOptions, runProgram, wholeNumber } from '../simulation/command-line
 const USAGE = `Kills, freezes and cuts off the running program under load, and holds it to what its clients were told.
 
   --rounds N   how many rounds of faults (20), half of them on each object store
+  --mixed N    how many rounds during a rolling upgrade, with processes of the release before too (2)
   --seed N     draws the rounds; without it, another seed every time
   --mutant M   breaks the five processes' core as a mutant of the simulation does: then the test must fail
 
 KILL_ROUNDS and KILL_SEED are the same for the one embedded process, which is killed 30 times. Everything is played in full.
 `;
 
-const OPTIONS = { rounds: { type: 'string' }, seed: { type: 'string' }, mutant: { type: 'string' } } as const;
+const OPTIONS = {
+  rounds: { type: 'string' },
+  mixed: { type: 'string' },
+  seed: { type: 'string' },
+  mutant: { type: 'string' },
+} as const;
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const TESTS = fileURLToPath(new URL('./**/*.test.js', import.meta.url));
 
 await runProgram(USAGE, async () => {
   const options = readOptions(OPTIONS);
   const [rounds, seed] = [wholeNumber('rounds', options.rounds), wholeNumber('seed', options.seed, 0)];
+  const mixed = wholeNumber('mixed', options.mixed, 0);
   const environment = {
     ...process.env,
     [FULL_RUN_VARIABLE]: 'all',
     ...(rounds === undefined ? {} : { FAULT_ROUNDS: String(rounds) }),
+    ...(mixed === undefined ? {} : { MIXED_FAULT_ROUNDS: String(mixed) }),
     ...(seed === undefined ? {} : { FAULT_SEED: String(seed) }),
     ...(options.mutant === undefined ? {} : { FAULT_MUTANT: options.mutant }),
   };

@@ -11,7 +11,7 @@ import { expect } from 'chai';
 import { FULL_RUN_VARIABLE, isFullRun, leftOut, programEnvironment, RUN_SIZES } from './run-sizes.js';
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
-const SUITES = ['../faults/*.test.js', '../service/vectors.test.js'].map((glob) =>
+const SUITES = ['../faults/*.test.js', '../upgrade/*.test.js', '../service/vectors.test.js'].map((glob) =>
   fileURLToPath(new URL(glob, import.meta.url)),
 );
 
@@ -55,12 +55,15 @@ describe('how much of each check is run', () => {
       .to.include('killed 3 times')
       .and.include('minio, 2 rounds of faults')
       .and.include('service on SQLite');
-    for (const absent of ['versitygw', 'service on MongoDB', 'every second']) expect(byDefault).not.to.include(absent);
+    for (const absent of ['versitygw', 'service on MongoDB', 'every second', 'of two builds', 'release before'])
+      expect(byDefault).not.to.include(absent);
     for (const said of [
       'killed 30 times',
       'minio, 10 rounds',
       'versitygw, 10 rounds',
       'every second, 12 times',
+      'of two builds over MongoDB and minio, 2 rounds of faults',
+      'upgrade from the release before, over SQLite',
       'hit something',
       '(replica-set), minio',
       '(standalone), versitygw',

@@ -3,16 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { supervision, type Started } from '../../servers/supervision.js';
 
-const PROGRAM = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
+/** This build's compiled program. */
+export const PROGRAM = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
 const LOOK_EVERY_MS = 50;
 const MAX_STARTS = 20;
 const LOG_TAIL = 2_000;
+
+/** A compiled program, and a configuration that it understands. */
+export interface Build {
+  readonly program: string;
+  readonly configFile: string;
+}
 
 export interface FleetOptions {
   readonly name: string;
   readonly role: 'rest' | 'worker';
   readonly folder: string;
-  readonly configFile: string;
+  /** What each of its starts runs, in turn: one build, or those that an upgrade replaces by one another. */
+  readonly builds: readonly [Build, ...Build[]];
   /** Variables over the shared configuration: its own ports and links. */
   readonly environment: Readonly<Record<string, string>>;
   readonly logFile: string;
@@ -140,7 +148,8 @@ export class FleetProcess {
   }
 
   private async launch(): Promise<Started> {
-    const { role, folder, configFile, environment, logFile, name } = this.options;
+    const { role, folder, builds, environment, logFile, name } = this.options;
+    const { program, configFile } = builds[this.starts % builds.length] ?? builds[0];
     appendFileSync(logFile, '');
     this.logFrom = readFileSync(logFile).byteLength;
     this.isToEnd = false;
@@ -150,7 +159,7 @@ export class FleetProcess {
       await supervision()
     ).start({
       program: process.execPath,
-      args: [PROGRAM, 'serve', '--role', role, '--config', configFile],
+      args: [program, 'serve', '--role', role, '--config', configFile],
       environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...environment },
       folder,
       logFile,

@@ -9,9 +9,9 @@ import { freePort } from '../../servers/free-port.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { toxiproxyServer } from '../../servers/servers.js';
 import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.js';
-import { FleetProcess } from './fleet-process.js';
+import { FleetProcess, PROGRAM, type Build, type FleetOptions } from './fleet-process.js';
 import { mutated } from './mutated.js';
-import { catalogText, configText } from './settings.js';
+import { catalogText, configText, SANDBOX_BEFORE } from './settings.js';
 import { Toxiproxy, type Link } from './toxiproxy.js';
 import { TroubledS3 } from './troubled-s3.js';
 
@@ -34,9 +34,23 @@ export interface InstallationOptions {
   readonly logs: string;
   /** How many of a model each worker runs at once; as many as a fault can meet when absent. */
   readonly concurrency?: number;
+  /** The program of the release before: some of the processes run it, as in the middle of an upgrade. */
+  readonly before?: string;
   /** Told apart from other runs that share a toxiproxy. */
   readonly name: string;
 }
+
+/**
+ * What each process runs during an upgrade: this build, the release before, or the other one whenever it is started
+ * again. So either build always has a worker, and processes are replaced in both directions.
+ */
+const BUILDS: Readonly<Record<ProcessName, (build: Build, before: Build) => FleetOptions['builds']>> = {
+  'rest-1': (build) => [build],
+  'rest-2': (build, before) => [before, build],
+  'worker-1': (build) => [build],
+  'worker-2': (_, before) => [before],
+  'worker-3': (build, before) => [before, build],
+};
 
 /**
  * Two REST processes and three workers of the compiled program over a MongoDB server and an S3 server of their own,
@@ -77,7 +91,10 @@ export class Installation {
     const [database, bucket] = ['darkroom-faults', 'darkroom-faults'];
     const configFile = join(folder, 'darkroom.yaml');
     await writeFile(join(folder, 'secret'), `${secret}\n`, { mode: 0o600 });
-    await writeFile(configFile, configText({ mongoUrl: mongo.url, database, bucket, s3: s3.s3 }));
+    const places = { mongoUrl: mongo.url, database, bucket, s3: s3.s3 };
+    await writeFile(configFile, configText(places));
+    const configFileBefore = join(folder, 'darkroom-before.yaml');
+    await writeFile(configFileBefore, configText(places, SANDBOX_BEFORE));
     await writeFile(join(folder, 'catalog.yaml'), catalogText(shipped, options.concurrency));
 
     const config = await loadConfig({ file: configFile, folder, environment: {} });
@@ -91,8 +108,10 @@ export class Installation {
       'rest-1': await freePort(),
       'rest-2': await freePort(),
     });
+    const build = { program: PROGRAM, configFile };
+    const before = options.before === undefined ? build : { program: options.before, configFile: configFileBefore };
     for (const name of PROCESSES)
-      installation.members.set(name, await installation.member(name, toxiproxy, options, configFile));
+      installation.members.set(name, await installation.member(name, toxiproxy, options, BUILDS[name](build, before)));
     return installation;
   }
 
@@ -129,7 +148,7 @@ export class Installation {
     name: ProcessName,
     toxiproxy: Toxiproxy,
     { name: run, logs }: InstallationOptions,
-    configFile: string,
+    builds: FleetOptions['builds'],
   ): Promise<FleetMember> {
     const trouble = await TroubledS3.open(this.s3.port);
     const ways = {
@@ -148,7 +167,7 @@ export class Installation {
       name,
       role: isRest ? 'rest' : 'worker',
       folder: logs,
-      configFile,
+      builds,
       environment,
       logFile: join(logs, `${name}.log`),
     });

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { drawRounds, FAULT_KINDS, PROCESSES } from './schedule.js';
+import { drawRounds, FAULT_KINDS, PROCESSES, withReplacements } from './schedule.js';
 
 describe('rounds of faults', () => {
   it('have every kind in twenty rounds, one to three at a time', () => {
@@ -40,5 +40,17 @@ describe('rounds of faults', () => {
         }
       }),
     );
+  });
+
+  it('replace a REST process and a worker in each round of an upgrade, beside its own faults', () => {
+    const rounds = drawRounds(1, 20);
+    for (const [index, { faults }] of withReplacements(rounds).entries()) {
+      const [rest, worker, ...others] = faults;
+      expect([rest, worker].map((fault) => fault?.action)).to.deep.equal([
+        { to: 'processes', does: 'SIGTERM', processes: ['rest-2'] },
+        { to: 'processes', does: 'SIGTERM', processes: ['worker-3'] },
+      ]);
+      expect(others).to.deep.equal(rounds[index]?.faults);
+    }
   });
 });

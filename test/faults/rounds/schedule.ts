@@ -46,6 +46,8 @@ type Drawn = { readonly action: Action; readonly forMs: number };
 
 /** Longer than a worker's lease and a claim's, so that another process takes over from one that is not dead. */
 const PAST_THE_LEASES_MS = 6_000;
+/** In the middle of a round's load. */
+const REPLACED_AFTER_MS = 1_500;
 
 const KINDS = {
   'a REST process killed': (draw: Draw) => processes('SIGKILL', [oneOf(draw, REST)], between(draw, 0, 2_000)),
@@ -99,6 +101,23 @@ export function drawRounds(seed: number, count: number): Round[] {
       revokeAfterMs: between(draw, 200, 3_000),
     };
   });
+}
+
+/** The processes that an upgrade replaces in every round, by the other build. */
+const REPLACED = [
+  ['a REST process stopped', 'rest-2'],
+  ['a worker stopped', 'worker-3'],
+] as const;
+
+/** The same rounds in the middle of an upgrade: in each, two processes are stopped in good order to be replaced. */
+export function withReplacements(rounds: readonly Round[]): Round[] {
+  const faults = REPLACED.map(([kind, name]): Fault => ({
+    kind,
+    action: { to: 'processes', does: 'SIGTERM', processes: [name] },
+    afterMs: REPLACED_AFTER_MS,
+    forMs: 0,
+  }));
+  return rounds.map((round) => ({ ...round, faults: [...faults, ...round.faults] }));
 }
 
 /** A round in one line, for a person who wants to know what happened. */

@@ -1,0 +1,26 @@
+/**
+ * Goal: during a rolling upgrade no client's promise is broken, though processes of the release before and of this
+ * build work on the same stores. Method: the rounds of faults of `distributed.test.ts`, in which a REST process and two
+ * workers begin as the release before; in each round a REST process and a worker are stopped under load and replaced by
+ * the other build, in either direction.
+ */
+import { sizeOf } from '../harness/run-sizes.js';
+import { S3_KINDS } from '../harness/store-pairs.js';
+import { orSkip } from '../servers/servers.js';
+import { releaseBefore } from '../upgrade/release-before.js';
+import { describeRounds } from './rounds/describe-rounds.js';
+import { drawRounds, withReplacements } from './rounds/schedule.js';
+
+const ROUNDS = Number(process.env['MIXED_FAULT_ROUNDS'] ?? sizeOf('mixedFaultRounds'));
+const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
+
+if (ROUNDS > 0)
+  describeRounds({
+    title: `five processes of two builds over MongoDB and ${S3_KINDS[0]}, ${ROUNDS} rounds of faults (seed ${SEED})`,
+    objects: S3_KINDS[0] ?? 'minio',
+    rounds: withReplacements(drawRounds(SEED, ROUNDS)),
+    seed: SEED,
+    command: `npm run test:faults -- --mixed ${ROUNDS} --seed ${SEED}`,
+    name: 'mixed-faults',
+    before: (suite) => orSkip(suite, releaseBefore()),
+  });

@@ -1,0 +1,79 @@
+import { rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Context } from 'mocha';
+import { orSkip } from '../../servers/servers.js';
+import { Installation, type InstallationOptions } from '../harness/installation.js';
+import { checkHistory } from '../history/check-history.js';
+import { Run } from './run.js';
+import type { Round } from './schedule.js';
+import type { Struck } from './struck.js';
+
+export interface DescribedRounds extends Pick<InstallationOptions, 'objects'> {
+  readonly title: string;
+  readonly rounds: readonly Round[];
+  readonly seed: number;
+  /** The command that plays them again. */
+  readonly command: string;
+  /** Where its logs go, below the folder for temporary files. */
+  readonly name: string;
+  /** The program of the release before, for some of the processes. */
+  readonly before?: (suite: Context) => Promise<string>;
+  /** Told what the faults did. */
+  readonly onStruck?: (struck: readonly Struck[]) => void;
+}
+
+/** A suite that plays rounds of faults on one installation, and holds its history to every invariant. */
+export function describeRounds({
+  title,
+  objects,
+  rounds,
+  seed,
+  command,
+  name,
+  before: openBefore,
+  onStruck = () => undefined,
+}: DescribedRounds): void {
+  describe(title, function suite() {
+    this.timeout(600_000 + rounds.length * 120_000);
+    const logs = join(tmpdir(), `darkroom-${name}-${seed}-${objects}-${process.pid}`);
+    let installation: Installation | undefined;
+    /** Ends whatever a run that came to no end still does: it would keep the test process alive. */
+    const over = new AbortController();
+
+    before(async function open() {
+      const program = await openBefore?.(this);
+      installation = await orSkip(
+        this,
+        Installation.open({
+          objects,
+          logs,
+          name: `${name}-${process.pid}-${objects}`,
+          ...(program === undefined ? {} : { before: program }),
+        }),
+      );
+    });
+
+    after(async function close() {
+      over.abort();
+      await installation?.close();
+      const hasFailed = this.test?.parent?.tests.some((test) => test.isFailed()) ?? false;
+      if (!hasFailed) await rm(logs, { recursive: true, force: true });
+    });
+
+    it('keep every promise they made', async () => {
+      const again = `Run it again with: ${command}. Logs and history are in ${logs}.`;
+      const run = new Run(installation as Installation, rounds, seed, again, over.signal);
+      const history = await run.play();
+      await writeFile(
+        join(logs, 'history.json'),
+        JSON.stringify(history, (_, value: unknown) => (value instanceof Map ? [...value.values()] : value)),
+      );
+      onStruck(run.struck);
+      for (const line of run.figures(history)) console.log(`      ${line}`);
+      const findings = checkHistory(history).map(({ invariant, sentence }) => `${invariant}: ${sentence}`);
+      expect([...run.complaints(history), ...findings], again).to.deep.equal([]);
+    });
+  });
+}
