@@ -11,6 +11,7 @@ import type { Scope } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { ServedProcess } from '../faults/served-process.js';
 import { freePort } from '../servers/free-port.js';
+import { CliProcess } from '../harness/cli-process.js';
 import { CliRun, type Ran } from '../harness/cli-run.js';
 import { newOwner } from '../fixtures/owner.js';
 import type { OpenLane } from './lanes.js';
@@ -26,6 +27,8 @@ export interface LiveOptions {
   readonly callers?: string;
   /** The stores it works on, ready to be migrated; a data folder when absent. */
   readonly lane?: OpenLane;
+  /** Another build's compiled program, which makes what its stores need and is started; this build's when absent. */
+  readonly program?: string;
 }
 
 export interface Tenant {
@@ -57,6 +60,7 @@ export class LiveService {
     dataFolder = 'data',
     callers,
     lane,
+    program,
   }: LiveOptions = {}): Promise<LiveService> {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-service-'));
     const port = await freePort();
@@ -83,15 +87,11 @@ export class LiveService {
     if (lane) {
       mkdirSync(dirname(read.secretFile), { recursive: true, mode: 0o700 });
       writeFileSync(read.secretFile, 'ab'.repeat(32), { mode: 0o600 });
-      await migrateStores(read);
     }
-    return new LiveService(
-      folder,
-      configFile,
-      read,
-      new ServedProcess(configFile, folder, `http://127.0.0.1:${port}`),
-      lane,
-    );
+    const server = new ServedProcess(configFile, folder, `http://127.0.0.1:${port}`, program);
+    const service = new LiveService(folder, configFile, read, server, lane);
+    if (lane) await (program === undefined ? migrateStores(read) : service.runBy(program, 'migrate'));
+    return service;
   }
 
   static async start(options: LiveOptions = {}): Promise<LiveService> {
@@ -134,6 +134,15 @@ export class LiveService {
   /** One command line, run in this process, in the service's folder and with its configuration. */
   run(...args: readonly string[]): Promise<Ran> {
     return new CliRun(this.folder, args, { environment: { DARKROOM_CONFIG: this.configFile } }).ended;
+  }
+
+  /** The same by another build's program, in a process; answers what it printed, which is JSON. Throws if it failed. */
+  async runBy(program: string, ...args: readonly string[]): Promise<JsonObject> {
+    const environment = { DARKROOM_CONFIG: this.configFile };
+    const { code, stdout, stderr } = await new CliProcess(this.folder, [...args, '--json'], { environment, program })
+      .ended;
+    if (code !== 0) throw new Error(`darkroom ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return JSON.parse(stdout) as JsonObject;
   }
 
   tenant(credits: number, scopes?: readonly Scope[]): Promise<Tenant> {

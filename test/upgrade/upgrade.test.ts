@@ -1,0 +1,217 @@
+/**
+ * Goal: what the release before wrote is read, served and verified by this build, on every set of stores; and where
+ * stores are shared, the older processes can be started again.
+ * Method: the compiled program of the release before works for a client until generations are in every state, and is
+ * killed. This build's program starts over the same data; what it answers is compared with what the other one did.
+ * Recovery passes are an hour apart, so that what was queued is begun by the older build's wake-ups; what was running is
+ * taken over by the recovery passes of a command.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { isTerminal, type Generation } from '../../core/generation/generation.js';
+import { allPages } from '../contracts/all-pages.js';
+import { PROGRAM } from '../faults/served-process.js';
+import { sizeOf } from '../harness/run-sizes.js';
+import { orSkip } from '../servers/servers.js';
+import { DISTRIBUTED, EMBEDDED, type Lane } from '../service/lanes.js';
+import { LiveService, type Client } from '../service/live-service.js';
+import { releaseBefore } from './release-before.js';
+import {
+  addressesOf,
+  catalogBefore,
+  digestAt,
+  ends,
+  GRANTED,
+  ledgerOf,
+  make,
+  replay,
+  withoutAddresses,
+  workBefore,
+  type Ended,
+  type WorkBefore,
+} from './work-before.js';
+
+const CONFIG = {
+  settings: { lease_seconds: 5, cancel_grace_seconds: 5, poll_after_ms: 100 },
+  worker: { recovery_interval_seconds: 3_600 },
+};
+const LANES: readonly Lane[] = [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('upgradedLanes'));
+
+for (const lane of LANES)
+  describe(`an upgrade from the release before, over ${lane.name}`, function suite() {
+    // The first run on a machine builds that release.
+    this.timeout(900_000);
+    upgraded(lane, lane !== EMBEDDED);
+  });
+
+function upgraded(lane: Lane, isShared: boolean): void {
+  let older: string;
+  let service: LiveService | undefined;
+  let work: WorkBefore;
+  let client: Client;
+  /** What has ended since, under whichever build. */
+  const ended: Ended[] = [];
+
+  const atKill = { queued: new Set<string>(), running: new Set<string>() };
+
+  const running = (): LiveService => service as LiveService;
+
+  /** Kills the process and starts the program of a build over the same data. */
+  async function exchangeFor(program: string): Promise<void> {
+    await running().server.end('SIGKILL');
+    running().server.program = program;
+    await running().server.start();
+  }
+
+  before(async function workAndKill() {
+    older = await orSkip(this, releaseBefore());
+    const open = await lane.open(this);
+    service = await LiveService.prepare({
+      config: CONFIG,
+      catalog: catalogBefore,
+      ...(isShared ? { lane: open } : {}),
+      program: older,
+    });
+    await service.server.start();
+    work = await workBefore(service);
+    client = service.client(work.secret);
+    await service.server.end('SIGKILL');
+    ended.push(...work.ended);
+  });
+
+  after(() => service?.remove());
+
+  function stored(): Promise<readonly Generation[]> {
+    return running().tool(
+      async ({ context }) => (await context.generations.list(work.accountId, undefined, { limit: 100 })).items,
+    );
+  }
+
+  /** Has a build's command recover what it finds, again and again until nothing is open. */
+  async function recoverAll(program: string): Promise<void> {
+    do await running().runBy(program, 'recover');
+    while ((await stored()).some(({ status }) => !isTerminal(status)));
+  }
+
+  async function expectSame(): Promise<void> {
+    for (const { task, outputs, replay: replayed, ...made } of ended) {
+      const shown = (await client.look(made.id)).data;
+      expect(withoutAddresses(shown), made.key).to.deep.equal(task);
+      expect(await replay(client, made), made.key).to.deep.equal(replayed);
+      const digests = outputs.map(({ sha256 }) => sha256);
+      expect(await Promise.all(addressesOf(shown).map(digestAt)), made.key).to.deep.equal(digests);
+      expect(
+        await Promise.all(outputs.map(({ url }) => digestAt(url))),
+        `${made.key}, as addressed before`,
+      ).to.deep.equal(digests);
+    }
+  }
+
+  async function expectVerified(): Promise<void> {
+    await running().tool(async ({ context }) => {
+      while (((await context.accounts.read(work.accountId))?.holds.size ?? 0) > 0) await sleep(20);
+    });
+    const charged = ended.reduce((sum, { task }) => sum + (task['charged_credits'] as number), 0);
+    expect(await client.balance()).to.equal(GRANTED - charged);
+    const { code, stdout, stderr } = await running().run('verify');
+    expect(code, stdout + stderr).to.equal(0);
+  }
+
+  it(`begins with a migration, ${isShared ? 'which has nothing to make' : 'without which the folder is refused'}`, async () => {
+    const check = await running().run('migrate', '--check');
+    expect(check.code, check.stderr).to.equal(isShared ? 0 : 1);
+    expect((await running().run('migrate')).code).to.equal(0);
+    expect((await running().run('migrate', '--check')).code).to.equal(0);
+    for (const { generationId, status } of await stored())
+      if (status === 'queued' || status === 'running') atKill[status].add(generationId);
+    expect(atKill.queued.size, 'queued').to.be.above(0);
+    expect(atKill.running.size, 'running').to.be.above(2);
+    running().server.program = PROGRAM;
+    await running().server.start();
+  });
+
+  it('shows, repeats and delivers everything as before', async () => {
+    expect((await client.request('GET', '/models')).data).to.deep.equal(work.models);
+    await expectSame();
+  });
+
+  it('refuses another request under an old key', async () => {
+    const [{ key } = { key: '' }] = work.ended;
+    expect(await client.create(key, 'sandbox-test', { behaviour: 'refuse' })).to.include({
+      code: 'IDEMPOTENCY_PAYLOAD_MISMATCH',
+    });
+  });
+
+  it('begins what was queued, woken by what the release before had scheduled, and ends it', async () => {
+    for (const made of work.open.filter(({ id }) => atKill.queued.has(id)))
+      expect((await client.until(made.id))['status'], made.key).to.equal('succeeded');
+  });
+
+  it('takes over what was running, and ends it', async () => {
+    await recoverAll(PROGRAM);
+    const expected = [
+      ...work.open.map((made) => [made, 'succeeded'] as const),
+      [work.cancelling, 'cancelled'] as const,
+    ];
+    for (const [made, status] of [...expected, [work.hanging, 'failed'] as const]) {
+      const end = await ends(client, made);
+      expect(end.task, made.key).to.include({ status, charged_credits: status === 'succeeded' ? 1 : 0 });
+      ended.push(end);
+    }
+  });
+
+  it('takes the bytes of an upload that was prepared, and uses it and one that was ready', async () => {
+    const { id, url, headers, bytes } = work.prepared;
+    expect((await fetch(url, { method: 'PUT', headers, body: Buffer.from(bytes) })).ok).to.equal(true);
+    const completed = await client.request('POST', `/uploads/${id}/complete`, { key: 'complete', body: {} });
+    expect(completed.data).to.include({ status: 'ready' });
+    const references = { reference_upload_ids: [id, work.readyUploadId] };
+    const made = await make(client, 'referring-anew', { size: '128x128' }, references);
+    ended.push(await ends(client, made));
+    expect(ended.at(-1)?.task).to.include({ status: 'succeeded' });
+  });
+
+  it('goes on with the ledger where it was, and says from now on what credits are used for', async () => {
+    const lines = await ledgerOf(running(), PROGRAM, work.accountId);
+    expect(lines.slice(0, work.ledger.length)).to.deep.equal(work.ledger);
+    const entries = await running().tool(({ context }) =>
+      allPages((page) => context.accounts.entries(work.accountId, page), 100),
+    );
+    const isOld = (id: string | undefined) => ended.find((one) => one.id === id)?.key !== 'referring-anew';
+    for (const { generationId, attribution, sequence } of entries)
+      expect(attribution?.modelKey, `entry ${sequence}`).to.equal(isOld(generationId) ? undefined : 'sandbox-test');
+    await expectVerified();
+  });
+
+  if (isShared) {
+    it('is undone by starting the release before again, which serves what this build wrote', async () => {
+      const open = await Promise.all(
+        Array.from({ length: 8 }, (_, n) =>
+          make(client, `open-${n}`, { size: '128x128', behaviour: 'slow', delay_ms: 3_000 }),
+        ),
+      );
+      await exchangeFor(older);
+      await expectSame();
+      await recoverAll(older);
+      for (const made of open) {
+        ended.push(await ends(client, made));
+        expect(ended.at(-1)?.task, made.key).to.include({ status: 'succeeded' });
+      }
+      await expectVerified();
+      await running().runBy(older, 'verify');
+    });
+
+    it('and may be done once more', async () => {
+      await exchangeFor(PROGRAM);
+      await expectSame();
+      await expectVerified();
+    });
+  } else
+    it('is final for a data folder, which the release before refuses', async () => {
+      await running().server.end('SIGTERM');
+      const refused = await running()
+        .runBy(older, 'verify')
+        .catch((error: Error) => error.message);
+      expect(refused).to.match(/has schema \d+, .*; use the release that wrote it, or a later one/);
+    });
+}
