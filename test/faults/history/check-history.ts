@@ -8,7 +8,7 @@ import { checkCancels } from './rules/cancels.js';
 import { checkCharges } from './rules/charges.js';
 import { checkEnds } from './rules/ends.js';
 import { checkKeys } from './rules/keys.js';
-import { checkOutputs } from './rules/outputs.js';
+import { checkDelivered } from './rules/outputs.js';
 import { checkRefusals } from './rules/refusals.js';
 import { checkRest } from './rules/rest.js';
 import { checkStrangers } from './rules/strangers.js';
@@ -24,7 +24,7 @@ const RULES = [
   checkKeys,
   checkRefusals,
   checkUploads,
-  checkOutputs,
+  checkDelivered,
   checkStrangers,
   checkAccess,
   checkAnswers,

@@ -200,6 +200,7 @@ function recordOf(story: Story): Generation {
     outputs: outputsOf(story),
     settledAt: endedAt,
     dueAt: endedAt + 1_000_000,
+    ...(story.outputs === 0 ? { unchargedBytes: 2_048 } : {}),
     ...(wasBegun
       ? {
           runDeadlineAt: createdAt + 20_100,

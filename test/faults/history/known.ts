@@ -3,7 +3,9 @@ import type { JsonObject } from '../../../core/json.js';
 import { AccountLedger, type GenerationMoney } from '../../history/account-ledger.js';
 import type { CreditsAnswer } from '../../history/credits.js';
 import type { Finding } from '../../history/finding.js';
-import { priceOf } from '../../history/prices.js';
+import type { AskedOutputs } from '../../history/outputs.js';
+import { priceOf, wantedOutputs } from '../../history/prices.js';
+import { asObject } from '../../history/values.js';
 import { availableOver, type Available } from './balances.js';
 import type { Answer, AtRest, Exchange, History, Party, Request } from './history.js';
 import { parametersOf, pricedModel } from './prices.js';
@@ -86,6 +88,18 @@ export class Known {
     const { models } = this.history.facts;
     const model = pricedModel(models, body);
     return model && priceOf(model, parametersOf(models, body), delivered);
+  }
+
+  /** What a request asked its outputs to be: a size only if the request itself names one. */
+  askedOutputs(body: JsonObject): AskedOutputs {
+    const { models } = this.history.facts;
+    const model = pricedModel(models, body);
+    const parameters = parametersOf(models, body);
+    return {
+      count: model ? wantedOutputs(model, parameters) : Infinity,
+      size: asObject(body['parameters'])['size'],
+      durationSeconds: parameters['duration_seconds'],
+    };
   }
 
   answered<O extends Request['operation']>(...operations: readonly O[]): Answered<O>[] {

@@ -3,10 +3,10 @@ import type { Settings } from '../../../core/settings.js';
 import type { Durable, Effect } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
 import type { Standing } from './claims.js';
-import { demand } from './demand.js';
+import { checkShape } from '../../history/record-shape.js';
+import { demand, demandNone } from './demand.js';
 import { canBeDue } from './process-clocks.js';
 import { classify, faultOf, hasEnded } from './record-events.js';
-import { shapeFault } from './record-shape.js';
 
 /** What is kept of a generation for the whole of a run, also after its retention. */
 export interface Life {
@@ -112,7 +112,7 @@ export class Generations {
       shown: new Set([shownAs(record)]),
       insertedAt: by.at,
     });
-    this.requireShape(record);
+    demandNone(checkShape(record));
     await this.requireStored(record);
     for (const listener of this.listeners) await listener.inserted?.(record, by);
   }
@@ -145,7 +145,7 @@ export class Generations {
     );
     if (event === 'content-removed') this.contentRemoved(before, effect);
     this.note(before, next, event, effect.at);
-    this.requireShape(next);
+    demandNone(checkShape(next));
     for (const listener of this.listeners) await listener.stepped?.({ before, next, event, by: effect });
     await this.requireStored(next);
   }
@@ -218,16 +218,6 @@ export class Generations {
         `what remained of ${generationId} was to stay until ${before.dueAt}, and was removed at ${processNow} by the clock of ${process}`,
     );
     this.records.delete(generationId);
-  }
-
-  private requireShape(generation: Generation): void {
-    const fault = shapeFault(generation);
-    demand(
-      fault === undefined,
-      9,
-      () =>
-        `generation ${generation.generationId}, version ${generation.version}, is ${generation.status} and ${fault}`,
-    );
   }
 
   private async requireStored({ generationId, version }: Generation): Promise<void> {

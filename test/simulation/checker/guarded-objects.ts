@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { demand } from './demand.js';
+import { checkBytes, type ObservedBytes } from '../../history/uploads.js';
+import { demand, demandNone } from './demand.js';
 
 interface Guarded {
   readonly objectKey: string;
@@ -64,19 +65,8 @@ export class GuardedObjects {
     if (!guarded || this.spoiledKeys.has(objectKey)) return;
     const { of, sha256, byteSize } = guarded;
     const bytes = await this.objects.read(objectKey);
-    demand(bytes !== null, 16, () => `the bytes of ${of} are gone from ${objectKey}`);
-    const hash = createHash('sha256');
-    let length = 0;
-    for await (const chunk of bytes) {
-      hash.update(chunk);
-      length += chunk.byteLength;
-    }
-    const digest = hash.digest('hex');
-    demand(
-      digest === sha256 && length === byteSize,
-      16,
-      () => `the bytes of ${of} at ${objectKey} are ${length} with ${digest}, and should be ${byteSize} with ${sha256}`,
-    );
+    const stored = bytes === null ? undefined : await observed(bytes);
+    demandNone(checkBytes(`${of} at ${objectKey}`, { byteSize, sha256 }, stored));
   }
 
   async requireAllStanding(): Promise<void> {
@@ -95,4 +85,14 @@ export class GuardedObjects {
     demand(!guarded.of.startsWith('upload'), 16, () => `${process} wrote to ${key}, of ${guarded.of}`);
     await this.requireStanding(key);
   }
+}
+
+async function observed(bytes: AsyncIterable<Uint8Array>): Promise<ObservedBytes> {
+  const hash = createHash('sha256');
+  let byteSize = 0;
+  for await (const chunk of bytes) {
+    hash.update(chunk);
+    byteSize += chunk.byteLength;
+  }
+  return { byteSize, sha256: hash.digest('hex') };
 }

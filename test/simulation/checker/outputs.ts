@@ -1,5 +1,6 @@
 import type { Settings } from '../../../core/settings.js';
-import { demand } from './demand.js';
+import { checkOutputs } from '../../history/outputs.js';
+import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import type { Prices } from './prices.js';
@@ -29,36 +30,17 @@ export class Outputs implements GenerationListener {
       );
     }
     if (!hasEnded(next) || hasEnded(before)) return;
-    demand(
-      outputs.length <= this.prices.wanted(modelKey, parameters),
-      3,
-      () => `generation ${generationId} has ${outputs.length} outputs, more than were asked for`,
-    );
-    const distinct = new Set(outputs.flatMap(({ mediaId, objectKey }) => [mediaId, objectKey]));
-    demand(distinct.size === 2 * outputs.length, 16, () => `generation ${generationId} delivers one output twice`);
-    this.requireAsAsked(next);
+    const { modality, price } = this.prices.model(modelKey);
+    const parameter = (name: string | undefined) => (name === undefined ? undefined : parameters[name]);
+    const asked = {
+      count: this.prices.wanted(modelKey, parameters),
+      size: parameter(price.sizeParameter),
+      durationSeconds: parameter(price.durationParameter),
+    };
+    demandNone(checkOutputs({ generationId, modality, outputs }, asked));
     for (const { objectKey, sha256, byteSize } of outputs) {
       const mayGo = (at: number) => canBeDue(goesAt, at);
       await this.objects.guard({ objectKey, sha256, byteSize, of: `generation ${generationId}`, mayGo });
-    }
-  }
-
-  /** Who pays for a size or a duration gets it. */
-  private requireAsAsked({ generationId, outputs, modelKey, parameters }: Step['next']): void {
-    const { modality, price } = this.prices.model(modelKey);
-    const size = price.sizeParameter === undefined ? undefined : parameters[price.sizeParameter];
-    const seconds = price.durationParameter === undefined ? undefined : parameters[price.durationParameter];
-    for (const { kind, widthPx, heightPx, durationMs } of outputs) {
-      const isAsked =
-        kind === modality &&
-        (size === undefined || size === `${widthPx}x${heightPx}`) &&
-        (seconds === undefined || Math.abs(Number(seconds) * 1_000 - (durationMs ?? 0)) <= 250);
-      demand(
-        isAsked,
-        9,
-        () =>
-          `generation ${generationId} delivers a ${kind} of ${widthPx}x${heightPx} and ${durationMs} ms, which is not what was asked for`,
-      );
     }
   }
 }

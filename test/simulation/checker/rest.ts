@@ -3,13 +3,13 @@ import type { Accepted } from './accepted.js';
 import type { Books } from './books.js';
 import type { Claims } from './claims.js';
 import { checkHeldAtRest } from '../../history/charges.js';
+import { checkEnd } from '../../history/ends.js';
 import { checkOrigin } from '../../history/keys.js';
 import { demand, demandNone } from './demand.js';
 import type { Generations, Life } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import type { Keys } from './keys.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
-import { hasEnded } from './record-events.js';
 
 interface Knowledge {
   readonly premises: Premises;
@@ -52,26 +52,8 @@ export class Rest {
       () =>
         `at rest generation ${generationId} is stored as ${stored?.kind} ${stored?.version}, and was written as ${record?.kind} ${record?.version}`,
     );
-    demand(
-      hasEnded(newest) && endedAt !== undefined,
-      20,
-      () => `at rest generation ${generationId} is ${newest.status}, and its deadline was ${deadlineOf(life)}`,
-    );
-    demand(settledAt !== undefined, 6, () => `at rest generation ${generationId} is ${newest.status} and not settled`);
-    if (this.quietAt === undefined) return;
-    const lateMs = endedAt - Math.max(deadlineOf(life), this.quietAt);
-    demand(
-      lateMs <= this.slackMs(),
-      20,
-      () =>
-        `generation ${generationId} ended at ${endedAt}, ${lateMs} ms after its deadline ${deadlineOf(life)} and the end of faults`,
-    );
-    const unsettledMs = settledAt - Math.max(endedAt, this.quietAt);
-    demand(
-      unsettledMs <= this.slackMs(),
-      6,
-      () => `the hold of generation ${generationId} was ended ${unsettledMs} ms after it was ${newest.status}`,
-    );
+    const calm = this.quietAt === undefined ? undefined : { from: this.quietAt, slackMs: this.slackMs() };
+    demandNone(checkEnd(newest, { endedAt, settledAt }, calm));
   }
 
   /**
@@ -105,9 +87,4 @@ export class Rest {
     const record = this.known.generations.record(generationId);
     return record?.kind === 'generation' ? record.status : (record?.kind ?? 'nothing stands there');
   }
-}
-
-/** By when it must have ended: what was never begun by the queue deadline, the rest by the run deadline. */
-function deadlineOf({ newest }: Life): number {
-  return newest.runDeadlineAt ?? newest.terms.queueDeadlineAt;
 }

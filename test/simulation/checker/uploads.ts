@@ -10,7 +10,8 @@ import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
-import { changedMembers, textOf } from '../../history/values.js';
+import { checkCompletion, checkReady, type ObservedBytes } from '../../history/uploads.js';
+import { changedMembers } from '../../history/values.js';
 
 const MAY_CHANGE = new Set([
   'version',
@@ -28,11 +29,15 @@ const NEXT: Readonly<Record<Upload['status'], readonly Upload['status'][]>> = {
   removing: ['removing'],
 };
 
+interface SentBytes extends ObservedBytes {
+  readonly beginning: string;
+}
+
 /** Invariant 16, and 17 as far as it is about files: what is ready is what was sent and declared, and stays so. */
 export class Uploads implements GenerationListener {
   private readonly records = new Map<string, UploadRecord>();
-  /** Digests of what clients were told is stored at an upload's target, each with how the bytes begin. */
-  private readonly sentTo = new Map<string, Map<string, string>>();
+  /** What clients were told is stored at an upload's target. */
+  private readonly sentTo = new Map<string, SentBytes[]>();
   /** Generations that have not ended, by the uploads they refer to. */
   private readonly usedBy = new Map<string, Set<string>>();
 
@@ -95,8 +100,9 @@ export class Uploads implements GenerationListener {
 
   sent(uploadId: string, bytes: Uint8Array, status: number): void {
     if (status !== 200) return;
-    const digests = this.sentTo.get(uploadId) ?? new Map<string, string>();
-    this.sentTo.set(uploadId, digests.set(sha256Of(bytes), Buffer.from(bytes.subarray(0, 40)).toString('utf8')));
+    const beginning = Buffer.from(bytes.subarray(0, 40)).toString('utf8');
+    const sent = { sha256: sha256Of(bytes), byteSize: bytes.byteLength, beginning };
+    this.sentTo.set(uploadId, [...(this.sentTo.get(uploadId) ?? []), sent]);
   }
 
   /** References are ready uploads of the same App, and what the generation says of them is so. */
@@ -132,36 +138,14 @@ export class Uploads implements GenerationListener {
     demand(false, 16, () => `generation ${next.generationId} was given up for a missing reference, and none is`);
   }
 
-  /** A completion says what is on record, to whom it belongs, and the digest it declared is that of the bytes. */
-  served({ request, party }: Asked, answer: Answer): void {
+  /** That it belongs to who completed it is for the rule about foreign ids. */
+  served({ request, party, number }: Asked, answer: Answer): void {
     if (request.operation !== 'complete' || answer.outcome !== 'success' || !party) return;
-    const { data } = answer;
     const uploadId = request.uploadId.toLowerCase();
     const record = this.records.get(uploadId);
-    demand(
-      record?.accountId === party.accountId && record.appId === party.appId,
-      17,
-      () => `upload ${uploadId} was completed for App ${party.appId}, and belongs to ${record?.appId}`,
-    );
-    demand(
-      data['status'] === 'ready' && data['upload_id'] === uploadId,
-      16,
-      () => `completing upload ${uploadId} was answered with ${JSON.stringify(data)}`,
-    );
-    if (record.kind !== 'upload') return;
-    const { ready } = record;
-    demand(
-      ready?.mediaId === data['media_id'] && record.byteSize === data['byte_size'],
-      16,
-      () =>
-        `completing upload ${uploadId} was answered with ${JSON.stringify(data)}, and it is ${record.status} as ${ready?.mediaId}`,
-    );
     const declared = request.body['sha256'];
-    demand(
-      typeof declared !== 'string' || declared.toLowerCase() === ready?.sha256,
-      16,
-      () => `upload ${uploadId} was completed as ${textOf(declared)}, and has ${ready?.sha256}`,
-    );
+    const completion = { told: `request ${number}`, uploadId, declared, data: answer.data };
+    demandNone(checkCompletion(completion, record?.kind === 'expired' ? 'retired' : asUpload(record)));
   }
 
   private async replaced({
@@ -244,26 +228,13 @@ export class Uploads implements GenerationListener {
   }
 
   private async becomesReady(upload: Upload): Promise<void> {
-    const { uploadId, objectKey, ready, declaredSha256, byteSize } = upload;
-    demand(
-      objectKey !== undefined && ready !== undefined,
-      16,
-      () => `upload ${uploadId} is ready with nothing to show for it`,
-    );
+    const { uploadId, objectKey, ready, byteSize } = upload;
+    const sent = this.sentTo.get(uploadId) ?? [];
+    demandNone(checkReady(upload, sent));
+    if (objectKey === undefined || ready === undefined) return;
     demand(upload.stagingRemovedAt === undefined, 16, () => `upload ${uploadId} is ready after its target was swept`);
-    demand(objectKey !== upload.stagingKey, 16, () => `upload ${uploadId} is ready where clients can write`);
-    demand(
-      declaredSha256 === undefined || declaredSha256 === ready.sha256,
-      16,
-      () => `upload ${uploadId} was declared as ${declaredSha256} and is ready as ${ready.sha256}`,
-    );
     demand(byteSize <= this.settings.maxUploadBytes, 16, () => `upload ${uploadId} is ready with ${byteSize} bytes`);
-    const beginning = this.sentTo.get(uploadId)?.get(ready.sha256);
-    demand(
-      beginning !== undefined,
-      16,
-      () => `upload ${uploadId} is ready as ${ready.sha256}, which nobody sent to it`,
-    );
+    const { beginning = '' } = sent.find(({ sha256 }) => sha256 === ready.sha256) ?? {};
     // Simulated media say in their first words what they are.
     demand(
       beginning.startsWith(`PLAIN ${upload.mediaType} `),
@@ -272,4 +243,8 @@ export class Uploads implements GenerationListener {
     );
     await this.objects.guard({ objectKey, sha256: ready.sha256, byteSize, of: `upload ${uploadId}` });
   }
+}
+
+function asUpload(record: UploadRecord | undefined): Upload | undefined {
+  return record?.kind === 'upload' ? record : undefined;
 }

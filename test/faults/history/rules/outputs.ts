@@ -1,39 +1,22 @@
-import type { Generation, Output } from '../../../../core/generation/generation.js';
+import type { Generation } from '../../../../core/generation/generation.js';
 import type { Finding } from '../../../history/finding.js';
-import { asObject } from '../../../history/values.js';
+import { checkOutputs } from '../../../history/outputs.js';
+import { checkBytes } from '../../../history/uploads.js';
 import { told, type Answered, type Known } from '../known.js';
 
 /** Invariants 14 and 16: what was delivered is what was asked for, stands whole, and is what a signed address gives. */
-export function* checkOutputs(known: Known): Iterable<Finding> {
-  const objects = new Map(known.history.atRest.objects.map(({ key, byteSize }) => [key, byteSize]));
+export function* checkDelivered(known: Known): Iterable<Finding> {
+  const objects = new Map(known.history.atRest.objects.map(({ key, byteSize }) => [key, { byteSize }]));
   for (const generation of known.generations()) {
-    for (const output of generation.outputs) {
-      const stored = objects.get(output.objectKey);
-      if (stored !== output.byteSize)
-        yield {
-          invariant: 16,
-          sentence: `output ${output.mediaId} of generation ${generation.generationId} has ${output.byteSize} bytes, and ${stored ?? 'none'} stand in the store`,
-        };
-      yield* checkAsked(known, generation, output);
+    const { generationId, outputs } = generation;
+    for (const output of outputs) {
+      const of = `output ${output.mediaId} of generation ${generationId}`;
+      yield* checkBytes(of, output, objects.get(output.objectKey));
     }
+    yield* checkOutputs(generation, known.askedOutputs(known.bodyOf(generation) ?? {}));
     yield* checkOneHolder(generation);
   }
   for (const exchange of known.answered('fetch')) yield* checkFetched(known, exchange);
-}
-
-function* checkAsked(known: Known, generation: Generation, output: Output): Iterable<Finding> {
-  const size = asObject(known.bodyOf(generation)?.['parameters'])['size'];
-  if (typeof size === 'string' && size !== `${output.widthPx}x${output.heightPx}`) {
-    yield {
-      invariant: 9,
-      sentence: `output ${output.mediaId} of generation ${generation.generationId} is ${output.widthPx}x${output.heightPx}, and ${size} was asked for`,
-    };
-  }
-  if (output.kind !== generation.modality)
-    yield {
-      invariant: 9,
-      sentence: `output ${output.mediaId} of generation ${generation.generationId} is a ${output.kind}`,
-    };
 }
 
 /** All outputs were written under one fence, and none that was given after the last. */

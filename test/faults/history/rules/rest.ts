@@ -1,45 +1,15 @@
-import type { Generation } from '../../../../core/generation/generation.js';
+import { checkEnd } from '../../../history/ends.js';
 import type { Finding } from '../../../history/finding.js';
-import { taskHasEnded, type Known } from '../known.js';
+import { checkShape } from '../../../history/record-shape.js';
+import type { Known } from '../known.js';
 
-/** Invariants 6, 7, 12 and 20: once nothing goes wrong any more everything ends within its deadline, and is settled. */
+/** Invariants 6, 7, 9 and 20: once nothing fails any more everything ends within its deadline, and is settled. */
 export function* checkRest(known: Known): Iterable<Finding> {
-  const { facts } = known.history;
+  const { quietAt, troubledUntil, slackMs } = known.history.facts;
+  const calm = { from: Math.max(quietAt, troubledUntil), slackMs };
   for (const generation of known.generations()) {
-    const { generationId, status, settledAt, completedAt, createdAt, updatedAt } = generation;
-    if (!taskHasEnded(status) || completedAt === undefined) {
-      yield { invariant: 20, sentence: `at rest generation ${generationId} is ${status}` };
-      continue;
-    }
-    if (settledAt === undefined)
-      yield { invariant: 6, sentence: `at rest generation ${generationId} is ${status} and not settled` };
-    const lateMs = completedAt - Math.max(deadlineOf(generation), facts.quietAt, facts.troubledUntil);
-    if (lateMs > facts.slackMs)
-      yield {
-        invariant: 20,
-        sentence: `generation ${generationId} ended ${Math.round(lateMs)} ms after its deadline and the end of all faults`,
-      };
-    if (createdAt > updatedAt || completedAt < createdAt)
-      yield {
-        invariant: 9,
-        sentence: `generation ${generationId} was created at ${createdAt}, updated at ${updatedAt} and completed at ${completedAt}`,
-      };
-    if (generation.lease)
-      yield {
-        invariant: 7,
-        sentence: `generation ${generationId} is ${status} and leased to ${generation.lease.worker}`,
-      };
-    if ((status === 'failed') !== (generation.error !== undefined))
-      yield {
-        invariant: 9,
-        sentence: `generation ${generationId} is ${status}, and its error is ${generation.error?.code}`,
-      };
-    if (status === 'succeeded' && generation.outputs.length === 0)
-      yield { invariant: 9, sentence: `generation ${generationId} succeeded without outputs` };
+    const { completedAt: endedAt, settledAt } = generation;
+    yield* checkEnd(generation, { endedAt, settledAt }, calm);
+    yield* checkShape(generation);
   }
-}
-
-/** By when it must have ended: what was never begun by the queue deadline, the rest by the run deadline. */
-function deadlineOf({ runDeadlineAt, terms }: Generation): number {
-  return runDeadlineAt ?? terms.queueDeadlineAt;
 }

@@ -1,14 +1,28 @@
-import type { Generation } from '../../../core/generation/generation.js';
-import { hasEnded } from './record-events.js';
+import type { Generation } from '../../core/generation/generation.js';
+import type { Finding } from './finding.js';
+import { ENDED_RANK, rankOf } from './task-order.js';
 
 function contentOf({ prompt, negativePrompt, parameters, references }: Generation): string {
   return JSON.stringify([prompt, negativePrompt, parameters, references]);
 }
 
-/** What is wrong with a stored generation taken by itself, if anything. */
-export function shapeFault(g: Generation): string | undefined {
-  const ended = hasEnded(g);
-  const faults: readonly (readonly [boolean, string])[] = [
+/** Invariants 7 and 9: what a stored generation must be, taken by itself. */
+export function* checkShape(g: Generation): Iterable<Finding> {
+  const ended = rankOf(g.status) === ENDED_RANK;
+  if (g.lease !== undefined && g.status !== 'running')
+    yield {
+      invariant: 7,
+      sentence: `generation ${g.generationId}, version ${g.version}, is ${g.status} and leased to ${g.lease.worker}`,
+    };
+  for (const fault of faultsOf(g, ended))
+    yield {
+      invariant: 9,
+      sentence: `generation ${g.generationId}, version ${g.version}, is ${g.status} and ${fault}`,
+    };
+}
+
+function faultsOf(g: Generation, ended: boolean): string[] {
+  const rules: readonly (readonly [boolean, string])[] = [
     [(g.completedAt !== undefined) === ended, `completed at ${g.completedAt}`],
     [(g.error !== undefined) === (g.status === 'failed'), `has the error ${g.error?.code}`],
     [
@@ -17,10 +31,9 @@ export function shapeFault(g: Generation): string | undefined {
     ],
     [g.createdAt <= g.updatedAt, `was updated at ${g.updatedAt}, before it was made at ${g.createdAt}`],
     [
-      g.completedAt === undefined || g.completedAt <= g.updatedAt,
-      `was completed at ${g.completedAt}, after ${g.updatedAt}`,
+      g.completedAt === undefined || (g.createdAt <= g.completedAt && g.completedAt <= g.updatedAt),
+      `was completed at ${g.completedAt}, made at ${g.createdAt} and updated at ${g.updatedAt}`,
     ],
-    [(g.lease !== undefined) <= (g.status === 'running'), 'has a lease'],
     [g.lease === undefined || g.lease.fence === g.fence, `has fence ${g.fence} and a lease with ${g.lease?.fence}`],
     [(g.settledAt !== undefined) <= ended, 'settled'],
     [(g.outputsRemovedAt !== undefined) <= (g.settledAt !== undefined), 'without its files before it was settled'],
@@ -55,5 +68,5 @@ export function shapeFault(g: Generation): string | undefined {
       'has a time that is no whole number',
     ],
   ];
-  return faults.find(([holds]) => !holds)?.[1];
+  return rules.flatMap(([holds, fault]) => (holds ? [] : [fault]));
 }
