@@ -3,3 +3,7 @@ export interface Finding {
   readonly invariant: number;
   readonly sentence: string;
 }
+
+export function invariantsOf(findings: Iterable<Finding>): number[] {
+  return [...findings].map(({ invariant }) => invariant);
+}

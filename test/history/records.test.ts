@@ -4,14 +4,11 @@ import { expect } from 'chai';
 import type { Generation } from '../../core/generation/generation.js';
 import type { Upload } from '../../core/uploads/upload.js';
 import { checkEnd } from './ends.js';
-import type { Finding } from './finding.js';
+import { invariantsOf } from './finding.js';
 import { checkOutputs, type AskedOutputs } from './outputs.js';
 import { checkShape } from './record-shape.js';
+import { shownRecord, shownTask } from './task-order.js';
 import { checkBytes, checkCompletion, checkReady } from './uploads.js';
-
-function invariants(findings: Iterable<Finding>): number[] {
-  return [...findings].map(({ invariant }) => invariant);
-}
 
 const UPLOAD: Upload = {
   kind: 'upload',
@@ -47,48 +44,48 @@ describe('what is said and kept of an upload', () => {
   const { objectKey, ready, ...bare } = UPLOAD;
 
   it('takes a completion that says what is on record, and of a retired upload its id alone', () => {
-    expect(invariants(checkCompletion(completion, UPLOAD))).to.deep.equal([]);
-    expect(invariants(checkCompletion({ ...completion, declared: undefined }, UPLOAD))).to.deep.equal([]);
-    expect(invariants(checkCompletion(completion, 'retired'))).to.deep.equal([]);
+    expect(invariantsOf(checkCompletion(completion, UPLOAD))).to.deep.equal([]);
+    expect(invariantsOf(checkCompletion({ ...completion, declared: undefined }, UPLOAD))).to.deep.equal([]);
+    expect(invariantsOf(checkCompletion(completion, 'retired'))).to.deep.equal([]);
   });
 
   it('finds each member of a completion that is not on record', () => {
     const wrong = { upload_id: 'v', media_id: 'n', status: 'prepared', byte_size: 11 };
     for (const [member, value] of Object.entries(wrong)) {
       const data = { ...completion.data, [member]: value };
-      expect(invariants(checkCompletion({ ...completion, data }, UPLOAD)), member).to.deep.equal([16]);
+      expect(invariantsOf(checkCompletion({ ...completion, data }, UPLOAD)), member).to.deep.equal([16]);
     }
     const data = { ...completion.data, upload_id: 'v' };
-    expect(invariants(checkCompletion({ ...completion, data }, 'retired'))).to.deep.equal([16]);
+    expect(invariantsOf(checkCompletion({ ...completion, data }, 'retired'))).to.deep.equal([16]);
   });
 
   it('finds a completion of what is not on record or not ready, and of another digest', () => {
-    expect(invariants(checkCompletion(completion, undefined))).to.deep.equal([16]);
-    expect(invariants(checkCompletion(completion, bare))).to.deep.equal([16]);
-    expect(invariants(checkCompletion({ ...completion, declared: 'bb' }, UPLOAD))).to.deep.equal([16]);
+    expect(invariantsOf(checkCompletion(completion, undefined))).to.deep.equal([16]);
+    expect(invariantsOf(checkCompletion(completion, bare))).to.deep.equal([16]);
+    expect(invariantsOf(checkCompletion({ ...completion, declared: 'bb' }, UPLOAD))).to.deep.equal([16]);
   });
 
   it('takes an upload that is ready as it was declared and sent', () => {
-    expect(invariants(checkReady(UPLOAD, sent))).to.deep.equal([]);
+    expect(invariantsOf(checkReady(UPLOAD, sent))).to.deep.equal([]);
     const { declaredSha256, ...undeclared } = UPLOAD;
-    expect([declaredSha256, ...invariants(checkReady(undeclared, sent))]).to.deep.equal(['aa']);
+    expect([declaredSha256, ...invariantsOf(checkReady(undeclared, sent))]).to.deep.equal(['aa']);
   });
 
   it('finds an upload that is ready without bytes, where clients write, and as what was not declared or sent', () => {
-    expect([objectKey, ready?.mediaId, ...invariants(checkReady(bare, sent))]).to.deep.equal(['media/u', 'm', 16]);
-    expect(invariants(checkReady({ ...UPLOAD, objectKey: 'staging/u' }, sent))).to.deep.equal([16]);
-    expect(invariants(checkReady({ ...UPLOAD, declaredSha256: 'bb' }, sent))).to.deep.equal([16]);
-    expect(invariants(checkReady(UPLOAD, sent.slice(0, 1)))).to.deep.equal([16]);
-    expect(invariants(checkReady(UPLOAD, [{ sha256: 'aa', byteSize: 9 }]))).to.deep.equal([16]);
+    expect([objectKey, ready?.mediaId, ...invariantsOf(checkReady(bare, sent))]).to.deep.equal(['media/u', 'm', 16]);
+    expect(invariantsOf(checkReady({ ...UPLOAD, objectKey: 'staging/u' }, sent))).to.deep.equal([16]);
+    expect(invariantsOf(checkReady({ ...UPLOAD, declaredSha256: 'bb' }, sent))).to.deep.equal([16]);
+    expect(invariantsOf(checkReady(UPLOAD, sent.slice(0, 1)))).to.deep.equal([16]);
+    expect(invariantsOf(checkReady(UPLOAD, [{ sha256: 'aa', byteSize: 9 }]))).to.deep.equal([16]);
   });
 
   it('takes bytes as they were promised, and finds others and none', () => {
     const promised = { sha256: 'aa', byteSize: 10 };
-    expect(invariants(checkBytes('upload u', promised, promised))).to.deep.equal([]);
-    expect(invariants(checkBytes('upload u', promised, { byteSize: 10 }))).to.deep.equal([]);
-    expect(invariants(checkBytes('upload u', promised, { byteSize: 9 }))).to.deep.equal([16]);
-    expect(invariants(checkBytes('upload u', promised, { sha256: 'bb', byteSize: 10 }))).to.deep.equal([16]);
-    expect(invariants(checkBytes('upload u', promised, undefined))).to.deep.equal([16]);
+    expect(invariantsOf(checkBytes('upload u', promised, promised))).to.deep.equal([]);
+    expect(invariantsOf(checkBytes('upload u', promised, { byteSize: 10 }))).to.deep.equal([]);
+    expect(invariantsOf(checkBytes('upload u', promised, { byteSize: 9 }))).to.deep.equal([16]);
+    expect(invariantsOf(checkBytes('upload u', promised, { sha256: 'bb', byteSize: 10 }))).to.deep.equal([16]);
+    expect(invariantsOf(checkBytes('upload u', promised, undefined))).to.deep.equal([16]);
   });
 });
 
@@ -107,7 +104,7 @@ describe('what a generation delivers', () => {
   const video = { ...IMAGE, kind: 'video', durationMs: 2_240 } as const;
   const asked: AskedOutputs = { count: 1, size: '128x64', durationSeconds: undefined };
   const found = (outputs: Generation['outputs'], of: Partial<AskedOutputs>, modality: 'image' | 'video' = 'image') =>
-    invariants(checkOutputs({ generationId: 'g', modality, outputs }, { ...asked, ...of }));
+    invariantsOf(checkOutputs({ generationId: 'g', modality, outputs }, { ...asked, ...of }));
 
   it('may be less than was asked for, of the size and duration that were asked for', () => {
     expect(found([IMAGE], { count: 2 })).to.deep.equal([]);
@@ -169,24 +166,24 @@ describe('a generation at rest', () => {
   const times = { endedAt: 50, settledAt: 60 };
 
   it('has ended and is settled, within its deadline or soon after all faults', () => {
-    expect(invariants(checkEnd(ENDED, times, calm))).to.deep.equal([]);
-    expect(invariants(checkEnd(ENDED, { endedAt: 330, settledAt: 360 }, calm))).to.deep.equal([]);
-    expect(invariants(checkEnd(ENDED, { endedAt: 430, settledAt: 460 }, { ...calm, from: 400 }))).to.deep.equal([]);
-    expect(invariants(checkEnd(ENDED, { endedAt: 900, settledAt: 990 }, undefined))).to.deep.equal([]);
+    expect(invariantsOf(checkEnd(ENDED, times, calm))).to.deep.equal([]);
+    expect(invariantsOf(checkEnd(ENDED, { endedAt: 330, settledAt: 360 }, calm))).to.deep.equal([]);
+    expect(invariantsOf(checkEnd(ENDED, { endedAt: 430, settledAt: 460 }, { ...calm, from: 400 }))).to.deep.equal([]);
+    expect(invariantsOf(checkEnd(ENDED, { endedAt: 900, settledAt: 990 }, undefined))).to.deep.equal([]);
   });
 
   it('is found when it has not ended, or is not settled', () => {
-    expect(invariants(checkEnd({ ...ENDED, status: 'running' }, times, calm))).to.deep.equal([20]);
-    expect(invariants(checkEnd(ENDED, { ...times, endedAt: undefined }, calm))).to.deep.equal([20]);
-    expect(invariants(checkEnd(ENDED, { ...times, settledAt: undefined }, calm))).to.deep.equal([6]);
+    expect(invariantsOf(checkEnd({ ...ENDED, status: 'running' }, times, calm))).to.deep.equal([20]);
+    expect(invariantsOf(checkEnd(ENDED, { ...times, endedAt: undefined }, calm))).to.deep.equal([20]);
+    expect(invariantsOf(checkEnd(ENDED, { ...times, settledAt: undefined }, calm))).to.deep.equal([6]);
   });
 
   it('is found when it ended or was settled too late', () => {
-    expect(invariants(checkEnd(ENDED, { endedAt: 331, settledAt: 340 }, calm))).to.deep.equal([20]);
-    expect(invariants(checkEnd(ENDED, { endedAt: 50, settledAt: 231 }, calm))).to.deep.equal([6]);
+    expect(invariantsOf(checkEnd(ENDED, { endedAt: 331, settledAt: 340 }, calm))).to.deep.equal([20]);
+    expect(invariantsOf(checkEnd(ENDED, { endedAt: 50, settledAt: 231 }, calm))).to.deep.equal([6]);
     const { runDeadlineAt, ...unbegun } = ENDED;
     const late = { endedAt: 231, settledAt: 240 };
-    expect([runDeadlineAt, ...invariants(checkEnd(unbegun, late, calm))]).to.deep.equal([300, 20]);
+    expect([runDeadlineAt, ...invariantsOf(checkEnd(unbegun, late, calm))]).to.deep.equal([300, 20]);
   });
 });
 
@@ -203,8 +200,8 @@ describe('a record of a generation', () => {
   const lease = { worker: 'w', fence: 1, renewedAt: 20, expiresAt: 40 };
 
   it('is taken as it should be', () => {
-    expect(invariants(checkShape(ENDED))).to.deep.equal([]);
-    expect(invariants(checkShape(failed))).to.deep.equal([]);
+    expect(invariantsOf(checkShape(ENDED))).to.deep.equal([]);
+    expect(invariantsOf(checkShape(failed))).to.deep.equal([]);
   });
 
   const wrong: readonly (readonly [what: string, record: Generation, invariant: number])[] = [
@@ -223,7 +220,44 @@ describe('a record of a generation', () => {
   ];
   for (const [what, record, invariant] of wrong) {
     it(`is found: ${what}`, () => {
-      expect(invariants(checkShape(record))).to.include(invariant);
+      expect(invariantsOf(checkShape(record))).to.include(invariant);
     });
   }
+});
+
+describe('a task as it is shown', () => {
+  const task = {
+    generation_id: 'g',
+    status: 'succeeded',
+    model_key: 'm',
+    created_at: '1970-01-01T00:00:00.010Z',
+    updated_at: '1970-01-01T00:00:00.050Z',
+    completed_at: '1970-01-01T00:00:00.050Z',
+    estimated_credits: 1,
+    reserved_credits: 1,
+    charged_credits: 1,
+    outputs: [{ media_id: 'm', media_type: 'image', url: 'http://store/m', width: 128, height: 64 }],
+  };
+
+  it('is its record, whatever address an output has', () => {
+    expect(shownTask(task)).to.deep.equal(shownRecord(ENDED));
+  });
+
+  it('differs from it in every member that a client reads', () => {
+    const others = {
+      status: 'failed',
+      model_key: 'n',
+      created_at: '1970-01-01T00:00:00.011Z',
+      updated_at: '1970-01-01T00:00:00.051Z',
+      completed_at: '1970-01-01T00:00:00.051Z',
+      estimated_credits: 2,
+      reserved_credits: 2,
+      charged_credits: 0,
+      outputs: [],
+      error: { code: 'INTERNAL_ERROR' },
+      client_trace_id: 't',
+    };
+    for (const [member, value] of Object.entries(others))
+      expect(shownTask({ ...task, [member]: value }), member).to.not.deep.equal(shownRecord(ENDED));
+  });
 });

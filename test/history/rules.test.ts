@@ -6,15 +6,11 @@ import { checkKeyUsed } from './access.js';
 import { AccountLedger, type GenerationMoney } from './account-ledger.js';
 import { checkCharge, checkEndedHold, checkHeldAtRest, checkLedgerCharge, checkReserved } from './charges.js';
 import { checkAccepted, checkBalance, checkShortage } from './credits.js';
-import type { Finding } from './finding.js';
+import { invariantsOf } from './finding.js';
 import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from './keys.js';
 import { checkDenial, checkReference, checkSubject, ForeignAnswers, type ForeignAnswer } from './ownership.js';
 import { priceOf, wantedOutputs, withDefaults, type PricedModel } from './prices.js';
-import { brokenBy, rankOf, type Shown } from './task-order.js';
-
-function invariants(findings: Iterable<Finding>): number[] {
-  return [...findings].map(({ invariant }) => invariant);
-}
+import { brokenBy, checkShown, rankOf, type Shown } from './task-order.js';
 
 const COMMON = { accountId: 'a', at: 1 };
 const LEDGER: readonly Entry[] = [
@@ -61,22 +57,22 @@ const LEDGER: readonly Entry[] = [
   },
 ];
 
-function invariantsOf(entries: readonly Entry[]): number[] {
+function inLedger(entries: readonly Entry[]): number[] {
   const ledger = new AccountLedger('a', new Map());
-  return entries.flatMap((entry) => ledger.add(entry).map(({ invariant }) => invariant));
+  return entries.flatMap((entry) => invariantsOf(ledger.add(entry)));
 }
 
 function changed(index: number, change: Partial<Entry>): number[] {
-  return invariantsOf(LEDGER.map((entry, at) => (at === index ? { ...entry, ...change } : entry)));
+  return inLedger(LEDGER.map((entry, at) => (at === index ? { ...entry, ...change } : entry)));
 }
 
 describe('the ledger of an account', () => {
   it('finds nothing wrong in a sound ledger', () => {
-    expect(invariantsOf(LEDGER)).to.deep.equal([]);
+    expect(inLedger(LEDGER)).to.deep.equal([]);
   });
 
   it('finds an entry that is missing, or of another account', () => {
-    expect(invariantsOf(LEDGER.slice(1))).to.include(1);
+    expect(inLedger(LEDGER.slice(1))).to.include(1);
     expect(changed(0, { accountId: 'b' })).to.deep.equal([1]);
   });
 
@@ -92,7 +88,7 @@ describe('the ledger of an account', () => {
 
   it('finds a second hold, a second charge and a release of more than is held', () => {
     expect(
-      invariantsOf([
+      inLedger([
         ...LEDGER,
         {
           ...COMMON,
@@ -114,7 +110,7 @@ describe('the ledger of an account', () => {
       { credits: 3, availableAfter: 10 },
     ];
     const inParts = parts.map((part, index) => ({ ...(release as Entry), ...part, sequence: 3 + index }));
-    expect(invariantsOf([grant as Entry, hold as Entry, ...inParts])).to.deep.equal([4]);
+    expect(inLedger([grant as Entry, hold as Entry, ...inParts])).to.deep.equal([4]);
   });
 
   it('finds a charge without a hold', () => {
@@ -145,6 +141,22 @@ describe('what clients are shown of a generation', () => {
     expect(brokenBy(RUNNING, { ...RUNNING, constant: 'd' })).to.equal(3);
   });
 
+  it('may not change the outputs of its end, unless they may have gone', () => {
+    const before = { ...ENDED, delivered: 'one' };
+    expect(brokenBy(before, { ...ENDED, delivered: 'two' })).to.equal(7);
+    expect(brokenBy(before, ENDED)).to.equal(undefined);
+  });
+
+  it('is what is on record, from what never changes to its end', () => {
+    const record = { ...ENDED, delivered: 'one' };
+    expect(invariantsOf(checkShown('request 1', record, record))).to.deep.equal([]);
+    expect(invariantsOf(checkShown('request 1', ENDED, record))).to.deep.equal([]);
+    expect(invariantsOf(checkShown('request 1', RUNNING, record))).to.deep.equal([]);
+    expect(invariantsOf(checkShown('request 1', { ...record, constant: 'd' }, record))).to.deep.equal([3]);
+    expect(invariantsOf(checkShown('request 1', { ...record, end: 'failed' }, record))).to.deep.equal([15]);
+    expect(invariantsOf(checkShown('request 1', { ...record, delivered: 'two' }, record))).to.deep.equal([15]);
+  });
+
   it('may not come back once it is gone', () => {
     expect(brokenBy({ rank: 3, charged: 0, updatedAt: 0, end: 'gone' }, ENDED)).to.equal(8);
   });
@@ -156,36 +168,36 @@ describe('what clients are told of credits', () => {
   const burst = { told: 'by a', creates: 4, accepted: 2, cost: 2, balance: 5, returned: 2, isExact: true };
 
   it('takes a refusal for true when there was too little at some moment', () => {
-    expect(invariants(checkShortage(answer, 4))).to.deep.equal([]);
+    expect(invariantsOf(checkShortage(answer, 4))).to.deep.equal([]);
   });
 
   it('finds a refusal although there was enough at every moment, or no price', () => {
-    expect(invariants(checkShortage(answer, 3))).to.deep.equal([13]);
-    expect(invariants(checkShortage(answer, undefined))).to.deep.equal([13]);
-    expect(invariants(checkShortage({ ...answer, available: [] }, 4))).to.deep.equal([13]);
+    expect(invariantsOf(checkShortage(answer, 3))).to.deep.equal([13]);
+    expect(invariantsOf(checkShortage(answer, undefined))).to.deep.equal([13]);
+    expect(invariantsOf(checkShortage({ ...answer, available: [] }, 4))).to.deep.equal([13]);
   });
 
   it('takes a balance for true that was there at some moment', () => {
-    expect(invariants(checkBalance(answer, balance))).to.deep.equal([]);
+    expect(invariantsOf(checkBalance(answer, balance))).to.deep.equal([]);
   });
 
   it('finds a balance that never was, and members that differ', () => {
-    expect(invariants(checkBalance({ ...answer, available: [5] }, balance))).to.deep.equal([1]);
-    expect(invariants(checkBalance(answer, { ...balance, available_credits: 5 }))).to.deep.equal([1]);
-    expect(invariants(checkBalance(answer, { ...balance, remaining_credits: undefined }))).to.deep.equal([1]);
+    expect(invariantsOf(checkBalance({ ...answer, available: [5] }, balance))).to.deep.equal([1]);
+    expect(invariantsOf(checkBalance(answer, { ...balance, available_credits: 5 }))).to.deep.equal([1]);
+    expect(invariantsOf(checkBalance(answer, { ...balance, remaining_credits: undefined }))).to.deep.equal([1]);
   });
 
   it('takes as many concurrent creates as the balance pays', () => {
-    expect(invariants(checkAccepted(burst))).to.deep.equal([]);
-    expect(invariants(checkAccepted({ ...burst, creates: 2, balance: 50 }))).to.deep.equal([]);
-    expect(invariants(checkAccepted({ ...burst, accepted: 3, isExact: false }))).to.deep.equal([]);
-    expect(invariants(checkAccepted({ ...burst, accepted: 0, isExact: false }))).to.deep.equal([]);
+    expect(invariantsOf(checkAccepted(burst))).to.deep.equal([]);
+    expect(invariantsOf(checkAccepted({ ...burst, creates: 2, balance: 50 }))).to.deep.equal([]);
+    expect(invariantsOf(checkAccepted({ ...burst, accepted: 3, isExact: false }))).to.deep.equal([]);
+    expect(invariantsOf(checkAccepted({ ...burst, accepted: 0, isExact: false }))).to.deep.equal([]);
   });
 
   it('finds concurrent creates that are too many, and too few at rest', () => {
-    expect(invariants(checkAccepted({ ...burst, accepted: 3 }))).to.deep.equal([13]);
-    expect(invariants(checkAccepted({ ...burst, accepted: 1 }))).to.deep.equal([13]);
-    expect(invariants(checkAccepted({ ...burst, accepted: 4, isExact: false }))).to.deep.equal([13]);
+    expect(invariantsOf(checkAccepted({ ...burst, accepted: 3 }))).to.deep.equal([13]);
+    expect(invariantsOf(checkAccepted({ ...burst, accepted: 1 }))).to.deep.equal([13]);
+    expect(invariantsOf(checkAccepted({ ...burst, accepted: 4, isExact: false }))).to.deep.equal([13]);
   });
 });
 
@@ -193,12 +205,12 @@ describe('what succeeds and stands under an idempotency key', () => {
   const first = { told: 'request 1', key: 'k', payload: 'p', effect: 'e' };
 
   it('takes one request with one effect', () => {
-    expect(invariants(checkEffect(first, { ...first, told: 'request 2' }))).to.deep.equal([]);
+    expect(invariantsOf(checkEffect(first, { ...first, told: 'request 2' }))).to.deep.equal([]);
   });
 
   it('finds two effects, and two payloads', () => {
-    expect(invariants(checkEffect(first, { ...first, effect: 'f' }))).to.deep.equal([11]);
-    expect(invariants(checkEffect(first, { ...first, payload: 'q' }))).to.deep.equal([11]);
+    expect(invariantsOf(checkEffect(first, { ...first, effect: 'f' }))).to.deep.equal([11]);
+    expect(invariantsOf(checkEffect(first, { ...first, payload: 'q' }))).to.deep.equal([11]);
   });
 
   it('compares payloads and effects by what counts in them', () => {
@@ -212,17 +224,17 @@ describe('what succeeds and stands under an idempotency key', () => {
   });
 
   it('takes a refusal for another payload when there was one, and finds it when there was none', () => {
-    expect(invariants(checkMismatch('request 2', 'k', new Set(['p', 'q'])))).to.deep.equal([]);
-    expect(invariants(checkMismatch('request 2', 'k', new Set(['p'])))).to.deep.equal([11]);
+    expect(invariantsOf(checkMismatch('request 2', 'k', new Set(['p', 'q'])))).to.deep.equal([]);
+    expect(invariantsOf(checkMismatch('request 2', 'k', new Set(['p'])))).to.deep.equal([11]);
   });
 
   it('takes what one of its requests may have made', () => {
-    expect(invariants(checkOrigin('g', 'k', [{ madeNothing: true }, { madeNothing: false }]))).to.deep.equal([]);
+    expect(invariantsOf(checkOrigin('g', 'k', [{ madeNothing: true }, { madeNothing: false }]))).to.deep.equal([]);
   });
 
   it('finds what no client sent, and what every request was refused', () => {
-    expect(invariants(checkOrigin('g', 'k', []))).to.deep.equal([11]);
-    expect(invariants(checkOrigin('g', 'k', [{ madeNothing: true }]))).to.deep.equal([13]);
+    expect(invariantsOf(checkOrigin('g', 'k', []))).to.deep.equal([11]);
+    expect(invariantsOf(checkOrigin('g', 'k', [{ madeNothing: true }]))).to.deep.equal([13]);
   });
 });
 
@@ -240,7 +252,7 @@ describe('what is told of things of others', () => {
   const nobodys = { ...refused, id: 'y', owner: undefined, message: 'There is no y.' };
   const found = (...answers: readonly ForeignAnswer[]) => {
     const rule = new ForeignAnswers();
-    return answers.flatMap((answer) => invariants(rule.check(answer)));
+    return answers.flatMap((answer) => invariantsOf(rule.check(answer)));
   };
 
   it('takes one refusal, which differs in the id at most', () => {
@@ -256,19 +268,19 @@ describe('what is told of things of others', () => {
   });
 
   it('takes own uploads as references, and finds those of others and of nobody', () => {
-    expect(invariants(checkReference('generation g', 'a', 'u', 'a'))).to.deep.equal([]);
-    expect(invariants(checkReference('generation g', 'a', 'u', 'b'))).to.deep.equal([17]);
-    expect(invariants(checkReference('generation g', 'a', 'u', undefined))).to.deep.equal([17]);
+    expect(invariantsOf(checkReference('generation g', 'a', 'u', 'a'))).to.deep.equal([]);
+    expect(invariantsOf(checkReference('generation g', 'a', 'u', 'b'))).to.deep.equal([17]);
+    expect(invariantsOf(checkReference('generation g', 'a', 'u', undefined))).to.deep.equal([17]);
   });
 
   it('finds an answer about another generation', () => {
-    expect(invariants(checkSubject('request 1', 'g', 'g'))).to.deep.equal([]);
-    expect(invariants(checkSubject('request 1', 'g', 'h'))).to.deep.equal([17]);
+    expect(invariantsOf(checkSubject('request 1', 'g', 'g'))).to.deep.equal([]);
+    expect(invariantsOf(checkSubject('request 1', 'g', 'h'))).to.deep.equal([17]);
   });
 
   it('finds that a generation is denied which stood before', () => {
-    expect(invariants(checkDenial('request 1', 'TASK_NOT_FOUND', 'g', false))).to.deep.equal([]);
-    expect(invariants(checkDenial('request 1', 'TASK_NOT_FOUND', 'g', true))).to.deep.equal([12]);
+    expect(invariantsOf(checkDenial('request 1', 'TASK_NOT_FOUND', 'g', false))).to.deep.equal([]);
+    expect(invariantsOf(checkDenial('request 1', 'TASK_NOT_FOUND', 'g', true))).to.deep.equal([12]);
   });
 });
 
@@ -276,24 +288,26 @@ describe('what API keys open', () => {
   const used = { told: 'request 1', arrivedAt: 100, answeredAt: 150, verdict: 'taken', answer: '200' } as const;
 
   it('takes a good key, and a revoked one for 5 seconds', () => {
-    expect(invariants(checkKeyUsed(used, undefined))).to.deep.equal([]);
-    expect(invariants(checkKeyUsed({ ...used, verdict: 'nothing' }, undefined))).to.deep.equal([]);
-    expect(invariants(checkKeyUsed({ ...used, arrivedAt: 5_090 }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([]);
-    expect(invariants(checkKeyUsed({ ...used, arrivedAt: 9_000 }, { askedAt: 80 }))).to.deep.equal([]);
+    expect(invariantsOf(checkKeyUsed(used, undefined))).to.deep.equal([]);
+    expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'nothing' }, undefined))).to.deep.equal([]);
+    expect(invariantsOf(checkKeyUsed({ ...used, arrivedAt: 5_090 }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([]);
+    expect(invariantsOf(checkKeyUsed({ ...used, arrivedAt: 9_000 }, { askedAt: 80 }))).to.deep.equal([]);
   });
 
   it('takes the refusal of a revoked key from when it is asked for', () => {
-    expect(invariants(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 150 }))).to.deep.equal([]);
+    expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 150 }))).to.deep.equal([]);
   });
 
   it('finds a revoked key that is taken after 5 seconds', () => {
-    expect(invariants(checkKeyUsed({ ...used, arrivedAt: 5_091 }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([18]);
+    expect(invariantsOf(checkKeyUsed({ ...used, arrivedAt: 5_091 }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([18]);
   });
 
   it('finds the refusal of a good key', () => {
-    expect(invariants(checkKeyUsed({ ...used, verdict: 'revoked' }, undefined))).to.deep.equal([18]);
-    expect(invariants(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 151 }))).to.deep.equal([18]);
-    expect(invariants(checkKeyUsed({ ...used, verdict: 'refused' }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([18]);
+    expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'revoked' }, undefined))).to.deep.equal([18]);
+    expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 151 }))).to.deep.equal([18]);
+    expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'refused' }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([
+      18,
+    ]);
   });
 });
 
@@ -361,46 +375,46 @@ describe('what a generation reserves and is charged', () => {
   const money: GenerationMoney = { accountId: 'a', held: 4n, charged: 3n, released: 1n, isOpen: false };
 
   it('takes a hold of its price', () => {
-    expect(invariants(checkReserved(ended, 4, money))).to.deep.equal([]);
+    expect(invariantsOf(checkReserved(ended, 4, money))).to.deep.equal([]);
   });
 
   it('finds another price, and a hold that is missing, of another amount or account', () => {
-    expect(invariants(checkReserved({ ...ended, estimatedCredits: 5 }, 4, money))).to.deep.equal([3]);
-    expect(invariants(checkReserved(ended, 5, money))).to.deep.equal([3]);
-    expect(invariants(checkReserved(ended, undefined, money))).to.deep.equal([3]);
-    expect(invariants(checkReserved(ended, 4, undefined))).to.deep.equal([4]);
-    expect(invariants(checkReserved(ended, 4, { ...money, held: 5n }))).to.deep.equal([4]);
-    expect(invariants(checkReserved(ended, 4, { ...money, accountId: 'b' }))).to.deep.equal([4]);
+    expect(invariantsOf(checkReserved({ ...ended, estimatedCredits: 5 }, 4, money))).to.deep.equal([3]);
+    expect(invariantsOf(checkReserved(ended, 5, money))).to.deep.equal([3]);
+    expect(invariantsOf(checkReserved(ended, undefined, money))).to.deep.equal([3]);
+    expect(invariantsOf(checkReserved(ended, 4, undefined))).to.deep.equal([4]);
+    expect(invariantsOf(checkReserved(ended, 4, { ...money, held: 5n }))).to.deep.equal([4]);
+    expect(invariantsOf(checkReserved(ended, 4, { ...money, accountId: 'b' }))).to.deep.equal([4]);
   });
 
   it('takes the price of what was delivered, nothing for a failure, and what a cancel may cost', () => {
-    expect(invariants(checkCharge(ended, 3))).to.deep.equal([]);
-    expect(invariants(checkCharge({ ...ended, status: 'failed', chargedCredits: 0 }, 3))).to.deep.equal([]);
-    expect(invariants(checkCharge({ ...ended, status: 'cancelled' }, 3))).to.deep.equal([]);
-    expect(invariants(checkCharge({ ...ended, status: 'cancelled' }, 0, [0, 3]))).to.deep.equal([]);
+    expect(invariantsOf(checkCharge(ended, 3))).to.deep.equal([]);
+    expect(invariantsOf(checkCharge({ ...ended, status: 'failed', chargedCredits: 0 }, 3))).to.deep.equal([]);
+    expect(invariantsOf(checkCharge({ ...ended, status: 'cancelled' }, 3))).to.deep.equal([]);
+    expect(invariantsOf(checkCharge({ ...ended, status: 'cancelled' }, 0, [0, 3]))).to.deep.equal([]);
   });
 
   it('finds any other charge, and one of more than is reserved', () => {
-    expect(invariants(checkCharge(ended, 2))).to.deep.equal([3]);
-    expect(invariants(checkCharge({ ...ended, status: 'failed' }, 3))).to.deep.equal([3]);
-    expect(invariants(checkCharge({ ...ended, status: 'cancelled' }, 3, [0]))).to.deep.equal([3]);
-    expect(invariants(checkCharge({ ...ended, reservedCredits: 2 }, 3))).to.deep.equal([3]);
-    expect(invariants(checkCharge({ ...ended, chargedCredits: -1 }, -1))).to.deep.equal([3]);
+    expect(invariantsOf(checkCharge(ended, 2))).to.deep.equal([3]);
+    expect(invariantsOf(checkCharge({ ...ended, status: 'failed' }, 3))).to.deep.equal([3]);
+    expect(invariantsOf(checkCharge({ ...ended, status: 'cancelled' }, 3, [0]))).to.deep.equal([3]);
+    expect(invariantsOf(checkCharge({ ...ended, reservedCredits: 2 }, 3))).to.deep.equal([3]);
+    expect(invariantsOf(checkCharge({ ...ended, chargedCredits: -1 }, -1))).to.deep.equal([3]);
   });
 
   it('takes a hold that ended whole, and finds one that did not', () => {
-    expect(invariants(checkEndedHold('g', money))).to.deep.equal([]);
-    expect(invariants(checkEndedHold('g', { ...money, released: 0n }))).to.deep.equal([4]);
+    expect(invariantsOf(checkEndedHold('g', money))).to.deep.equal([]);
+    expect(invariantsOf(checkEndedHold('g', { ...money, released: 0n }))).to.deep.equal([4]);
   });
 
   it('takes a ledger that charges what the record says, and finds any other', () => {
-    expect(invariants(checkLedgerCharge('g', money, ended))).to.deep.equal([]);
-    expect(invariants(checkLedgerCharge('g', { ...money, charged: 0n }, undefined))).to.deep.equal([]);
-    expect(invariants(checkLedgerCharge('g', { ...money, charged: 2n }, ended))).to.deep.equal([5]);
-    expect(invariants(checkLedgerCharge('g', money, undefined))).to.deep.equal([5]);
+    expect(invariantsOf(checkLedgerCharge('g', money, ended))).to.deep.equal([]);
+    expect(invariantsOf(checkLedgerCharge('g', { ...money, charged: 0n }, undefined))).to.deep.equal([]);
+    expect(invariantsOf(checkLedgerCharge('g', { ...money, charged: 2n }, ended))).to.deep.equal([5]);
+    expect(invariantsOf(checkLedgerCharge('g', money, undefined))).to.deep.equal([5]);
   });
 
   it('finds what is held at rest', () => {
-    expect(invariants(checkHeldAtRest('g', 'queued'))).to.deep.equal([6]);
+    expect(invariantsOf(checkHeldAtRest('g', 'queued'))).to.deep.equal([6]);
   });
 });

@@ -34,9 +34,9 @@ const RULES = [
 
 /**
  * Everything in a history that contradicts what was promised. Pure, and shares no code with the program: it knows what
- * clients saw and when, what the operator finds at rest, and the contract. How entries add up, the form of a task and
- * the order of its views are rules of `test/history`, which the simulation uses too. The rules here go by the times of
- * clients, for which the simulation has the exact order of events.
+ * clients saw and when, what the operator finds at rest, and the contract. What the simulation can see as well is a rule
+ * of `test/history`. The files here gather what these rules need by the times of clients, for which the simulation has
+ * the exact order of events, and check what only real processes show: bursts, troubles and files as they are fetched.
  */
 export function checkHistory(history: History): Finding[] {
   const known = new Known(history);

@@ -35,9 +35,8 @@ const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
  * account starves another cannot be told from the order of starts, since every worker has a line of its own and runs
  * take as long as their provider likes; the workload sees to that.
  *
- * What fault runs can see as well is a rule of `test/history`: how entries add up, one hold and one charge a
- * generation, the form of a task and the order of its views. All else here needs calls on ports, which only a
- * simulation sees.
+ * What fault runs can see as well is a rule of `test/history`, which is given here what was observed, in the exact order
+ * of events. All else here needs calls on ports, which only a simulation sees.
  *
  * It relies on effects being shown one at a time, each before the next takes place.
  */

@@ -6,10 +6,10 @@ import { shownAs, type Generations } from './generations.js';
 import type { Prices } from './prices.js';
 import { checkBalance } from '../../history/credits.js';
 import { checkDenial, checkSubject } from '../../history/ownership.js';
-import { brokenBy, constantOf, rankOf, type Shown } from '../../history/task-order.js';
+import { brokenBy, checkShown, shownRecord, shownTask, type Shown } from '../../history/task-order.js';
 import type { EventOrder } from './event-order.js';
 import { taskFault } from '../../history/task-shape.js';
-import { canonical, textOf } from '../../history/values.js';
+import { textOf } from '../../history/values.js';
 
 /** What clients knew of a generation from some moment on. `gone` outranks every status. */
 interface Seen extends Shown {
@@ -19,7 +19,7 @@ interface Seen extends Shown {
 
 const GONE_RANK = 3;
 
-/** Invariants 8 and 9: what clients are shown, and that it never goes back. */
+/** Invariants 8, 9 and 15: what clients are shown, and that it never goes back. */
 export class Views {
   /** What became known, each better than the one before, by generation. */
   private readonly seen = new Map<string, Seen[]>();
@@ -90,6 +90,7 @@ export class Views {
       () =>
         `request ${asked.number} was shown generation ${id} as ${view.status}, charged ${view.charged}, updated at ${view.updatedAt}; it never was`,
     );
+    demandNone(checkShown(`request ${asked.number}`, view, shownRecord(life.newest)));
     this.requireNoStepBack(asked, id, view);
   }
 
@@ -149,22 +150,8 @@ function isAboutTask({ request: { operation } }: Asked): boolean {
   return operation === 'create' || operation === 'get' || operation === 'cancel';
 }
 
+/** Outputs go with their retention. */
 function viewOf(data: JsonObject): Omit<Seen, 'position'> {
-  const { completed_at: completedAt, charged_credits: charged, error } = data;
-  const status = textOf(data['status']);
-  return {
-    constant: constantOf({
-      estimated: data['estimated_credits'],
-      reserved: data['reserved_credits'],
-      createdAt: data['created_at'],
-      modelKey: data['model_key'],
-      traceId: data['client_trace_id'],
-    }),
-    // Outputs go with their retention.
-    end: canonical([status, completedAt, charged, error]),
-    status,
-    rank: rankOf(status),
-    charged: Number(charged),
-    updatedAt: Date.parse(textOf(data['updated_at'])),
-  };
+  const { delivered: _, ...shown } = shownTask(data);
+  return { ...shown, status: textOf(data['status']) };
 }

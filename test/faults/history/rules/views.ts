@@ -1,9 +1,7 @@
-import type { Generation } from '../../../../core/generation/generation.js';
-import type { JsonObject } from '../../../../core/json.js';
 import { taskFault } from '../../../history/task-shape.js';
-import { canonical, textOf } from '../../../history/values.js';
+import { textOf } from '../../../history/values.js';
 import { checkDenial, checkSubject } from '../../../history/ownership.js';
-import { brokenBy, constantOf, rankOf, type Shown } from '../../../history/task-order.js';
+import { brokenBy, checkShown, ENDED_RANK, shownRecord, shownTask, type Shown } from '../../../history/task-order.js';
 import type { Finding } from '../../../history/finding.js';
 import { told, type Answered, type Known } from '../known.js';
 
@@ -30,7 +28,7 @@ export function* checkViews(known: Known): Iterable<Finding> {
   for (const exchange of known.answered('create', 'get', 'cancel')) {
     const { data, status } = exchange.answer;
     if (!data || status >= 300) continue;
-    const view = viewOf(exchange, data);
+    const view = { ...shownTask(data), exchange, id: textOf(data['generation_id']) };
     const fault = taskFault(data);
     if (fault !== undefined)
       yield {
@@ -44,24 +42,6 @@ export function* checkViews(known: Known): Iterable<Finding> {
     yield* checkLast(known, views);
   }
   yield* checkDenials(known, byId);
-}
-
-function viewOf(exchange: View['exchange'], data: JsonObject): View {
-  const { estimated_credits: estimated, reserved_credits: reserved, created_at: createdAt, model_key: model } = data;
-  const { status, completed_at: completedAt, charged_credits: charged, outputs, error } = data;
-  // Addresses are signed anew for every look.
-  const delivered = Array.isArray(outputs)
-    ? outputs.map((output) => canonical({ ...(output as JsonObject), url: undefined }))
-    : [];
-  return {
-    exchange,
-    id: textOf(data['generation_id']),
-    rank: rankOf(status),
-    charged: Number(charged),
-    updatedAt: Date.parse(textOf(data['updated_at'])),
-    constant: constantOf({ estimated, reserved, createdAt, modelKey: model, traceId: data['client_trace_id'] }),
-    end: canonical([status, completedAt, charged, delivered, error]),
-  };
 }
 
 function* checkOrder(views: readonly View[]): Iterable<Finding> {
@@ -107,60 +87,21 @@ function* checkLast(known: Known, views: readonly View[]): Iterable<Finding> {
     };
     return;
   }
-  const constant = constantOnRecord(record);
-  const other = views.find((view) => view.constant !== constant);
-  if (other)
-    yield { invariant: 3, sentence: `${told(other.exchange)} showed ${other.constant}, and ${constant} is on record` };
-  const ended = views.filter(({ rank }) => rank === 2);
-  const ends = new Map(ended.map((view) => [view.end, view]));
-  const [first, second] = [...ends.values()];
+  const ended = views.filter(({ rank }) => rank === ENDED_RANK);
+  const [first, second] = new Map(ended.map((view) => [endOf(view), view])).values();
   if (first && second)
     yield {
       invariant: 7,
-      sentence: `${told(first.exchange)} showed the end ${first.end}, and ${told(second.exchange)} ${second.end}`,
+      sentence: `${told(first.exchange)} showed the end ${endOf(first)}, and ${told(second.exchange)} ${endOf(second)}`,
     };
-  const end = endOf(record);
-  for (const view of ends.values()) {
-    if (view.end !== end)
-      yield {
-        invariant: 15,
-        sentence: `${told(view.exchange)} showed generation ${id} as ${view.end}, and it is ${end} on record`,
-      };
-  }
+  const onRecord = shownRecord(record);
+  const different = new Map(views.map((view) => [`${view.constant} ${view.rank} ${endOf(view)}`, view]));
+  for (const view of different.values())
+    yield* checkShown(`${told(view.exchange)}, of generation ${id},`, view, onRecord);
 }
 
-function constantOnRecord({
-  estimatedCredits,
-  reservedCredits,
-  createdAt,
-  modelKey,
-  clientTraceId,
-}: Generation): string {
-  return constantOf({
-    estimated: estimatedCredits,
-    reserved: reservedCredits,
-    createdAt: timestamp(createdAt),
-    modelKey,
-    traceId: clientTraceId,
-  });
-}
-
-/** The record's end as clients are to see it. */
-function endOf({ status, completedAt, chargedCredits, outputs, error }: Generation): string {
-  const delivered = outputs.map(({ mediaId, kind, widthPx, heightPx, durationMs }) =>
-    canonical({ media_id: mediaId, media_type: kind, width: widthPx, height: heightPx, duration_ms: durationMs }),
-  );
-  return canonical([
-    status,
-    completedAt === undefined ? undefined : timestamp(completedAt),
-    chargedCredits,
-    delivered,
-    error,
-  ]);
-}
-
-function timestamp(at: number): string {
-  return new Date(at).toISOString();
+function endOf({ end, delivered }: View): string {
+  return `${end} ${delivered}`;
 }
 
 /** A generation that its owner was shown is not denied to that owner. */
