@@ -6,7 +6,7 @@ export interface DatabaseBackup {
   snapshot(dataFolder: string, target: string): Promise<void>;
 }
 
-/** What a folder of objects holds, what is on its way in aside. */
+/** The contents of an object folder, except incomplete writes. */
 export interface ObjectCount {
   readonly files: number;
   readonly bytes: number;

@@ -72,7 +72,7 @@ export type ComparedFacts = 'same' | { readonly other: keyof InstallationFacts }
 
 /** Where a database keeps them. Throws `StoreUnavailable`. */
 export interface Installation {
-  /** Compares what is known, and writes nothing. */
+  /** Compares the known facts, and writes nothing. */
   check(facts: Partial<InstallationFacts>): Promise<ComparedFacts>;
   /** The first claim is written durably; any later one is compared with it. */
   claim(facts: InstallationFacts): Promise<ComparedFacts>;
@@ -206,7 +206,7 @@ export interface ObjectsDriver extends StoreDriverBase {
   open(opening: ObjectsOpening): Promise<OpenObjects>;
   /** By reading alone. Throws as `open` does. */
   inspect(opening: ObjectsInspection): Promise<InspectedObjects>;
-  /** Makes what is missing, and answers a line for each thing made. Safe to repeat, beside running processes. */
+  /** Creates what is missing, and answers a line for each thing created. Safe to repeat, beside running processes. */
   migrate(opening: ObjectsInspection): Promise<readonly string[]>;
 }
 
@@ -226,7 +226,7 @@ export interface WakeUpsDriver extends DriverBase {
   open(opening: WakeUpsOpening): Promise<WakeUps>;
   /** Whether `open` would succeed, by reading alone. Throws as `open` does. */
   inspect(opening: WakeUpsOpening): Promise<void>;
-  /** Makes what is missing in the database, and answers a line for each thing made. */
+  /** Creates what is missing in the database, and answers a line for each thing created. */
   migrate(lent: Lent): Promise<readonly string[]>;
 }
 

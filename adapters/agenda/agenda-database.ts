@@ -1,6 +1,6 @@
 import type { Db } from 'mongodb';
 
-/** The database that wake-ups are kept in, and how it is asked. */
+/** The database of the wake-ups, and the function that calls it. */
 export interface AgendaDatabase {
   /** Its writes are to be acknowledged by a majority and journalled: they are made as the database says. */
   readonly db: Db;

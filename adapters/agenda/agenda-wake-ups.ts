@@ -30,7 +30,7 @@ export interface AgendaWakeUpsOptions extends AgendaDatabase {
   readonly clock: Clock;
   /** `auto` uses change streams if the server supports them, and polls otherwise. */
   readonly wokenBy: WokenBy;
-  /** How often the database is asked for wake-ups; five times slower beside a change stream. */
+  /** How often the database is polled for wake-ups; five times less often with a change stream. */
   readonly pollMs?: number;
   /** How long after a process has died its wake-ups come due again; extended while a handler runs. */
   readonly holdMs?: number;

@@ -7,7 +7,7 @@ export interface Index {
 /** Writes that also name a stamp get this index as a hint, as not every server chooses it by itself. */
 export const BY_GENERATION = 'generation';
 
-/** Every question that is asked of the collection is answered by one of these. */
+/** Every query of the collection uses one of these. */
 export const INDEXES: readonly Index[] = [
   { name: BY_GENERATION, key: { 'data.generationId': 1 }, unique: true },
   { name: 'due', key: { name: 1, nextRunAt: 1 }, unique: false },

@@ -38,8 +38,8 @@ export class WakeUpCollection {
 
   /**
    * Takes one of the wake-ups that have been due longest, if any was due by `at`. No other process gets it while it is
-   * held. Who asks at the same time picks at random among the same few: were all to reach for the first, all but one
-   * would wait for nothing, and the more there are, the longer.
+   * held. Concurrent callers pick at random among the same few: if all tried the first, all but one would wait in vain,
+   * longer with more callers.
    */
   async take(at: number): Promise<HeldWakeUp | undefined> {
     const due = await this.database.ask(() =>

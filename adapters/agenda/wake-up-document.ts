@@ -2,7 +2,7 @@
 export const COLLECTION = 'agenda_wake_ups';
 
 /**
- * The one name of Agenda's jobs here: Agenda asks for each name on its own, so more names would mean more questions.
+ * The one name of Agenda's jobs here: Agenda queries for each name separately, so more names would mean more queries.
  */
 export const JOB_NAME = 'wake-up';
 

@@ -134,8 +134,8 @@ export class WakeUpRepository extends MongoJobRepository {
   }
 
   /**
-   * Agenda comes here before a run, with a lock, and after it, without. It does not wait for the write: to Agenda a run
-   * that is being written down is one that has lost its lock, and after half a second it reports it as an error.
+   * Agenda calls this before a run, with a lock, and after it, without. It must not wait for the write: Agenda takes a
+   * run during its write for one that has lost its lock, and reports it as an error after half a second.
    */
   override async saveJobState({ _id, lockedAt, nextRunAt, failCount }: JobParameters): Promise<void> {
     const entry = this.held.get(String(_id));
@@ -158,12 +158,10 @@ export class WakeUpRepository extends MongoJobRepository {
     if (entry?.state === 'waiting') this.ready.unshift(entry.wakeUp);
   }
 
-  /** Agenda asks for it when it stops; `handOver` does it, and finds those that Agenda was just being given too. */
+  /** Agenda calls it when it stops; `handOver` does the work, including the jobs that Agenda was just being given. */
   override async unlockJobs(): Promise<void> {}
 
-  /**
-   * A question without an answer is asked again soon: the poll may be slow, and a stream may have survived the outage.
-   */
+  /** A failed query is repeated soon: the poll may be slow, and a stream may have survived the outage. */
   private async takeOrRetry(): Promise<HeldWakeUp | undefined> {
     try {
       return await this.take();

@@ -5,7 +5,7 @@ import { AgendaRefused } from './agenda-refused.js';
 export type WokenBy = 'auto' | 'change-streams' | 'polling';
 
 /**
- * Whether there is to be a change stream. Throws `AgendaRefused` when one is asked for of a server that has none, and
+ * Whether there is to be a change stream. Throws `AgendaRefused` if one is configured for a server that has none, and
  * `StoreUnavailable`.
  */
 export async function hearsOfChanges(database: AgendaDatabase, wokenBy: WokenBy): Promise<boolean> {

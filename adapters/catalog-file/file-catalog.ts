@@ -35,10 +35,7 @@ export class FileCatalog implements Catalog {
   }
 }
 
-/**
- * Reads and checks a catalog file; `name` goes before every complaint. Throws `CatalogInvalid` with all that is wrong
- * with it.
- */
+/** Reads and checks a catalog file; `name` precedes every fault. Throws `CatalogInvalid` with every fault. */
 export async function loadCatalog(path: string, tools: SchemaTools, name = path): Promise<FileCatalog> {
   let bytes: Uint8Array;
   try {
@@ -59,7 +56,7 @@ export async function loadCatalog(path: string, tools: SchemaTools, name = path)
   return parseCatalog(text, name, tools);
 }
 
-/** The same, for text that is at hand; `name` goes before every complaint. */
+/** The same, for a given text; `name` precedes every fault. */
 export function parseCatalog(text: string, name: string, tools: SchemaTools): FileCatalog {
   const yaml = new LocatedYaml(text);
   const faults = catalogFaults(yaml, tools);

@@ -100,7 +100,7 @@ function isTyped(schema: Json | undefined): boolean {
   return ['anyOf', 'oneOf'].some((keyword) => Array.isArray(schema[keyword]) && schema[keyword].every(isTyped));
 }
 
-/** Defaults are checked where they stand, with the whole schema around them so that references lead somewhere. */
+/** Defaults are checked in place, with the whole schema, so that references resolve. */
 function defaultFaults(schema: JsonObject, jsonSchemas: JsonSchemas): PlaceFault[] {
   const faults: PlaceFault[] = [];
   const id = typeof schema['$id'] === 'string' ? schema['$id'] : 'input';

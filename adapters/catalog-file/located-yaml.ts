@@ -134,7 +134,7 @@ class Reading {
   }
 }
 
-/** How a person would write a JSON Pointer: `models[0].price.unit`; 'The file' for the whole. */
+/** A readable form of a JSON Pointer: `models[0].price.unit`; 'The file' for the whole. */
 export function nameOf(pointer: string): string {
   if (pointer === '') return 'The file';
   const tokens = pointer

@@ -1,4 +1,4 @@
-/** What a Range header asks of an object: all of it, a part (`to` exclusive), or a part it does not have. */
+/** The range that a Range header requests: the whole object, a part (`to` exclusive), or a part that does not exist. */
 export type Ranged =
   | { readonly kind: 'all' | 'unsatisfiable' }
   | { readonly kind: 'part'; readonly from: number; readonly to: number };

@@ -9,9 +9,9 @@ import { StoredObject } from './stored-object.js';
 const NO_LINKS = ['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'];
 
 /**
- * Gives every object of a folder in use a name in another one too, unless it has one there. Files never change once
- * they have their name, so a link is as good as a copy, and costs no bytes; on another file system they are copied.
- * What is removed meanwhile is left out. Done again it adds what is new.
+ * Links every object of a folder in use into another one, unless it is there already. Files never change once they have
+ * their name, so a hard link is as good as a copy, and takes no space; on another file system they are copied. Objects
+ * removed meanwhile are left out. A repeat adds new ones.
  */
 export async function linkObjects(folder: string, target: string): Promise<void> {
   for await (const { shard, name } of objectsIn(folder)) {

@@ -73,7 +73,7 @@ export async function makePrivateFolder(disk: Disk, path: string): Promise<void>
   });
 }
 
-/** Writes the whole chunk: one call may take only a part of it. */
+/** Writes the whole chunk: one call may write only a part of it. */
 export async function writeFully(handle: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.byteLength;) {
     const { bytesWritten } = await handle.write(chunk, at, chunk.byteLength - at);

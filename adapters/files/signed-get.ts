@@ -11,7 +11,7 @@ function header(request: SignedObjectRequest, name: string): string | undefined 
   return typeof value === 'string' ? value : value?.join(', ');
 }
 
-/** Whether the client's copy is the one we have: weak comparison, as RFC 9110 asks of If-None-Match. */
+/** Whether the client's copy is the one we have: weak comparison, as RFC 9110 requires for If-None-Match. */
 function alreadyHas(request: SignedObjectRequest, etag: string): boolean {
   const held = header(request, 'if-none-match');
   return (

@@ -39,7 +39,7 @@ export class StagedObject {
     }
   }
 
-  /** Removes the bytes. What cannot be removed now goes with a later sweep of the folder. */
+  /** Removes the bytes. A later sweep of the folder removes what cannot be removed now. */
   async discard(): Promise<void> {
     await this.handle.close().catch(() => undefined);
     await this.disk.unlink(this.path).catch(() => undefined);

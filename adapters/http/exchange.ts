@@ -63,7 +63,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     });
   }
 
-  /** The answer's body as it came over the network. Leaving it before its end closes the connection. */
+  /** The answer's body as received from the network. Leaving it before its end closes the connection. */
   async *received(): AsyncGenerator<Uint8Array> {
     try {
       for (;;) {

@@ -41,7 +41,7 @@ function inBrackets(code: string | undefined): string {
   return code === undefined ? '' : ` (${code})`;
 }
 
-/** The parser's own error, which has no code. An answer that ends too early is cut, and not malformed. */
+/** The parser's own error, which has no code. An answer that ends too early is incomplete, not malformed. */
 function isMalformed({ name, message }: Error): boolean {
   return name === 'HTTPParserError' && !message.includes('Invalid EOF state');
 }

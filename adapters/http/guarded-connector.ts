@@ -73,7 +73,7 @@ function targetOf({
   };
 }
 
-/** It always answers with a list, as is asked of it where connections may choose between IPv6 and IPv4. */
+/** It always answers with a list, as callers expect that choose between IPv6 and IPv4. */
 function guardedLookup(
   allow: AllowList,
   target: Pick<Target, 'protocol' | 'hostname' | 'port'>,

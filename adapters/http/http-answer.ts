@@ -5,8 +5,8 @@ import type { HttpError } from './http-error.js';
 import type { HttpLimits } from './limits.js';
 
 /**
- * An answer whose headers have come; its body is still on its way, and is read once: as a stream, whole, or not at all.
- * The limits of the call hold until then, so an answer that is not read must be discarded.
+ * An answer whose headers have arrived; its body is still arriving, and is read once: as a stream, completely, or not
+ * at all. The limits of the call hold until then, so an answer that is not read must be discarded.
  */
 export class HttpAnswer {
   readonly status: number;

@@ -1,12 +1,12 @@
 /**
  * The outcome of a request:
  * - `refused-address`: the target is none this client may send to;
- * - `not-connected`: no connection came about, or none on which the request could begin;
- * - `unknown-outcome`: the request was sent, at least in part, and the answer did not come whole;
+ * - `not-connected`: no connection was established, or none on which the request could begin;
+ * - `unknown-outcome`: the request was sent, at least in part, and the answer is incomplete;
  * - `too-large`: the answer has more bytes, in its headers or its body, than the limits allow;
  * - `timed-out`: the phase that `phase` names took too long;
  * - `aborted`: the signal was aborted, or the client was closed;
- * - `bad-answer`: an answer came, and is not what it must be.
+ * - `bad-answer`: an answer arrived, and is invalid.
  */
 export type HttpErrorKind =
   | 'refused-address'

@@ -28,7 +28,7 @@ export function redirectTarget(
   return to;
 }
 
-/** What is sent to the target of a redirect: another origin learns nothing about who asks. */
+/** The request to the target of a redirect: another origin gets no credentials. */
 export function headersAfter(
   headers: Readonly<Record<string, string>>,
   from: Target,

@@ -4,7 +4,7 @@ import { readHostname } from './allow-list.js';
 import { HttpError } from './http-error.js';
 import type { NetworkAddress } from './special-addresses.js';
 
-/** Where a request goes, in one spelling. */
+/** The target of a request, in canonical form. */
 export interface Target {
   readonly protocol: 'http:' | 'https:';
   /** Lower case and ASCII, without brackets or a dot at the end. */

@@ -5,7 +5,7 @@ import { sizeFault } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 
 const BROKEN: Invalid = { invalid: 'The file starts like an MP4 video but cannot be read.' };
-/** A day: longer than any video of ours, and short enough to be counted in milliseconds without doubt. */
+/** A day: longer than any video here, and short enough to be counted exactly in milliseconds. */
 const MAX_DURATION_MS = 24 * 60 * 60 * 1000;
 
 /** Reads every sample, so that a table that points outside the file is found; answers the bytes they have together. */
@@ -27,8 +27,8 @@ async function probeTrack(track: InputVideoTrack, limits: ProbeLimits): Promise<
 }
 
 /**
- * Size and duration of the video track. H.264 is not decoded here: `full` reads every sample out of the file instead,
- * which finds what is missing but not what is garbled.
+ * Size and duration of the video track. H.264 is not decoded here: `full` reads every sample of the file instead, which
+ * finds missing data but not corrupt data.
  */
 export async function probeVideo(bytes: Uint8Array, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
   const input = new Input({ formats: [MP4], source: new BufferSource(bytes) });

@@ -8,7 +8,7 @@ export interface Invalid {
   readonly invalid: string;
 }
 
-/** Past this side length no picture or video of ours exists; checked before multiplying. */
+/** No picture or video here has a longer side; checked before multiplying. */
 const MAX_SIDE_PX = 65_535;
 
 /**

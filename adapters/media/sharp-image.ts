@@ -32,7 +32,7 @@ export async function probeImage(
 ): Promise<MediaFacts | Invalid> {
   const format = mediaType.slice('image/'.length);
   const broken = { invalid: `The file starts like a ${format.toUpperCase()} image but cannot be decoded.` };
-  // No cap here: ours says what is wrong, and comes before any pixel is decoded.
+  // No limit here: our own check reports the fault, before any pixel is decoded.
   const input = () => sharp(bytes, { failOn: 'warning', limitInputPixels: false, pages: format === 'webp' ? -1 : 1 });
   try {
     const header = await input().metadata();

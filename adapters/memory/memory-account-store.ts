@@ -102,7 +102,9 @@ export class MemoryAccountStore implements AccountStore {
     return pageOf(found, page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
   }
 
-  /** A change that would break the ledger's keys is refused whole, before any of it is written, as a database would. */
+  /**
+   * A change that would violate the ledger's keys is refused as a whole, before any of it is written, as in a database.
+   */
   private assertApplicable(kept: Kept, change: AccountChange): void {
     for (const hold of change.holdsOpened) {
       assert(

@@ -14,7 +14,7 @@ interface Attention {
 
 export type Insertion<T> = { readonly inserted: true } | { readonly inserted: false; readonly existing: T };
 
-/** Records by id, each with a version that guards its replacement and a time at which recovery wants to see it. */
+/** Records by id, each with a version that guards its replacement and a time at which recovery examines it. */
 export class VersionedRecords<T extends VersionedRecord> {
   private readonly records = new Map<string, T>();
   private readonly attention = new OrderedList<Attention>((a, b) => a.at - b.at || compareText(a.id, b.id));
@@ -50,7 +50,7 @@ export class VersionedRecords<T extends VersionedRecord> {
   due(now: number, limit: number, after?: Attention): T[] {
     checkedLimit(limit);
     const from = after === undefined ? 0 : this.attention.firstNotBefore(after);
-    // The one that is gone on after may stand there still.
+    // The record of the cursor may still exist.
     return this.attention
       .slice(from, limit + 1)
       .filter(({ at, id }) => after === undefined || at !== after.at || id !== after.id)

@@ -9,7 +9,7 @@ export interface WakeUp {
 
 /**
  * Wake-ups by the key of their subject, in order of time. Several `MemoryWakeUps` may share one, as processes share a
- * store: what one takes is hidden from the others for a while, and comes back if it is never done.
+ * store: a wake-up that one takes is hidden from the others for a while, and reappears if it is never done.
  */
 export class MemoryWakeUpTable {
   private readonly byKey = new Map<string, WakeUp>();

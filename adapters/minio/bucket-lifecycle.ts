@@ -52,7 +52,7 @@ async function set(s3: S3Bucket, rules: readonly LifecycleConfig['Rule'][number]
 }
 
 function isOurs(found: LifecycleConfig): boolean {
-  // A single rule comes as itself, not in an array.
+  // A single rule is returned directly, not in an array.
   return [found.Rule].flat().some(({ ID }) => ID === ABANDONED.ID || ID === STAGED.ID);
 }
 

@@ -23,8 +23,8 @@ export async function keptId(s3: S3Bucket): Promise<string | undefined> {
 }
 
 /**
- * A random id, kept in the bucket by the first that asks. What is read back counts, not what was written: a server that
- * lets two first ones write keeps the later.
+ * A random id, stored in the bucket by the first caller. The id that is read back counts, not the one written: a server
+ * that accepts two first writes keeps the later.
  */
 export async function installationId(s3: S3Bucket): Promise<string> {
   const kept = await keptId(s3);

@@ -60,7 +60,7 @@ export class MinioObjectStore implements ObjectStore {
     return new MinioObjectStore(checkOptions(options), options.clock);
   }
 
-  /** A random id that the bucket keeps from the first time it is asked for. */
+  /** A random id that the bucket stores from the first call on. */
   async installationId(): Promise<string> {
     return installationId(this.s3);
   }
@@ -127,7 +127,7 @@ export class MinioObjectStore implements ObjectStore {
     await this.s3.callOr({ NoSuchKey: undefined }, async (client) => client.removeObject(this.s3.name, key));
   }
 
-  /** Decided once, by trying what the server lets clients do; what failed is tried again. */
+  /** Decided once, by probing what the server allows clients; a failed probe is repeated. */
   private credentials(): Promise<SigningCredentials> {
     this.chosen ??= signingCredentials(this.s3, this.options, this.clock).catch((error: unknown) => {
       this.chosen = undefined;

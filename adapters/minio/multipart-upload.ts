@@ -1,7 +1,7 @@
 import { textOf } from './answer-body.js';
 import type { S3Bucket } from './s3-bucket.js';
 
-/** An object in the making. It appears when it is completed, whole, or never. */
+/** An object being written. It appears complete when it is completed, or never. */
 export class MultipartUpload {
   private readonly etags: string[] = [];
 
@@ -18,7 +18,7 @@ export class MultipartUpload {
     return new MultipartUpload(s3, key, uploadId);
   }
 
-  /** The next part. All but the last have at least 5 MiB: S3 wants it so. */
+  /** The next part. All but the last have at least 5 MiB, as S3 requires. */
   async add(part: Buffer): Promise<void> {
     const answer = await this.s3.send({ method: 'PUT', key: this.key, query: this.nextPart(), body: part }, {});
     await textOf(this.s3, answer);
@@ -86,7 +86,7 @@ function queryOf(uploadId: string): string {
   return `uploadId=${encodeURIComponent(uploadId)}`;
 }
 
-/** The code of an error that came as a success. */
+/** The code of an error that was sent with a success status. */
 function codeIn(text: string): string {
   return /<Code>(\w+)</.exec(text)?.[1] ?? 'unknown';
 }

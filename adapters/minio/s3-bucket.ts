@@ -24,7 +24,7 @@ export class S3Bucket {
   /** For messages. */
   readonly where: string;
   readonly timeoutMs: number;
-  /** What is sent goes through here. */
+  /** All requests go through here. */
   readonly transport: Pick<typeof http, 'request'>;
   private readonly client: Client;
 

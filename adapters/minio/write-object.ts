@@ -6,8 +6,7 @@ import type { S3Bucket } from './s3-bucket.js';
 
 /**
  * Stores a stream of unknown length: in one request up to 5 MiB, in parts of 5 MiB above, one after the other. Holds
- * one part in memory. Nothing is asked of the server before a part is full, and nothing appears before the stream has
- * ended.
+ * one part in memory. Sends no request before a part is full, and no object appears before the stream has ended.
  */
 export async function writeObject(
   s3: S3Bucket,

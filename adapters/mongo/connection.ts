@@ -37,7 +37,7 @@ const DEFAULT_TIMEOUT_MS = 5_000;
 /** The second is what MongoDB's own cloud answers. */
 const AUTHENTICATION_FAILED: ReadonlySet<unknown> = new Set([18, 8000]);
 
-/** A connected client and one database of it, through which everything is asked, with a bound on every wait. */
+/** A connected client and one of its databases, for all operations, with a bound on every wait. */
 export class MongoConnection {
   private constructor(
     private readonly client: MongoClient,

@@ -34,7 +34,7 @@ export class LedgerFlushes {
     if (count >= FLUSH_FROM) this.flushBehind(accountId);
   }
 
-  /** Empties the outbox of what is in it now. Throws `StoreUnavailable`. */
+  /** Moves the current entries out of the outbox. Throws `StoreUnavailable`. */
   flush(accountId: string): Promise<void> {
     const before = this.underWay.get(accountId) ?? Promise.resolve();
     const run = before.catch(() => undefined).then(() => this.run(accountId));

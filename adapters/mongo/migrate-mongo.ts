@@ -85,7 +85,7 @@ async function migrate(connection: MongoConnection, database: string): Promise<s
       done.push(`Made index ${index.name} on ${name}.`);
     }
   }
-  // Last, so that a migration that was cut is not taken for a finished one.
+  // Last, so that an interrupted migration does not count as finished.
   if (await connection.ask(() => schemaVersions(connection.db).raise()))
     done.push(`The schema is of version ${SCHEMA_VERSION}.`);
   return done;
@@ -117,7 +117,7 @@ async function indexesOf(db: Db, collection: string): Promise<Map<string, IndexD
   }
 }
 
-/** The order of an index's keys matters, so their text is compared as it comes. */
+/** The order of an index's keys matters, so their text is compared in order. */
 function isSame(
   { key, unique = false, partialFilterExpression, sparse, expireAfterSeconds }: IndexDescriptionInfo,
   wanted: IndexDefinition,

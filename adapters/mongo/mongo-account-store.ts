@@ -154,8 +154,7 @@ export class MongoAccountStore implements AccountStore {
 
   /**
    * Whether the change may be tried: its account still is at its version, and no operation of it is in the ledger.
-   * Sound although the write comes later, because every entry comes with a new version. Asked only of what operators
-   * do.
+   * Sound although the write comes later, because every entry raises the version. Checked only for operators' commands.
    */
   private async hasNewOperations(account: UUID, { expectedVersion, entries }: AccountChange): Promise<boolean> {
     const operationIds = entries.flatMap(({ operationId }) => operationId ?? []);

@@ -58,7 +58,7 @@ export class MongoCredentialStore implements CredentialStore {
     );
   }
 
-  /** Id and digest are unique alike, so an insert is refused whole if either is taken. */
+  /** Id and digest are unique alike, so an insert is refused completely if either is taken. */
   insertKey(key: ApiKey): Promise<'created' | 'exists'> {
     const { keyId, accountId, digest } = key;
     return this.create(this.keys, { _id: ownUuid(keyId), account: ownUuid(accountId), digest, ...changeableOf(key) });

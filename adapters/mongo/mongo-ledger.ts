@@ -17,7 +17,8 @@ import { DUPLICATE_KEY } from './store-errors.js';
 import { ownUuid, textOf } from './uuid-binary.js';
 
 /**
- * What a reader of a ledger must know of the account first: how far the ledger goes, and what has not left the account.
+ * What a reader of a ledger must read from the account first: the last number of the ledger, and the entries still in
+ * the outbox.
  */
 export interface LedgerHead {
   readonly _id: UUID;
@@ -59,8 +60,8 @@ export class MongoLedger {
     const accountId = textOf(head._id);
     const bySequence = new Map<number, Entry>();
     const keep = (entry: OutboxEntry) => bySequence.set(entry.sequence, entryOf(accountId, entry));
-    // What the account says of itself goes over what is said elsewhere: only a restored copy of mixed times makes them
-    // differ.
+    // The account's own entries take precedence over the collection: they differ only in a restored copy of mixed
+    // times.
     const waiting = head.outbox.filter(({ sequence }) => sequence > from && sequence <= to);
     // Numbers have no gaps, so it is known how many there must be.
     if (waiting.length < to - from) (await this.moved(head._id, from, to, call)).forEach(keep);
@@ -146,7 +147,7 @@ export class MongoLedger {
 
   private moved(account: UUID, from: number, to: number, call: Cancellation | undefined): Promise<EntryDocument[]> {
     const accountId = textOf(account);
-    // The account is named too, so that a sharded cluster asks the one shard that has its ledger.
+    // The query names the account too, so that a sharded cluster queries only the shard of its ledger.
     const filter = { _id: { $gt: entryId(accountId, from), $lte: entryId(accountId, to) }, account };
     return this.connection.ask((limits) => this.entries.find(filter, { ...limits, hint: BY_ID }).toArray(), call);
   }

@@ -42,7 +42,7 @@ export class OldHolds {
     return found;
   }
 
-  /** Oldest first. All those of the window are sorted, and no more of them kept than are asked for. */
+  /** Oldest first. All those of the window are sorted, and only as many kept as requested. */
   private async between(from: number, to: number, after: Place | undefined, limit: number): Promise<AccountHold[]> {
     const pipeline = [
       { $match: heldIn(from, to) },

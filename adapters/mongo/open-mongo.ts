@@ -31,7 +31,7 @@ export interface MongoStores {
   ask<T>(operation: () => Promise<T>): Promise<T>;
   /** Whether the server answers, in time. Never throws. */
   isReady(): Promise<boolean>;
-  /** Waits for entries that are on their way out of their accounts, then lets the connections go. */
+  /** Waits for the flushes in progress, then closes the connections. */
   close(): Promise<void>;
 }
 

@@ -91,7 +91,7 @@ export class GenerationWrites {
     if (startedAt !== undefined) this.runs.observe({ model }, secondsBetween(startedAt, endedAt));
   }
 
-  /** Recovery is the one that puts an ended generation off when it cannot settle it, and it comes by what is due. */
+  /** Only recovery postpones an ended generation that it cannot settle, and it reads generations by their due time. */
   private noteUnsettled(record: GenerationRecord): void {
     if (record.kind === 'generation' && isTerminal(record.status) && record.settledAt === undefined)
       this.unsettled.note(record.generationId, true);

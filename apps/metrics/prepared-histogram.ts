@@ -2,7 +2,7 @@ import { Histogram, type HistogramConfiguration, type LabelValues } from 'prom-c
 
 interface Series<Label extends string> {
   readonly labels: LabelValues<Label>;
-  /** One a bucket, and one for what is above them all. */
+  /** One per bucket, and one for values above them all. */
   readonly counts: number[];
   sum: number;
 }

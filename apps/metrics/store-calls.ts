@@ -5,7 +5,7 @@ import type { Ports } from '../../core/ports/tokens.js';
 import { observedCalls, type MethodsOf } from './observed-calls.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
-/** The ports whose calls reach a store; of the wake-ups, only what is asked of one. */
+/** The ports whose calls reach a store; of the wake-ups, only the calls that do. */
 export interface StorePorts extends Pick<
   Ports,
   'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'objects'
@@ -95,7 +95,7 @@ export class StoreCalls {
           learnFrom?.(answer, args);
         },
         failed: (error) => {
-          // Whose caller has gone did not fail.
+          // A call whose caller has gone did not fail.
           if (!(error instanceof CallOver))
             this.failures.inc({ port, reason: error instanceof StoreUnavailable ? 'unavailable' : 'unexpected' });
         },

@@ -21,7 +21,7 @@ export interface StorageLimits extends UploadUsage {
   readonly unchargedBytes: number;
 }
 
-/** With a page of the account's Apps: of each one the index of uploads is asked. */
+/** With a page of the account's Apps: each one costs a query of the index of uploads. */
 export async function accountStorage(
   { generations, uploads, settings, call }: Context,
   accountId: string,

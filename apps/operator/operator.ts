@@ -12,11 +12,11 @@ import type { AccountStorage } from './account-storage.js';
 
 /** An account with its books, as operators see it. */
 export interface ShownAccount extends Omit<Account, 'version' | 'lastSequence' | 'holds'> {
-  /** How many open generations hold what is reserved. */
+  /** The number of open generations that hold the reserved credits. */
   readonly openHolds: number;
 }
 
-/** An API key without what is known of its secret. */
+/** An API key without the digest of its secret. */
 export interface ShownKey extends Omit<ApiKey, 'version' | 'digest' | 'scopes'> {
   readonly scopes: readonly string[];
 }
@@ -84,7 +84,7 @@ export interface Operator {
   /** With a page of its Apps. */
   getStorage(accountId: string, page: PageRequest): Promise<AccountStorage>;
   listAccounts(page: PageRequest): Promise<Page<ShownAccount>>;
-  /** Again, it changes nothing but what `cancelWork` asks for. */
+  /** A repeat changes nothing except what `cancelWork` requests. */
   suspendAccount(accountId: string, options: { readonly cancelWork: boolean }): Promise<Suspended>;
   resumeAccount(accountId: string): Promise<ShownAccount>;
   renameAccount(accountId: string, name: string): Promise<ShownAccount>;

@@ -4,8 +4,8 @@ import type { Clock } from '../../core/ports/clock.js';
 import { sentencesOf } from '../logging/logging.js';
 
 /**
- * Calls must have gone well for so long before a store counts as back: one that fails now and then is one outage, not
- * many.
+ * Calls must have succeeded for this long before a store counts as available again: intermittent failures are one
+ * outage, not many.
  */
 const QUIET_MS = 5_000;
 

@@ -16,7 +16,7 @@ const STORES: Readonly<Record<StorePort, Store>> = {
   objects: 'objects',
   wakeUps: 'wake-ups',
 };
-/** Done with what is at hand, as a rule: that they work says nothing of the store. */
+/** Usually served from local data: their success says nothing about the store. */
 const WITHOUT_STORE: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
 /**

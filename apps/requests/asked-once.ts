@@ -1,6 +1,6 @@
 /**
- * Asks once for all who want to know at the same time, and takes what is not said within `limitMs` for a no: probes
- * come at their own pace, however slowly a store answers.
+ * Makes one check for all concurrent callers, and treats no answer within `limitMs` as a no: probes arrive at their own
+ * rate, however slowly a store answers.
  */
 export function askedOnce(ask: () => Promise<boolean>, limitMs: number): () => Promise<boolean> {
   let underWay: Promise<boolean> | undefined;

@@ -21,8 +21,8 @@ export interface Demo {
 }
 
 /**
- * Gives an empty data folder an account to try things with: 10,000 credits, one App and one key. Answers null when
- * there is an account with a key already. A start that was cut halfway is finished, not repeated.
+ * Gives an empty data folder a demo account: 10,000 credits, one App and one key. Answers null if there is already an
+ * account with a key. An interrupted start is completed, not repeated.
  */
 export async function firstStart(context: Context): Promise<Demo | null> {
   const [known] = (await context.accounts.list({ limit: 1 })).items;

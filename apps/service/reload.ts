@@ -28,8 +28,8 @@ export async function reload(reloaded: Reloaded): Promise<void> {
 }
 
 /**
- * Calls `asked` whenever SIGHUP comes, but `hungUp` when it says that the terminal of this process was closed: there a
- * service ends, as it would without us.
+ * Calls `asked` at every SIGHUP, but `hungUp` if it means that the terminal of this process was closed: then a service
+ * ends, as it does by default.
  */
 export function onHangUp(
   signals: Signals,

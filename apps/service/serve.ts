@@ -26,7 +26,7 @@ export interface Served {
   readonly demo: Demo | null;
   /** Reads the catalog again, and the file of callers. What is faulty stays as it was, and the log has why. */
   reload(): Promise<void>;
-  /** Finishes requests, hands leases back, and lets the stores go. */
+  /** Finishes requests, hands leases back, and closes the stores. */
   stop(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const INTERNAL_GRACE_MS = 1_000;
 /** How long a stopped process may take to exit by itself. */
 const LEFT_BEHIND_MS = 1_000;
 
-/** Starts what the configured role asks for in this process. Throws one sentence when it cannot. */
+/** Starts the parts of the configured role in this process. Throws one sentence when it cannot. */
 export async function startService(config: Config, logger: Logger = createLogger(config.log)): Promise<Served> {
   let url = configuredUrl(config);
   const metrics = config.internal && new Metrics();
@@ -190,7 +190,7 @@ async function stop({ front, grpc, internal, worker, program, outages, config, l
     grpc?.close(config.worker.stopGraceMs),
     worker?.stop(),
   ]);
-  // Runs that outlive their grace go on until the process does. Until then no other server may take them for gone.
+  // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
   await program.close({ keepsLock: !hasEnded });
   outages.close();
   // Last of all: until then probes are answered.
@@ -226,7 +226,7 @@ export async function serve(
   });
   const stopAsked = new Promise<void>((resolve) => {
     stopOnSignals(host.signals, { asked: resolve, askedAgain: leave });
-    // One that comes before anything is served has nothing to read again.
+    // A signal before the start is complete has nothing to reload.
     onHangUp(host.signals, { asked: () => void served?.reload(), hungUp: resolve });
   });
   const serveAndStop = async (): Promise<'stopped'> => {

@@ -23,8 +23,8 @@ export async function inspectObjects(config: Config, installation: Installation)
 }
 
 /**
- * The same before they are made, or undefined where they have none yet; `installation` is what an existing database
- * remembers. Throws one sentence for objects that could not be used, or are gone.
+ * The same before they are created, or undefined if they have none yet; `installation` is what an existing database
+ * stores. Throws one sentence for objects that cannot be used, or are missing.
  */
 export async function inspectObjectsBeforeMigration(
   config: Config,

@@ -64,8 +64,8 @@ export class Worker {
   }
 
   /**
-   * Hands every lease back, or leaves it to lapse after the grace; answers whether all has ended, as what has not is
-   * cut, and recovered.
+   * Hands every lease back, or leaves it to lapse after the grace; answers whether all runs have ended, as the others
+   * are interrupted, and recovered.
    */
   async stop(): Promise<boolean> {
     const { stopGraceMs } = this.options;

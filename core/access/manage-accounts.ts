@@ -25,7 +25,7 @@ export function resumeAccount(context: Context, accountId: string): Promise<Acco
   return change(context, accountId, { kind: 'resume' });
 }
 
-/** Gives an account another name. Throws FIELD_INVALID for what is none. */
+/** Renames an account. Throws FIELD_INVALID for an invalid name. */
 export async function renameAccount(context: Context, accountId: string, name: string): Promise<Account> {
   return change(context, accountId, { kind: 'rename', name: readName(name) });
 }

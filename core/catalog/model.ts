@@ -13,7 +13,7 @@ export interface PriceTerms {
   readonly microcreditsPerUnit: number;
   /** Added once when anything is delivered. */
   readonly baseMicrocredits: number;
-  /** The integer parameter that says how many outputs are asked for; absent means one. */
+  /** The integer parameter with the number of outputs requested; absent means one. */
   readonly countParameter?: string;
   /** The `WIDTHxHEIGHT` parameter; needed by `megapixel`. */
   readonly sizeParameter?: string;

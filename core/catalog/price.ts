@@ -32,7 +32,7 @@ export function requestedDurationMs(terms: PriceTerms, parameters: JsonObject): 
 }
 
 /**
- * Credits for 0, 1, … n delivered outputs of a request whose defaults are filled in; n is what it asks for. Exact
+ * Credits for 0, 1, … n delivered outputs of a request whose defaults are filled in; n is the number requested. Exact
  * arithmetic in millionths, rounded up once, then kept within the model's bounds. Nothing delivered costs nothing.
  */
 export function creditsByOutputs(model: Model, parameters: JsonObject): readonly number[] {

@@ -106,7 +106,7 @@ export class Replay {
 
   private addToGeneration(entry: Entry, money: GenerationMoney): void {
     if (entry.kind === 'hold') {
-      // A hold that was released whole, because its create was cut, may be taken again by the same create.
+      // A hold that was released completely, because its create was interrupted, may be taken again by the same create.
       const isAgain = money.isClosed && money.charged === 0;
       this.expect(!money.isHeld || isAgain, entry, 'holds a second time');
       this.openHolds += 1;

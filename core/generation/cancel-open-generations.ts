@@ -13,15 +13,16 @@ export interface CancelledWork {
   /** Asked to stop, and still running. */
   readonly stopping: number;
   /**
-   * Held, and not there to be cancelled yet: a create is in the middle of it, or was cut and recovery will release it.
+   * Held, but without a generation to cancel yet: a create is in progress, or was interrupted and recovery will release
+   * the hold.
    */
   readonly unfinished: number;
 }
 
 /**
- * Asks for the end of every open generation of an account, as their clients could. The account's holds say which they
- * are, so that on a suspended account none is missed, and their cap bounds the work. Safe to repeat, which finishes
- * what was cut. Throws NOT_FOUND, and `CallOver` between two of them.
+ * Cancels every open generation of an account, as their clients could. The account's holds list them, so that on a
+ * suspended account none is missed, and their cap bounds the work. Safe to repeat, which completes an interrupted call.
+ * Throws NOT_FOUND, and `CallOver` between two of them.
  */
 export async function cancelOpenGenerations(context: Context, accountId: string): Promise<CancelledWork> {
   const account = await context.accounts.read(accountId);

@@ -19,9 +19,9 @@ export type GenerationDecision = { readonly refused: GenerationRefusal } | { rea
 const ATTENTION_MARGIN_MS = 1_000;
 
 /**
- * Decides one command on one version of a generation. Pure; the store applies the result only onto that version. What
- * clients see of time never goes back, however the clock jumps; leases and deadlines go by the clock as it is. `boot`
- * is that of the process that decides.
+ * Decides one command on one version of a generation. Pure; the store applies the result only onto that version. The
+ * times that clients see never go back, however the clock jumps; leases and deadlines use the clock as it is. `boot` is
+ * that of the process that decides.
  */
 export function decide(
   generation: Generation,
@@ -195,7 +195,7 @@ function settle(g: Generation, command: Extract<GenerationCommand, { event: 'set
   return { next: untilNextRemoval({ ...g, settledAt: at }, command) };
 }
 
-/** What was charged for is kept as long as the generation; what is not settled may still be needed. */
+/** Charged content is kept as long as the generation; that of an unsettled one may still be needed. */
 function removeContent(
   g: Generation,
   command: Extract<GenerationCommand, { event: 'content-removed' }>,
@@ -237,8 +237,8 @@ export function hasLiveLease(g: Generation, now: number, boot: Boot): boolean {
 }
 
 /**
- * Whether another worker may go on with it. A holder that is gone may have left a submission on its way: asked too
- * early, the provider would say that it has no such task, and be handed it again. So that one's lease is waited for.
+ * Whether another worker may continue it. A dead holder may have left a submission in flight: if asked too early, the
+ * provider would answer that it has no such task, and get it a second time. So in that case the lease must lapse first.
  */
 export function mayBeTakenOver(g: Generation, now: number, boot: Boot): boolean {
   return !hasLiveLease(g, now, boot) && !(g.attempt?.phase === 'submitting' && hasTimeLeft(g, now));

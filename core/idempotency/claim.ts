@@ -24,6 +24,6 @@ export interface Claim extends ClaimKey {
   readonly leaseExpiresAt: number;
   /** Of the process that took the claim; absent in what releases before this one wrote. */
   readonly bootId?: string;
-  /** When the record itself goes, and the key with it. */
+  /** When the record itself is removed, and the key with it. */
   readonly removeAt: number;
 }

@@ -8,7 +8,7 @@ export interface ImageHeader {
   /** Of one pixel in the rows it gives; 0 where the decoder shrinks the picture itself. */
   readonly rowPixelBytes: number;
   /**
-   * What a decoder holds of the whole picture before it gives its first row; 0 where rows are decoded one after
+   * The bytes a decoder holds for the whole picture before it yields its first row; 0 if rows are decoded one after
    * another.
    */
   readonly heldBytes: number;

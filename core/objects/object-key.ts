@@ -5,7 +5,7 @@ export function isObjectKey(key: string): boolean {
   return KEY.test(key) && key.split('/').every((segment) => segment !== '' && segment !== '.' && segment !== '..');
 }
 
-/** Throws for a key of another form: keys are made by us, so a bad one is a mistake of ours. */
+/** Throws for a key of another form: we create all keys, so a bad one is a programming error. */
 export function assertObjectKey(key: string): void {
   if (!isObjectKey(key)) {
     const shown = JSON.stringify(key.slice(0, 80));

@@ -34,7 +34,7 @@ export interface GenerationStore {
 
   /**
    * Records with `dueAt` at or before `now`, most overdue first and by id where that is the same; at most `limit`, 1 to
-   * 1,000. With `after`, those behind it in that order; the record itself may be gone.
+   * 1,000. With `after`, those behind it in that order; that record itself may have been removed.
    */
   due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 

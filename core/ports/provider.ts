@@ -11,7 +11,7 @@ export interface ProviderReference {
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
 
-/** What a provider is asked to make. */
+/** The request to a provider. */
 export interface Submission {
   readonly generationId: string;
   /** Which attempt of the generation this is, from 1. Submitting the same attempt again does not raise it. */
@@ -29,7 +29,7 @@ export interface Submission {
   readonly token: string;
 }
 
-/** What comes with every call. */
+/** The options of every call. */
 export interface ProviderCall {
   /**
    * Aborted when the answer is no longer needed: the call has timed out, the generation's lease is lost or its deadline

@@ -48,8 +48,8 @@ export class Recovery {
   ) {}
 
   /**
-   * Has taken over, once, what an earlier boot was running, where that one is known to be gone. Throws
-   * `StoreUnavailable`; the next pass tries again.
+   * Takes over, once, what an earlier boot was running, if that boot is known to have ended. Throws `StoreUnavailable`;
+   * the next pass tries again.
    */
   async resume(): Promise<void> {
     if (!this.takeOver || !this.hasToResume) return;

@@ -17,7 +17,7 @@ export interface Completed {
 }
 
 const MAX_TRIES = 4;
-/** Each is a completion that was cut in the middle of a copy, of an upload whose target lasts for minutes. */
+/** Each is a completion that was interrupted during a copy, of an upload whose target lasts for minutes. */
 const MAX_ABANDONED = 20;
 
 /**

@@ -11,7 +11,7 @@ export interface UploadUsage {
   readonly bytes: number;
 }
 
-/** What one record adds to it; null for what remains of an upload that is gone. */
+/** What one record adds to it; null for the tombstone of an upload. */
 export function usageOf(record: UploadRecord): { readonly unfinished: 0 | 1; readonly bytes: number } | null {
   if (record.kind !== 'upload') return null;
   const hasBytes = record.status !== 'prepared' || isUnfinished(record);

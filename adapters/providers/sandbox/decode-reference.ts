@@ -69,9 +69,9 @@ function workBytes({ widthPx, heightPx }: Size): number {
 }
 
 /**
- * The colours of the picture's pixels. First the whole file is shrunk, turned upright, to what is small in both
- * directions; only then it is cut and brought to size: to cover a square with a strip at once would mean a picture many
- * times as large as the strip.
+ * The colours of the picture's pixels. First the whole file is turned upright and shrunk in both directions; only then
+ * is it cropped and resized: to cover a square with a strip in one step would need a picture many times as large as the
+ * strip.
  */
 async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
   const header = readImageHeader(bytes);

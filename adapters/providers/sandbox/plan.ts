@@ -8,7 +8,7 @@ export interface Size {
   readonly heightPx: number;
 }
 
-/** What a task asks for, read from the model's settings and the task's parameters. */
+/** The plan of a task, from the model's settings and the task's parameters. */
 export type Plan =
   | { readonly painter: 'noop'; readonly count: number }
   | {
@@ -59,7 +59,7 @@ export const REPORTABLE_ERRORS = [
   'INTERNAL_ERROR',
 ] as const satisfies readonly TaskErrorCode[];
 
-/** How a task of the test model goes. */
+/** The behaviour of a task of the test model. */
 export interface Behaviour {
   readonly name: (typeof BEHAVIOURS)[number];
   /** The least time until the task finishes, whatever its outcome; 0 to 60,000. */

@@ -16,7 +16,7 @@ interface RenderSubject {
   readonly references: readonly RenderReference[];
 }
 
-/** What a rendering thread is asked for. The same job gives the same bytes, in any process. */
+/** The job of a rendering thread. The same job gives the same bytes, in any process. */
 export type RenderJob =
   | (RenderSubject & { readonly kind: 'image'; readonly count: number; readonly format: ImageFormat })
   | (RenderSubject & { readonly kind: 'video'; readonly durationSeconds: number; readonly framesPerSecond: number });

@@ -69,7 +69,7 @@ export class StrangerRefusals {
     return true;
   }
 
-  /** Says what is left to say, and leaves no timer behind. */
+  /** Logs the pending summary, and clears the timer. */
   close(): void {
     if (this.window !== undefined) this.end(this.window);
   }

@@ -92,8 +92,7 @@ function createHttpServer(pages: Pages): Server {
 async function serve(pages: Pages, req: IncomingMessage, res: ServerResponse, isClosing: () => boolean): Promise<void> {
   const { status, contentType, text } = await pageFor(pages, req).catch(() => json(500, { status: 'failed' }));
   if (status === 405) res.setHeader('Allow', 'GET, HEAD');
-  // Nothing here takes a body, and one that comes all the same is not waited for; nor is a next request once we are
-  // closing.
+  // No page here takes a body, and the server does not wait for one; nor for a next request once it is closing.
   if (hasBody(req) || isClosing()) res.setHeader('Connection', 'close');
   res.writeHead(status, {
     'Content-Type': contentType,

@@ -93,7 +93,7 @@ export class Dispatcher {
 
   /**
    * Takes no more, asks every run to hand its lease back, and waits for them, `graceMs` at most; answers whether all
-   * have ended. What they still ask of providers then is aborted.
+   * have ended. Provider calls that are still in progress then are aborted.
    */
   stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
@@ -135,9 +135,7 @@ export class Dispatcher {
     }
   }
 
-  /**
-   * One that waits for its start may have been started by another process meanwhile, and cut: then it is a take-over.
-   */
+  /** Another process may have started a waiting one meanwhile, and died: then it is a take-over. */
   private async advance(generationId: string): Promise<void> {
     try {
       const record = await this.context.generations.read(generationId);

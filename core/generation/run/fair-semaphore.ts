@@ -37,7 +37,7 @@ export class FairSemaphore {
   /** Each account's in order of arrival. */
   private readonly starts: Line = new Map();
 
-  /** The limits are asked for whenever a place is given: a new catalog may have others. */
+  /** The limits are read whenever a place is given: a new catalog may have changed them. */
   constructor(private readonly limits: () => LaneLimits) {}
 
   /** A place, once there is one. Give it back exactly once. */
@@ -143,7 +143,7 @@ function deadlineOf({ runDeadlineAt = Infinity }: PlaceRequest): number {
   return runDeadlineAt;
 }
 
-/** Where one with this deadline goes: after those that are not later. */
+/** The position of one with this deadline: after those that are not later. */
 function indexAfter(waiting: readonly Waiter[], runDeadlineAt: number): number {
   let [low, high] = [0, waiting.length];
   while (low < high) {

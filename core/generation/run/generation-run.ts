@@ -72,7 +72,7 @@ export class GenerationRun {
     this.calls.abort('out of grace');
   }
 
-  /** Never throws: what goes wrong on our side leaves the lease to lapse, and recovery to go on. */
+  /** Never throws: after an internal failure the lease lapses, and recovery continues the generation. */
   async drive(): Promise<void> {
     try {
       while ((await this.step()) === 'on');
@@ -141,13 +141,13 @@ export class GenerationRun {
   private async beginAttempt(): Promise<Went> {
     const token = this.context.ids.uuid();
     const { refused } = await this.holder.write({ event: 'begin-attempt', token });
-    // Another machine's clock may have been ahead of ours; what it wrote counts, or we would ask for ever.
+    // Another machine's clock may have been ahead of ours; its stored time counts, or we would retry for ever.
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
     if (refused === undefined) this.state = { ...this.state, unsentToken: token, neverSentToken: token };
     return 'on';
   }
 
-  /** A submit that throws, or takes too long, may have been taken: from then on the provider is asked first. */
+  /** The task of a submit that throws or times out may have been accepted: from then on the provider is asked first. */
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
     this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined };
     let answer: SubmitAnswer;
@@ -214,7 +214,7 @@ export class GenerationRun {
     return 'on';
   }
 
-  /** What was collected so far is of no use under the next fence; what cannot be removed now goes with retention. */
+  /** Outputs collected so far are useless under the next fence; retention removes those that cannot be removed now. */
   private async leaseAnew(g: Generation): Promise<Generation> {
     const leased = await this.holder.reLease();
     await removeCollected(this.context, g, g.fence).catch(() => undefined);

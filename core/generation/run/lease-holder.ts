@@ -115,7 +115,7 @@ export class LeaseHolder {
     this.cancelBeat = this.context.clock.after(Math.floor(this.context.settings.leaseMs / 3), () => void this.beat());
   }
 
-  /** The clock may have jumped since the lease was written; its whole time is the most there is to wait. */
+  /** The clock may have jumped since the lease was written; its whole time is the maximum wait. */
   private watchLapse(): void {
     this.cancelLapse?.();
     if (this.ended) return;

@@ -14,7 +14,7 @@ const MAX_UNKNOWN_REPORTS = 3;
 
 export type Ending = Extract<HolderCommand, { event: 'succeed' | 'fail' | 'stop' }>;
 
-/** What a run does next. `stopping` is a reference that the provider is asked to stop first. */
+/** The next step of a run. `stopping` is a reference that the provider is first asked to stop. */
 export type RunStep =
   | { readonly do: 'hand-back'; readonly isUnsent: boolean }
   | { readonly do: 'begin-attempt' }
@@ -26,7 +26,7 @@ export type RunStep =
   | { readonly do: 'accept'; readonly reference: string }
   | { readonly do: 'poll'; readonly reference: string; readonly stopping?: string }
   | { readonly do: 'collect'; readonly reference: string; readonly report: FinishedReport }
-  /** Reads the newest version before it is decided what comes of the failure. */
+  /** Reads the newest version before the consequence of the failure is decided. */
   | { readonly do: 'end-attempt'; readonly failure: ProviderFailure; readonly stopping?: string }
   | { readonly do: 'retry'; readonly retryAt: number }
   | { readonly do: 'rest'; readonly ms: number }
@@ -146,7 +146,7 @@ function afterPoll(situation: Situation, { reference, report }: Extract<News, { 
       );
     case 'failed':
       return { do: 'end-attempt', failure: report.failure };
-    // A provider that has taken a task and knows it no more may just be slow to tell its own parts: it is asked again.
+    // A provider that has accepted a task and no longer knows it may be eventually consistent: it is asked again.
     case 'unknown':
       return state.unknownReports >= MAX_UNKNOWN_REPORTS
         ? { do: 'end-attempt', failure: unavailable(rules) }

@@ -17,9 +17,9 @@ type Method = keyof Provider;
 export type AbortCause = 'lease lost' | 'lease lapsed' | 'cancelled' | 'stopping' | 'out of grace';
 
 /**
- * Which calls each cause aborts. A submission is let finish wherever its answer still counts: one that is cut has an
- * unknown outcome, and a provider that cannot be asked may have taken it. It does not count once another worker may
- * have the lease.
+ * Which calls each cause aborts. A submission may finish as long as its answer still counts: an aborted one has an
+ * unknown outcome, and a provider without `recover` may have accepted it. Its answer no longer counts once another
+ * worker may have the lease.
  */
 const ABORTED_ON: Readonly<Record<AbortCause, readonly Method[]>> = {
   'lease lost': ['submit', 'poll', 'output', 'cancel', 'recover'],
@@ -95,8 +95,8 @@ export class ProviderCalls {
   }
 
   /**
-   * Asks the provider to stop, unless it was asked just now. It may be asked after a deadline, so that none bounds this
-   * call but its own.
+   * Asks the provider to stop, unless it was asked just now. That may happen after a deadline, so only the call's own
+   * time limit bounds it.
    */
   async askToStop(reference: string): Promise<void> {
     const { clock, log } = this.context;
