@@ -4,9 +4,12 @@ import { canonical } from '../../history/values.js';
 import type { AtRest } from '../history/history.js';
 
 /** Documents as the program writes them; the driver gives 64-bit integers as numbers. */
-interface EntryRow extends Omit<Entry, 'accountId' | 'generationId' | 'operationId'> {
+interface EntryRow extends Omit<Entry, 'accountId' | 'generationId' | 'operationId' | 'attribution'> {
   readonly generation?: UUID;
   readonly operation?: string;
+  readonly credential?: string;
+  readonly model?: string;
+  readonly trace?: string;
 }
 
 interface LedgerRow extends EntryRow {
@@ -23,7 +26,7 @@ interface AccountRow extends Omit<Account, 'accountId' | 'holds'> {
 /**
  * All accounts with their entries, as they lie in the database, read without the program: those entries that have left
  * their account, and those that wait in it. An entry that is in both places and differs is there twice, for the checker
- * to find.
+ * to find; as the account has it, if it differs in its attribution alone, which the release before does not move.
  */
 export async function booksIn(db: Db): Promise<AtRest['accounts']> {
   const accounts: Collection<AccountRow> = db.collection('accounts');
@@ -45,7 +48,7 @@ function accountOf(
   const entries = new Map<string, Entry>();
   for (const row of [...moved, ...outbox]) {
     const entry = entryOf(accountId, row);
-    entries.set(canonical(entry), entry);
+    entries.set(canonical({ ...entry, attribution: null }), entry);
   }
   return {
     ...rest,
@@ -62,7 +65,7 @@ function accountOf(
 
 function entryOf(
   accountId: string,
-  { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason }: EntryRow,
+  { sequence, kind, from, to, credits, at, availableAfter, generation, operation, reason, ...by }: EntryRow,
 ): Entry {
   return {
     accountId,
@@ -76,5 +79,12 @@ function entryOf(
     ...(generation === undefined ? {} : { generationId: generation.toString() }),
     ...(operation === undefined ? {} : { operationId: operation }),
     ...(reason === undefined ? {} : { reason }),
+    ...attributionOf(by),
   };
+}
+
+function attributionOf({ credential, model, trace }: Pick<EntryRow, 'credential' | 'model' | 'trace'>) {
+  if (credential === undefined || model === undefined) return {};
+  const attribution = { credentialId: credential, modelKey: model };
+  return { attribution: trace === undefined ? attribution : { ...attribution, clientTraceId: trace } };
 }

@@ -60,6 +60,9 @@ export class Installation {
   readonly members = new Map<ProcessName, FleetMember>();
   readonly urls: Readonly<Record<RestName, string>>;
 
+  /** Whether some of its processes run the release before. */
+  hasOlderProcesses = false;
+
   private constructor(
     readonly mongo: ServerProcess,
     readonly s3: ServerProcess,
@@ -108,6 +111,7 @@ export class Installation {
       'rest-1': await freePort(),
       'rest-2': await freePort(),
     });
+    installation.hasOlderProcesses = options.before !== undefined;
     const build = { program: PROGRAM, configFile };
     const before = options.before === undefined ? build : { program: options.before, configFile: configFileBefore };
     for (const name of PROCESSES)

@@ -46,6 +46,20 @@ export const MONEY: readonly Breach[] = [
   },
   {
     invariant: 1,
+    what: 'an entry names another key than its generation',
+    make: (draft) => {
+      the(entry(draft, IDS.succeeded, 'charge').attribution).credentialId = IDS.random;
+    },
+  },
+  {
+    invariant: 1,
+    what: 'an entry of a generation names no key',
+    make: (draft) => {
+      delete entry(draft, IDS.succeeded, 'charge').attribution;
+    },
+  },
+  {
+    invariant: 1,
     what: 'a client is shown a balance that never was',
     make: (draft) => {
       for (const name of ['balance_credits', 'available_credits', 'remaining_credits'])

@@ -10,7 +10,7 @@ import { cleanHistory, IDS, QUIET_AT } from './clean-history.js';
 
 import { MONEY, VIEWS } from './breaches-of-money.js';
 import { ACCESS, BYTES, ENDS, KEYS } from './breaches-of-service.js';
-import { ask, asked, fail, record, wantUntil } from './draft-changes.js';
+import { ask, asked, entry, fail, record, the, wantUntil } from './draft-changes.js';
 
 describe('the history checker', () => {
   it('finds nothing where every promise is kept', () => {
@@ -24,6 +24,15 @@ describe('the history checker', () => {
       expect(checkHistory(draft).map((finding) => finding.invariant)).to.include(invariant);
     });
   }
+
+  it('lets entries name no key where older processes took part, but no other key', () => {
+    const draft = cleanHistory();
+    draft.facts.hasOlderProcesses = true;
+    delete entry(draft, IDS.succeeded, 'hold').attribution;
+    expect(checkHistory(draft)).to.deep.equal([]);
+    the(entry(draft, IDS.succeeded, 'charge').attribution).modelKey = 'another-model';
+    expect(checkHistory(draft).map(({ invariant }) => invariant)).to.deep.equal([1]);
+  });
 
   it('does not order answers that overlap', () => {
     const draft = cleanHistory();

@@ -3,6 +3,7 @@ import type { History } from './history.js';
 import { Known } from './known.js';
 import { checkAccess } from './rules/access.js';
 import { checkAnswers } from './rules/answers.js';
+import { checkAttributions } from './rules/attributions.js';
 import { checkBalances, checkBooks } from './rules/books.js';
 import { checkCancels } from './rules/cancels.js';
 import { checkCharges } from './rules/charges.js';
@@ -17,6 +18,7 @@ import { checkViews } from './rules/views.js';
 
 const RULES = [
   checkBooks,
+  checkAttributions,
   checkBalances,
   checkCharges,
   checkViews,

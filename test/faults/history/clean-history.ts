@@ -35,6 +35,9 @@ export const IDS = {
 /** Long after everything that is told here. */
 export const QUIET_AT = 1_000_000;
 
+/** The key that all generations were created with. */
+const CREDENTIAL = id(98);
+
 /** How one generation went, from which its record, entries and answers are made. */
 interface Story {
   readonly generationId: string;
@@ -181,6 +184,7 @@ function recordOf(story: Story): Generation {
           ]
         : [],
     clientTraceId: key,
+    credentialId: CREDENTIAL,
     createdAt,
     updatedAt: endedAt,
     completedAt: endedAt,
@@ -215,18 +219,21 @@ function recordOf(story: Story): Generation {
 function accountOf({ accountId }: typeof RICH, granted: number): Account & { entries: Entry[] } {
   const entries: Entry[] = [];
   let available = 0;
-  const add = (entry: Pick<Entry, 'kind' | 'from' | 'to' | 'credits' | 'at' | 'generationId'>) => {
+  const add = (entry: Pick<Entry, 'kind' | 'from' | 'to' | 'credits' | 'at' | 'generationId' | 'attribution'>) => {
     available += entry.to === 'available' ? entry.credits : entry.from === 'available' ? -entry.credits : 0;
     entries.push({ accountId, sequence: entries.length + 1, availableAfter: available, ...entry });
   };
   add({ kind: 'grant', from: 'issued', to: 'available', credits: granted, at: 0 });
   const own = STORIES.filter(({ owner }) => owner.accountId === accountId);
-  for (const { generationId, n, outputs, createdAt, endedAt } of own) {
-    add({ kind: 'hold', from: 'available', to: 'reserved', credits: n, at: createdAt, generationId });
-    if (outputs > 0)
-      add({ kind: 'charge', from: 'reserved', to: 'spent', credits: outputs, at: endedAt, generationId });
+  for (const { generationId, key, n, outputs, createdAt, endedAt } of own) {
+    const about = () => ({
+      generationId,
+      attribution: { credentialId: CREDENTIAL, modelKey: 'sandbox-test', clientTraceId: key },
+    });
+    add({ kind: 'hold', from: 'available', to: 'reserved', credits: n, at: createdAt, ...about() });
+    if (outputs > 0) add({ kind: 'charge', from: 'reserved', to: 'spent', credits: outputs, at: endedAt, ...about() });
     if (outputs < n)
-      add({ kind: 'release', from: 'reserved', to: 'available', credits: n - outputs, at: endedAt, generationId });
+      add({ kind: 'release', from: 'reserved', to: 'available', credits: n - outputs, at: endedAt, ...about() });
   }
   const spent = own.reduce((sum, { outputs }) => sum + outputs, 0);
   return {
@@ -455,6 +462,7 @@ export function cleanHistory(): Draft<History> {
       enoughCalmMs: 30_000,
       writingMs: 3_000,
       slackMs: 10_000,
+      hasOlderProcesses: false,
     },
     exchanges: [
       ...uploadExchanges(),

@@ -106,6 +106,8 @@ export interface Facts {
    * How late after its deadline, or after all trouble, something may end: leases, a pass of recovery, a busy machine.
    */
   readonly slackMs: number;
+  /** Whether processes of the release before took part: they keep no attribution of ledger entries. */
+  readonly hasOlderProcesses: boolean;
 }
 
 /** Everything as the operator finds it once all is at rest. */

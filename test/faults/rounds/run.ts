@@ -113,6 +113,7 @@ export class Run {
       enoughCalmMs: ENOUGH_CALM_MS,
       writingMs: WRITING_MS,
       slackMs: SLACK_MS,
+      hasOlderProcesses: installation.hasOlderProcesses,
     };
     return { facts, exchanges: recorder.exchanges, atRest: await this.atRest() };
   }
