@@ -74,7 +74,7 @@ describe('SIGHUP', () => {
       .replace(/max_attempts: .+/, 'max_attempts: 0')
       .replace(/max_attempts: [1-9].*/, 'max_attempts: 99');
     writeFileSync(service.config.catalog, broken);
-    const faults = (await hangUp('callers read')).filter(({ msg }) => msg.startsWith('catalog not read'));
+    const faults = (await hangUp('callers read')).filter(({ msg }) => msg.startsWith('catalog not reloaded'));
     const lines = broken
       .split('\n')
       .flatMap((line, index) => (/max_attempts: (?:0|99)$/.test(line) ? [index + 1] : []));
