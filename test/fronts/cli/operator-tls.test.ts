@@ -94,7 +94,7 @@ describe("operators' commands with --grpc over TLS", () => {
       'is for studio, not for localhost',
     );
     const yesterday = new Date(Date.now() - 86_400_000).toISOString().slice(0, 10);
-    await refused({ names: here, days: -1, args: trusting('HERE') }, `ended on ${yesterday}`);
+    await refused({ names: here, days: -1, args: trusting('HERE') }, `expired on ${yesterday}`);
   });
 
   it('say so when the server requires TLS and the address does not', async () => {
