@@ -31,22 +31,22 @@ export interface GenerationsRecovered {
 /**
  * Examines every generation that is due and completes its unfinished work: wakes those that no worker took or whose
  * holder is gone, ends those past their deadline, settles those that have ended, retires those past retention. One pass
- * takes at most `recoveryBatch`, and stops once `goesOn` returns false. Safe in many processes at the same time, since
- * every step is a versioned change. Processes that began together read the same list: one that finds itself behind
+ * takes at most `recoveryBatch`, and stops once `shouldContinue` returns false. Safe in many processes at the same time,
+ * since every step is a versioned change. Processes that began together read the same list: one that finds itself behind
  * another leaves the rest of the list to it. Once an outage has prevented a retirement, the others are postponed: each
  * of them might wait as long, and overdue work would wait behind them.
  */
 export async function recoverGenerations(
   context: Context,
   now: number,
-  goesOn: () => boolean,
+  shouldContinue: () => boolean,
 ): Promise<GenerationsRecovered> {
   const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 };
   let overtakenInARow = 0;
   let retires = true;
   const due = await context.generations.due(now, context.settings.recoveryBatch);
   for (const record of due) {
-    if (!goesOn()) break;
+    if (!shouldContinue()) break;
     if (!retires && isToRetire(record)) {
       done.failed += 1;
       await postpone(context, record, FAILED_AGAIN_MS).catch(() => undefined);

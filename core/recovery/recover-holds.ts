@@ -14,12 +14,12 @@ export interface HoldsRecovered {
 /**
  * Examines holds older than any request may take. A hold without a generation belongs to an interrupted create: its id
  * is precluded, then the hold released, in that order, so that the create has no effect if it continues after all. One
- * pass takes at most `recoveryBatch`; give its cursor to the next. Ends early once `goesOn` returns false.
+ * pass takes at most `recoveryBatch`; give its cursor to the next. Ends early once `shouldContinue` returns false.
  */
 export async function recoverHolds(
   context: Context,
   cursor: string | undefined,
-  goesOn: () => boolean,
+  shouldContinue: () => boolean,
 ): Promise<HoldsRecovered> {
   const { accounts, clock, settings } = context;
   const done: HoldsRecovered = { released: 0, settled: 0, failed: 0 };
@@ -29,7 +29,7 @@ export async function recoverHolds(
     ...(cursor === undefined ? {} : { cursor }),
   });
   for (const hold of page.items) {
-    if (!goesOn()) break;
+    if (!shouldContinue()) break;
     try {
       const outcome = await recoverHold(context, hold.accountId, hold.generationId);
       if (outcome) done[outcome] += 1;

@@ -16,13 +16,17 @@ export interface UploadsRecovered {
 /**
  * Removes the bytes sent to targets that have expired, and uploads past retention with their bytes. One pass takes at
  * most `recoveryBatch`. It ends at the first upload that an outage prevents from being removed, as the others would
- * wait for the store too, or once `goesOn` returns false. A failed removal is postponed: bytes that cannot be removed
- * must not block all others in every pass.
+ * wait for the store too, or once `shouldContinue` returns false. A failed removal is postponed: bytes that cannot be
+ * removed must not block all others in every pass.
  */
-export async function recoverUploads(context: Context, now: number, goesOn: () => boolean): Promise<UploadsRecovered> {
+export async function recoverUploads(
+  context: Context,
+  now: number,
+  shouldContinue: () => boolean,
+): Promise<UploadsRecovered> {
   const done: UploadsRecovered = { swept: 0, removed: 0, failed: 0 };
   for (const record of await context.uploads.due(now, context.settings.recoveryBatch)) {
-    if (!goesOn()) break;
+    if (!shouldContinue()) break;
     try {
       const outcome = await recoverUpload(context, record, now);
       if (outcome) done[outcome] += 1;

@@ -83,13 +83,16 @@ export class Recovery {
         return nothing;
       });
     };
-    const goesOn = () => !this.isStopped;
+    const shouldContinue = () => !this.isStopped;
     if (this.hasToResume) await evenIfOthersFail(() => this.resume(), undefined);
     // Permanent removals use the time that was checked above: the clock may jump while the pass runs.
-    const generations = await evenIfOthersFail(() => recoverGenerations(context, now, goesOn), NOTHING.generations);
-    const holds = await evenIfOthersFail(() => recoverHolds(context, this.holdsCursor, goesOn), NOTHING.holds);
+    const generations = await evenIfOthersFail(
+      () => recoverGenerations(context, now, shouldContinue),
+      NOTHING.generations,
+    );
+    const holds = await evenIfOthersFail(() => recoverHolds(context, this.holdsCursor, shouldContinue), NOTHING.holds);
     this.holdsCursor = holds.nextCursor;
-    const uploads = await evenIfOthersFail(() => recoverUploads(context, now, goesOn), NOTHING.uploads);
+    const uploads = await evenIfOthersFail(() => recoverUploads(context, now, shouldContinue), NOTHING.uploads);
     const claimsRemoved = await evenIfOthersFail(
       () => context.claims.removeExpired(now, context.settings.recoveryBatch),
       0,

@@ -13,11 +13,11 @@ export type TakeOver = (generation: Generation) => Promise<void>;
 
 /**
  * Hands over the generations that an earlier boot had leased, instead of waiting until recovery examines them. Reads
- * all that are due by the end of a lease given now, page by page, until `goesOn` returns false. Longer leases from
- * earlier settings are found when they lapse. Nothing is written: recovery handles those that are not taken over after
- * all.
+ * all that are due by the end of a lease given now, page by page, until `shouldContinue` returns false. Longer leases
+ * from earlier settings are found when they lapse. Nothing is written: recovery handles those that are not taken over
+ * after all.
  */
-export async function resumeRuns(context: Context, takeOver: TakeOver, goesOn: () => boolean): Promise<void> {
+export async function resumeRuns(context: Context, takeOver: TakeOver, shouldContinue: () => boolean): Promise<void> {
   const {
     boot,
     generations,
@@ -27,7 +27,7 @@ export async function resumeRuns(context: Context, takeOver: TakeOver, goesOn: (
   } = context;
   const until = clock.now() + leaseMs + MARGIN_MS;
   let page = await generations.due(until, recoveryBatch);
-  while (goesOn()) {
+  while (shouldContinue()) {
     for (const record of page) {
       if (record.kind !== 'generation' || !record.lease || !isLeftByAnother(boot, record.lease.bootId)) continue;
       takeOver(record).catch((error: unknown) =>

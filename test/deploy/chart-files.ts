@@ -22,7 +22,17 @@ export function renderedFileOf(name: Case): string {
 
 /** How helm is asked for the manifests of a case. */
 export function templateArguments(name: Case): string[] {
-  return ['template', 'demo', pathOf(CHART), '--namespace', 'studio', '--kube-version', `${KUBERNETES_VERSION}.0`, '--values', pathOf(valuesFileOf(name))];
+  return [
+    'template',
+    'demo',
+    pathOf(CHART),
+    '--namespace',
+    'studio',
+    '--kube-version',
+    `${KUBERNETES_VERSION}.0`,
+    '--values',
+    pathOf(valuesFileOf(name)),
+  ];
 }
 
 /** Says from which chart the manifests were rendered, so that a machine without helm sees when they are out of date. */
@@ -32,9 +42,15 @@ export function headerOf(): string {
 
 function chartDigest(): string {
   const digest = createHash('sha256');
-  const paths = readdirSync(pathOf(CHART), { recursive: true, encoding: 'utf8' }).map((path) => path.replaceAll('\\', '/')).sort();
+  const paths = readdirSync(pathOf(CHART), { recursive: true, encoding: 'utf8' })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort();
   for (const path of paths) {
-    if (statSync(join(pathOf(CHART), path)).isFile()) digest.update(`${path}\0`).update(readFileSync(join(pathOf(CHART), path))).update('\0');
+    if (statSync(join(pathOf(CHART), path)).isFile())
+      digest
+        .update(`${path}\0`)
+        .update(readFileSync(join(pathOf(CHART), path)))
+        .update('\0');
   }
   return digest.digest('hex').slice(0, 32);
 }

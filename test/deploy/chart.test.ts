@@ -16,12 +16,28 @@ interface Schema {
   readonly additionalProperties?: unknown;
 }
 
-const schema = JSON.parse(textOf(`${CHART}/values.schema.json`)) as Schema & { readonly $defs: Readonly<Record<string, Schema>> };
+const schema = JSON.parse(textOf(`${CHART}/values.schema.json`)) as Schema & {
+  readonly $defs: Readonly<Record<string, Schema>>;
+};
 const values = yamlOf<Readonly<Record<string, Tree>>>(`${CHART}/values.yaml`);
 const isValid = new Ajv({ strict: false, allErrors: true }).compile(schema);
 
 /** What the chart sets itself, and what is a secret. */
-const NOT_VALUES = ['role', 'data_folder', 'secret_file', 'catalog', 'mongo.url', 'minio.access_key', 'minio.secret_key', 'minio.upload_access_key', 'minio.upload_secret_key', 'grpc.callers_file', 'grpc.tls_cert_file', 'grpc.tls_key_file', 'grpc.tls_client_ca_file'];
+const NOT_VALUES = [
+  'role',
+  'data_folder',
+  'secret_file',
+  'catalog',
+  'mongo.url',
+  'minio.access_key',
+  'minio.secret_key',
+  'minio.upload_access_key',
+  'minio.upload_secret_key',
+  'grpc.callers_file',
+  'grpc.tls_cert_file',
+  'grpc.tls_key_file',
+  'grpc.tls_client_ca_file',
+];
 
 type Branch = Readonly<Record<string, Tree>>;
 
@@ -45,12 +61,16 @@ function faultsOf(given: Branch): string[] {
 
 /** Paths below a schema, down to what holds no keys of its own. */
 function pathsBelow({ properties = {} }: Schema, before = ''): string[] {
-  return Object.entries(properties).flatMap(([name, below]) => (below.properties ? pathsBelow(below, `${before}${name}.`) : [`${before}${name}`]));
+  return Object.entries(properties).flatMap(([name, below]) =>
+    below.properties ? pathsBelow(below, `${before}${name}.`) : [`${before}${name}`],
+  );
 }
 
 /** Each schema of an object with keys of its own, by its path. */
 function closedObjects(part: Schema, path: string): [string, Schema][] {
-  const below = Object.entries(part.properties ?? {}).flatMap(([name, inner]) => closedObjects(inner, `${path}/${name}`));
+  const below = Object.entries(part.properties ?? {}).flatMap(([name, inner]) =>
+    closedObjects(inner, `${path}/${name}`),
+  );
   return part.properties ? [[path, part], ...below] : below;
 }
 
@@ -61,7 +81,10 @@ describe('values of the chart', () => {
   });
 
   it('refuse any key that the schema does not name, at any depth', () => {
-    const parts = [...closedObjects(schema, ''), ...Object.entries(schema.$defs).flatMap(([name, part]) => closedObjects(part, `$defs/${name}`))];
+    const parts = [
+      ...closedObjects(schema, ''),
+      ...Object.entries(schema.$defs).flatMap(([name, part]) => closedObjects(part, `$defs/${name}`)),
+    ];
     expect(parts.filter(([, part]) => part.additionalProperties !== false).map(([path]) => path)).to.deep.equal([]);
     expect(parts).to.have.length.above(20);
   });
@@ -81,17 +104,26 @@ describe('values of the chart', () => {
   };
 
   for (const [fault, given] of Object.entries(wrong)) {
-    it(`are refused when ${JSON.stringify(given)}`, () => { expect(faultsOf(given)).to.deep.equal([fault]); });
+    it(`are refused when ${JSON.stringify(given)}`, () => {
+      expect(faultsOf(given)).to.deep.equal([fault]);
+    });
   }
 
-  it('take every key of darkroom.yaml that is neither the chart\'s nor a secret, and no other', () => {
+  it("take every key of darkroom.yaml that is neither the chart's nor a secret, and no other", () => {
     // Providers are a map of any instances, whose options the program knows.
-    const known = new Set([...CONFIG_KEYS.keys()].filter((path) => !NOT_VALUES.includes(path)).map((path) => path.replace(/^providers\..*/, 'providers')));
+    const known = new Set(
+      [...CONFIG_KEYS.keys()]
+        .filter((path) => !NOT_VALUES.includes(path))
+        .map((path) => path.replace(/^providers\..*/, 'providers')),
+    );
     expect(pathsBelow(schema.properties?.['config'] ?? {}).sort()).to.deep.equal([...known].sort());
   });
 
   it('take every key in the type that the configuration has it in', () => {
-    const leafOf = (path: string) => path.split('.').reduce<Schema | undefined>((part, name) => part?.properties?.[name], schema.properties?.['config']);
+    const leafOf = (path: string) =>
+      path
+        .split('.')
+        .reduce<Schema | undefined>((part, name) => part?.properties?.[name], schema.properties?.['config']);
     for (const [path, { schema: known, byDefault }] of CONFIG_KEYS) {
       const { type } = leafOf(path) ?? {};
       if (type === undefined || NOT_VALUES.includes(path)) continue;

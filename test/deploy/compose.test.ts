@@ -31,14 +31,22 @@ interface Service {
   readonly command?: readonly string[];
   readonly secrets?: readonly SecretUse[];
   readonly configs?: readonly { readonly source: string; readonly target: string }[];
-  readonly volumes?: readonly { readonly type: string; readonly source: string; readonly target: string; readonly read_only?: boolean }[];
+  readonly volumes?: readonly {
+    readonly type: string;
+    readonly source: string;
+    readonly target: string;
+    readonly read_only?: boolean;
+  }[];
   readonly ports?: readonly string[];
   readonly networks?: readonly string[];
   readonly network_mode?: string;
   readonly depends_on?: Readonly<Record<string, { readonly condition: string }>>;
   readonly healthcheck: { readonly disable?: boolean; readonly test?: readonly string[] };
   readonly stop_grace_period?: string;
-  readonly deploy: { readonly replicas?: number; readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string; readonly pids: number } } };
+  readonly deploy: {
+    readonly replicas?: number;
+    readonly resources: { readonly limits: { readonly cpus: string; readonly memory: string; readonly pids: number } };
+  };
 }
 
 interface Compose {
@@ -69,12 +77,19 @@ function byDefault(text: string): string {
 }
 
 describe('deploy/compose.yaml', () => {
-  for (const [name, { image, user, read_only, cap_drop, cap_add, privileged, security_opt, tmpfs, deploy }] of services) {
+  for (const [
+    name,
+    { image, user, read_only, cap_drop, cap_add, privileged, security_opt, tmpfs, deploy },
+  ] of services) {
     it(`gives ${name} the fewest rights`, () => {
       expect(isPinned(image), image).to.equal(true);
       expect(user).to.match(/^[1-9]\d*:[1-9]\d*$/);
       expect({ read_only, cap_drop, cap_add, privileged, security_opt }).to.deep.equal({
-        read_only: true, cap_drop: ['ALL'], cap_add: undefined, privileged: undefined, security_opt: ['no-new-privileges:true'],
+        read_only: true,
+        cap_drop: ['ALL'],
+        cap_add: undefined,
+        privileged: undefined,
+        security_opt: ['no-new-privileges:true'],
       });
       for (const mount of tmpfs) expect(mount).to.match(/^\/[\w/]+:size=\d+m/);
       const { cpus, memory, pids } = deploy.resources.limits;
@@ -93,13 +108,16 @@ describe('deploy/compose.yaml', () => {
     for (const role of ['rest', 'worker']) {
       const { command, deploy, depends_on, healthcheck } = service(role);
       expect({ command, replicas: deploy.replicas, test: healthcheck.test }).to.deep.equal({
-        command: ['serve', '--role', role], replicas: 2, test: ['CMD', 'node', '/app/probe.mjs', '/readyz'],
+        command: ['serve', '--role', role],
+        replicas: 2,
+        test: ['CMD', 'node', '/app/probe.mjs', '/readyz'],
       });
       expect(depends_on).to.deep.equal({ migrate: { condition: 'service_completed_successfully' } });
     }
     expect(service('migrate').command).to.deep.equal(['migrate']);
     expect(service('migrate').depends_on).to.deep.equal({
-      'mongo-set-up': { condition: 'service_completed_successfully' }, objects: { condition: 'service_healthy' },
+      'mongo-set-up': { condition: 'service_completed_successfully' },
+      'objects': { condition: 'service_healthy' },
     });
   });
 
@@ -112,17 +130,30 @@ describe('deploy/compose.yaml', () => {
     it(`is configured for the role ${role} as the program requires, and consistently with the other services`, async () => {
       const { environment = {}, configs = [] } = service('rest');
       expect(configs).to.deep.equal([{ source: 'darkroom', target: '/etc/darkroom/darkroom.yaml' }]);
-      const given = Object.fromEntries(Object.entries(environment).map(([variable, text]) => [variable, byDefault(text)]));
+      const given = Object.fromEntries(
+        Object.entries(environment).map(([variable, text]) => [variable, byDefault(text)]),
+      );
       const config = await loadAs(role, textOf('deploy/compose/darkroom.yaml'), { ...given, ...SECRETS });
       expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
       expect(config.secretFile).to.equal('/run/secrets/installation_secret');
       expect(config.internal?.port).to.equal(9090);
       expect(config.rest.publicUrl).to.equal('http://localhost:8080');
-      const { endpoint, public_endpoint: publicEndpoint, bucket, region } = config.stores.objects.options as Readonly<Record<string, string>>;
-      expect({ endpoint, publicEndpoint }).to.deep.equal({ endpoint: 'http://objects:9000', publicEndpoint: 'http://localhost:9000' });
+      const {
+        endpoint,
+        public_endpoint: publicEndpoint,
+        bucket,
+        region,
+      } = config.stores.objects.options as Readonly<Record<string, string>>;
+      expect({ endpoint, publicEndpoint }).to.deep.equal({
+        endpoint: 'http://objects:9000',
+        publicEndpoint: 'http://localhost:9000',
+      });
       expect(service('objects').command).to.include.members([':9000', region]);
       const proxy = textOf('deploy/compose/proxy.conf');
-      expect(proxy).to.include(`location /${bucket}/ {`).and.to.include(`set $objects ${endpoint};`).and.to.include(`set $rest http://rest:${config.rest.port};`);
+      expect(proxy)
+        .to.include(`location /${bucket}/ {`)
+        .and.to.include(`set $objects ${endpoint};`)
+        .and.to.include(`set $rest http://rest:${config.rest.port};`);
       expect(proxy).to.include('client_max_body_size 32m;');
       expect(config.settings.maxUploadBytes).to.be.below(32 * 1024 ** 2);
     });
@@ -131,15 +162,21 @@ describe('deploy/compose.yaml', () => {
   it('uses only variables that the program has', () => {
     for (const name of [...OURS, 'objects-folder']) {
       const { environment = {} } = service(name);
-      const targets = secretsOf(service(name)).map(({ target }) => target).filter((target) => target !== 'installation_secret');
-      expect([...Object.keys(environment), ...targets].filter((variable) => !VARIABLES.has(variable)), name).to.deep.equal([]);
+      const targets = secretsOf(service(name))
+        .map(({ target }) => target)
+        .filter((target) => target !== 'installation_secret');
+      expect(
+        [...Object.keys(environment), ...targets].filter((variable) => !VARIABLES.has(variable)),
+        name,
+      ).to.deep.equal([]);
       if (name !== 'objects-folder') expect(targets.sort()).to.deep.equal(Object.keys(SECRETS).sort());
     }
   });
 
   it('waits longer for a process to stop than it takes', async () => {
     const { worker } = await loadAs('all', textOf('deploy/compose/darkroom.yaml'), SECRETS);
-    for (const role of ['rest', 'worker']) expect(secondsOf(service(role).stop_grace_period) * 1_000, role).to.be.at.least(worker.stopGraceMs + 10_000);
+    for (const role of ['rest', 'worker'])
+      expect(secondsOf(service(role).stop_grace_period) * 1_000, role).to.be.at.least(worker.stopGraceMs + 10_000);
     expect(secondsOf(service('proxy').stop_grace_period)).to.be.above(worker.stopGraceMs / 1_000);
   });
 
@@ -150,27 +187,48 @@ describe('deploy/compose.yaml', () => {
 
   it('serves gRPC only on one internal network, on no port of this machine, and only to listed callers', async () => {
     const { grpc } = await loadAs('rest', textOf('deploy/compose/darkroom.yaml'), SECRETS);
-    expect(grpc).to.deep.equal({ host: '0.0.0.0', port: 50_051, callersFile: '/etc/darkroom/grpc/callers.yaml', plaintext: true });
-    expect(services.filter(([, { networks }]) => networks?.includes('services')).map(([name]) => name)).to.deep.equal(['rest']);
+    expect(grpc).to.deep.equal({
+      host: '0.0.0.0',
+      port: 50_051,
+      callersFile: '/etc/darkroom/grpc/callers.yaml',
+      plaintext: true,
+    });
+    expect(services.filter(([, { networks }]) => networks?.includes('services')).map(([name]) => name)).to.deep.equal([
+      'rest',
+    ]);
     expect(compose.networks['services']).to.deep.equal({ internal: true });
     expect(services.flatMap(([, { ports = [] }]) => ports).filter((port) => port.includes('50051'))).to.deep.equal([]);
     // A folder, so that another file in the place of this one is seen.
-    expect(service('rest').volumes).to.deep.equal([{ type: 'bind', source: 'compose/grpc', target: '/etc/darkroom/grpc', read_only: true }]);
+    expect(service('rest').volumes).to.deep.equal([
+      { type: 'bind', source: 'compose/grpc', target: '/etc/darkroom/grpc', read_only: true },
+    ]);
     const callers = textOf('deploy/compose/grpc/callers.yaml');
     expect(new CallersFile(callers, 'callers.yaml').find({ token: '', certificateNames: [] })).to.equal(undefined);
     expect(callers).to.match(/^callers: \[\]$/m);
   });
 
   it('refuses to start without a list of callers, or without a setting for TLS', async () => {
-    const without = (key: string) => loadAs('rest', textOf('deploy/compose/darkroom.yaml').replace(new RegExp(`^ +${key}: .*\n`, 'm'), ''), SECRETS).catch((error: unknown) => error);
-    for (const [key, fault] of [['callers_file', 'grpc.port needs grpc.callers_file'], ['plaintext', 'grpc.host 0.0.0.0 is reachable from other machines']] as const) {
-      expect(await without(key)).to.be.instanceOf(ConfigInvalid).with.property('message').that.includes(fault);
+    const without = (key: string) =>
+      loadAs(
+        'rest',
+        textOf('deploy/compose/darkroom.yaml').replace(new RegExp(`^ +${key}: .*\n`, 'm'), ''),
+        SECRETS,
+      ).catch((error: unknown) => error);
+    for (const [key, fault] of [
+      ['callers_file', 'grpc.port needs grpc.callers_file'],
+      ['plaintext', 'grpc.host 0.0.0.0 is reachable from other machines'],
+    ] as const) {
+      expect(await without(key))
+        .to.be.instanceOf(ConfigInvalid)
+        .with.property('message')
+        .that.includes(fault);
     }
   });
 
   it('keeps the stores on internal networks, and the proxy away from the database', () => {
     for (const [name, { networks, network_mode }] of services) {
-      const isOpen = networks?.some((network) => compose.networks[network]?.internal !== true) ?? network_mode !== 'none';
+      const isOpen =
+        networks?.some((network) => compose.networks[network]?.internal !== true) ?? network_mode !== 'none';
       expect(isOpen, name).to.equal(name === 'proxy');
     }
     const onDatabase = services.filter(([, { networks }]) => networks?.includes('database')).map(([name]) => name);
@@ -180,16 +238,24 @@ describe('deploy/compose.yaml', () => {
   it('adds the header that object stores omit, and drops those that signed addresses must not have', () => {
     const proxy = textOf('deploy/compose/proxy.conf');
     expect(proxy).to.include('add_header X-Content-Type-Options nosniff always;');
-    for (const name of ['X-Amz-Copy-Source', 'X-Amz-Content-Sha256']) expect(proxy).to.include(`proxy_set_header ${name} "";`);
+    for (const name of ['X-Amz-Copy-Source', 'X-Amz-Content-Sha256'])
+      expect(proxy).to.include(`proxy_set_header ${name} "";`);
   });
 
   it('holds no secret, and mounts only files that exist or are made', () => {
-    expect(stringsIn(compose.services as unknown as Tree).filter((text) => /:\/\/[^/\s]*:[^/\s]*@|svc_live_|[0-9a-f]{32}/.test(text))).to.deep.equal([]);
+    expect(
+      stringsIn(compose.services as unknown as Tree).filter((text) =>
+        /:\/\/[^/\s]*:[^/\s]*@|svc_live_|[0-9a-f]{32}/.test(text),
+      ),
+    ).to.deep.equal([]);
     for (const [name, { environment = {} }] of services) {
-      const secretNames = Object.keys(environment).filter((variable) => /PASSWORD|SECRET|ACCESS_KEY|MONGO_URL/.test(variable) && !variable.endsWith('_FILE'));
+      const secretNames = Object.keys(environment).filter(
+        (variable) => /PASSWORD|SECRET|ACCESS_KEY|MONGO_URL/.test(variable) && !variable.endsWith('_FILE'),
+      );
       expect(secretNames, name).to.deep.equal([]);
     }
-    for (const { file } of Object.values(compose.configs)) expect(existsSync(pathOf(`deploy/${file}`)), file).to.equal(true);
+    for (const { file } of Object.values(compose.configs))
+      expect(existsSync(pathOf(`deploy/${file}`)), file).to.equal(true);
   });
 });
 
@@ -199,7 +265,9 @@ function secondsOf(period: string | undefined): number {
 
 describe('deploy/compose/proxy.conf', () => {
   it('passes on the address of the client, and nothing that the client wrote', () => {
-    const told = [...textOf('deploy/compose/proxy.conf').matchAll(/proxy_set_header X-Forwarded-For (\S+);/g)].map(([, value]) => value);
+    const told = [...textOf('deploy/compose/proxy.conf').matchAll(/proxy_set_header X-Forwarded-For (\S+);/g)].map(
+      ([, value]) => value,
+    );
     expect(told).to.deep.equal(['$remote_addr']);
   });
 });
@@ -212,35 +280,63 @@ describe('deploy/make-secrets.sh', () => {
     cpSync(pathOf('deploy/make-secrets.sh'), join(folder, 'make-secrets.sh'));
   });
 
-  after(() => { rmSync(folder, { recursive: true }); });
+  after(() => {
+    rmSync(folder, { recursive: true });
+  });
 
   const run = () => spawnSync('sh', [join(folder, 'make-secrets.sh')], { encoding: 'utf8' }).stdout;
-  const made = () => Object.fromEntries(readdirSync(join(folder, 'secrets')).map((name) => [name, readFileSync(join(folder, 'secrets', name), 'utf8')]));
+  const made = () =>
+    Object.fromEntries(
+      readdirSync(join(folder, 'secrets')).map((name) => [name, readFileSync(join(folder, 'secrets', name), 'utf8')]),
+    );
 
   it('creates every mounted secret, once, in a folder that only its owner may enter', () => {
     expect(run().trim().split('\n')).to.have.length(Object.keys(compose.secrets).length);
     const first = made();
-    expect(Object.keys(first).map((name) => `secrets/${name}`).sort()).to.deep.equal(Object.values(compose.secrets).map(({ file }) => file).sort());
+    expect(
+      Object.keys(first)
+        .map((name) => `secrets/${name}`)
+        .sort(),
+    ).to.deep.equal(
+      Object.values(compose.secrets)
+        .map(({ file }) => file)
+        .sort(),
+    );
     expect(statSync(join(folder, 'secrets')).mode & 0o777).to.equal(0o700);
     // A container's user must be able to read what is mounted as it is.
-    for (const name of Object.keys(first)) expect(statSync(join(folder, 'secrets', name)).mode & 0o777, name).to.equal(0o444);
+    for (const name of Object.keys(first))
+      expect(statSync(join(folder, 'secrets', name)).mode & 0o777, name).to.equal(0o444);
     expect(run()).to.equal('');
     expect(made()).to.deep.equal(first);
   });
 
   it('creates secrets that the program, MongoDB and the object store accept', async () => {
-    const { installation_secret, mongo_keyfile, mongo_url = '', objects_access_key = '', objects_secret_key = '' } = made();
+    const {
+      installation_secret,
+      mongo_keyfile,
+      mongo_url = '',
+      objects_access_key = '',
+      objects_secret_key = '',
+    } = made();
     expect(installation_secret).to.match(/^[0-9a-f]{64}$/);
     expect(mongo_keyfile).to.match(/^[0-9a-f]{512}$/);
-    const given = { DARKROOM_MONGO_URL: mongo_url, DARKROOM_MINIO_ACCESS_KEY: objects_access_key, DARKROOM_MINIO_SECRET_KEY: objects_secret_key };
+    const given = {
+      DARKROOM_MONGO_URL: mongo_url,
+      DARKROOM_MINIO_ACCESS_KEY: objects_access_key,
+      DARKROOM_MINIO_SECRET_KEY: objects_secret_key,
+    };
     const { stores } = await loadAs('rest', textOf('deploy/compose/darkroom.yaml'), given);
     const mongo = stores.database.options as { readonly url: string; readonly database: string };
     const url = new URL(mongo.url);
     expect({ user: url.username, host: url.host, database: url.searchParams.get('authSource') }).to.deep.equal({
-      user: 'darkroom', host: 'mongo:27017', database: mongo.database,
+      user: 'darkroom',
+      host: 'mongo:27017',
+      database: mongo.database,
     });
     const setUp = textOf('deploy/compose/mongo-set-up.js');
-    expect(setUp).to.include(`const SET = '${url.searchParams.get('replicaSet') ?? ''}';`).and.to.include(`const MEMBER = '${url.host}';`);
+    expect(setUp)
+      .to.include(`const SET = '${url.searchParams.get('replicaSet') ?? ''}';`)
+      .and.to.include(`const MEMBER = '${url.host}';`);
     expect(service('mongo').command).to.include.members(['--replSet', url.searchParams.get('replicaSet')]);
   });
 });

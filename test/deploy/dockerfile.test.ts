@@ -13,18 +13,29 @@ import { join } from 'node:path';
 import { isPinned, pathOf, textOf } from './project-files.js';
 import { loadAs } from './program-config.js';
 
-interface Instruction { readonly name: string; readonly rest: string }
+interface Instruction {
+  readonly name: string;
+  readonly rest: string;
+}
 
 const stages = stagesOf(textOf('deploy/Dockerfile'));
 const [last = []] = stages.slice(-1);
 const { version } = JSON.parse(textOf('package.json')) as { version: string };
 
 function stagesOf(text: string): Instruction[][] {
-  const lines = text.replace(/^#.*\n/gm, '').replaceAll(/\\\n\s*/g, ' ').split('\n').filter((line) => line.trim() !== '');
+  const lines = text
+    .replace(/^#.*\n/gm, '')
+    .replaceAll(/\\\n\s*/g, ' ')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
   const all = lines.map((line) => ({ name: line.split(' ')[0] ?? '', rest: line.replace(/^\S+\s+/, '') }));
-  return all.reduce<Instruction[][]>((found, instruction) => (
-    instruction.name === 'FROM' ? [...found, [instruction]] : [...found.slice(0, -1), [...(found.at(-1) ?? []), instruction]]
-  ), [[]]);
+  return all.reduce<Instruction[][]>(
+    (found, instruction) =>
+      instruction.name === 'FROM'
+        ? [...found, [instruction]]
+        : [...found.slice(0, -1), [...(found.at(-1) ?? []), instruction]],
+    [[]],
+  );
 }
 
 function restsOf(name: string, stage: readonly Instruction[] = last): string[] {
@@ -33,8 +44,15 @@ function restsOf(name: string, stage: readonly Instruction[] = last): string[] {
 
 /** Sources that come from the project rather than from another stage. */
 function copied(): string[] {
-  return stages.flatMap((stage) => restsOf('COPY', stage)).filter((rest) => !rest.startsWith('--from='))
-    .flatMap((rest) => rest.split(' ').filter((word) => !word.startsWith('--')).slice(0, -1));
+  return stages
+    .flatMap((stage) => restsOf('COPY', stage))
+    .filter((rest) => !rest.startsWith('--from='))
+    .flatMap((rest) =>
+      rest
+        .split(' ')
+        .filter((word) => !word.startsWith('--'))
+        .slice(0, -1),
+    );
 }
 
 describe('deploy/Dockerfile', () => {
@@ -42,14 +60,24 @@ describe('deploy/Dockerfile', () => {
     const [before = [], ...built] = stages;
     expect(restsOf('ARG', before)).to.have.length(1);
     expect(isPinned(restsOf('ARG', before)[0]?.split('=')[1] ?? '')).to.equal(true);
-    expect(built.map(([from]) => from?.rest.split(' ')[0])).to.deep.equal(['${NODE_IMAGE}', '${NODE_IMAGE}', '${NODE_IMAGE}']);
+    expect(built.map(([from]) => from?.rest.split(' ')[0])).to.deep.equal([
+      '${NODE_IMAGE}',
+      '${NODE_IMAGE}',
+      '${NODE_IMAGE}',
+    ]);
   });
 
   it('copies only existing files that .dockerignore admits', () => {
-    const allowed = textOf('deploy/Dockerfile.dockerignore').split('\n').filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    const allowed = textOf('deploy/Dockerfile.dockerignore')
+      .split('\n')
+      .filter((line) => line.startsWith('!'))
+      .map((line) => line.slice(1));
     for (const source of copied()) {
       expect(existsSync(pathOf(source)), source).to.equal(true);
-      expect(allowed.some((path) => `${source.replace(/^\.\//, '')}/`.startsWith(`${path}/`)), source).to.equal(true);
+      expect(
+        allowed.some((path) => `${source.replace(/^\.\//, '')}/`.startsWith(`${path}/`)),
+        source,
+      ).to.equal(true);
     }
     expect(allowed.filter((path) => !existsSync(pathOf(path)))).to.deep.equal([]);
   });
@@ -58,13 +86,19 @@ describe('deploy/Dockerfile', () => {
     const runs = stages.flatMap((stage) => restsOf('RUN', stage));
     expect(runs).to.include('npm ci --omit=dev --ignore-scripts');
     const { references } = JSON.parse(textOf('apps/tsconfig.json')) as { references: readonly { path: string }[] };
-    expect(copied()).to.include.members(references.map(({ path }) => path.replace('../', '')).filter((path) => !path.startsWith('docs')));
+    expect(copied()).to.include.members(
+      references.map(({ path }) => path.replace('../', '')).filter((path) => !path.startsWith('docs')),
+    );
   });
 
   it('runs as a numeric user other than root, who owns only /data', () => {
     expect(last.findLast(({ name }) => name === 'USER')?.rest).to.match(/^[1-9]\d{3,}:[1-9]\d{3,}$/);
     expect(restsOf('COPY').filter((rest) => !/^(?:--from=|--chmod=0(?:644|755) )/.test(rest))).to.deep.equal([]);
-    expect(restsOf('RUN').join('\n').match(/-o 10001 -g 10001 -m 0700 \/data/g)).to.have.length(1);
+    expect(
+      restsOf('RUN')
+        .join('\n')
+        .match(/-o 10001 -g 10001 -m 0700 \/data/g),
+    ).to.have.length(1);
   });
 
   it('contains no secret', () => {
@@ -74,13 +108,18 @@ describe('deploy/Dockerfile', () => {
 
   it('carries labels with the version of the project', () => {
     expect(restsOf('ARG')).to.include(`VERSION=${version}`);
-    for (const label of ['title', 'description', 'licenses', 'version', 'revision']) expect(restsOf('LABEL').join(' ')).to.include(`org.opencontainers.image.${label}=`);
+    for (const label of ['title', 'description', 'licenses', 'version', 'revision'])
+      expect(restsOf('LABEL').join(' ')).to.include(`org.opencontainers.image.${label}=`);
     expect((JSON.parse(textOf('package.json')) as { license: string }).license).to.equal('Apache-2.0');
   });
 
   it('probes its health where its configuration serves it', async () => {
     const { internal, rest, dataFolder } = await loadAs('all', textOf('deploy/image/darkroom.yaml'), {});
-    expect({ internal, port: rest.port, dataFolder }).to.deep.equal({ internal: { host: '0.0.0.0', port: 9090 }, port: 8080, dataFolder: '/data' });
+    expect({ internal, port: rest.port, dataFolder }).to.deep.equal({
+      internal: { host: '0.0.0.0', port: 9090 },
+      port: 8080,
+      dataFolder: '/data',
+    });
     expect(restsOf('EXPOSE')).to.deep.equal(['8080 9090']);
     expect(restsOf('HEALTHCHECK').join(' ')).to.include('CMD ["node", "/app/probe.mjs", "/livez"]');
     expect(textOf('deploy/image/probe.mjs')).to.include("port = '9090'");
@@ -95,11 +134,20 @@ describe('deploy/Dockerfile', () => {
 });
 
 describe('deploy/image/probe.mjs', () => {
-  for (const [status, code] of [[200, 0], [503, 1], [404, 1]] as const) {
+  for (const [status, code] of [
+    [200, 0],
+    [503, 1],
+    [404, 1],
+  ] as const) {
     it(`exits with ${code} when the listener answers ${status}`, async () => {
       const asked: (string | undefined)[] = [];
-      const server = createServer((req, res) => { asked.push(req.url); res.writeHead(status).end(); });
-      await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+      const server = createServer((req, res) => {
+        asked.push(req.url);
+        res.writeHead(status).end();
+      });
+      await new Promise<void>((resolve) => {
+        server.listen(0, '127.0.0.1', resolve);
+      });
       try {
         expect(await probe('/readyz', String((server.address() as AddressInfo).port))).to.equal(code);
         expect(asked).to.deep.equal(['/readyz']);
@@ -116,7 +164,9 @@ describe('deploy/image/probe.mjs', () => {
 
 function probe(...args: readonly string[]): Promise<number | null> {
   const child = spawn(process.execPath, [pathOf('deploy/image/probe.mjs'), ...args], { stdio: 'ignore' });
-  return new Promise((resolve) => { child.on('close', resolve); });
+  return new Promise((resolve) => {
+    child.on('close', resolve);
+  });
 }
 
 describe('deploy/image/darkroom.sh', () => {
@@ -125,8 +175,14 @@ describe('deploy/image/darkroom.sh', () => {
     try {
       writeFileSync(join(folder, 'DARKROOM_MONGO_URL'), "mongodb://a:b c'd$(x)@h/?x=1&y=2\n");
       writeFileSync(join(folder, 'installation_secret'), 'left alone');
-      const script = textOf('deploy/image/darkroom.sh').replaceAll('/run/secrets', folder).replace('/app/dist/apps/cli/main.js', '-p');
-      const { stdout } = spawnSync('sh', ['-c', script, 'darkroom', 'JSON.stringify([process.env.DARKROOM_MONGO_URL, process.ppid])'], { encoding: 'utf8' });
+      const script = textOf('deploy/image/darkroom.sh')
+        .replaceAll('/run/secrets', folder)
+        .replace('/app/dist/apps/cli/main.js', '-p');
+      const { stdout } = spawnSync(
+        'sh',
+        ['-c', script, 'darkroom', 'JSON.stringify([process.env.DARKROOM_MONGO_URL, process.ppid])'],
+        { encoding: 'utf8' },
+      );
       // The program's parent is whoever started the script: the script itself is gone.
       expect(JSON.parse(stdout)).to.deep.equal(["mongodb://a:b c'd$(x)@h/?x=1&y=2", process.pid]);
     } finally {

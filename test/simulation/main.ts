@@ -50,7 +50,7 @@ async function main(): Promise<number> {
     ...(threads === undefined ? {} : { threads }),
     ...(endsAt === undefined
       ? { seeds: seeds ?? 1_000 }
-      : { goOn: () => Date.now() < endsAt, ...(seeds === undefined ? {} : { seeds }) }),
+      : { shouldContinue: () => Date.now() < endsAt, ...(seeds === undefined ? {} : { seeds }) }),
     stopAtFirst: values['until-found'],
     counting: !values['until-found'] && !values.json,
   });

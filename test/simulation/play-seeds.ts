@@ -8,10 +8,10 @@ const BATCH = 10;
 
 export interface Order {
   readonly from: number;
-  /** How many seeds; without it, for as long as `goOn` says so. */
+  /** How many seeds; without it, for as long as `shouldContinue` says so. */
   readonly seeds?: number;
   /** Whether there is time for more. */
-  readonly goOn?: () => boolean;
+  readonly shouldContinue?: () => boolean;
   readonly threads?: number;
   readonly stopAtFirst?: boolean;
   /** Whether to count what of core runs. */
@@ -38,7 +38,7 @@ export async function playSeeds(order: Order): Promise<Result> {
   const end = order.seeds === undefined ? Infinity : order.from + order.seeds;
 
   const nextBatch = (): Batch | undefined => {
-    if (next >= end || (order.stopAtFirst === true && failures.length > 0) || order.goOn?.() === false)
+    if (next >= end || (order.stopAtFirst === true && failures.length > 0) || order.shouldContinue?.() === false)
       return undefined;
     const seeds = Array.from({ length: Math.min(BATCH, end - next) }, (_, index) => next + index);
     next += seeds.length;
@@ -54,7 +54,7 @@ export async function playSeeds(order: Order): Promise<Result> {
     Array.from({ length: threads }, () => workThrough(order.counting === true, nextBatch, note)),
   );
   failures.sort((a, b) => a.seed - b.seed);
-  const isCutShort = order.stopAtFirst === true || order.goOn !== undefined;
+  const isCutShort = order.stopAtFirst === true || order.shouldContinue !== undefined;
   if (!isCutShort && seedsRun !== order.seeds) throw new Error(`${seedsRun} seeds were played, not ${order.seeds}.`);
   return { seedsRun, steps, tally, failures, branches: addBranchCounts(branches) };
 }

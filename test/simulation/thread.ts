@@ -1,10 +1,17 @@
+import { setImmediate } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { BranchCounter, type BranchCounts } from './coverage/branch-counts.js';
-import type { Outcome } from './simulated-run.js';
+import { MUTANT_PARAMETER } from './mutants/switch.js';
+import type { Outcome, SimulatedRun } from './simulated-run.js';
 
 /** What a thread is asked: to play these seeds, one after another; or, without any, to say what of core it ran. */
 export interface Batch {
   readonly seeds: readonly number[];
+  /**
+   * Plays on a copy of the program with this mutant in it, up to the first seed that fails, which is then the last word.
+   * Needs the loader hook of `mutants/with-mutant.ts`.
+   */
+  readonly mutant?: string;
 }
 
 /** What a thread says: how one seed went, that it is done with a batch, or at last what of core it ran. */
@@ -17,12 +24,11 @@ export interface Played extends Omit<Outcome, 'tally'> {
 // Refusals and outages are thrown by the thousand, and nobody looks at where from; a replay does.
 Error.stackTraceLimit = 0;
 
-// Core must not have been loaded before it is counted.
+// Core is loaded with the first batch, and must not have been loaded before it is counted.
 const counter = workerData === 'counting' ? new BranchCounter() : undefined;
 await counter?.start();
-const { SimulatedRun } = await import('./simulated-run.js');
 
-let current: InstanceType<typeof SimulatedRun> | undefined;
+let current: SimulatedRun | undefined;
 process.on('unhandledRejection', (error) => {
   if (current === undefined) throw error;
   current.scheduler.fail(error);
@@ -33,16 +39,24 @@ function say(word: Word): void {
   parentPort?.postMessage(word);
 }
 
-async function play(seed: number): Promise<Played> {
-  current = new SimulatedRun(seed);
-  const outcome = await current.play();
+async function play(run: SimulatedRun): Promise<Played> {
+  current = run;
+  const outcome = await run.play();
+  // A run that failed is left in the middle: what it still rejects belongs to it, and not to the next one.
+  if (outcome.failure) await setImmediate();
   current = undefined;
   return { ...outcome, tally: [...outcome.tally] };
 }
 
-async function workThrough({ seeds }: Batch): Promise<void> {
+async function workThrough({ seeds, mutant }: Batch): Promise<void> {
   if (seeds.length === 0) return say({ branches: (await counter?.take()) ?? {} });
-  for (const seed of seeds) say({ played: await play(seed) });
+  const copy = mutant === undefined ? '' : `?${MUTANT_PARAMETER}=${mutant}`;
+  const { SimulatedRun: Run } = (await import(`./simulated-run.js${copy}`)) as typeof import('./simulated-run.js');
+  for (const seed of seeds) {
+    const played = await play(new Run(seed));
+    say({ played });
+    if (mutant !== undefined && played.failure) return;
+  }
   say({ done: true });
 }
 

@@ -13,7 +13,7 @@ const STATES: Readonly<Record<Cancelling, string>> = {
 };
 
 /** Tells a user who stops before the results are on the disk where to find them. */
-export function whereabouts(
+export function whereToFind(
   { generation_id, completed_at }: Task,
   { url }: ConnectionOptions,
   cancelling: Cancelling = 'no',
@@ -29,7 +29,7 @@ export function cutShort(
   options: ConnectionOptions,
   cancelling: Cancelling = 'no',
 ): Failure {
-  return withMore(error, whereabouts(task, options, cancelling), { generation_id: task.generation_id });
+  return withMore(error, whereToFind(task, options, cancelling), { generation_id: task.generation_id });
 }
 
 /** What to do when it is not known whether a create was accepted. */

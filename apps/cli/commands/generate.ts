@@ -16,7 +16,7 @@ import type { Progress } from '../client/progress.js';
 import { Refused, type RestClient } from '../client/rest-client.js';
 import type { Estimate, Task } from '../client/service-types.js';
 import { uploadReference } from '../client/upload-reference.js';
-import { createFailure, cutShort, unheard, whereabouts, type Cancelling } from '../client/failure-messages.js';
+import { createFailure, cutShort, unheard, whereToFind, type Cancelling } from '../client/failure-messages.js';
 import { amountText } from '../amount.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
@@ -139,7 +139,7 @@ async function finish(
   const { signal, leaving } = interruption;
   let task = accepted;
   let cancelling: Cancelling = 'no';
-  interruption.lastSentence = () => whereabouts(task, options, cancelling);
+  interruption.lastSentence = () => whereToFind(task, options, cancelling);
   let files: readonly string[];
   try {
     task = await followGeneration(client, accepted, {

@@ -46,18 +46,18 @@ export function readTlsFiles(
   return { ...ca, cert, key };
 }
 
-/** What a certificate may be used for, as its extension has it. */
+/** Object ids of the extended key usage extension. */
 const TO_BE_A_CLIENT = '1.3.6.1.5.5.7.3.2';
 const FOR_ANYTHING = '2.5.29.37.0';
 
-/** What keeps any server from taking it. Who vouches for it is the server's matter. */
+/** Why every server would refuse this client certificate, or undefined. Its issuer is checked by the server. */
 function clientFault(cert: Buffer, now: number): string | undefined {
   const certificate = new X509Certificate(cert);
-  // Absent where it may be used for anything, which its type does not say.
+  // Undefined for a certificate without that extension; the type declaration does not allow for it.
   const uses: readonly string[] | undefined = certificate.keyUsage;
   const [from, to] = [Date.parse(certificate.validFrom), Date.parse(certificate.validTo)];
-  if (to <= now) return `ended on ${isoDate(to)}`;
-  if (from > now) return `begins on ${isoDate(from)} only`;
+  if (to <= now) return `expired on ${isoDate(to)}`;
+  if (from > now) return `is not valid before ${isoDate(from)}`;
   if (uses !== undefined && !uses.includes(TO_BE_A_CLIENT) && !uses.includes(FOR_ANYTHING))
     return 'is not a client certificate';
   return undefined;

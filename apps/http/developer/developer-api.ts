@@ -25,13 +25,13 @@ export function developerApi({
   bodyTimeoutMs,
   requireStores = () => undefined,
 }: DeveloperApiOptions): HttpFront {
-  return ({ addresses, strangers }) => {
+  return ({ addresses, refusals }) => {
     const parts: ServingParts = {
       context,
       authenticator,
       rateLimits: createRateLimits(rates),
       addresses,
-      strangers,
+      refusals,
       bodyTimeoutMs,
       requireStores,
     };

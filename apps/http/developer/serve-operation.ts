@@ -19,7 +19,7 @@ import type { HttpHandler } from '../host/routing.js';
 import type { HttpShared } from '../host/server.js';
 import { sendAnswer } from '../host/send.js';
 
-export interface ServingParts extends Pick<HttpShared, 'addresses' | 'strangers'> {
+export interface ServingParts extends Pick<HttpShared, 'addresses' | 'refusals'> {
   readonly context: Context;
   readonly authenticator: Authenticator;
   readonly rateLimits: RateLimits;
@@ -74,7 +74,7 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
 /** Who sends the request. What fails is counted for where it came from; what succeeds never is. */
 async function authenticate(ctx: HttpContext, parts: ServingParts): Promise<Caller> {
   const { req, state } = ctx;
-  const { authenticator, addresses, strangers } = parts;
+  const { authenticator, addresses, refusals } = parts;
   try {
     const credential = readCredential(req);
     requireStores(ctx, credential, parts);
@@ -82,7 +82,7 @@ async function authenticate(ctx: HttpContext, parts: ServingParts): Promise<Call
   } catch (error) {
     if (!(error instanceof ServiceError) || error.code === 'SERVICE_UNAVAILABLE') throw error;
     state.address = addresses.ofRequest(req);
-    throw strangers.countFailure(state.address, error);
+    throw refusals.countFailure(state.address, error);
   }
 }
 

@@ -9,13 +9,13 @@ import type { HttpContext, HttpMiddleware } from './http-context.js';
 import { routeByTarget } from './routing.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { cutLateBody } from './send.js';
-import type { StrangerRefusals } from './stranger-refusals.js';
+import type { UnauthenticatedRefusals } from './unauthenticated-refusals.js';
 
 export interface HandlingParts {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly logger: Logger;
   readonly addresses: ClientAddresses;
-  readonly strangers: StrangerRefusals;
+  readonly refusals: UnauthenticatedRefusals;
   readonly isStopping: () => boolean;
   readonly observer?: HttpObserver | undefined;
   /** How long a client may go on sending a body once it has its answer, in milliseconds. */
@@ -27,7 +27,7 @@ export function handleRequest({
   ids,
   logger,
   addresses,
-  strangers,
+  refusals,
   isStopping,
   observer,
   lingerMs,
@@ -59,7 +59,7 @@ export function handleRequest({
     });
     if (isStrangerRefused(ctx)) {
       state.address ??= addresses.ofRequest(ctx.req);
-      state.isLeftOut = !strangers.isLogged(state.address);
+      state.isLeftOut = !refusals.isLogged(state.address);
     }
     const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, state.hasCreated === true);
     if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');

@@ -14,7 +14,7 @@ import { Listening } from './listening.js';
 import { answerRefusedConnections } from './refused-connections.js';
 import { refuseRoute, type HttpRouter } from './routing.js';
 import { LINGER_MS } from './send.js';
-import { StrangerRefusals } from './stranger-refusals.js';
+import { UnauthenticatedRefusals } from './unauthenticated-refusals.js';
 
 export interface HttpHostOptions {
   readonly ids: Pick<Ids, 'uuid'>;
@@ -32,7 +32,7 @@ export interface HttpHostOptions {
 /** What the host has for its fronts. */
 export interface HttpShared {
   readonly addresses: ClientAddresses;
-  readonly strangers: StrangerRefusals;
+  readonly refusals: UnauthenticatedRefusals;
   /** Whether the server was asked to close. */
   readonly isStopping: () => boolean;
 }
@@ -56,7 +56,10 @@ export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFr
   const logger = options.logger.child({ front: 'rest' });
   const shared: HttpShared = {
     addresses: new ClientAddresses(options.trustedProxies ?? []),
-    strangers: new StrangerRefusals(options.limits.failedAuthenticationsPerMinute, { clock: options.clock, logger }),
+    refusals: new UnauthenticatedRefusals(options.limits.failedAuthenticationsPerMinute, {
+      clock: options.clock,
+      logger,
+    }),
     isStopping: () => stopping,
   };
   const app = createApp({ ...options, logger }, shared, fronts);
@@ -65,7 +68,7 @@ export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFr
     listen: (host, port) => listening.listen(host, port),
     close: (graceMs) => {
       stopping = true;
-      return listening.close(graceMs).finally(() => shared.strangers.close());
+      return listening.close(graceMs).finally(() => shared.refusals.close());
     },
   };
 }

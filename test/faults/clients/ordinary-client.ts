@@ -31,8 +31,8 @@ export class OrdinaryClient {
     private readonly draw: Draw,
   ) {}
 
-  async run(goOn: () => boolean): Promise<void> {
-    while (goOn()) {
+  async run(shouldContinue: () => boolean): Promise<void> {
+    while (shouldContinue()) {
       await this.act();
       await sleep(this.draw(THINKS_AT_MOST_MS));
     }

@@ -18,14 +18,14 @@ export class Uploader {
     private readonly draw: Draw,
   ) {}
 
-  async run(goOn: () => boolean): Promise<void> {
-    while (goOn()) {
-      await this.upload(goOn);
+  async run(shouldContinue: () => boolean): Promise<void> {
+    while (shouldContinue()) {
+      await this.upload(shouldContinue);
       await sleep(this.draw(BETWEEN_TRIES_MS));
     }
   }
 
-  private async upload(goOn: () => boolean): Promise<void> {
+  private async upload(shouldContinue: () => boolean): Promise<void> {
     const bytes = await image('png', between(this.draw, 16, 80), between(this.draw, 16, 80));
     const sha256 = sha256Of(bytes);
     const key = randomUUID();
@@ -37,7 +37,7 @@ export class Uploader {
       role: 'reference_image',
       ...declared,
     };
-    const prepared = await this.insist(goOn, (through) => this.api.prepare(through, key, body));
+    const prepared = await this.insist(shouldContinue, (through) => this.api.prepare(through, key, body));
     const target = prepared?.data;
     if (!target) return;
     const uploadId = textOf(target['upload_id']);
@@ -45,13 +45,15 @@ export class Uploader {
     if (this.draw(4) === 0) await this.api.put(uploadId, target, damaged(bytes));
     const completeKey = randomUUID();
     const checksum = this.draw(2) === 0 ? { sha256 } : {};
-    const completed = await this.insist(goOn, async (through) => {
+    const completed = await this.insist(shouldContinue, async (through) => {
       const put = await this.api.put(uploadId, target, bytes);
       return put?.status === 200 ? this.api.complete(through, completeKey, uploadId, checksum) : undefined;
     });
     if (completed?.status !== 200) return;
     const createKey = randomUUID();
-    await this.insist(goOn, (through) => this.api.create(through, createKey, wishWith([uploadId], createKey)));
+    await this.insist(shouldContinue, (through) =>
+      this.api.create(through, createKey, wishWith([uploadId], createKey)),
+    );
   }
 
   /**
@@ -59,10 +61,10 @@ export class Uploader {
    * at the end.
    */
   private async insist(
-    goOn: () => boolean,
+    shouldContinue: () => boolean,
     ask: (through: RestName) => Promise<Answer | undefined>,
   ): Promise<Answer | undefined> {
-    for (let tries = 0; tries < MAX_TRIES && goOn(); tries += 1) {
+    for (let tries = 0; tries < MAX_TRIES && shouldContinue(); tries += 1) {
       const answer = await ask(oneOf(this.draw, REST));
       if (answer && answer.status < 300) return answer;
       await sleep(BETWEEN_TRIES_MS);

@@ -12,7 +12,7 @@ import { checkKeys } from './rules/keys.js';
 import { checkDelivered } from './rules/outputs.js';
 import { checkRefusals } from './rules/refusals.js';
 import { checkRest } from './rules/rest.js';
-import { checkStrangers } from './rules/strangers.js';
+import { checkForeignIds } from './rules/foreign-ids.js';
 import { checkUploads } from './rules/uploads.js';
 import { checkViews } from './rules/views.js';
 
@@ -27,7 +27,7 @@ const RULES = [
   checkRefusals,
   checkUploads,
   checkDelivered,
-  checkStrangers,
+  checkForeignIds,
   checkAccess,
   checkAnswers,
   checkRest,

@@ -39,7 +39,7 @@ export const QUIET_AT = 1_000_000;
 const CREDENTIAL = id(98);
 
 /** How one generation went, from which its record, entries and answers are made. */
-interface Story {
+interface GenerationCase {
   readonly generationId: string;
   readonly key: string;
   readonly owner: typeof RICH;
@@ -53,7 +53,7 @@ interface Story {
   readonly asked: JsonObject;
 }
 
-const STORIES: readonly Story[] = [
+const GENERATION_CASES: readonly GenerationCase[] = [
   {
     generationId: IDS.succeeded,
     key: 'key-succeeded',
@@ -132,19 +132,19 @@ const MODEL: JsonObject = {
   },
 };
 
-function bodyOf(story: Pick<Story, 'key' | 'n' | 'generationId' | 'asked'>): JsonObject {
-  const references = story.generationId === IDS.succeeded ? { reference_upload_ids: [IDS.upload] } : {};
+function bodyOf(testCase: Pick<GenerationCase, 'key' | 'n' | 'generationId' | 'asked'>): JsonObject {
+  const references = testCase.generationId === IDS.succeeded ? { reference_upload_ids: [IDS.upload] } : {};
   return {
     model_key: 'sandbox-test',
     operation: 'image_generation',
     prompt: 'A test',
-    parameters: { n: story.n, size: '128x128', ...story.asked },
-    client_trace_id: story.key,
+    parameters: { n: testCase.n, size: '128x128', ...testCase.asked },
+    client_trace_id: testCase.key,
     ...references,
   };
 }
 
-function outputsOf({ generationId, outputs }: Story): Output[] {
+function outputsOf({ generationId, outputs }: GenerationCase): Output[] {
   return Array.from({ length: outputs }, (_, index) => ({
     mediaId: generationId === IDS.succeeded ? IDS.output : id(200 + index),
     kind: 'image',
@@ -157,8 +157,8 @@ function outputsOf({ generationId, outputs }: Story): Output[] {
   }));
 }
 
-function recordOf(story: Story): Generation {
-  const { generationId, owner, key, n, createdAt, endedAt, status, wasBegun } = story;
+function recordOf(testCase: GenerationCase): Generation {
+  const { generationId, owner, key, n, createdAt, endedAt, status, wasBegun } = testCase;
   return {
     kind: 'generation',
     generationId,
@@ -169,7 +169,7 @@ function recordOf(story: Story): Generation {
     modality: 'image',
     operation: 'image_generation',
     prompt: 'A test',
-    parameters: { n, size: '128x128', ...story.asked },
+    parameters: { n, size: '128x128', ...testCase.asked },
     references:
       generationId === IDS.succeeded
         ? [
@@ -190,7 +190,7 @@ function recordOf(story: Story): Generation {
     completedAt: endedAt,
     estimatedCredits: n,
     reservedCredits: n,
-    chargedCredits: story.outputs,
+    chargedCredits: testCase.outputs,
     terms: {
       priceVersion: '1',
       creditsByOutputs: Array.from({ length: n + 1 }, (_, index) => index),
@@ -201,10 +201,10 @@ function recordOf(story: Story): Generation {
     },
     fence: wasBegun ? 1 : 0,
     attemptsMade: wasBegun ? 1 : 0,
-    outputs: outputsOf(story),
+    outputs: outputsOf(testCase),
     settledAt: endedAt,
     dueAt: endedAt + 1_000_000,
-    ...(story.outputs === 0 ? { unchargedBytes: 2_048 } : {}),
+    ...(testCase.outputs === 0 ? { unchargedBytes: 2_048 } : {}),
     ...(wasBegun
       ? {
           runDeadlineAt: createdAt + 20_100,
@@ -224,7 +224,7 @@ function accountOf({ accountId }: typeof RICH, granted: number): Account & { ent
     entries.push({ accountId, sequence: entries.length + 1, availableAfter: available, ...entry });
   };
   add({ kind: 'grant', from: 'issued', to: 'available', credits: granted, at: 0 });
-  const own = STORIES.filter(({ owner }) => owner.accountId === accountId);
+  const own = GENERATION_CASES.filter(({ owner }) => owner.accountId === accountId);
   for (const { generationId, key, n, outputs, createdAt, endedAt } of own) {
     const about = () => ({
       generationId,
@@ -253,9 +253,9 @@ function accountOf({ accountId }: typeof RICH, granted: number): Account & { ent
 }
 
 /** The task as a client sees it: queued, running, or as it ended. */
-function taskOf(story: Story, shown: 'queued' | 'running' | 'ended', at: number): JsonObject {
+function taskOf(testCase: GenerationCase, shown: 'queued' | 'running' | 'ended', at: number): JsonObject {
   const isOver = shown === 'ended';
-  const { generationId, key, n, createdAt, endedAt, status, outputs } = story;
+  const { generationId, key, n, createdAt, endedAt, status, outputs } = testCase;
   return {
     generation_id: generationId,
     status: isOver ? status : shown,
@@ -269,7 +269,7 @@ function taskOf(story: Story, shown: 'queued' | 'running' | 'ended', at: number)
     reserved_credits: n,
     charged_credits: isOver ? outputs : 0,
     outputs: isOver
-      ? outputsOf(story).map(({ mediaId, widthPx, heightPx }) => ({
+      ? outputsOf(testCase).map(({ mediaId, widthPx, heightPx }) => ({
           media_id: mediaId,
           media_type: 'image',
           url: `http://store/${mediaId}?at=${at}`,
@@ -291,20 +291,20 @@ function exchange(by: string, sentAt: number, request: Request, answer?: Answer,
   return { by, through, sentAt, request, ...(answer ? { answered: { at: sentAt + 50, answer } } : {}) };
 }
 
-function exchangesOf(story: Story, by: string): Exchange[] {
-  const { generationId, key, createdAt, endedAt, status, wasBegun } = story;
-  const create: Request = { operation: 'create', key, body: bodyOf(story) };
+function exchangesOf(testCase: GenerationCase, by: string): Exchange[] {
+  const { generationId, key, createdAt, endedAt, status, wasBegun } = testCase;
+  const create: Request = { operation: 'create', key, body: bodyOf(testCase) };
   return [
     exchange(by, createdAt - 40, create),
     exchange(by, createdAt + 20, create, refused(503, 'SERVICE_UNAVAILABLE'), 'rest-2'),
-    exchange(by, createdAt + 90, create, ok(202, taskOf(story, 'queued', createdAt)), 'rest-2'),
+    exchange(by, createdAt + 90, create, ok(202, taskOf(testCase, 'queued', createdAt)), 'rest-2'),
     ...(wasBegun
       ? [
           exchange(
             by,
             createdAt + 200,
             { operation: 'get', generationId },
-            ok(200, taskOf(story, 'running', createdAt + 150)),
+            ok(200, taskOf(testCase, 'running', createdAt + 150)),
           ),
         ]
       : []),
@@ -314,12 +314,18 @@ function exchangesOf(story: Story, by: string): Exchange[] {
             by,
             createdAt + 450,
             { operation: 'cancel', generationId },
-            ok(200, wasBegun ? taskOf(story, 'running', createdAt + 500) : taskOf(story, 'ended', endedAt)),
+            ok(200, wasBegun ? taskOf(testCase, 'running', createdAt + 500) : taskOf(testCase, 'ended', endedAt)),
           ),
         ]
       : []),
-    exchange(by, endedAt + 100, { operation: 'get', generationId }, ok(200, taskOf(story, 'ended', endedAt)), 'rest-2'),
-    exchange(by, QUIET_AT + 10, { operation: 'get', generationId }, ok(200, taskOf(story, 'ended', endedAt))),
+    exchange(
+      by,
+      endedAt + 100,
+      { operation: 'get', generationId },
+      ok(200, taskOf(testCase, 'ended', endedAt)),
+      'rest-2',
+    ),
+    exchange(by, QUIET_AT + 10, { operation: 'get', generationId }, ok(200, taskOf(testCase, 'ended', endedAt))),
   ];
 }
 
@@ -467,19 +473,19 @@ export function cleanHistory(): Draft<History> {
     exchanges: [
       ...uploadExchanges(),
       ...otherExchanges(),
-      ...STORIES.flatMap((story) => exchangesOf(story, story.owner === RICH ? 'rich' : 'poor')),
+      ...GENERATION_CASES.flatMap((testCase) => exchangesOf(testCase, testCase.owner === RICH ? 'rich' : 'poor')),
     ],
     atRest: {
       accounts: [accountOf(RICH, 100), accountOf(POOR, 3)],
       generations: [
-        ...STORIES.map(recordOf),
+        ...GENERATION_CASES.map(recordOf),
         { kind: 'void', generationId: id(50), ...RICH, version: 1, createdAt: 1, dueAt: 1 },
       ],
       uploads: [{ record: UPLOAD, stored: { byteSize: 100, sha256: sha('b') } }],
       objects: [
         { key: 'media/u', byteSize: 100 },
-        ...STORIES.flatMap((story) =>
-          outputsOf(story).map(({ objectKey, byteSize }) => ({ key: objectKey, byteSize })),
+        ...GENERATION_CASES.flatMap((testCase) =>
+          outputsOf(testCase).map(({ objectKey, byteSize }) => ({ key: objectKey, byteSize })),
         ),
       ],
       verifyFindings: [],

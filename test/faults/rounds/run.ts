@@ -5,7 +5,7 @@ import type { ApiClient } from '../clients/api-client.js';
 import { OrdinaryClient } from '../clients/ordinary-client.js';
 import { Recorder } from '../clients/recorder.js';
 import { Society } from '../clients/society.js';
-import { Stranger } from '../clients/stranger.js';
+import { ForeignIdProber } from '../clients/foreign-id-prober.js';
 import { Uploader } from '../clients/uploader.js';
 import { drawsFrom } from '../draws.js';
 import { whatIsMissing } from '../history/enough.js';
@@ -143,17 +143,17 @@ export class Run {
     const rich = await society.settle('rich', GRANTED);
     const neighbour = await society.addApp('neighbour', rich.party);
     const other = await society.settle('other', GRANTED);
-    const goOn = () => this.isLoaded && !this.signal.aborted;
+    const shouldContinue = () => this.isLoaded && !this.signal.aborted;
     const draw = (index: number) => drawsFrom(seed * 100 + index);
     const load = Promise.all([
       ...Array.from({ length: CLIENTS }, (_, index) =>
-        new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(goOn),
+        new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(shouldContinue),
       ),
       ...Array.from({ length: UPLOADERS }, (_, index) =>
-        new Uploader(index === 0 ? rich : other, draw(50 + index)).run(goOn),
+        new Uploader(index === 0 ? rich : other, draw(50 + index)).run(shouldContinue),
       ),
-      new Stranger(other, draw(60)).run(goOn),
-      new Stranger(neighbour, draw(61)).run(goOn),
+      new ForeignIdProber(other, draw(60)).run(shouldContinue),
+      new ForeignIdProber(neighbour, draw(61)).run(shouldContinue),
     ]);
     // One that fails is told at the end of the rounds.
     load.catch(() => undefined);

@@ -154,7 +154,7 @@ describe("operators' commands with --grpc over TLS", () => {
       { certFile: one.certFile, keyFile: other.keyFile },
       `--grpc-key ${other.keyFile} is not the key of --grpc-cert ${one.certFile}.`,
     );
-    await refused(over, `--grpc-cert ${over.certFile} ended on ${yesterday}.`);
+    await refused(over, `--grpc-cert ${over.certFile} expired on ${yesterday}.`);
     await refused(ofServer, `--grpc-cert ${ofServer.certFile} is not a client certificate.`);
     await refused(
       { ...one, keyFile: one.certFile },

@@ -53,7 +53,7 @@ export class SimulationChecker implements Observer {
   private readonly keys = new Keys();
   private readonly accepted: Accepted;
   private readonly views: Views;
-  private readonly strangers: ForeignIds;
+  private readonly foreignIds: ForeignIds;
   private readonly access: Access;
   private readonly suspensions: Suspensions;
   private readonly secrets: Secrets;
@@ -80,7 +80,7 @@ export class SimulationChecker implements Observer {
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
     this.views = new Views(generations, books, prices, order);
-    this.strangers = new ForeignIds(generations, this.uploads);
+    this.foreignIds = new ForeignIds(generations, this.uploads);
     this.access = new Access(order);
     this.suspensions = new Suspensions(order);
     this.secrets = new Secrets(() => premises.secrets());
@@ -149,7 +149,7 @@ export class SimulationChecker implements Observer {
     this.operations.served(asked, answer);
     this.access.served(asked, answer, at);
     this.suspensions.served(asked, answer, at);
-    this.strangers.served(asked, answer);
+    this.foreignIds.served(asked, answer);
     this.views.served(asked, answer);
     this.uploads.served(asked, answer);
     await this.accepted.served(asked, answer);

@@ -6,7 +6,7 @@ import { findMutant, seedsOf, type Seeds, type Verdict } from './find-mutant.js'
 import { FOUND_AT } from './found-at.js';
 import { MUTANTS } from './list/all.js';
 import type { Mutant } from './mutant.js';
-import { playMutant, type Outcome } from './play-mutant.js';
+import { MutantThread, type Outcome } from './play-mutant.js';
 import { record } from './record.js';
 import { heading, line } from './report.js';
 import { CONTROL } from './switch.js';
@@ -39,9 +39,13 @@ interface Judged {
   readonly verdict: Verdict;
 }
 
+/** Each mutant keeps a copy of our modules in the memory of its thread. */
+const MUTANTS_PER_THREAD = 24;
+
 /** Plays on one thread a processor. */
 class Pool {
   private readonly queue = new PQueue({ concurrency: availableParallelism() });
+  private readonly idle: MutantThread[] = [];
   private readonly controlled = new Set<number>();
 
   constructor(passed: readonly number[]) {
@@ -60,13 +64,31 @@ class Pool {
     const parts = Array.from({ length: size === 0 ? 0 : Math.ceil(left.length / size) }, (_, index) =>
       left.slice(index * size, (index + 1) * size),
     );
-    const outcomes = await Promise.all(parts.map((part) => this.queue.add(() => playMutant(CONTROL, part))));
+    const outcomes = await Promise.all(parts.map((part) => this.queue.add(() => this.play(CONTROL, part))));
     return outcomes.filter(({ kind }) => kind !== 'survived');
   }
 
   find(mutant: Mutant, seeds: Seeds, recorded: number | undefined): Promise<Verdict> {
-    return this.queue.add(() => findMutant((list) => playMutant(mutant.name, list), { ...seeds, recorded }));
+    return this.queue.add(() => findMutant((list) => this.play(mutant.name, list), { ...seeds, recorded }));
   }
+
+  /** Nothing that an earlier mutant did to a thread may count for the next one: a new thread has the last word. */
+  private async play(mutant: string, seeds: readonly number[]): Promise<Outcome> {
+    const used = this.idle.pop();
+    const outcome = used && (await this.playOn(used, mutant, seeds));
+    return outcome && isVerdict(outcome) ? outcome : this.playOn(new MutantThread(), mutant, seeds);
+  }
+
+  private async playOn(thread: MutantThread, mutant: string, seeds: readonly number[]): Promise<Outcome> {
+    const outcome = await thread.play(mutant, seeds);
+    if (isVerdict(outcome) && thread.isUsable && thread.played < MUTANTS_PER_THREAD) this.idle.push(thread);
+    else await thread.close();
+    return outcome;
+  }
+}
+
+function isVerdict({ kind }: Outcome): boolean {
+  return kind === 'found' || kind === 'survived';
 }
 
 async function main(): Promise<number> {

@@ -1,6 +1,5 @@
 import { Worker } from 'node:worker_threads';
 import type { Batch, Word } from '../thread.js';
-import { MUTANT_VARIABLE } from './switch.js';
 
 const HOOK = new URL('./with-mutant.js', import.meta.url).href;
 const THREAD = new URL('../thread.js', import.meta.url);
@@ -29,44 +28,85 @@ export interface ThreadOptions {
 }
 
 /**
- * Plays the seeds, one after another, with this mutant in core, until one of them finds something. The mutant is in a
- * thread of its own, which loads all of core anew and is ended with its verdict, also when it hangs.
+ * A thread that plays mutants, one after another, each on its own copy of our modules. Packages are loaded once, which
+ * is most of what a thread costs to start. A thread that has nothing to play does not keep the process alive.
  */
-export async function playMutant(
-  name: string,
-  seeds: readonly number[],
-  { program = THREAD, hangsAfterMs = SEED_HANGS_AFTER_MS }: ThreadOptions = {},
-): Promise<Outcome> {
-  const thread = new Worker(program, {
-    execArgv: ['--import', HOOK],
-    env: { ...process.env, [MUTANT_VARIABLE]: name },
-  });
-  let bound: NodeJS.Timeout | undefined;
-  try {
-    return await new Promise<Outcome>((resolve) => {
-      const allowTime = () => {
-        clearTimeout(bound);
-        bound = setTimeout(() => resolve({ kind: 'hangs' }), hangsAfterMs);
-      };
-      thread.on('message', (word: Word) => {
-        allowTime();
-        const outcome = outcomeOf(word);
-        if (outcome) resolve(outcome);
-      });
-      thread.on('error', (error: unknown) =>
-        resolve({ kind: 'error', message: error instanceof Error ? (error.stack ?? error.message) : String(error) }),
-      );
-      thread.on('exit', (code) => resolve({ kind: 'error', message: `The thread ended by itself, with ${code}.` }));
-      allowTime();
-      const batch: Batch = { seeds };
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-      thread.postMessage(batch);
+export class MutantThread {
+  /** How many mutants it was given. Their copies stay in its memory. */
+  played = 0;
+  private readonly worker: Worker;
+  private readonly hangsAfterMs: number;
+  private broken: Outcome | undefined;
+  private bound: NodeJS.Timeout | undefined;
+  private answer: (outcome: Outcome) => void = () => undefined;
+
+  constructor({ program = THREAD, hangsAfterMs = SEED_HANGS_AFTER_MS }: ThreadOptions = {}) {
+    this.hangsAfterMs = hangsAfterMs;
+    this.worker = new Worker(program, { execArgv: ['--import', HOOK] });
+    this.worker.on('message', (word: Word) => {
+      this.allowTime();
+      const outcome = outcomeOf(word);
+      if (outcome) this.answer(outcome);
     });
+    this.worker.on('error', (error: unknown) =>
+      this.breakDown({
+        kind: 'error',
+        message: error instanceof Error ? (error.stack ?? error.message) : String(error),
+      }),
+    );
+    this.worker.on('exit', (code) =>
+      this.breakDown({ kind: 'error', message: `The thread ended by itself, with ${code}.` }),
+    );
+  }
+
+  /** Whether it can be given another mutant. */
+  get isUsable(): boolean {
+    return this.broken === undefined;
+  }
+
+  /** Plays the seeds, one after another, with this mutant in core, until one of them finds something. */
+  async play(mutant: string, seeds: readonly number[]): Promise<Outcome> {
+    if (this.broken) return this.broken;
+    this.played += 1;
+    this.worker.ref();
+    const batch: Batch = { seeds, mutant };
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    this.worker.postMessage(batch);
+    try {
+      return await new Promise<Outcome>((resolve) => {
+        this.answer = resolve;
+        this.allowTime();
+      });
+    } finally {
+      clearTimeout(this.bound);
+      this.answer = () => undefined;
+      this.worker.unref();
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.worker.terminate();
+  }
+
+  private allowTime(): void {
+    clearTimeout(this.bound);
+    this.bound = setTimeout(() => this.breakDown({ kind: 'hangs' }), this.hangsAfterMs);
+  }
+
+  private breakDown(outcome: Outcome): void {
+    clearTimeout(this.bound);
+    this.broken ??= outcome;
+    this.answer(this.broken);
+  }
+}
+
+/** Plays one mutant in a thread of its own, which is ended with the verdict, also when it hangs. */
+export async function playMutant(name: string, seeds: readonly number[], options?: ThreadOptions): Promise<Outcome> {
+  const thread = new MutantThread(options);
+  try {
+    return await thread.play(name, seeds);
   } finally {
-    // What it says until it has ended would allow it more time, and keep this process.
-    thread.removeAllListeners('message');
-    clearTimeout(bound);
-    await thread.terminate();
+    await thread.close();
   }
 }
 

@@ -63,8 +63,9 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     name: 'clock-that-leaps-within-a-pass-believed',
     breaks: [11, 16],
     file: 'core/recovery/recover.js',
-    find: 'evenIfOthersFail(() => recoverGenerations(context, now, goesOn), NOTHING.generations);',
-    replace: 'evenIfOthersFail(() => recoverGenerations(context, now + 7_200_000, goesOn), NOTHING.generations);',
+    find: 'evenIfOthersFail(() => recoverGenerations(context, now, shouldContinue), NOTHING.generations);',
+    replace:
+      'evenIfOthersFail(() => recoverGenerations(context, now + 7_200_000, shouldContinue), NOTHING.generations);',
     why: 'A pass looks at the clock again once it has begun, and removes what it should not.',
   },
 ];

@@ -1,4 +1,4 @@
-// Goal: what one stranger can hold of the server is bounded: connections, and bodies that nobody wants any more.
+// Goal: one unauthenticated client holds bounded resources: connections, and bodies that no request needs any more.
 // Method: raw sockets against servers with small bounds; connections are counted, and a body that is sent byte by byte
 // is over before it is whole.
 import { once } from 'node:events';

@@ -7,21 +7,21 @@ import { wishWith } from './wishes.js';
 
 const THINKS_MS = 250;
 
-/** Somebody with an account of their own who tries ids of another's, and ids that never were. */
-export class Stranger {
+/** A client with its own account that asks for ids of another account, and for ids that were never issued. */
+export class ForeignIdProber {
   constructor(
     private readonly api: ApiClient,
     private readonly draw: Draw,
   ) {}
 
-  async run(goOn: () => boolean): Promise<void> {
-    while (goOn()) {
-      await this.pry();
+  async run(shouldContinue: () => boolean): Promise<void> {
+    while (shouldContinue()) {
+      await this.probe();
       await sleep(this.draw(THINKS_MS));
     }
   }
 
-  private async pry(): Promise<void> {
+  private async probe(): Promise<void> {
     const through = oneOf(this.draw, REST);
     const generationId = this.anyId('generation_id');
     const uploadId = this.anyId('upload_id');

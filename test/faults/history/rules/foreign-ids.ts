@@ -6,10 +6,10 @@ import { isDefinite, isSuccess, told, type Known } from '../known.js';
 type About = 'get' | 'cancel' | 'complete';
 
 /**
- * Invariant 17: whoever asks for what is not theirs gets one and the same answer, whether it is somebody else's or
- * nobody's. An id is a party's own once an answer named it to that App.
+ * Invariant 17: a foreign id and an id that was never issued get the same answer. An id belongs to an App once an answer
+ * named it to that App.
  */
-export function* checkStrangers(known: Known): Iterable<Finding> {
+export function* checkForeignIds(known: Known): Iterable<Finding> {
   const owners = ownersOf(known);
   const answers = new ForeignAnswers();
   for (const exchange of known.answered<About>('get', 'cancel', 'complete')) {

@@ -37,7 +37,7 @@ interface Window {
  * not fill; and those with an invalid credential, for a limit. Only such a failure is refused for exceeding the limit:
  * a valid credential is not affected by others at the same address.
  */
-export class StrangerRefusals {
+export class UnauthenticatedRefusals {
   private window: Window | undefined;
 
   /** 0 a minute is no limit. */

@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { pino, type Logger } from 'pino';
 import { ClientAddresses } from '../../../../apps/http/host/client-addresses.js';
-import { StrangerRefusals } from '../../../../apps/http/host/stranger-refusals.js';
+import { UnauthenticatedRefusals } from '../../../../apps/http/host/unauthenticated-refusals.js';
 import { ServiceError, type ErrorCode } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { ManualClock } from '../../../fixtures/manual-clock.js';
@@ -47,9 +47,9 @@ describe('refused unauthenticated requests', () => {
   const open = (perMinute: number) => {
     const clock = new ManualClock();
     const { lines, logger } = keptLog();
-    return { clock, lines, failures: new StrangerRefusals(perMinute, { clock, logger }) };
+    return { clock, lines, failures: new UnauthenticatedRefusals(perMinute, { clock, logger }) };
   };
-  const codeOf = (failures: StrangerRefusals, address: string, error = INVALID): ErrorCode =>
+  const codeOf = (failures: UnauthenticatedRefusals, address: string, error = INVALID): ErrorCode =>
     failures.countFailure(address, error).code;
 
   it('are refused as rate-limited once there are too many of one address, until the minute is over', async () => {
