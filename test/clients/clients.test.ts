@@ -1,8 +1,8 @@
-// Goal: a service that is written in another language, and has nothing of ours but the proto files, can do all that
-// REST can, and reads refusals with its own library's types.
-// Method: clients in other languages, their types generated and built anew, go through a scenario with the real
-// program; what each saw is held to what the scenario must give, and to what REST says of the same generations and
-// accounts. A language whose toolchain is not there is skipped with a sentence.
+// Goal: a service in another language that has nothing of ours but the proto files can do all that REST can, and reads
+// refusals with its own library's types.
+// Method: clients in other languages, their types newly generated and built, run a scenario against the real program;
+// what each received is compared with what the scenario must return, and with what REST returns for the same
+// generations and accounts. A language whose toolchain is missing is skipped with a message.
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -84,7 +84,7 @@ for (const foreign of CLIENTS) {
     const rest = (secret = owner.secret) => (service as LiveService).client(secret);
     const generation = (step: string): JsonObject => scenario.answer(step)['generation'] as JsonObject;
     const task = (message: Json): JsonObject => taskOf(fromJson(GenerationSchema, message));
-    /** What does not change from one look at it to the next. */
+    /** What does not change between two reads. */
     const lasting = ({ outputs, ...others }: JsonObject): JsonObject => ({
       ...others,
       outputs: (outputs as JsonObject[]).map(({ url: _, ...output }) => output),
@@ -231,7 +231,7 @@ for (const foreign of CLIENTS) {
         ['scenario-create'],
         ['scenario-malformed'],
       ]);
-      // Health is not a service of ours, and whoever sets a deadline may be gone before anything came.
+      // Health is not one of our services, and a client with a deadline may be gone before any answer.
       for (const { step, code, request_ids: ids, details } of scenario.lines) {
         if (/^health of|deadline/.test(step)) continue;
         expect(ids, step).to.have.length(1);
@@ -283,7 +283,7 @@ for (const foreign of CLIENTS) {
       expect(scenario.answer('account')['account']).to.include({ display_name: 'Zoë’s 画室', currency: 'credits' });
       const { expire_time: ends, create_time: made } = scenario.answer('key')['api_key'] as JsonObject;
       expect(ends).to.equal('2099-12-31T23:59:59Z');
-      // By the one clock of the service, which dates its answers over HTTP.
+      // By the service's own clock, which also dates its HTTP answers.
       const answered = await rest().request('GET', '/credits');
       expect(Date.parse(answered.headers.get('date') ?? '') - Date.parse(made as string)).to.be.within(
         -2_000,

@@ -1,5 +1,5 @@
-// Goal: a language that is not on a machine, or too old, keeps nobody from working there, in CI either; packages that a
-// registry did not give are told of, and fail CI.
+// Goal: a missing or too old toolchain does not stop work on that machine, nor in CI; packages that a registry did not
+// deliver are reported, and fail CI.
 // Method: machines with nothing on them but commands that stand in for the toolchains.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';

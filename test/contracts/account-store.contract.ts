@@ -1,6 +1,6 @@
-// Goal: any account store applies a change whole onto the version it was decided on or not at all, keeps exact amounts,
-// and finds ledgers, operations, accounts and old holds, in order and complete.
-// Method: unhappy paths one by one, concurrent writers, then random sequences of changes against a small model.
+// Goal: every account store applies a change as a whole to the version it was decided on or not at all, keeps exact
+// amounts, and finds ledgers, operations, accounts and old holds, in order and complete.
+// Method: failure cases one by one, concurrent writers, then random sequences of changes compared with a small model.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Account, Entry, Hold } from '../../core/credits/account.js';
@@ -221,7 +221,7 @@ function applying(store: () => AccountStore): void {
     ]);
   });
 
-  it('takes any version a number can hold', async () => {
+  it('accepts any version a number can hold', async () => {
     const account = anAccount(1);
     await store().create(account);
     await store().apply(aChange(account, { version: MAX_AMOUNT - 1 }));
@@ -261,7 +261,7 @@ function applying(store: () => AccountStore): void {
     );
   });
 
-  it('takes 1,000 entries and as many holds in one change, and refuses one more', async () => {
+  it('accepts 1,000 entries and as many holds in one change, and refuses one more', async () => {
     const account = anAccount(1);
     await store().create(account);
     const entries = Array.from({ length: 1001 }, (_, index) => anEntry(account, index + 1));
@@ -321,7 +321,7 @@ function applying(store: () => AccountStore): void {
     for (const n of [2, 3, 4]) expect(await store().read(uuidAt(n))).to.deep.equal(anAccount(n));
   });
 
-  it('hands out accounts that later changes do not touch', async () => {
+  it('returns accounts that later changes do not modify', async () => {
     const account = anAccount(1);
     await store().create(account);
     const before = await store().read(account.accountId);

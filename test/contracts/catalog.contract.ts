@@ -1,7 +1,7 @@
-// Goal: any catalog answers with its models in their order, finds each by exactly its key and nothing by another, and
-// never changes under whoever holds it.
-// Method: what it lists is held against what it finds; then keys that are nearly right, and attempts to change what was
-// given.
+// Goal: every catalog lists its models in their order, finds each by its exact key only, and cannot be changed by a
+// caller.
+// Method: the listed models are compared with the found ones; then similar keys, and attempts to change the returned
+// list.
 import { expect } from 'chai';
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { ContractSubject } from './subject.js';

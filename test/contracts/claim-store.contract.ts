@@ -1,5 +1,6 @@
-// Goal: any claim store gives a key to one claim, guards it by version, frees it when told, and lets expired ones go.
-// Method: unhappy paths one by one, then random sequences of calls against a plain map.
+// Goal: every claim store gives a key to one claim, guards it by version, frees it on request, and removes expired
+// claims.
+// Method: failure cases one by one, then random sequences of calls compared with a plain map.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Claim } from '../../core/idempotency/claim.js';
@@ -90,7 +91,7 @@ function changing(store: () => ClaimStore): void {
     expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: next });
   });
 
-  it('keeps a claim without a boot, as releases wrote that knew of none, and one that has another', async () => {
+  it('keeps a claim without a boot id, as older releases wrote it, and one with another boot id', async () => {
     const { bootId: _none, ...older } = aClaim(1);
     await store().insert(older);
     expect(await store().insert(aClaim(1))).to.deep.equal({ inserted: false, existing: older });

@@ -1,11 +1,11 @@
-// Goal: any clock answers whole milliseconds, calls back once and can be told not to. Method: short timers observed
-// through promises; a clock that is moved by hand is moved by `supports.elapse`.
+// Goal: every clock returns whole milliseconds, and calls back once or, if cancelled, not at all.
+// Method: short timers observed through promises; a manual clock is moved by `supports.elapse`.
 import { expect } from 'chai';
 import type { Clock } from '../../core/ports/clock.js';
 import type { ContractSubject } from './subject.js';
 
 export interface ClockSupports {
-  /** Moves a clock that does not move by itself. */
+  /** Moves a manual clock. */
   readonly elapse?: (clock: Clock, ms: number) => Promise<void>;
 }
 
@@ -25,7 +25,7 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
       await fired;
     }
 
-    it('tells whole milliseconds', () => {
+    it('returns whole milliseconds', () => {
       expect(clock.now()).to.satisfy(Number.isSafeInteger).and.to.be.at.least(0);
     });
 
@@ -44,7 +44,7 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
       expect(called).to.equal(false);
     });
 
-    it('does not call back once cancelled, and cancelling twice or late does no harm', async () => {
+    it('does not call back once cancelled, and cancelling twice or late has no effect', async () => {
       let calls = 0;
       const cancel = clock.after(1, () => {
         calls += 1;
@@ -74,7 +74,7 @@ export function clockContract(subject: ContractSubject<Clock, ClockSupports>): v
 
     it('advances while its delays pass', async () => {
       const before = clock.now();
-      // Timers and the wall clock are two clocks of the machine, which may run apart: a hundred delays are far more
+      // Timers and the wall clock are two clocks of the machine, which may drift apart: a hundred delays are far more
       // than one.
       for (let delays = 0; clock.now() - before < 20; delays += 1) {
         expect(delays).to.be.below(100);

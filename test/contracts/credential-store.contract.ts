@@ -1,6 +1,6 @@
-// Goal: any credential store keeps Apps and keys, finds keys by digest and id, guards them by version and lists them in
-// order.
-// Method: unhappy paths one by one, concurrent writers, and lists read in pages of every size.
+// Goal: every credential store keeps Apps and keys, finds keys by digest and id, guards them by version and lists them
+// in order.
+// Method: failure cases one by one, concurrent writers, and lists read in pages of every size.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { CredentialStore } from '../../core/ports/credential-store.js';

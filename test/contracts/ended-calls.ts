@@ -1,13 +1,12 @@
-// Goal: what stores promise alike of reads that are for a call: they answer while it goes on, and read nothing once it
-// is over.
-// Method: each read of the store for a call that goes on, for one that is over, and for none.
+// Goal: in every store, a read that serves a call answers while the call is live and reads nothing once it is over.
+// Method: each read of the store for a live call, for a call that is over, and without a call.
 import { expect } from 'chai';
 import { CallOver, type Cancellation } from '../../core/cancellation.js';
 import { TestedCall } from '../fixtures/cancellation.js';
 
 export type ReadFor = (call: Cancellation | undefined) => Promise<unknown>;
 
-/** `reads` puts into the fresh store what its reads are to find. */
+/** `reads` fills the fresh store with what its reads are to find. */
 export function endedCalls(reads: () => Promise<Readonly<Record<string, ReadFor>>>): void {
   it('answers a live call as it answers without one, and then stops listening for its end', async () => {
     for (const [name, read] of Object.entries(await reads())) {

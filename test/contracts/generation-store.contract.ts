@@ -1,5 +1,5 @@
-// Goal: any generation store keeps one record an id, guards it by version, finds what is due and lists an account's
-// newest first.
+// Goal: every generation store keeps one record per id, guards it by version, finds due records and lists an account's
+// generations newest first.
 // Method: the shared contract of versioned records, then tombstones and lists, with properties against a sorted array.
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -49,7 +49,7 @@ function tombstones(store: () => GenerationStore): void {
     expect(await store().list(uuidAt(1), undefined, { limit: 10 })).to.deep.equal({ items: [] });
   });
 
-  it('takes a generation off the list when it expires', async () => {
+  it('removes a generation from the list when it expires', async () => {
     await store().insert(aGeneration(1));
     expect(await store().replace(aTombstone(1, { kind: 'expired', version: 1 }), 0)).to.equal('applied');
     expect(await store().read(uuidAt(1))).to.deep.equal(aTombstone(1, { kind: 'expired', version: 1 }));

@@ -1,4 +1,4 @@
-// Goal: ids are lower-case UUIDv7, unique and in order within a process; random bytes are as many as asked for.
+// Goal: ids are lower-case UUIDv7, unique and in order within a process; random bytes have the requested length.
 // Method: many at once, checked for form, order and repetition.
 import { expect } from 'chai';
 import type { Ids } from '../../core/ports/ids.js';

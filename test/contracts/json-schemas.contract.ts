@@ -1,6 +1,6 @@
-// Goal: faults point at the field itself, read as one sentence, come in the promised order, and the value stays as it
-// is.
-// Method: a table of schema, value and expected faults, worst input first; and properties of copies and defaults.
+// Goal: faults point at the field itself, read as one sentence and come in the promised order; the value is not
+// modified.
+// Method: a table of schemas, values and expected faults, worst input first; then tests of copies and defaults.
 import { expect } from 'chai';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/json-schemas.js';

@@ -1,5 +1,6 @@
-// Goal: a probe says what bytes are, believes no name, and refuses whatever is not exactly one image or video.
-// Method: bad bytes first, made from good ones by cutting, joining and damaging; then each good kind; then random
+// Goal: a probe reports what the bytes are, trusts no name, and refuses anything that is not exactly one image or
+// video.
+// Method: invalid bytes first, made from valid ones by cutting, joining and damaging; then each valid kind; then random
 // damage.
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -98,7 +99,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       });
 
       for (const decode of ['header', 'full'] as const) {
-        it(`tells the size of a ${format} (${decode})`, async () => {
+        it(`reports the size of a ${format} (${decode})`, async () => {
           expect(await asked(await image(format), { decode })).to.deep.equal({
             kind: 'image',
             mediaType: `image/${format}`,
@@ -164,7 +165,7 @@ export function mediaProbeContract(subject: ContractSubject<MediaProbe>): void {
       await refuses(whole, { maxPixels: 64 * 48 - 1 });
     });
 
-    it('tells the size and duration of an MP4', async () => {
+    it('reports the size and duration of an MP4', async () => {
       expect(await asked(await mp4(5))).to.deep.equal({
         kind: 'video',
         mediaType: 'video/mp4',

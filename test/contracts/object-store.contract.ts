@@ -1,6 +1,6 @@
-// Goal: whatever keeps the objects, they appear whole or not at all, are copied only as they were seen, and a signed
-// request does what was signed and nothing else.
-// Method: each promise of the port by itself, refusals first; signed requests are sent the way a client would.
+// Goal: in every store, objects appear whole or not at all, only the version that was seen is copied, and a signed
+// request does only what was signed.
+// Method: each promise of the port separately, refusals first; signed requests are sent as a client sends them.
 import { expect } from 'chai';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import { breakingOff, bytesOf, collected, inPieces } from '../fixtures/byte-streams.js';
@@ -146,7 +146,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
       expect(await textAt('empty')).to.equal('');
     });
 
-    it('takes exactly as many bytes as the limit', async () => {
+    it('accepts exactly as many bytes as the limit', async () => {
       expect(
         await store.write('key', inPieces(bytesOf('12345')), { mediaType: 'image/png', maxBytes: 5 }),
       ).to.have.property('byteSize', 5);
@@ -182,7 +182,7 @@ export function objectStoreContract(subject: ObjectStoreSubject): void {
       expect(seen.size).to.equal(50);
     });
 
-    it('keeps the etag while nobody writes', async () => {
+    it('keeps the etag while nothing is written', async () => {
       await put('key', 'same');
       expect(await etagOf('key')).to.equal(await etagOf('key'));
     });

@@ -1,6 +1,6 @@
-// Goal: any upload store keeps one record an id, guards it by version and finds what is due.
-// Method: the shared contract of versioned records, the tombstone that keeps an upload out, and what an App stores
-// against a sum over a plain map.
+// Goal: every upload store keeps one record per id, guards it by version and finds due records.
+// Method: the shared contract of versioned records, the tombstone that keeps an upload out, and an App's usage against
+// a sum over a plain map.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { UploadStore } from '../../core/ports/upload-store.js';
@@ -129,7 +129,7 @@ function usage(store: () => UploadStore): void {
   });
 }
 
-/** Written down a second time, without the functions that the stores count by. */
+/** Implemented a second time, without the functions that the stores count with. */
 function sumOf(records: readonly UploadRecord[], accountId: string, appId: string): UploadUsage {
   const own = records.filter(
     (record): record is Upload => record.kind === 'upload' && record.accountId === accountId && record.appId === appId,

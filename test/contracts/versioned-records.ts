@@ -1,6 +1,5 @@
-// Goal: what generation and upload stores promise alike: one record an id, guarded by its version, found when it is
-// due.
-// Method: unhappy paths one by one, then random sequences of calls against a plain map.
+// Goal: generation and upload stores both keep one record per id, guard it by version and find it when it is due.
+// Method: failure cases one by one, then random sequences of calls against a plain map.
 import { expect } from 'chai';
 import fc from 'fast-check';
 

@@ -1,6 +1,6 @@
-// Goal: any wake-ups deliver what was scheduled at least once, not before its time, no more at once than allowed, again
-// after a failure, and nothing after a stop; what was not delivered stays.
-// Method: handlers that note what they are given; time is moved by the subject, and what must happen is waited for.
+// Goal: every implementation delivers a scheduled wake-up at least once, not before its time, no more at once than
+// allowed, again after a failure, and nothing after a stop; undelivered wake-ups are kept.
+// Method: handlers that record what they receive; the subject moves the time, and the test waits for what must happen.
 import { expect } from 'chai';
 import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
 import { aboutGeneration, uuidAt } from '../fixtures/stored-records.js';
@@ -154,7 +154,7 @@ function failures({ wakeUps, supports, until }: WakeUpsBench): void {
 }
 
 function bounds({ wakeUps, supports, until }: WakeUpsBench): void {
-  it('runs no more handlers than allowed, and delivers all in the end', async () => {
+  it('runs no more handlers than allowed, and eventually delivers all', async () => {
     let underWay = 0;
     let most = 0;
     const ends: (() => void)[] = [];

@@ -1,5 +1,5 @@
-// Goal: core's abort signal behaves as the platform's does, so that an adapter can use one for the other.
-// Method: the same steps on core's own and on AbortController; what each listener saw is compared.
+// Goal: core's abort signal behaves like the platform's, so an adapter can use one in place of the other.
+// Method: the same steps on core's signal and on AbortController; what each listener saw is compared.
 import { expect } from 'chai';
 import { AbortSource, throwIfAborted, type AbortSignalLike } from '../../core/abort-signal.js';
 

@@ -1,12 +1,12 @@
-// Goal: jobs never hold more than the budget together, go in the order they came, and none is forgotten.
-// Method: jobs that end when the test says so; then random jobs, some given up while they wait, against a plain queue.
+// Goal: jobs together never hold more than the budget, run in order of arrival, and none is lost.
+// Method: jobs that end when the test says so; then random jobs, some abandoned while they wait, against a plain queue.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CallOver } from '../../core/cancellation.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import { TestedCall } from '../fixtures/cancellation.js';
 
-/** A job in a budget: it begins when it is let in and goes on until it is ended. */
+/** A job in a budget: it begins when it is admitted and runs until the test ends it. */
 class Job {
   hasBegun = false;
   end: () => void = () => undefined;

@@ -1,6 +1,7 @@
-// Goal: null in a field that may be left out means that it was, also for what an idempotency key is compared by; in a
-// required one it means that it is missing.
-// Method: each field of each body set to null, beside the same body without it; the use cases on memory adapters.
+// Goal: null in an optional field means that the field is absent, also when an idempotency key compares payloads; in a
+// required field it means that the field is missing.
+// Method: each field of each body set to null, compared with the same body without it; the use cases on memory
+// adapters.
 import { expect } from 'chai';
 import { ServiceError } from '../../core/errors.js';
 import { createGeneration } from '../../core/generation/create-generation.js';

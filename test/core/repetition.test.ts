@@ -1,6 +1,6 @@
-// Goal: a repeated task runs an interval after each run has ended, never twice at a time, goes on after a failure, and
-// ends.
-// Method: a clock that the test moves.
+// Goal: a repeated task runs one interval after each run has ended, never twice at a time, continues after a failure,
+// and stops.
+// Method: a manual clock.
 import { expect } from 'chai';
 import { Repetition } from '../../core/repetition.js';
 import { ManualClock } from '../fixtures/manual-clock.js';

@@ -1,5 +1,5 @@
-// Goal: the page about gRPC has every service, scope and code of the front, and none besides.
-// Method: what docs/grpc.md says, in tables and in the sentence about scopes, against the code's own lists, both ways.
+// Goal: docs/grpc.md lists every service, scope and code of the front, and no others.
+// Method: the tables of docs/grpc.md and its sentence about scopes, compared with the code's own lists, both ways.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -19,7 +19,7 @@ import { SCOPES } from '../../core/access/credential.js';
 import { ERRORS, type ErrorCode } from '../../core/errors.js';
 import { plain, readPage, ROOT, tablesOf } from './pages.js';
 
-/** What only HTTP can get wrong. */
+/** Codes that only HTTP returns. */
 const OF_HTTP: readonly string[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'BODY_TOO_LARGE'] satisfies ErrorCode[];
 
 const SERVED = [

@@ -1,4 +1,4 @@
-// Goal: a full run plays everything, and the default run says how much of it was left out.
+// Goal: a full run plays everything, and the default run reports how much of it was left out.
 // Method: the table in the environment of both runs, and the suites that mocha finds in each, counted without running
 // them.
 import { execFileSync, spawnSync } from 'node:child_process';

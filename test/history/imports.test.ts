@@ -1,11 +1,11 @@
-// Goal: the checkers run no code of the program, so that none of its mistakes can be theirs as well.
-// Method: types leave no import in compiled modules; every import that is left there must not lead out of the tests.
+// Goal: the checkers run no code of the program, so they cannot share its mistakes.
+// Method: types leave no import in compiled modules; no import that remains there may lead out of the tests.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 
 const TESTS = join(import.meta.dirname, '..');
-/** The harness in which the simulation's checker is tested, and tests. */
+/** The harness of the tests of the simulation's checker, and tests. */
 const NO_CHECKER = /\.test\.js$|[/\\]checked-service\.js$/;
 
 async function modulesIn(folder: string): Promise<string[]> {

@@ -1,5 +1,5 @@
-// Goal: the rules about files and about records at rest find each thing they are for, and nothing else.
-// Method: an upload, outputs and generations in which all is right, and the same with one thing wrong.
+// Goal: the rules about files and about records at rest find each fault that they are for, and nothing else.
+// Method: a valid upload, valid outputs and valid generations, and copies with one fault each.
 import { expect } from 'chai';
 import type { Generation } from '../../core/generation/generation.js';
 import type { Upload } from '../../core/uploads/upload.js';
@@ -30,7 +30,7 @@ const UPLOAD: Upload = {
   dueAt: 100,
 };
 
-describe('what is said and kept of an upload', () => {
+describe('what is reported and stored of an upload', () => {
   const completion = {
     told: 'request 1',
     uploadId: 'u',
@@ -43,7 +43,7 @@ describe('what is said and kept of an upload', () => {
   ];
   const { objectKey, ready, ...bare } = UPLOAD;
 
-  it('takes a completion that says what is on record, and of a retired upload its id alone', () => {
+  it('accepts a completion that matches the record, and of a retired upload its id alone', () => {
     expect(invariantsOf(checkCompletion(completion, UPLOAD))).to.deep.equal([]);
     expect(invariantsOf(checkCompletion({ ...completion, declared: undefined }, UPLOAD))).to.deep.equal([]);
     expect(invariantsOf(checkCompletion(completion, 'retired'))).to.deep.equal([]);
@@ -65,7 +65,7 @@ describe('what is said and kept of an upload', () => {
     expect(invariantsOf(checkCompletion({ ...completion, declared: 'bb' }, UPLOAD))).to.deep.equal([16]);
   });
 
-  it('takes an upload that is ready as it was declared and sent', () => {
+  it('accepts an upload that is ready as it was declared and sent', () => {
     expect(invariantsOf(checkReady(UPLOAD, sent))).to.deep.equal([]);
     const { declaredSha256, ...undeclared } = UPLOAD;
     expect([declaredSha256, ...invariantsOf(checkReady(undeclared, sent))]).to.deep.equal(['aa']);
@@ -79,7 +79,7 @@ describe('what is said and kept of an upload', () => {
     expect(invariantsOf(checkReady(UPLOAD, [{ sha256: 'aa', byteSize: 9 }]))).to.deep.equal([16]);
   });
 
-  it('takes bytes as they were promised, and finds others and none', () => {
+  it('accepts bytes as they were promised, and finds other and missing ones', () => {
     const promised = { sha256: 'aa', byteSize: 10 };
     expect(invariantsOf(checkBytes('upload u', promised, promised))).to.deep.equal([]);
     expect(invariantsOf(checkBytes('upload u', promised, { byteSize: 10 }))).to.deep.equal([]);
@@ -119,7 +119,7 @@ describe('what a generation delivers', () => {
     expect(found([video], { durationSeconds: 3 }, 'video')).to.deep.equal([9]);
   });
 
-  it('is not one thing twice', () => {
+  it('does not contain one output twice', () => {
     expect(found([IMAGE, { ...IMAGE, mediaId: 'n' }], { count: 2 })).to.deep.equal([16]);
     expect(found([IMAGE, { ...IMAGE, objectKey: 'outputs/g/1/1' }], { count: 2 })).to.deep.equal([16]);
   });
@@ -199,7 +199,7 @@ describe('a record of a generation', () => {
   };
   const lease = { worker: 'w', fence: 1, renewedAt: 20, expiresAt: 40 };
 
-  it('is taken as it should be', () => {
+  it('is accepted when it is valid', () => {
     expect(invariantsOf(checkShape(ENDED))).to.deep.equal([]);
     expect(invariantsOf(checkShape(failed))).to.deep.equal([]);
   });

@@ -1,5 +1,5 @@
-// Goal: the rules that the simulation and the fault runs share find each thing they are for, and nothing else.
-// Method: a short ledger and two views of a task in which all is right, and the same with one thing wrong.
+// Goal: the rules that the simulation and the fault runs share find each fault that they are for, and nothing else.
+// Method: a valid short ledger and two valid views of a task, and copies with one fault each.
 import { expect } from 'chai';
 import type { Entry } from '../../core/credits/account.js';
 import { checkKeyUsed } from './access.js';
@@ -122,7 +122,7 @@ const RUNNING: Shown = { rank: rankOf('running'), charged: 0, updatedAt: 5, cons
 const ENDED: Shown = { rank: rankOf('succeeded'), charged: 3, updatedAt: 6, constant: 'c', end: 'succeeded 3' };
 
 describe('what clients are shown of a generation', () => {
-  it('may go on, or stay as it is', () => {
+  it('may advance, or stay as it is', () => {
     expect([brokenBy(RUNNING, ENDED), brokenBy(RUNNING, RUNNING), brokenBy(ENDED, ENDED)]).to.deep.equal([
       undefined,
       undefined,
@@ -136,18 +136,18 @@ describe('what clients are shown of a generation', () => {
     expect(brokenBy({ ...RUNNING, updatedAt: 6 }, RUNNING)).to.equal(8);
   });
 
-  it('may not change its end, nor what never changes', () => {
+  it('may not change its end, nor its constant fields', () => {
     expect(brokenBy(ENDED, { ...ENDED, end: 'failed' })).to.equal(7);
     expect(brokenBy(RUNNING, { ...RUNNING, constant: 'd' })).to.equal(3);
   });
 
-  it('may not change the outputs of its end, unless they may have gone', () => {
+  it('may not change the outputs of its end, unless they may have been removed', () => {
     const before = { ...ENDED, delivered: 'one' };
     expect(brokenBy(before, { ...ENDED, delivered: 'two' })).to.equal(7);
     expect(brokenBy(before, ENDED)).to.equal(undefined);
   });
 
-  it('is what is on record, from what never changes to its end', () => {
+  it('matches the record, from its constant fields to its end', () => {
     const record = { ...ENDED, delivered: 'one' };
     expect(invariantsOf(checkShown('request 1', record, record))).to.deep.equal([]);
     expect(invariantsOf(checkShown('request 1', ENDED, record))).to.deep.equal([]);
@@ -167,27 +167,27 @@ describe('what clients are told of credits', () => {
   const balance = { balance_credits: 3, available_credits: 3, remaining_credits: 3 };
   const burst = { told: 'by a', creates: 4, accepted: 2, cost: 2, balance: 5, returned: 2, isExact: true };
 
-  it('takes a refusal for true when there was too little at some moment', () => {
+  it('accepts a refusal when the balance was too low at some moment', () => {
     expect(invariantsOf(checkShortage(answer, 4))).to.deep.equal([]);
   });
 
-  it('finds a refusal although there was enough at every moment, or no price', () => {
+  it('finds a refusal although the balance was sufficient at every moment, or without a price', () => {
     expect(invariantsOf(checkShortage(answer, 3))).to.deep.equal([13]);
     expect(invariantsOf(checkShortage(answer, undefined))).to.deep.equal([13]);
     expect(invariantsOf(checkShortage({ ...answer, available: [] }, 4))).to.deep.equal([13]);
   });
 
-  it('takes a balance for true that was there at some moment', () => {
+  it('accepts a balance that was right at some moment', () => {
     expect(invariantsOf(checkBalance(answer, balance))).to.deep.equal([]);
   });
 
-  it('finds a balance that never was, and members that differ', () => {
+  it('finds a balance that never existed, and members that differ', () => {
     expect(invariantsOf(checkBalance({ ...answer, available: [5] }, balance))).to.deep.equal([1]);
     expect(invariantsOf(checkBalance(answer, { ...balance, available_credits: 5 }))).to.deep.equal([1]);
     expect(invariantsOf(checkBalance(answer, { ...balance, remaining_credits: undefined }))).to.deep.equal([1]);
   });
 
-  it('takes as many concurrent creates as the balance pays', () => {
+  it('accepts as many concurrent creates as the balance covers', () => {
     expect(invariantsOf(checkAccepted(burst))).to.deep.equal([]);
     expect(invariantsOf(checkAccepted({ ...burst, creates: 2, balance: 50 }))).to.deep.equal([]);
     expect(invariantsOf(checkAccepted({ ...burst, accepted: 3, isExact: false }))).to.deep.equal([]);
@@ -201,10 +201,10 @@ describe('what clients are told of credits', () => {
   });
 });
 
-describe('what succeeds and stands under an idempotency key', () => {
+describe('what succeeds and is stored under an idempotency key', () => {
   const first = { told: 'request 1', key: 'k', payload: 'p', effect: 'e' };
 
-  it('takes one request with one effect', () => {
+  it('accepts one request with one effect', () => {
     expect(invariantsOf(checkEffect(first, { ...first, told: 'request 2' }))).to.deep.equal([]);
   });
 
@@ -223,12 +223,12 @@ describe('what succeeds and stands under an idempotency key', () => {
     expect(effectOf('create', { generation_id: 'g' })).to.not.equal(effectOf('create', { generation_id: 'h' }));
   });
 
-  it('takes a refusal for another payload when there was one, and finds it when there was none', () => {
+  it('accepts a refusal for another payload when there was one, and finds it when there was none', () => {
     expect(invariantsOf(checkMismatch('request 2', 'k', new Set(['p', 'q'])))).to.deep.equal([]);
     expect(invariantsOf(checkMismatch('request 2', 'k', new Set(['p'])))).to.deep.equal([11]);
   });
 
-  it('takes what one of its requests may have made', () => {
+  it('accepts what one of its requests may have created', () => {
     expect(invariantsOf(checkOrigin('g', 'k', [{ madeNothing: true }, { madeNothing: false }]))).to.deep.equal([]);
   });
 
@@ -238,7 +238,7 @@ describe('what succeeds and stands under an idempotency key', () => {
   });
 });
 
-describe('what is told of things of others', () => {
+describe('answers about what belongs to another account', () => {
   const refused: ForeignAnswer = {
     told: 'request 1',
     operation: 'get',
@@ -255,7 +255,7 @@ describe('what is told of things of others', () => {
     return answers.flatMap((answer) => invariantsOf(rule.check(answer)));
   };
 
-  it('takes one refusal, which differs in the id at most', () => {
+  it('accepts one refusal, which differs in the id at most', () => {
     const complete = { ...refused, operation: 'complete', code: 'FIELD_INVALID', status: 422 } as const;
     expect(found(refused, nobodys, complete, { ...nobodys, operation: 'cancel' })).to.deep.equal([]);
   });
@@ -267,7 +267,7 @@ describe('what is told of things of others', () => {
     expect(found(refused, { ...nobodys, status: 403 })).to.deep.equal([17]);
   });
 
-  it('takes own uploads as references, and finds those of others and of nobody', () => {
+  it('accepts own uploads as references, and finds those of another account and unknown ones', () => {
     expect(invariantsOf(checkReference('generation g', 'a', 'u', 'a'))).to.deep.equal([]);
     expect(invariantsOf(checkReference('generation g', 'a', 'u', 'b'))).to.deep.equal([17]);
     expect(invariantsOf(checkReference('generation g', 'a', 'u', undefined))).to.deep.equal([17]);
@@ -278,31 +278,31 @@ describe('what is told of things of others', () => {
     expect(invariantsOf(checkSubject('request 1', 'g', 'h'))).to.deep.equal([17]);
   });
 
-  it('finds that a generation is denied which stood before', () => {
+  it('finds that a generation is denied which existed before', () => {
     expect(invariantsOf(checkDenial('request 1', 'TASK_NOT_FOUND', 'g', false))).to.deep.equal([]);
     expect(invariantsOf(checkDenial('request 1', 'TASK_NOT_FOUND', 'g', true))).to.deep.equal([12]);
   });
 });
 
-describe('what API keys open', () => {
+describe('what API keys give access to', () => {
   const used = { told: 'request 1', arrivedAt: 100, answeredAt: 150, verdict: 'taken', answer: '200' } as const;
 
-  it('takes a good key, and a revoked one for 5 seconds', () => {
+  it('accepts a valid key, and a revoked one for 5 seconds', () => {
     expect(invariantsOf(checkKeyUsed(used, undefined))).to.deep.equal([]);
     expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'nothing' }, undefined))).to.deep.equal([]);
     expect(invariantsOf(checkKeyUsed({ ...used, arrivedAt: 5_090 }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([]);
     expect(invariantsOf(checkKeyUsed({ ...used, arrivedAt: 9_000 }, { askedAt: 80 }))).to.deep.equal([]);
   });
 
-  it('takes the refusal of a revoked key from when it is asked for', () => {
+  it('accepts the refusal of a revoked key from the moment the revocation is requested', () => {
     expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 150 }))).to.deep.equal([]);
   });
 
-  it('finds a revoked key that is taken after 5 seconds', () => {
+  it('finds a revoked key that is accepted after 5 seconds', () => {
     expect(invariantsOf(checkKeyUsed({ ...used, arrivedAt: 5_091 }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([18]);
   });
 
-  it('finds the refusal of a good key', () => {
+  it('finds the refusal of a valid key', () => {
     expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'revoked' }, undefined))).to.deep.equal([18]);
     expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'revoked' }, { askedAt: 151 }))).to.deep.equal([18]);
     expect(invariantsOf(checkKeyUsed({ ...used, verdict: 'refused' }, { askedAt: 80, doneAt: 90 }))).to.deep.equal([
@@ -374,7 +374,7 @@ describe('what a generation reserves and is charged', () => {
   } as const;
   const money: GenerationMoney = { accountId: 'a', held: 4n, charged: 3n, released: 1n, isOpen: false };
 
-  it('takes a hold of its price', () => {
+  it('accepts a hold of its price', () => {
     expect(invariantsOf(checkReserved(ended, 4, money))).to.deep.equal([]);
   });
 
@@ -387,7 +387,7 @@ describe('what a generation reserves and is charged', () => {
     expect(invariantsOf(checkReserved(ended, 4, { ...money, accountId: 'b' }))).to.deep.equal([4]);
   });
 
-  it('takes the price of what was delivered, nothing for a failure, and what a cancel may cost', () => {
+  it('accepts the price of what was delivered, nothing for a failure, and what a cancel may cost', () => {
     expect(invariantsOf(checkCharge(ended, 3))).to.deep.equal([]);
     expect(invariantsOf(checkCharge({ ...ended, status: 'failed', chargedCredits: 0 }, 3))).to.deep.equal([]);
     expect(invariantsOf(checkCharge({ ...ended, status: 'cancelled' }, 3))).to.deep.equal([]);
@@ -402,12 +402,12 @@ describe('what a generation reserves and is charged', () => {
     expect(invariantsOf(checkCharge({ ...ended, chargedCredits: -1 }, -1))).to.deep.equal([3]);
   });
 
-  it('takes a hold that ended whole, and finds one that did not', () => {
+  it('accepts a hold that ended completely, and finds one that did not', () => {
     expect(invariantsOf(checkEndedHold('g', money))).to.deep.equal([]);
     expect(invariantsOf(checkEndedHold('g', { ...money, released: 0n }))).to.deep.equal([4]);
   });
 
-  it('takes a ledger that charges what the record says, and finds any other', () => {
+  it('accepts a ledger that charges what the record says, and finds any other', () => {
     expect(invariantsOf(checkLedgerCharge('g', money, ended))).to.deep.equal([]);
     expect(invariantsOf(checkLedgerCharge('g', { ...money, charged: 0n }, undefined))).to.deep.equal([]);
     expect(invariantsOf(checkLedgerCharge('g', { ...money, charged: 2n }, ended))).to.deep.equal([5]);

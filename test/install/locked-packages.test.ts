@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { minVersion, satisfies, subset } from 'semver';
 
-// Goal: what is installed is what was locked, on every Node version that the project says it supports, and nothing
-// reports the installation to anybody.
+// Goal: what is installed is what was locked, on every Node version that the project claims to support, and no package
+// reports the installation.
 // Method: package.json and package-lock.json are read as data.
 
 interface LockedPackage {

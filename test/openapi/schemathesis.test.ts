@@ -1,6 +1,6 @@
-// Goal: what schemathesis is told beyond the OpenAPI document is about operations that there are, with a reason each,
-// turns no check off, and the tool is pinned.
-// Method: its configuration and its requirements, read line by line.
+// Goal: the configuration that schemathesis gets beside the OpenAPI document names only existing operations, each with
+// a reason, and turns no check off; the tool is pinned.
+// Method: its configuration and its requirements are read line by line.
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';

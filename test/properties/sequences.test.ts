@@ -1,8 +1,7 @@
-// Goal: whatever people do, in whatever order, wherever processes die, the books, the generations and the answers are
-// right, on every set of stores alike.
-// Method: random sequences of steps through the use cases, on a clock that only the test moves; every answer is
-// predicted by a small model of its own, and everything stored is looked at after every step. A failure prints its
-// seed.
+// Goal: after any actions in any order, with processes dying anywhere, the books, the generations and the answers are
+// right, on every set of stores.
+// Method: random sequences of steps through the use cases, on a clock that only the test moves; a separate small model
+// predicts every answer, and everything stored is checked after every step. A failure prints its seed.
 import fc from 'fast-check';
 import { Actor } from './actor.js';
 import {

@@ -1,7 +1,8 @@
-// Goal: a backup of a running server is one moment of it, whole: restored, its books agree, its keys are valid and its
-// outputs are there. One that was cut is none, and a restore that was cut is opened by nobody until it is done again.
+// Goal: a backup of a running server is a complete copy of one moment: restored, its books agree, its keys are valid
+// and its outputs exist. An interrupted backup does not count as one, and no process opens an interrupted restore until
+// the restore is repeated.
 // Method: the compiled program on real folders: a server under load, commands killed at what they have just written,
-// files taken away and changed.
+// files removed and changed.
 import { once } from 'node:events';
 import {
   existsSync,
@@ -65,7 +66,7 @@ describe('a backup of a data folder', () => {
     return Buffer.from(await answer.arrayBuffer());
   }
 
-  /** Creates, one after another, until it is stopped; answers how many. */
+  /** Creates generations one after another until it is stopped; returns how many. */
   function load(): { readonly stop: () => Promise<number> } {
     const stopped = new AbortController();
     const body = JSON.stringify({ model_key: 'sandbox-test', operation: 'image_generation', prompt: 'a boat' });
@@ -89,7 +90,7 @@ describe('a backup of a data folder', () => {
     };
   }
 
-  // Only what is killed, and what serves, is a process of its own.
+  // Only what is killed, and what serves, is a separate process.
   const inProcess = (args: readonly string[], environment: Readonly<Record<string, string>>): Promise<Ran> =>
     new CliRun(away, args, { environment }).ended;
   const besideServer = (args: readonly string[], environment: Readonly<Record<string, string>> = {}): Promise<Ran> =>
@@ -110,7 +111,7 @@ describe('a backup of a data folder', () => {
     return stderr;
   }
 
-  /** Kills a command as soon as a file is there; answers whether it was still at it. */
+  /** Kills a command as soon as a file exists; returns whether the command was still running. */
   async function killedAt(command: CliProcess, path: string): Promise<boolean> {
     while (!existsSync(path) && command.child.exitCode === null) await new Promise(setImmediate);
     command.child.kill('SIGKILL');
@@ -224,7 +225,7 @@ describe('a backup of a data folder', () => {
     const kept = readFileSync(object);
     renameSync(object, at('one object'));
     expect(await refusedRestore('damaged', 'd1')).to.include('is incomplete');
-    // Not the file of the server, which has a link to it.
+    // A new file, since the server's file is linked to the old one.
     writeFileSync(object, Buffer.from(kept.map((byte, index) => (index === 7 ? byte ^ 1 : byte))));
     expect(await refusedRestore('damaged', 'd1')).to.include(`${object} is damaged`);
     truncateSync(object, 5);

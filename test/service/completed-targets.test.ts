@@ -1,6 +1,6 @@
-// Goal: what is sent to the target of a completed upload is refused and not stored, by a server that was started anew
-// too; and an account at a bound hears of it from either front as `accounts show` and the metrics tell it.
-// Method: the compiled server, its data folder looked at from outside, and the operator's command beside it.
+// Goal: bytes sent to the target of a completed upload are refused and not stored, also by a restarted server; an
+// account at a bound is told so by either front, as `accounts show` and the metrics report it.
+// Method: the compiled server, its data folder read from outside, and the operator's command beside it.
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// Goal: a disk that fills up costs nobody anything: creates are refused with 503 in the envelope, reads go on, and once
+// Goal: a disk that fills up loses nothing: creates are refused with 503 in the envelope, reads continue, and once
 // there is space again the same keys are answered, every generation ends, and the books agree.
 // Method: the compiled program over a data folder on a small file system in memory, which a file beside the data fills.
 import { execFileSync } from 'node:child_process';
@@ -12,7 +12,7 @@ import type { JsonObject } from '../../core/json.js';
 import { LiveService, type Answer, type Client, type Tenant } from './live-service.js';
 
 const GRANTED = 10_000;
-/** Creates sent to a full disk at most: some go where the log has space left from before. */
+/** The most creates sent to a full disk: some fit where the log has space left from before. */
 const MOST_CREATES = 600;
 const REFUSED = 25;
 
@@ -26,7 +26,7 @@ function mounted(path: string): boolean {
   }
 }
 
-/** Writes until nothing more goes in. */
+/** Writes until nothing more fits. */
 function fill(path: string): void {
   const file = openSync(path, 'a');
   try {
@@ -76,7 +76,7 @@ describe('a disk that is full', () => {
 
   const ask = (index: number): Promise<Answer> => client.create(`k${index}`, 'sandbox-test', { size: '128x128' });
 
-  /** Sends creates until enough were refused for want of space; answers the ids by key of those that were not. */
+  /** Sends creates until enough were refused for lack of space; returns the ids by key of those that were not. */
   async function createOnFullDisk(): Promise<{ readonly sent: number; readonly ids: Map<number, string> }> {
     const ids = new Map<number, string>();
     let sent = 0;

@@ -1,6 +1,6 @@
-// Goal: several processes share MongoDB, an S3 store and Agenda as the documentation says: what is not ready, not the
-// same or not there is refused with one sentence, and what is started in parts works as one.
-// Method: the compiled program's own commands and servers over a database and a bucket of the test's own.
+// Goal: several processes share MongoDB, an S3 store and Agenda as documented: stores that are not ready, not the same
+// or missing are refused with one sentence, and a service that is started in parts works as one.
+// Method: the compiled program's own commands and servers over the test's own database and bucket.
 import { readFileSync } from 'node:fs';
 import { MongoClient, type Db } from 'mongodb';
 import { expect } from 'chai';

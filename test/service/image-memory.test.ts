@@ -1,8 +1,7 @@
-// Goal: whatever references clients send, decoding them keeps a worker within what it takes without them and 400 MiB:
-// eight generations at once (by default three) with four of the worst references each.
-// Method: the compiled program as a process of its own. For each way a picture can be stored, the largest file of that
-// kind that a completion takes is sent; the largest resident size that the system has seen the process have is read
-// from /proc.
+// Goal: decoding any references that clients send adds at most 400 MiB to the memory of a worker: eight generations at
+// once (by default three) with four of the worst references each.
+// Method: the compiled program as a separate process. For each way to store a picture, the largest file of that kind
+// that a completion accepts is sent; the peak resident size of the process is read from /proc.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { decodeBytesOf } from '../../core/media/decode-cost.js';
@@ -26,7 +25,7 @@ interface Form {
   readonly make: (widthPx: number, heightPx: number) => Uint8Array | Promise<Uint8Array>;
 }
 
-/** The ways of storing a picture that cost most, for each format the two that cost most for themselves. */
+/** The most expensive ways to store a picture: for each format the two that cost most for themselves. */
 const FORMS: Readonly<Record<string, Form>> = {
   'progressive JPEG, turned': {
     mediaType: 'image/jpeg',
@@ -44,7 +43,7 @@ const FORMS: Readonly<Record<string, Form>> = {
   'lossless WebP': { mediaType: 'image/webp', make: largeWebp },
 };
 
-/** A square within both bounds and close to one of them. What decoding takes grows with the area. */
+/** A square within both bounds and close to one of them. The cost of decoding grows with the area. */
 async function largest({ make }: Form): Promise<Uint8Array> {
   for (let side = Math.floor(Math.sqrt(maxUploadPixels)); ;) {
     const bytes = await make(side, side);
@@ -89,7 +88,7 @@ describe('the memory of references', () => {
     expect(await Promise.all(made)).to.deep.equal(made.map(() => 'succeeded'));
   }
 
-  it(`stays below 400 MiB for ${GENERATIONS} generations with four of the costliest`, async () => {
+  it(`stays below 400 MiB for ${GENERATIONS} generations with four of the most expensive`, async () => {
     const references: string[] = [];
     for (const [index, form] of Object.values(FORMS).entries()) {
       const { status, data, message } = await client.upload(`worst-${index}`, form.mediaType, await largest(form));
@@ -99,7 +98,7 @@ describe('the memory of references', () => {
     await generate('without', []);
     const pid = service.server.pid!;
     const baseBytes = residentBytes(pid, 'VmRSS');
-    // From here on the system counts anew.
+    // Resets the system's peak counter.
     writeFileSync(`/proc/${pid}/clear_refs`, '5');
     await generate('with', references);
     const peakBytes = residentBytes(pid, 'VmHWM');

@@ -1,6 +1,7 @@
-// Goal: after a SIGKILL on a data folder the next start goes on at once with what was running, and charges for it once.
-// Method: the compiled program with leases and recovery passes of an hour is killed in the middle of its runs and
-// started again; only that the lease of another boot is void explains that they end.
+// Goal: after a SIGKILL on a data folder the next start immediately continues what was running, and charges for it
+// once.
+// Method: the compiled program, with leases and recovery passes of an hour, is killed in the middle of its runs and
+// started again; they can end only because the lease of another boot is void.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { openProgram } from '../../apps/wiring/open-program.js';
@@ -32,7 +33,7 @@ describe('a service killed while generations run', () => {
     );
   }
 
-  it('gives them their places again before it starts what was queued', async () => {
+  it('returns their places to them before it starts what was queued', async () => {
     const client = service.client(tenant.secret);
     for (let made = 0; made < 5 * RUNNING; made += 1)
       await client.create(`k${made}`, 'sandbox-test', { behaviour: 'slow', delay_ms: 60_000, size: '128x128' });
@@ -110,7 +111,7 @@ const MONGO_AND_FILES: Lane = {
   },
 };
 
-/** The lock on a folder of objects says nothing of the database beside it. */
+/** The lock on a folder of objects says nothing about the database beside it. */
 const IS_EXCLUSIVE: readonly (readonly [Lane, boolean])[] = [
   [EMBEDDED, true],
   [MONGO_AND_FILES, false],

@@ -1,4 +1,4 @@
-// Goal: whoever starts a server behind a proxy is told where it listens, and not only where clients are to go.
+// Goal: the start of a server behind a proxy reports where it listens, and not only the address for clients.
 // Method: the compiled program with a public URL and any free port; what it prints and logs, and a request to that
 // port.
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// Goal: the running program counts what it did, role by role; its probes tell how it is; without a port for them
+// Goal: the running program counts what it did, role by role; its probes report its state; without a port for them
 // nothing is measured and nothing listens.
 // Method: the compiled program; a small scenario through REST, then a scrape, compared with what clients and the ledger
 // saw.
@@ -23,7 +23,7 @@ async function scraped(port: number): Promise<{ readonly text: string; readonly 
 }
 
 /**
- * Once the first recovery pass is over, and runs whose charge is on the books have been written down as settled too.
+ * Once the first recovery pass is over, and runs whose charge is on the books are also recorded as settled.
  */
 async function atRest(port: number): Promise<Awaited<ReturnType<typeof scraped>>> {
   for (;;) {
@@ -132,7 +132,7 @@ describe('an internal port that is taken', () => {
   });
 });
 
-describe('a worker of its own', () => {
+describe('a separate worker', () => {
   let lane: OpenLane | undefined;
   let link: TcpLink;
   let service: LiveService;

@@ -1,6 +1,7 @@
-// Goal: a check of a data folder says whether a server could start there, and changes nothing; a folder that is moved
-// or restored is the same installation, one with another secret is not.
-// Method: the compiled program's own commands over folders in every state; what is in them compared before and after.
+// Goal: a check of a data folder reports whether a server could start there, and changes nothing; a folder that is
+// moved or restored is the same installation, one with another secret is not.
+// Method: the compiled program's own commands over folders in every state; the content of the folders is compared
+// before and after.
 import { cpSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -19,7 +20,7 @@ describe('darkroom migrate --check of a data folder', () => {
 
   const inData = (name: string) => join(place.folder, 'data', name);
 
-  /** Every file with its bytes, but for what SQLite keeps beside a database while it is read. */
+  /** Every file with its bytes, except for what SQLite keeps beside a database while it is read. */
   function everything(): Map<string, string> {
     const files = readdirSync(place.folder, { recursive: true, withFileTypes: true }).filter(
       (entry) => !/-(?:wal|shm)$/.test(entry.name),
@@ -38,7 +39,7 @@ describe('darkroom migrate --check of a data folder', () => {
     database.close();
   }
 
-  /** Of the file as it is, which keeps its rights. */
+  /** Applied to the existing file, which keeps its permissions. */
   function dropTables(): string {
     const database = new DatabaseSync(inData('darkroom.db'));
     const names = database

@@ -1,6 +1,6 @@
-// Goal: a supervisor that runs `npm start` stops the service in order by stopping npm.
-// Method: npm itself as a child process over an empty folder; the log says how the service ended, and its process is
-// looked for afterwards. What is built is used as it is.
+// Goal: a supervisor that runs `npm start` stops the service gracefully by stopping npm.
+// Method: npm itself as a child process over an empty folder; the log shows how the service ended, and the test checks
+// afterwards that its process is gone. The existing build is used.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';

@@ -1,6 +1,6 @@
-// Goal: a service whose object store is away starts, answers what needs no objects, signs nothing, and signs again once
-// the store is back; a store that is there and wrong stops the start as ever.
-// Method: the compiled program over SQLite and a MinIO of the test's own, which is killed and started again.
+// Goal: a service whose object store is unavailable starts, answers what needs no objects, signs nothing, and signs
+// again once the store is back; a store that answers and is wrong stops the start.
+// Method: the compiled program over SQLite and the test's own MinIO, which is killed and started again.
 import { expect } from 'chai';
 import { CliProcess } from '../harness/cli-process.js';
 import { refusedStart } from '../harness/refused-start.js';

@@ -1,6 +1,7 @@
-// Goal: what an operator does to the data folder, or through gRPC, is in force in the running server, within its bound.
-// Method: commands in this process beside the compiled server, which is a process of its own, both ways. The bound of a
-// revocation is not timed: requests are counted by the times a credential may be remembered.
+// Goal: what an operator changes in the data folder, or through gRPC, takes effect in the running server, within its
+// bound.
+// Method: commands in this process beside the compiled server, which is a separate process, both ways. The bound of a
+// revocation is not timed: requests are counted, spaced by a fraction of the time that a credential may be cached.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { digestOf } from '../../apps/grpc/callers/callers-file.js';
@@ -17,7 +18,7 @@ const CALLERS = JSON.stringify({
   callers: [{ name: 'operator', token_sha256: digestOf(TOKEN), scopes: OPERATOR_SCOPES }],
 });
 
-/** How an operator reaches the stores of a service that runs. */
+/** How an operator reaches the stores of a running service. */
 const WAYS: Readonly<Record<string, (service: LiveService, args: readonly string[]) => Promise<Ran>>> = {
   'beside the live server': (service, args) => service.run(...args),
   "through the live server's gRPC front": (service, args) =>
@@ -55,7 +56,7 @@ for (const [way, reach] of Object.entries(WAYS)) {
       ).to.equal(202);
     });
 
-    /** The answers after a key was ended, one every tenth of the time a process may go on trusting what it read. */
+    /** The answers after a key was ended, one every tenth of the time that a process may cache a credential. */
     async function answersUntil(code: string): Promise<string[]> {
       const answers: string[] = [];
       while (answers.at(-1) !== code && answers.length <= POLLS + 1) {
@@ -86,7 +87,7 @@ for (const [way, reach] of Object.entries(WAYS)) {
       expect((await answersUntil('DEVELOPER_TOKEN_EXPIRED')).at(-1)).to.equal('DEVELOPER_TOKEN_EXPIRED');
     });
 
-    it('gives a key no more than its scopes', async () => {
+    it('grants a key no more than its scopes', async () => {
       const { stdout } = await operate(
         'keys',
         'create',

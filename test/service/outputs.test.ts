@@ -1,7 +1,7 @@
-// Goal: what the started service delivers is what was asked for and charged; every behaviour of the test model ends in
-// the status, error code and charge it is documented with.
-// Method: the compiled program with the catalog it ships with; outputs fetched from their signed addresses and decoded
-// by sharp and mediabunny.
+// Goal: the started service delivers what was asked for and charged; every behaviour of the test model ends in its
+// documented status, error code and charge.
+// Method: the compiled program with the catalog it ships with; outputs are fetched from their signed addresses and
+// decoded by sharp and mediabunny.
 import { expect } from 'chai';
 import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
 import sharp from 'sharp';
@@ -80,7 +80,7 @@ describe('what the started service delivers', () => {
     }
   }
 
-  it('a video of the size and duration asked for, H.264, which plays before all of it is there', async () => {
+  it('a video of the size and duration asked for, H.264, which plays before it is complete', async () => {
     const task = await made(
       'video',
       'sandbox-video',
@@ -176,7 +176,7 @@ describe('what the started service delivers', () => {
   });
 });
 
-/** A run may take seconds, not minutes, so that the one that hangs is over soon. */
+/** A run may take seconds, not minutes, so that the one that hangs ends soon. */
 function hurried(shipped: string): string {
   return shipped.replace(/run_timeout_seconds: 120/, 'run_timeout_seconds: 8');
 }

@@ -1,6 +1,7 @@
-// Goal: whoever may not read or write a part of the data folder is told which, and never to move a sound database away.
-// Method: the compiled program as a user that is not root, over a folder of that user's with rights taken away, or with
-// another user's folder in it. As root it runs as nobody.
+// Goal: a user who may not read or write a part of the data folder is told which, and never told to move a sound
+// database away.
+// Method: the compiled program as a user that is not root, over a folder of that user with permissions removed, or with
+// another user's folder in it. If the test runs as root, the program runs as the user nobody.
 import { chmodSync, chownSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,7 +1,7 @@
-// Goal: a server that cannot start says why in one sentence and ends with a code that is not 0.
-// Method: the server's command over folders with one thing wrong each; with a faulty catalog, a port that is taken and
-// a missing secret, each of which stops the start at another stage, the compiled program as a child process, which has
-// to end by itself.
+// Goal: a server that cannot start reports why in one sentence and ends with a code that is not 0.
+// Method: the server's command over folders with one fault each; with a faulty catalog, a port that is taken and a
+// missing secret, each of which stops the start at another stage, the compiled program as a child process, which has to
+// exit on its own.
 import { once } from 'node:events';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -20,7 +20,7 @@ describe('a start is refused with one sentence for', () => {
   });
   afterEach(() => service.remove());
 
-  /** The one sentence; nothing that looks like a stack, nothing on standard output. */
+  /** The single sentence; nothing that looks like a stack, nothing on standard output. */
   async function refusal(
     environment: Readonly<Record<string, string>> = {},
     Command: typeof CliRun | typeof CliProcess = CliRun,

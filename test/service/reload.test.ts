@@ -1,6 +1,6 @@
-// Goal: SIGHUP puts a new catalog into a running service without touching what was accepted, and a faulty one changes
+// Goal: SIGHUP loads a new catalog into a running service without changing what was accepted, and a faulty one changes
 // nothing.
-// Method: the compiled program as a child process; its files are rewritten and the signal is sent; clients look before
+// Method: the compiled program as a child process; its files are rewritten and the signal is sent; clients read before
 // and after.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
@@ -28,7 +28,7 @@ describe('SIGHUP', () => {
     await service.remove();
   });
 
-  /** The lines that the log gets for the signal, of which one has the text. */
+  /** The lines that the signal causes in the log, one of which has the text. */
   async function hangUp(until: string): Promise<readonly Line[]> {
     const before = server.stderr.length;
     server.child.kill('SIGHUP');

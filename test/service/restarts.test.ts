@@ -1,5 +1,5 @@
-// Goal: a service that is stopped answers what it has begun, hands its work back, and loses nothing; the next start
-// over the same folder finds everything and goes on at once.
+// Goal: a service that is stopped answers the requests that it has begun, hands its work back, and loses nothing; the
+// next start over the same folder finds everything and continues immediately.
 // Method: the compiled program under load, ended by SIGTERM and started again; leases so long that waiting for one to
 // lapse would outlast the test.
 import { once } from 'node:events';
@@ -64,7 +64,7 @@ describe('a service stopped and started again', () => {
         .create(`k${index}`, 'sandbox-test', { behaviour: 'slow', delay_ms: index < 8 ? 1_500 : 0, size: '128x128' })
         .catch(() => undefined),
     );
-    // Some are accepted, some under way, when the signal comes.
+    // Some are accepted, some in progress, when the signal arrives.
     await Promise.race(creates);
     const stopped = service.server.end('SIGTERM');
     const answers = await Promise.all(creates);
@@ -163,7 +163,7 @@ describe('a service asked to stop a second time', () => {
         const { key_file } = JSON.parse(server.stdout) as { key_file: string };
         const secret = readFileSync(key_file, 'utf8').trim();
         const socket = connect(port, '127.0.0.1').on('error', () => undefined);
-        // Half a body, which the server waits for; that it asks for it shows that the request is under way.
+        // Half a body, which the server waits for; that it asks for it shows that the request is in progress.
         socket.write(
           `POST /api/v1/developer/generations HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n{`,
         );
@@ -171,7 +171,7 @@ describe('a service asked to stop a second time', () => {
         server.child.kill(first);
         await server.until('stderr', '"stopping"');
         expect(server.child.exitCode, 'with the request under way').to.equal(null);
-        // Signals of one kind that come together are one request, so it is asked until it counts as the second.
+        // Signals of one kind that arrive together are one request, so it is repeated until it counts as the second.
         for (; server.child.exitCode === null && server.child.signalCode === null; await sleep(50))
           server.child.kill(second);
         expect((await server.ended).code).to.equal(130);

@@ -1,8 +1,8 @@
-// Goal: the started program answers the shared vectors over every front and on every set of adapters with the codes,
-// states and remains they have in memory (invariant 19).
-// Method: the compiled program as a process of its own, one for all vectors that need one configuration, over both
-// fronts; accounts and keys come from an operator's context beside it, which also looks at what a refusal leaves
-// behind. Bytes go to the signed addresses over HTTP.
+// Goal: the started program answers the shared vectors over every front and on every set of adapters with the same
+// codes, states and remains as in memory (invariant 19).
+// Method: the compiled program as a separate process, one for all vectors that need one configuration, over both
+// fronts; accounts and keys come from an operator's context beside it, which also checks what a refusal leaves behind.
+// Bytes are sent to the signed addresses over HTTP.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createKey } from '../../core/access/manage.js';
 import type { Context } from '../../core/context.js';
@@ -18,7 +18,7 @@ import { LiveService } from './live-service.js';
 import { vectorCatalog } from './vector-catalog.js';
 
 const DAY_MS = 86_400_000;
-/** Time cannot be moved for a process: where it has to pass, a day is this long, and so is the time of a target. */
+/** The test cannot move a process's clock: where time must pass, a day and the life of a target are this long. */
 const SHORT_REPLAY_MS = 500;
 const SHORT_TARGET_MS = 3_000;
 
@@ -51,7 +51,7 @@ async function openStarted(needs: Needs, lane: OpenLane): Promise<VectorHarness>
     const program = await service.open();
     const grpc = openGrpcClient(service.grpcAddress, program.context);
     return {
-      // What the fixture leaves under way is the server's own.
+      // What the fixture leaves in progress belongs to the server's boot.
       context: { ...program.context, boot: { id: await bootIdOf(service, program.context), isExclusive: false } },
       clients: { REST: checkedRestClient(service.url), gRPC: grpc.client },
       put: putOverHttp,
@@ -68,7 +68,7 @@ async function openStarted(needs: Needs, lane: OpenLane): Promise<VectorHarness>
   }
 }
 
-/** The boot that the server writes on its claims: on a store of its own it takes those of another for left behind. */
+/** The boot that the server writes on its claims: on a store of its own it treats another boot's as left behind. */
 async function bootIdOf(service: LiveService, context: Context): Promise<string> {
   const owner = await newOwner(context, 'boot', 0);
   const { secret } = await createKey(context, { appId: owner.appId, name: 'boot' });

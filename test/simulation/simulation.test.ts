@@ -1,7 +1,6 @@
-// Goal: whatever a seed does to the service, every invariant holds; a run is told by its seed alone; and what is wrong
-// is found.
-// Method: the simulation as `npm run test:simulation` and `npm run test:mutants` start it, in processes of their own.
-// What they print is printed here too, a violation with the seed that replays it.
+// Goal: every invariant holds for any seed; a run is determined by its seed alone; and violations are found.
+// Method: the simulation as `npm run test:simulation` and `npm run test:mutants` start it, in separate processes. What
+// they print is printed here too, a violation with the seed that replays it.
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { fileURLToPath } from 'node:url';

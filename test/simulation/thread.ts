@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
 import { BranchCounter, type BranchCounts } from './coverage/branch-counts.js';
 import { MUTANT_PARAMETER } from './mutants/switch.js';
+import type * as SimulatedRunModule from './simulated-run.js';
 import type { Outcome, SimulatedRun } from './simulated-run.js';
 
 /** What a thread is asked: to play these seeds, one after another; or, without any, to say what of core it ran. */
@@ -51,7 +52,7 @@ async function play(run: SimulatedRun): Promise<Played> {
 async function workThrough({ seeds, mutant }: Batch): Promise<void> {
   if (seeds.length === 0) return say({ branches: (await counter?.take()) ?? {} });
   const copy = mutant === undefined ? '' : `?${MUTANT_PARAMETER}=${mutant}`;
-  const { SimulatedRun: Run } = (await import(`./simulated-run.js${copy}`)) as typeof import('./simulated-run.js');
+  const { SimulatedRun: Run } = (await import(`./simulated-run.js${copy}`)) as typeof SimulatedRunModule;
   for (const seed of seeds) {
     const played = await play(new Run(seed));
     say({ played });

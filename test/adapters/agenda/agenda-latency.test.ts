@@ -1,5 +1,6 @@
-// Goal: how long a wake-up takes from its schedule to its handler is known; nothing is asserted but that it comes.
-// Method: wake-ups that are due now, at a steady pace, scheduled in the process that handles them or in another.
+// Goal: the time from a wake-up's schedule to its handler is measured and printed; only its arrival is asserted.
+// Method: wake-ups that are due immediately, scheduled at a steady pace, in the process that handles them or in
+// another.
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 import { elapsed, onAgenda, until } from './on-agenda.js';

@@ -1,7 +1,6 @@
-// Goal: a MongoDB server that is killed and comes back stops nothing for good: schedules say so while it is away,
-// deliveries resume after it, by the stream or by asking, and nothing is thrown past those who could catch it.
-// Method: a server of the suite's own, killed and started again under two processes, one that schedules and one that
-// delivers.
+// Goal: work resumes after a MongoDB server is killed and restarted: schedules report an outage while it is away,
+// deliveries resume afterwards, by change stream or by polling, and no promise rejection is left unhandled.
+// Method: a dedicated server, killed and restarted under two processes, one that schedules and one that delivers.
 import { expect } from 'chai';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -12,7 +11,7 @@ import { orSkip } from '../../servers/servers.js';
 import { AgendaPlace, until } from './on-agenda.js';
 
 const ONE_MINUTE_MS = 60_000;
-/** An event is noted a moment after the time that decided about it. */
+/** The test records an event slightly after the adapter decided to log it. */
 const SLACK_MS = 1_000;
 const clock = new SystemClock();
 
@@ -46,7 +45,7 @@ for (const lane of STORE_PAIRS) {
         },
       };
       const scheduling = await place.open();
-      // A busy machine may take longer than the three seconds that a server that is away is waited for.
+      // A busy machine may take longer than the three seconds that the process waits for an unreachable server.
       const untilScheduled = (id: string, at: number): Promise<void> =>
         until(() =>
           scheduling.schedule(aboutGeneration(id), at).then(
@@ -54,7 +53,7 @@ for (const lane of STORE_PAIRS) {
             () => false,
           ),
         );
-      // Beside a stream, polls this far apart would not come in the time of the test.
+      // With a stream, polls are so far apart that none comes within the test's time.
       const delivering = await place.open({ log, clock, ...(lane.wokenBy === 'change-streams' && { pollMs: 30_000 }) });
       const delivered = new Map<string, number>();
       await delivering.start(async ({ id }) => {
@@ -80,7 +79,7 @@ for (const lane of STORE_PAIRS) {
         await untilScheduled(afterwards, Date.now());
         await until(() => delivered.has(afterwards) && delivered.has(later));
       }
-      // What it lost was told of, and not again and again; a poll may just have waited until the server was back.
+      // An outage was logged, and not repeatedly; a poll may simply have waited until the server was back.
       if (lane.wokenBy === 'change-streams') expect(events).not.to.have.length(0);
       for (const { event, at } of events) {
         expect(

@@ -1,7 +1,7 @@
-// Goal: any number of processes share the wake-ups of one database: each is delivered, none is lost with a process that
-// dies, what is scheduled during a handler elsewhere is delivered again, and each process gets a share.
-// Method: several AgendaWakeUps with connections of their own; one dies by having its connections cut. What depends on
-// how much time passes is on a clock moved by hand.
+// Goal: any number of processes share the wake-ups of one database: each wake-up is delivered, none is lost when a
+// process dies, one scheduled during its handler in another process is delivered again, and each process gets a share.
+// Method: several AgendaWakeUps, each with its own connections; a process dies by having its connections cut. Tests
+// that depend on how much time passes use a manual clock.
 import { expect } from 'chai';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { onAgenda, onManualClock, until } from './on-agenda.js';
@@ -53,7 +53,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
   });
 
   it('leave to others what a fully loaded process schedules', async () => {
-    // Time stands still, so that the first never gets the patience to take what the other might.
+    // Time stands still, so the first process never waits long enough to take what the other might.
     const { clock, ask } = onManualClock();
     const full = await place.open({ clock, ask });
     const free = await place.open({ clock, ask, pollMs: 100 });
@@ -74,7 +74,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     await Promise.all(
       Array.from({ length: 20 }, (_, n) => full.schedule(aboutGeneration(uuidAt(100 + n)), clock.now())),
     );
-    // Less than that patience, and enough for a poll.
+    // Less than that wait, and enough for a poll.
     await clock.advance(100);
     await until(() => held.size + elsewhere.size >= 80);
     expect(elsewhere.size).to.be.at.least(10);
@@ -100,7 +100,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     await other.start(async ({ id }) => {
       second.push(id);
     }, 10);
-    // Much longer than a hold, which is kept up as long as the process lives.
+    // Much longer than a hold, which is renewed as long as the process lives.
     await clock.advance(30_000);
     expect(second).to.deep.equal([]);
     await place.kill(dying);
@@ -178,7 +178,7 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     await other.start(async ({ id }) => {
       elsewhere.add(id);
     }, 10);
-    // A hold is ten minutes long: what was not handed over would not come in the time of this test.
+    // A hold lasts ten minutes: a wake-up that was not handed over would not come within the test's time.
     await until(() => elsewhere.size + handled.size >= 40);
     for (const end of ends) end();
     await stopped;

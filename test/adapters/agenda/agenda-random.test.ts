@@ -1,7 +1,6 @@
-// Goal: whatever is scheduled, by whom, whichever handlers fail or take long, and whichever processes stop, die or
-// start meanwhile: in the end each generation was handled at or after the time of its last schedule, and nothing is
-// left.
-// Method: random steps over one database, from a seed that is printed; a model of one map, generation to last time.
+// Goal: with any schedules from any process, while handlers fail or run long and processes stop, die or start, each
+// generation is eventually handled at or after the time of its last schedule, and no wake-up is left.
+// Method: random steps over one database, from a printed seed; the model is one map from generation to last time.
 import { randomInt } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -30,7 +29,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 4, arbitrary: fc.record({ kind: fc.constant('pause' as const), forMs: fc.nat({ max: 60 }) }) },
 );
 
-/** Processes that come and go, and what they have handled. */
+/** Processes that start and stop, and what they have handled. */
 class Workers {
   readonly handledAt = new Map<string, number>();
   private readonly processes: { wakeUps: AgendaWakeUps; isDead: boolean }[] = [];
@@ -76,10 +75,10 @@ onAgenda('AgendaWakeUps among processes that come and go', (place) => {
   afterEach(() => place.empty());
 
   it('are handled after the last schedule of each generation', async () => {
-    // Printed before, since a wake-up that is lost ends with the time of the test.
+    // Printed first, since a lost wake-up makes the test time out.
     const seed = randomInt(2 ** 31);
     console.log(`      seed ${seed}`);
-    // Those of the first handlers; the others resolve.
+    // Outcomes of the first handlers; the others resolve.
     const fates = fc.array(
       fc.constantFrom('resolve' as const, 'resolve' as const, 'reject' as const, 'linger' as const),
       { maxLength: 20 },

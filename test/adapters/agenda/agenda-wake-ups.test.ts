@@ -1,7 +1,7 @@
-// Goal: wake-ups delivered by Agenda keep the port's contract, whether the server tells of changes or is polled,
-// without a question that reads the collection from end to end or a write that is acknowledged too early.
-// Method: the contract on real servers and a clock moved by hand, which waits for what the server has been asked; all
-// commands are watched, and explained at the end. Other suites of this folder use the machine's clock.
+// Goal: wake-ups delivered by Agenda keep the port's contract, with change streams and with polling, without a query
+// that scans the whole collection or a write that is acknowledged too early.
+// Method: the contract on real servers and a manual clock that waits for pending server operations; all commands are
+// watched, and explained at the end. Other suites of this folder use the machine's clock.
 import { expect } from 'chai';
 import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
@@ -17,7 +17,7 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
   let processes = onManualClock();
   const clock = (): ManualClock => processes.clock;
 
-  /** A first process, and a clock that begins with it: Agenda goes by the machine's for its retries. */
+  /** A first process, and a clock that starts with it: Agenda uses the machine's clock for its retries. */
   function open(options: { readonly holdMs?: number } = {}): Promise<AgendaWakeUps> {
     processes = onManualClock();
     return place.open({ ...processes, ...options });
@@ -38,10 +38,10 @@ onAgenda('AgendaWakeUps', (place, { wokenBy }) => {
     },
   });
 
-  // A suite, since mocha runs those after the tests beside them.
+  // A suite, since mocha runs suites after the tests beside them.
   describe('the operations on the server', () => {
     before(async () => {
-      // No handler of the contract lasts for as long as it takes to keep holding its wake-up.
+      // No handler of the contract runs long enough for its hold to be renewed.
       const wakeUps = await open({ holdMs: 400 });
       let end: () => void = () => undefined;
       let isBegun = false;

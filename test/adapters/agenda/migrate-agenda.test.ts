@@ -1,5 +1,5 @@
 // Goal: a database is made ready for wake-ups by any number of processes at once, and one that is not ready is refused.
-// Method: databases of their own on a real server, with an index missing, or another in its place.
+// Method: a fresh database on a real server for each test, with an index missing or a different one in its place.
 import { expect } from 'chai';
 import { MongoClient, MongoServerError, type Db } from 'mongodb';
 import type { AgendaDatabase } from '../../../adapters/agenda/agenda-database.js';

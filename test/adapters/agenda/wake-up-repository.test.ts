@@ -1,6 +1,6 @@
-// Goal: what a process holds and has not begun is given back when it stops, and not sooner; what Agenda has no place
-// for stays.
-// Method: the repository alone, with nobody listening, so that what it holds is never begun.
+// Goal: a process gives back the wake-ups that it holds and has not begun when it stops, and not sooner; a wake-up that
+// Agenda has no slot for stays held.
+// Method: the repository alone, without a consumer, so that the wake-ups it holds are never begun.
 import { expect } from 'chai';
 import type { Db } from 'mongodb';
 import { SystemClock } from '../../../adapters/system/system-clock.js';

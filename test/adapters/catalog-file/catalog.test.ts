@@ -1,4 +1,4 @@
-// Goal: a catalog read from a file keeps the port's contract, the one that ships among them.
+// Goal: a catalog read from a file, including the shipped one, keeps the port's contract.
 // Method: the contract on a catalog from text and on config/catalog.yaml as the program reads it.
 import { expect } from 'chai';
 import { parseCatalog, loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';

@@ -1,5 +1,5 @@
-// Goal: a catalog file is read exactly, and every mistake in one is named with its line.
-// Method: one good catalog is read and compared; then one edit at a time is made to it, and all the complaints are
+// Goal: a catalog file is read exactly, and every mistake in it is reported with its line.
+// Method: one valid catalog is read and compared; then one edit at a time is made to it, and all reported faults are
 // compared with the expected ones.
 import { expect } from 'chai';
 import fc from 'fast-check';

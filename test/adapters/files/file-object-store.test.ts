@@ -1,6 +1,6 @@
-// Goal: a folder keeps the object store's contract, and a full, failing or interrupted disk leaves nothing half-done.
-// Method: the contract over HTTP; a disk that fails on call; a small real file system that fills up; leftovers with old
-// dates.
+// Goal: a folder keeps the object store's contract, and a full, failing or interrupted disk leaves nothing incomplete.
+// Method: the contract over HTTP; a disk that fails on demand; a small real file system that fills up; leftover files
+// with old dates.
 import { execFileSync } from 'node:child_process';
 import { mkdir, mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -222,7 +222,7 @@ describe('FileObjectStore', () => {
     await (await openStore()).write('key', bytes(3), LIMIT);
     await writeFile(join(folder, 'incoming', 'dead'), 'half');
     await writeFile(join(folder, 'incoming', 'living'), 'half');
-    // A file's change time cannot be set back, so the disk tells an old one.
+    // A file's change time cannot be set back, so the disk reports an old one.
     const disk: Disk = {
       ...REAL_DISK,
       stat: (async (path: string) => ({

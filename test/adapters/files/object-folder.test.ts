@@ -1,6 +1,5 @@
-// Goal: a folder of objects tidies up while it is used, and is nobody's but its user's.
-// Method: a disk whose clock the test moves and that counts how often it is looked through; rights read back from the
-// file system.
+// Goal: a folder of objects removes leftover files while it is in use, and is private to its user.
+// Method: a disk with a manual clock that counts directory listings; permissions read back from the file system.
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,7 @@
-// Goal: a signed GET gives the object as it was signed for, in whole or part, over real HTTP, and never mixed bytes.
-// Method: a bare HTTP server around the gate; vectors of Range and conditions; objects replaced while they are read.
+// Goal: a signed GET returns the object as it was signed for, in whole or in part, over real HTTP, and never a mix of
+// two objects' bytes.
+// Method: a bare HTTP server around the gate; test vectors of Range and conditional headers; objects replaced while
+// they are read.
 import { connect } from 'node:net';
 import { once } from 'node:events';
 import { readdir } from 'node:fs/promises';
@@ -153,7 +155,7 @@ describe('Signed GET', () => {
     expect(await openFilesUnder(served.folder)).to.equal(0);
   });
 
-  it('gives one object or the other when it is replaced during a read', async () => {
+  it('returns one object or the other when it is replaced during a read', async () => {
     const byteSize = 3_000_000;
     const replace = async (fill: number) =>
       served.store.write('out/a', inPieces(new Uint8Array(byteSize).fill(fill)), {
@@ -196,7 +198,7 @@ describe('Signed GET', () => {
       `PUT ${pathname}${search} HTTP/1.1\r\nHost: ${host}\r\nContent-Type: image/png\r\nContent-Length: 1000\r\n\r\n${'x'.repeat(500)}`,
     );
     const incoming = join(served.folder, 'incoming');
-    // The cut comes once the gate has begun to take the bytes in.
+    // The connection is cut once the gate has begun to receive the bytes.
     while ((await readdir(incoming)).length === 0) await new Promise(setImmediate);
     socket.destroy();
     while ((await readdir(incoming)).length > 0) await new Promise(setImmediate);

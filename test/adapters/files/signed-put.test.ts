@@ -1,5 +1,5 @@
-// Goal: a signed PUT stores exactly what was signed for, or nothing; whatever the client changes, breaks off or sends
-// late.
+// Goal: a signed PUT stores exactly what was signed for, or nothing, even if the client changes the request, aborts it
+// or sends it late.
 // Method: the gate called without HTTP, so that bodies and headers can disagree; every signed element is tampered with.
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

@@ -1,7 +1,7 @@
 // Goal: probing by sharp and mediabunny keeps the port's contract, holds no more bytes than allowed, and blocks other
 // decoders.
-// Method: the contract; sources that tell when they are read, and what is held then; damaged files beside a plain
-// decode of them; sharp itself asked to open an SVG.
+// Method: the contract; sources that record when they are read and how much memory is held then; damaged files compared
+// with a plain decode of them; an SVG opened with sharp itself.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
@@ -80,7 +80,7 @@ describe('SharpMediaProbe', () => {
     expect(memory.heldBytes).to.equal(0);
   });
 
-  it('gives its memory back when the source of the bytes fails', async () => {
+  it('releases its memory when the source of the bytes fails', async () => {
     const memory = new MemoryBudget(1_000_000);
     const whole = await image('png');
     const outcome = await new SharpMediaProbe({ memory })

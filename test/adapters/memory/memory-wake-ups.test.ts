@@ -1,5 +1,5 @@
 // Goal: wake-ups in memory keep the port's contract, and processes that share a table share the work.
-// Method: the contract on a clock moved by hand; then two processes over one table, one of which dies.
+// Method: the contract on a manual clock; then two processes over one table, one of which dies.
 import { expect } from 'chai';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';

@@ -1,8 +1,8 @@
-// Goal: a store that is cut off, or says nothing, costs a bounded wait and an honest answer, and nothing once it is
-// back.
-// Method: a real server behind a TCP proxy that cuts, swallows and heals; what was stored is looked at past the proxy.
-// Calls that must end are given little time. Calls that must succeed are given more until it is enough, since a busy
-// machine may be slow.
+// Goal: while a store is cut off or silent, each call waits a bounded time and reports the outage; once the link is
+// restored, everything works again.
+// Method: a real server behind a TCP proxy that cuts, swallows and restores traffic; stored objects are checked past
+// the proxy. Calls that must end get a short timeout. Calls that must succeed are retried with longer timeouts, since
+// a busy machine may be slow.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
@@ -27,7 +27,7 @@ for (const kind of S3_KINDS) {
     let toxiproxy: ToxiproxyServer;
     let bucket: FreshBucket;
     let link: TcpLink;
-    /** Past the link; through it, with little time and with much. */
+    /** Past the link; through it, with a short timeout and with a long one. */
     let direct: MinioObjectStore;
     let linked: MinioObjectStore;
     let patient: MinioObjectStore;
@@ -49,10 +49,10 @@ for (const kind of S3_KINDS) {
 
     const throughLink = (timeoutMs: number): Promise<MinioObjectStore> =>
       openStore({ ...bucket, endpoint: `http://${link.address}`, timeoutMs });
-    /** Asks again while the answer is an outage: the store works again, however slow the machine. */
+    /** Retries while the answer is an outage: the store works again, however slow the machine. */
     const again = <T>(call: () => Promise<T>): Promise<T> => withEnoughTime(TIMEOUT_MS, call);
 
-    it('says so when a read is cut, and reads again afterwards', async () => {
+    it('reports an outage when a read is cut, and reads again afterwards', async () => {
       await direct.write('key', bytes(MIB), LIMIT);
       await link.fail({ type: 'limit_data', stream: 'downstream', attributes: { bytes: 300_000 } });
       expect(await outcomeOf(collected((await patient.read('key'))!))).to.be.instanceOf(StoreUnavailable);
@@ -127,7 +127,7 @@ for (const kind of S3_KINDS) {
         isSwallowed = true;
         yield* bytes(6 * MIB);
       }
-      // One that ends before it came to its midst is made again, with more time.
+      // A write that times out before the link goes silent is repeated with more time.
       for (let timeoutMs = TIMEOUT_MS; !isSwallowed; timeoutMs *= 2) {
         const hasty = await again(() => throughLink(timeoutMs));
         expect(await outcomeOf(hasty.write('key', swallowedOnTheWay(), LIMIT))).to.be.instanceOf(StoreUnavailable);
@@ -181,7 +181,7 @@ for (const kind of S3_KINDS) {
 
     it('keeps no connection of a failed call or an abandoned read', async () => {
       await direct.write('key', bytes(MIB), LIMIT);
-      // More than there may be connections: kept ones would leave none for the last.
+      // More than the connection limit: kept connections would leave none for the last.
       for (let i = 0; i < 200; i += 1) {
         for await (const _ of (await patient.read('key'))!) break;
         await (await patient.read('key'))![Symbol.asyncIterator]().return!();

@@ -1,5 +1,5 @@
-// Goal: objects of any size pass through little memory, and what is not whole leaves nothing behind.
-// Method: streams made up as they are read, their bytes counted and their memory sampled while they run.
+// Goal: objects of any size are transferred with little memory, and an incomplete object leaves nothing behind.
+// Method: streams generated while they are read; their bytes are counted and memory is sampled meanwhile.
 import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -17,7 +17,7 @@ setFlagsFromString('--expose-gc');
 const collectGarbage = runInNewContext('gc') as () => void;
 const unlimited = { mediaType: 'video/mp4', maxBytes: 1024 * MIB } as const;
 
-/** So many bytes, each piece of them in the same memory: whoever keeps a piece keeps what comes after it. */
+/** `byteCount` bytes, each piece in the same memory: a piece that is kept is overwritten by the next one. */
 async function* made(
   byteCount: number,
   watch: (madeBytes: number) => void = () => undefined,
@@ -31,7 +31,7 @@ async function* made(
 }
 
 /**
- * The most that byte arrays held over what they held at the start. Garbage is told apart only where it matters to the
+ * The most that byte arrays held above what they held at the start. Garbage is collected only where it matters to the
  * bound.
  */
 class HeldBytes {
@@ -44,7 +44,7 @@ class HeldBytes {
   }
 
   readonly sample = (): void => {
-    // Well before the bound, since what is collected is given back a little later.
+    // Well before the bound, since collected memory is released a little later.
     if (this.held() >= this.boundBytes / 2) collectGarbage();
     this.mostBytes = Math.max(this.mostBytes, this.held());
   };

@@ -1,5 +1,6 @@
-// Goal: clients may reach the object store at another address than we do; what is signed works there and only there.
-// Method: a TCP proxy's address as the public one, requests sent as a client would, with the Host that implies.
+// Goal: clients may reach the object store at another address than the service does; a signed URL works at that address
+// and only there.
+// Method: a TCP proxy's address as the public one; requests sent as a client would, with the corresponding Host header.
 import { expect } from 'chai';
 import { bytesOf, collected, inPieces } from '../../fixtures/byte-streams.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';

@@ -1,5 +1,5 @@
-// Goal: an operator who configures something that cannot work reads one sentence that names it, and never a secret.
-// Method: wrong options one by one, first those that need no server, then those that a real one refuses.
+// Goal: an operator whose configuration cannot work gets one sentence that names the wrong option, and never a secret.
+// Method: wrong options one by one, first those that need no server, then those that a real server refuses.
 import { expect } from 'chai';
 import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
 import { checkOptions, type MinioOptions } from '../../../adapters/minio/minio-options.js';
@@ -20,7 +20,7 @@ const PLAUSIBLE: MinioOptions = {
   secretKey: SECRET,
 };
 
-/** Opening and setting up are refused with one sentence that has these words. */
+/** Opening and set-up are refused with one sentence that contains these words. */
 async function refuses(
   options: MinioOptions,
   kind: typeof MinioRefused | typeof StoreUnavailable,

@@ -1,6 +1,6 @@
-// Goal: setting a bucket up can be repeated, and done by many at once, and takes nothing from an operator or a live
-// write.
-// Method: fresh buckets on real servers, looked at with the S3 client by itself.
+// Goal: bucket set-up can be repeated, can run in several processes at once, and keeps an operator's rules and live
+// writes.
+// Method: fresh buckets on real servers, inspected with the S3 client alone.
 import { expect } from 'chai';
 import type { LifecycleConfig } from 'minio';
 import { checkOptions } from '../../../adapters/minio/minio-options.js';

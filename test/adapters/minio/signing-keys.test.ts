@@ -1,7 +1,7 @@
-// Goal: addresses are signed with keys that may do no more than the store lets clients do with them; without such keys
-// there is no start, and no address.
-// Method: the real servers; and a small server that is as lax as a test says, keeps what it is sent, and gives
-// temporary keys.
+// Goal: where the store lets clients do more than was signed, addresses are signed with keys of limited rights; without
+// such keys the process does not start and signs no address.
+// Method: the real servers; and a small server that is as lax as each test configures it, records its requests, and
+// issues temporary keys.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -30,7 +30,7 @@ const get = async (store: MinioObjectStore, expiresAt: number) =>
 const signer = (query: URLSearchParams) => query.get('X-Amz-Credential')!.split('/')[0];
 
 for (const kind of S3_KINDS) {
-  it(`signing keys on ${kind}: temporary ones where clients could do more than was signed, and no trace of finding out`, async function openMany() {
+  it(`signing keys on ${kind}: temporary ones where clients could do more than was signed, and no object left by the probes`, async function openMany() {
     const bucket = freshBucket(await orSkip(this, s3Server(kind)));
     const [store] = await Promise.all([openIn(bucket), ...Array.from({ length: 7 }, async () => openIn(bucket))]);
     try {
@@ -53,7 +53,7 @@ describe('signing keys on a lax store', () => {
   let options: MinioOptions;
   let objects: Set<string>;
   /**
-   * Keys whose uploads copy what a header names; those that may upload nothing; whether nobody's signature is taken.
+   * Keys whose uploads copy what a header names; keys that may not upload; whether a forged signature is accepted.
    */
   let lax: Set<string>;
   let barred: Set<string>;
@@ -200,7 +200,7 @@ describe('signing keys on a lax store', () => {
     expect(signer(await put(store, Date.now() + 3 * HOUR))).to.equal('temporary6');
   });
 
-  it('end the start, with what to do, when there are none', async () => {
+  it('stop the start when there are none, with an error that says what to do', async () => {
     temporary = denied;
     await refuses(
       {},

@@ -1,5 +1,5 @@
-// Goal: whatever a server answers, a call ends, is tried once, and is never taken for what it is not.
-// Method: an HTTP server that answers as each test says, in ways that the real ones seldom do.
+// Goal: each call ends and is sent once, whatever the server answers; an invalid response is never read as success.
+// Method: an HTTP server that answers as each test configures it, in ways that real servers seldom do.
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -66,7 +66,7 @@ describe('MinioObjectStore given strange answers', () => {
   it('keeps no connection of many answers that it cannot use', async () => {
     answer = (_, response) => response.writeHead(503).write('and so on');
     for (let i = 0; i < 100; i += 1) await unavailable(store.read('key'), '503');
-    // The last few may still be on their way out.
+    // The last few may still be closing.
     expect(await promisify(server.getConnections.bind(server))()).to.be.below(50);
   });
 
@@ -102,7 +102,7 @@ describe('MinioObjectStore given strange answers', () => {
     await unavailable(store.read('key', { from: 2, to: 4 }));
   });
 
-  /** Answers what an upload in parts begins with; its completion is the test's. */
+  /** Answers the beginning of an upload in parts; the test answers its completion. */
   const inParts =
     (complete: Answer): Answer =>
     (request, response) => {
@@ -133,7 +133,7 @@ describe('MinioObjectStore given strange answers', () => {
     });
   }
 
-  it('answers the outcome when the upload cannot be aborted', async () => {
+  it('returns the outcome when the upload cannot be aborted', async () => {
     const whole = inParts((_, response) => response.writeHead(412).end(errorXml('PreconditionFailed')));
     answer = (request, response) =>
       request.method === 'DELETE' ? response.writeHead(503).end() : whole(request, response);

@@ -1,6 +1,6 @@
-// Goal: MongoDB is told how long the call is that a read is for, so that it works for nobody who has left; writes have
-// the store's own bound, whoever they are for.
-// Method: the commands that the driver sends to a real server, as it reports them.
+// Goal: a read passes the remaining time of its call to MongoDB, so that the server does not work for a client that has
+// left; a write has the store's own time limit, for any call.
+// Method: the commands that the driver sends to a real server, as the driver reports them.
 import { expect } from 'chai';
 import type { CommandStartedEvent } from 'mongodb';
 import { MongoConnection } from '../../../adapters/mongo/connection.js';

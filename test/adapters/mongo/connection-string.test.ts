@@ -1,7 +1,7 @@
-// Goal: whatever a connection string asks for, what is written is acknowledged by a majority and journalled, and what
-// is read is what a majority of the primary's set has; and one that leads nowhere is refused with what an operator must
-// know.
-// Method: connections by strings that ask for less, and the concerns that the driver then goes by; strings with one
+// Goal: with any connection string, writes are acknowledged by a majority and journalled, and reads return what a
+// majority of the primary's set has; a connection string that reaches no such server is refused with what an operator
+// must know.
+// Method: connections by strings that ask for less, and the concerns that the driver then uses; strings with one
 // mistake each.
 import { expect } from 'chai';
 import { MongoConnection } from '../../../adapters/mongo/connection.js';
@@ -54,7 +54,7 @@ describe('A connection string that leads nowhere', () => {
     server = await orSkip(this, mongoServer('replica-set'));
   });
 
-  /** On a busy machine nothing may be known yet when the time is over: then it is tried again with twice the time. */
+  /** On a busy machine nothing may be known yet at the timeout: then it is tried again with twice the time. */
   async function expectRefusal(url: string, message: string): Promise<void> {
     let said = '';
     for (let timeoutMs = 250; said !== message && timeoutMs < 60_000; timeoutMs *= 2) {

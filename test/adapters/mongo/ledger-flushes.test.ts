@@ -1,5 +1,5 @@
-// Goal: an account whose ledger entries cannot be moved keeps no other account's from being moved, and is told of once.
-// Method: a ledger in memory whose flushes fail for chosen accounts.
+// Goal: an account whose ledger entries cannot be moved does not block those of other accounts, and is logged once.
+// Method: an in-memory ledger whose flushes fail for chosen accounts.
 import { expect } from 'chai';
 import { LedgerFlushes } from '../../../adapters/mongo/ledger-flushes.js';
 import { StoreUnavailable } from '../../../core/errors.js';

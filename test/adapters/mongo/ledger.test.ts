@@ -1,7 +1,7 @@
-// Goal: an entry is in the ledger once from the moment its change applies, wherever the processes that move it are cut
-// and however many they are; and what waits in an account's document never grows past its bound.
+// Goal: an entry is in the ledger once from the moment its change applies, wherever the processes that move it die and
+// however many there are; the entries that wait in an account's document never exceed their bound.
 // Method: writers and readers of several processes on one account; a flush cut before and after each of its operations;
-// and random interleavings of operations, one at a time, whose seed a failure prints.
+// and random interleavings of single operations, whose seed is printed on failure.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -23,7 +23,7 @@ const ID = uuidAt(1);
 const WRITERS = sizeOf('ledgerWriters');
 const BURSTS = sizeOf('ledgerBursts');
 
-/** A grant of `count` single credits, onto the account as it was read. */
+/** A grant of `count` single credits, to the account as it was read. */
 function grants(account: Account, count: number, values: Partial<Entry> = {}): AccountChange {
   const { lastSequence, issued, available } = account;
   const entries = Array.from({ length: count }, (_, index) =>
@@ -43,7 +43,7 @@ async function accountOf({ accounts }: MongoStores): Promise<Account> {
   return account;
 }
 
-/** Applies what `decide` makes of the newest account, again and again until no other writer was faster. */
+/** Applies what `decide` returns for the newest account, and retries while another writer was faster. */
 async function applied(stores: MongoStores, decide: (account: Account) => AccountChange): Promise<void> {
   while ((await stores.accounts.apply(decide(await accountOf(stores)))) === 'conflict');
 }
@@ -53,7 +53,7 @@ const ledgerOf = ({ accounts }: MongoStores, limit = 1_000): Promise<Entry[]> =>
 const sequences = (entries: readonly Entry[]): number[] => entries.map(({ sequence }) => sequence);
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, index) => index + 1);
 
-/** What is where, as it is stored. */
+/** The stored entries by place: in the account's document, and in their own collection. */
 async function stored({ db }: MongoPlace): Promise<{ readonly waiting: number[]; readonly moved: number[] }> {
   const account = await db.collection('accounts').findOne<{ outbox: Document[] }>({}, { projection: { outbox: 1 } });
   const moved = await db.collection('entries').find().toArray();
@@ -63,7 +63,7 @@ async function stored({ db }: MongoPlace): Promise<{ readonly waiting: number[];
   };
 }
 
-/** A process that dies with its `calls`-th operation: before it, or after it has happened. */
+/** A process that dies at its `calls`-th operation: before it, or after it has happened. */
 function dyingAt(calls: number, when: 'before' | 'after'): Around {
   let made = 0;
   return async (operation) => {
@@ -89,7 +89,7 @@ onMongo('A ledger', (place) => {
 });
 
 function leftBehind(place: () => MongoPlace): void {
-  it('leaves its account by age, whoever wrote it, and a bounded number of accounts at a time', async () => {
+  it('leaves its account by age, whichever process wrote it, and a bounded number of accounts at a time', async () => {
     const stores = place().another();
     for (let n = 2; n <= 5; n += 1) {
       const account = anAccount(n);
@@ -163,7 +163,7 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
   it('accepts a change that no longer fits after it has made room itself', async () => {
     const stuck = place().another(dyingAt(Infinity, 'before'));
     const neverFlushes = place().another((operation) => operation());
-    // Nothing flushes behind a process that was closed, as if it died after every change.
+    // A closed process does not flush, as if it died after every change.
     await neverFlushes.accounts.close();
     for (let n = 0; n < MAX_OUTBOX / 1_000; n += 1) await applied(neverFlushes, (account) => grants(account, 1_000));
     expect((await stored(place())).waiting).to.have.length(MAX_OUTBOX);
@@ -243,7 +243,7 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
     }
   }
 
-  it('is moved on where the release before put its entries without their attribution, and was cut', async () => {
+  it('is still moved where the previous release moved an entry without its attribution, and was cut', async () => {
     const account = await accountOf(stores());
     const attribution = { credentialId: uuidAt(8), modelKey: 'a-model', clientTraceId: 'a-trace' };
     const change = grants(account, FLUSH_FROM, { attribution });
@@ -278,7 +278,7 @@ function interleaved(place: () => MongoPlace): void {
         async (scheduler, counts, limit) => {
           const calm = await place().open();
           await calm.accounts.create(anAccount(1));
-          // What fails is an outcome to the scheduler, as a duplicate is part of the plan.
+          // To the scheduler a failure is an outcome like any other, since duplicates are expected.
           const around: Around = async (operation) => {
             const [outcome] = await scheduler.scheduleFunction(() => Promise.allSettled([operation()]))();
             if (outcome.status === 'rejected') throw outcome.reason;
@@ -301,7 +301,7 @@ function interleaved(place: () => MongoPlace): void {
               expect(seen.length).to.be.at.least(before);
             }
           };
-          // All of them come to their end, though one fails: what is still under way would disturb the next run.
+          // All of them end, even if one fails: work still in progress would disturb the next run.
           const outcomes = await scheduler.waitFor(
             Promise.allSettled([
               ...[writer, mover].map((one) => write(one).finally(() => writing.delete(one))),

@@ -1,8 +1,8 @@
-// Goal: whatever is asked of MongoDB has an answer within its time when the link swallows everything, is cut or is
-// slow, and everything works again when the link does; what such an outage is called is an outage.
-// Method: a TCP proxy between the stores and a real server, whose faults are put on and taken off. That a call ends in
-// its time shows beside stores that have much more time, and still wait. What must succeed is asked again, since a busy
-// machine may be slow.
+// Goal: every call to MongoDB ends within its time limit when the link swallows everything, is cut or is slow, and
+// works again once the link does; such a failure is reported as an outage.
+// Method: a TCP proxy between the stores and a real server, with faults that are switched on and off. A call is shown
+// to end in time by other stores with a much longer timeout, which still wait. Calls that must succeed are retried,
+// since a busy machine may be slow.
 import { expect } from 'chai';
 import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import { CallOver } from '../../../core/cancellation.js';
@@ -36,7 +36,7 @@ const calls = (stores: MongoStores): readonly (() => Promise<unknown>)[] => [
   () => stores.installation.claim({ secret: 's', objects: 'o' }),
 ];
 
-/** Asks until the answer is no outage. */
+/** Retries until the answer is not an outage. */
 async function again<T>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -88,7 +88,7 @@ for (const lane of MONGO_KINDS) {
       await database.drop();
     });
 
-    /** Stores that begin to open now and have much more time than the calls of `stores`: whether they still wait. */
+    /** Begins to open stores with a much longer timeout than that of `stores`; returns whether they still wait. */
     function control(): () => boolean {
       let isWaiting = true;
       controls.push(
@@ -132,10 +132,10 @@ for (const lane of MONGO_KINDS) {
       await expectRecovered();
     });
 
-    it('swallows only answers: writes persist, and a repeat does no harm', async () => {
+    it('swallows only answers: writes persist, and a repeat changes nothing', async () => {
       const direct = await openMongo({ url: server.url, database: database.database });
       let written: number | undefined;
-      // A write whose time is over before the server came to it leaves nothing: then another is made, with more time.
+      // A write that times out before the server performs it leaves nothing: then another is made, with more time.
       for (let [n, timeoutMs] = [5, TIMEOUT_MS]; written === undefined; [n, timeoutMs] = [n + 1, 2 * timeoutMs]) {
         const hasty = await again(() => throughLink(timeoutMs));
         await link.fail({ type: 'timeout', stream: 'downstream', attributes: { timeout: 0 } });
@@ -168,7 +168,7 @@ for (const lane of MONGO_KINDS) {
       await expectRecovered();
     });
 
-    it('swallows everything: a read ends as soon as its call does, and not when MongoDB has had its time', async () => {
+    it('swallows everything: a read ends as soon as its call does, and not at the timeout of MongoDB', async () => {
       await patient.generations.read(uuidAt(1));
       await link.swallow();
       const ended = Array.from({ length: 3 }, () => new TestedCall());

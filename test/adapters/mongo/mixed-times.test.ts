@@ -1,7 +1,7 @@
-// Goal: where a restored copy holds entries from a later time than their accounts, the account's own word is believed,
-// and the operator is told while everything still goes on.
-// Method: a foreign entry under a number that the account gives next, as a plain dump of a database in use leaves it;
-// then enough entries that the ledger would move, and the ledger read back.
+// Goal: where a restored copy holds entries from a later time than their accounts, the account's own entries take
+// precedence, a warning is logged, and everything continues to work.
+// Method: a foreign entry under the number that the account assigns next, as a plain dump of a live database leaves it;
+// then enough entries to make the ledger move them, and the ledger read back.
 import { expect } from 'chai';
 import { entryDocument } from '../../../adapters/mongo/account-documents.js';
 import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';

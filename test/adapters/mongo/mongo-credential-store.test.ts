@@ -1,5 +1,5 @@
-// Goal: the MongoDB credential store keeps the port's contract, and never reads a collection from end to end.
-// Method: the contract on a replica set and on a server on its own; every query it led to is explained by the server.
+// Goal: the MongoDB credential store keeps the port's contract, and never scans a whole collection.
+// Method: the contract on a replica set and on a standalone server; the server explains each of its queries.
 import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
 import { mongoSubject, onMongo } from './on-mongo.js';
 

@@ -1,7 +1,6 @@
-// Goal: wake-ups delivered by timers and kept in MongoDB keep the port's contract, and a process's writes of one
+// Goal: wake-ups delivered by timers and kept in MongoDB keep the port's contract, and a process's writes for one
 // generation apply in the order in which it made them.
-// Method: the contract on a clock moved by hand, which waits for what the server has been asked; then many writes at
-// once.
+// Method: the contract on a manual clock that waits for pending server operations; then many writes at once.
 import { expect } from 'chai';
 import { TimerWakeUps } from '../../../adapters/timers/timer-wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
@@ -22,7 +21,7 @@ const counted: Around = async (operation) => {
   }
 };
 
-/** Everything that can happen without time passing has happened once nothing is asked of the server any more. */
+/** Waits until the server has no pending operations: then all that needs no time to pass has happened. */
 async function rest(): Promise<void> {
   do await settled();
   while (underWay.size > 0);

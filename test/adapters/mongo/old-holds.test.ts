@@ -1,7 +1,7 @@
-// Goal: old holds are listed whole and in order however they lie in time; and a page costs what lies about it, in few
-// questions, not what there is in all.
-// Method: random holds whose distances go from none to ages, against a sorted list; and what each question spans,
-// counted.
+// Goal: old holds are listed completely and in order, however they are spread over time; a page takes few queries, and
+// its cost depends on the holds near it, not on the total.
+// Method: random holds at distances from zero to very long, compared with a sorted list; and a count of the holds in
+// the range of each query.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { CommandStartedEvent, Document } from 'mongodb';
@@ -14,7 +14,7 @@ import { onMongo, type MongoPlace } from './on-mongo.js';
 const MINUTE_MS = 60_000;
 const ACCOUNTS = 4;
 
-/** Opens a hold at each of the times, on one account after the other, beside an account that never had one. */
+/** Opens a hold at each of the times, on one account after the other, beside an account without holds. */
 async function hold({ accounts }: MongoStores, times: readonly number[]): Promise<void> {
   await accounts.create(anAccount(ACCOUNTS));
   for (let n = 0; n < ACCOUNTS; n += 1) {
@@ -74,7 +74,7 @@ function ofAnyAge(place: () => MongoPlace): void {
       return operation();
     });
     expect((await counting.accounts.holdsBefore(Number.MAX_SAFE_INTEGER, { limit: 1_000 })).items).to.have.length(53);
-    // Of windows that double there are 37 from a minute to the end of time.
+    // There are 37 doubling windows from a minute to the largest time.
     expect(questions).to.be.at.most(2 + 3 * Math.ceil(Math.log2(Number.MAX_SAFE_INTEGER / MINUTE_MS)));
     questions = 0;
     expect((await counting.accounts.holdsBefore(1, { limit: 1_000 })).items).to.deep.equal([]);

@@ -1,7 +1,7 @@
-// Goal: a database that cannot be trusted is refused with one sentence that gives no password away; set-up makes
-// exactly what the schema says, in any number of processes at once and again; and processes of another installation are
-// told apart.
-// Method: databases spoilt one way each, on both kinds of server.
+// Goal: a database that cannot be trusted is refused with one sentence that contains no password; set-up creates
+// exactly what the schema says, in any number of processes at once and when repeated; and processes of another
+// installation are detected.
+// Method: databases made invalid in one way each, on both kinds of server.
 import { expect } from 'chai';
 import type { Collection } from 'mongodb';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
@@ -109,7 +109,7 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
     expect(await own().db.collection('claims').indexExists('claims_by_removal')).to.equal(false);
   });
 
-  it('is used though a newer release has added to it, and set up beside what that added', async () => {
+  it('is used though a newer release has added to it, and set-up keeps what that added', async () => {
     await migrateMongo(place());
     const claims = own().db.collection('claims');
     await claims.dropIndex('claims_by_removal');
@@ -208,7 +208,7 @@ function nested(depth: number): unknown {
 }
 
 function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void {
-  it('makes what the schema says and nothing else, says a line about each thing, and then nothing more', async () => {
+  it('creates exactly what the schema says, reports each thing in a line, and nothing when repeated', async () => {
     const lines = await migrateMongo(place());
     const collections = schemaCollections();
     expect(lines).to.have.length(collections.length + collections.flatMap(([, { indexes }]) => indexes).length + 1);

@@ -1,5 +1,5 @@
-// Goal: a record that any release wrote is read by this one, and what this one writes is read by the release before.
-// Method: the text itself, as the release before wrote and read it, and as the next one may.
+// Goal: this release reads a record that any release wrote, and the previous release reads what this one writes.
+// Method: the text itself, as the previous release wrote and read it, and as the next release may.
 import { expect } from 'chai';
 import type { GenerationRecord } from '../../../core/generation/generation.js';
 import { recordFrom, recordText } from '../../../adapters/mongo/record-text.js';

@@ -1,6 +1,6 @@
-// Goal: what is wrong with the server, the link or the pool is an outage, whose outcome is unknown; what is wrong with
-// the program stays what it is; a code nobody has heard of is an outage.
-// Method: an error of each kind the driver has, mapped.
+// Goal: a failure of the server, the link or the pool is an outage, whose outcome is unknown; an error of the program
+// is passed on unchanged; an unknown code is an outage.
+// Method: an error of each kind that the driver has, mapped.
 import { expect } from 'chai';
 import {
   MongoInvalidArgumentError,

@@ -1,5 +1,6 @@
 // Goal: a data folder that other users can read is closed to them, and nothing else about it changes.
-// Method: folders with every kind of open rights; as somebody who does not own them where the tests run as root.
+// Method: folders with every kind of open permissions; where the tests run as root, also as a user who does not own
+// them.
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

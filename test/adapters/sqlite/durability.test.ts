@@ -1,4 +1,4 @@
-// Goal: what was acknowledged is there after a restart, and after a SIGKILL in the middle of writing.
+// Goal: acknowledged writes survive a restart, and a SIGKILL in the middle of writing.
 // Method: a data folder closed and opened again; then a process that writes under load and is killed, several rounds on
 // one folder.
 import { rmSync } from 'node:fs';

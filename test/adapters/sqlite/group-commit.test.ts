@@ -1,6 +1,6 @@
-// Goal: writes made at once share transactions; a full disk refuses them and nothing else, and the store goes on
-// afterwards.
-// Method: the counters of acknowledged writes and commits; a file that may not grow past a number of pages.
+// Goal: concurrent writes share transactions; a full disk causes writes to be refused and nothing else, and the store
+// works again afterwards.
+// Method: the counters of acknowledged writes and commits; a file with a limited number of pages.
 import { rmSync } from 'node:fs';
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';

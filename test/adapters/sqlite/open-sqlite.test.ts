@@ -1,6 +1,7 @@
 // Goal: a data folder that cannot be trusted is refused with one sentence, a folder has one server, and its files are
 // private.
-// Method: folders spoilt one way each; a second server in this process and beside another one that is then killed.
+// Method: folders made invalid in one way each; a second server in this process and beside another process that is then
+// killed.
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,6 +1,6 @@
-// Goal: a database file remembers what it was first used with, whoever asks at once, and a file of an older release
-// learns it.
-// Method: stores over one folder, opened again, twice at once and to read only; a file taken back to the schema before.
+// Goal: a database file stores the facts that it was first used with, even if several processes claim it at once; a
+// file of an older release can store them too.
+// Method: stores over one folder, opened again, twice at once and read-only; a file with the previous schema.
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,7 +1,7 @@
-// Goal: a file of an earlier release is brought up to this one's schema with all that is in it, and what an App stores
-// is counted.
-// Method: a file is made by the first migrations alone and filled as their release did; then it is opened. Plans of the
-// sums are asked of SQLite.
+// Goal: a file of an earlier release is migrated to this release's schema with all its data, and each App's usage is
+// counted.
+// Method: a file is created by the first migrations alone, filled as their release did, and opened; SQLite's query
+// plans of the sums are checked.
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';

@@ -1,4 +1,4 @@
-// Goal: the machine's clock keeps the port's contract, and holds the process only when it is meant to.
+// Goal: the machine's clock keeps the port's contract, and keeps the process alive only when it is meant to.
 // Method: the contract, and whether a pending timer shows among the runtime's active resources.
 import { expect } from 'chai';
 import { SystemClock } from '../../../adapters/system/system-clock.js';

@@ -1,8 +1,8 @@
 // Goal: a request is refused for the same fault however the faults are found: a missing field before an invalid one,
-// then the first as the document has them.
+// then the first in document order.
 // Method: generated bodies, for the schema of a request and for schemas of models with lists, free names and
-// references, against a model that walks the whole body and sorts all errors. FIRST_FAULT_BODIES sets how many bodies
-// are generated; a fourth as many values for each of the models.
+// references, compared with a model that walks the whole body and sorts all errors. FIRST_FAULT_BODIES sets how many
+// bodies are generated; for each of the model schemas a quarter as many values.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
@@ -41,7 +41,7 @@ const MODEL: JsonObject = {
     '^k': { type: 'object', additionalProperties: { type: 'integer' }, propertyNames: { maxLength: 1 } },
   },
 };
-/** One rule for two members, written in the order that is not the document's, and for itself further in. */
+/** Shared rules: one for two members, listed in another order than the document's, and one that contains itself. */
 const REFERRING: JsonObject = {
   $ref: '#/$defs/node',
   $defs: {
@@ -93,7 +93,7 @@ const { value: anything } = fc.letrec<{ value: Json }>((tie) => ({
     { weight: 2, arbitrary: fc.array(tie('value'), { maxLength: 6 }) },
   ),
 }));
-/** More wrong items than are looked at of one rule. */
+/** More wrong items than are examined for one rule. */
 const long = fc
   .tuple(fc.integer({ min: 15, max: 60 }), scalar, anything, fc.nat({ max: 60 }))
   .map(([length, item, other, at]): Json => Array.from({ length }, (_, index) => (index === at ? other : item)));
@@ -105,12 +105,12 @@ const shuffled = (values: Readonly<Record<string, fc.Arbitrary<Json>>>) =>
       ofEntries([...kept.map((key): [string, Json] => [key, all[key] as Json]), ...Object.entries(others)]),
     );
 
-/** Own members all, one called `__proto__` too. */
+/** All are own members, even one called `__proto__`. */
 function ofEntries(members: readonly (readonly [string, Json])[]): JsonObject {
   return Object.fromEntries<Json>(members);
 }
 
-/** A field of a request that is null is as good as absent. */
+/** A request field that is null counts as absent. */
 function withoutNulls(body: Json): Json {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return body;
   return ofEntries(

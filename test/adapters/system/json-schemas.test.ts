@@ -1,4 +1,4 @@
-// Goal: validation by ajv keeps the port's contract, and a schema's own mistakes are found where they are.
+// Goal: validation by ajv keeps the port's contract, and mistakes in a schema are reported at their position.
 // Method: the contract; a table of wrong schemas and the pointers expected; a schema compiled once.
 import { expect } from 'chai';
 import type { Json, JsonObject } from '../../../core/json.js';
@@ -58,7 +58,7 @@ const WRONG: readonly {
     says: /not a keyword/,
   },
   {
-    what: 'a format nobody checks',
+    what: 'a format that is not checked',
     schema: { properties: { a: { format: 'zip-code' } } },
     pointer: '/properties/a/format',
     says: /must be one of uuid\.$/,
@@ -87,7 +87,7 @@ describe('checkSchema', () => {
     expect(checkSchema(schema)).to.have.length(1);
   });
 
-  it('takes a valid schema, property names that look like keywords included', () => {
+  it('accepts a valid schema, property names that look like keywords included', () => {
     const schema = {
       $schema: 'https://json-schema.org/draft/2020-12/schema',
       type: 'object',

@@ -1,6 +1,5 @@
 // Goal: wake-ups delivered by timers and kept in SQLite keep the port's contract.
-// Method: the contract on a clock moved by hand and a data folder of its own; then what is particular to a shared
-// table.
+// Method: the contract on a manual clock and a data folder of its own; then what is specific to a shared table.
 import { rmSync } from 'node:fs';
 import { expect } from 'chai';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
@@ -80,7 +79,7 @@ describe('TimerWakeUps over a table that others write too', () => {
       delivered.add(id);
     }, 8);
     await Promise.all(Array.from({ length: 200 }, (_, n) => wakeUps.schedule(aboutGeneration(uuidAt(n)), clock.now())));
-    // The clock stands still, so that no poll can come to the rescue.
+    // The clock stands still, so that no poll can deliver the rest.
     for (let turns = 0; delivered.size < 200 && turns < 1_000_000; turns += 1) await settled();
     await wakeUps.stop();
     expect(delivered.size).to.equal(200);

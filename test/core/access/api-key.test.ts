@@ -1,5 +1,5 @@
-// Goal: an API key has the promised shape, carries all of its 32 bytes, and a mistyped one is told without asking
-// anybody.
+// Goal: an API key has the promised format and carries all of its 32 bytes; a mistyped key is detected without a
+// lookup.
 // Method: random bytes; the body is read back as a number and the checksum is computed by zlib; every single character
 // of a key is replaced.
 import { crc32 } from 'node:zlib';

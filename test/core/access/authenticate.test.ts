@@ -1,6 +1,6 @@
-// Goal: a credential names its caller or is refused with the one right code, within 5 seconds of its end in every
+// Goal: a credential identifies its caller or is refused with the correct code, within 5 seconds of its end in every
 // process.
-// Method: keys made by the use cases on the memory store, several authenticators on it, and a clock moved by hand.
+// Method: keys made by the use cases on the memory store, several authenticators on it, and a manual clock.
 import { expect } from 'chai';
 import { Authenticator, CREDENTIAL_CACHE_MS, isOwnApp, requireScope } from '../../../core/access/authenticate.js';
 import { formatApiKey } from '../../../core/access/api-key.js';
@@ -10,7 +10,7 @@ import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';
 
-/** Of what may throw at once, too. */
+/** Also for work that may throw synchronously. */
 const codeFrom = (work: () => unknown) => codeOf((async () => work())());
 
 describe('Authenticator', () => {
@@ -101,7 +101,7 @@ describe('Authenticator', () => {
   });
 
   for (const slow of [false, true]) {
-    it(`forgets by a timer what a clock that is set back would have it remember${slow ? ', though the store was slow to say it' : ''}`, async () => {
+    it(`drops a cached key by a timer although the clock was set back${slow ? ' and the store answered slowly' : ''}`, async () => {
       const { key, secret } = await newKey();
       let setBackMs = 0;
       const clock = { now: () => harness.clock.now() - setBackMs, after: harness.clock.after.bind(harness.clock) };

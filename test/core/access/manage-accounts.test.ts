@@ -1,7 +1,6 @@
-// Goal: from the moment an account is suspended nothing new is accepted for it, whatever a process has cached; what was
-// accepted goes on to its end, or is cancelled on request; and a resumed account is as it was.
-// Method: use cases on the memory stores, several processes on them, a clock moved by hand and a port call held in the
-// middle.
+// Goal: once an account is suspended, nothing new is accepted for it, even if a process has it cached; accepted work
+// continues to its end or is cancelled on request; a resumed account is as it was before.
+// Method: use cases on the memory stores, several processes, a manual clock, and a request held at a port call.
 import { expect } from 'chai';
 import { Authenticator } from '../../../core/access/authenticate.js';
 import { createKey, revokeKey } from '../../../core/access/manage.js';
@@ -34,7 +33,7 @@ describe('a suspended account', () => {
 
   it('is refused at its hold in every process immediately, with the code and the sentence of authentication', async () => {
     const [one, other] = [harness.process(), harness.process()];
-    // Both processes remember the account from before.
+    // Both processes have cached the account.
     await create(undefined, one);
     await create(undefined, other);
     await suspendAccount(harness.context, id);
@@ -104,7 +103,7 @@ describe('cancelOpenGenerations', () => {
     const harness = await CoreHarness.open();
     const [running, ended, ...queued] = await Promise.all(Array.from({ length: 45 }, () => harness.create()));
     await changeGeneration(harness.context, running!, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
-    // It has ended, and its hold is there still: between the end and the settlement.
+    // It has ended and still has its hold: it is between its end and its settlement.
     await changeGeneration(harness.context, ended!, { event: 'cancel' });
     const { accountId } = harness.caller;
     expect(await cancelOpenGenerations(harness.context, accountId)).to.deep.equal({
@@ -168,7 +167,7 @@ describe('keys of a suspended account', () => {
       );
     const after = async (change: () => Promise<unknown>) => {
       await change();
-      // Whoever is asked all the time must not remember it for longer.
+      // A process that is asked all the time must not cache it for longer.
       for (let ms = 0; ms < 5_000; ms += 250) {
         harness.clock.jump(250);
         await answers();

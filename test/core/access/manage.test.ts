@@ -1,5 +1,5 @@
-// Goal: what operators do about access is checked, and a key once ended stays ended.
-// Method: the use cases on memory adapters, with good and bad input.
+// Goal: operators' changes to access are validated, and a key that has ended stays ended.
+// Method: the use cases on memory adapters, with valid and invalid input.
 import { expect } from 'chai';
 import { createAccount, createApp, createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
 import { isApiKeyShaped } from '../../../core/access/api-key.js';
@@ -79,7 +79,7 @@ describe('access management', () => {
   it('writes nothing for a call that is already over', async () => {
     const { key } = await createKey(harness.context, { appId: harness.caller.appId, name: 'Key' });
     const { accountId, appId } = harness.caller;
-    // Its caller goes when the first thing has been read.
+    // Its caller disconnects after the first read.
     const leaving = (): Context => {
       const call = new TestedCall();
       const leave: Interceptor = async (asked) => {

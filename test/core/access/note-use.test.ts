@@ -1,7 +1,7 @@
-// Goal: a key says on which UTC day it was last used, for one write a day however many requests and processes there
-// are, and no request waits for that write or fails with it.
-// Method: authenticators of several processes on the memory stores, calls counted, a clock moved by hand over midnights
-// and back.
+// Goal: a key records the UTC day of its last use, with one write a day for any number of requests and processes; no
+// request waits for that write or fails with it.
+// Method: authenticators of several processes on the memory stores, calls counted, a manual clock moved across
+// midnights and back.
 import { expect } from 'chai';
 import { Authenticator, CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
 import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';

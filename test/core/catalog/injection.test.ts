@@ -1,5 +1,5 @@
-// Goal: no parameter of a model can name a place, at any depth, and ordinary text still passes.
-// Method: vectors of both kinds, and those of the table in the documentation, each as a value, inside an array and
+// Goal: a parameter that contains a URL, host, path or bucket is refused at any depth; ordinary text passes.
+// Method: examples of both kinds, and those of the table in the documentation, each as a value, inside an array and
 // inside an object.
 import { expect } from 'chai';
 import { refusePlaces } from '../../../core/catalog/injection.js';
@@ -203,7 +203,7 @@ describe('refusePlaces', () => {
       ' ',
       '\uff0e',
     ].flatMap((piece) => ['', '!', '/', '.'].map((end) => piece.repeat(60_000) + end));
-    // Were a pattern quadratic, one of these alone would take longer than the whole suite may.
+    // With a quadratic pattern, one of these alone would take longer than the whole suite may.
     for (const value of hostile) refusal(value, shapes[0]!);
   });
 

@@ -1,4 +1,4 @@
-// Goal: an unknown key is answered with the keys it may have meant, few and near, and costs little however it is made.
+// Goal: for an unknown key, a few similar keys are suggested, at low cost for any input.
 // Method: a table; long keys.
 import { expect } from 'chai';
 import { nearKeys } from '../../../core/catalog/near-keys.js';

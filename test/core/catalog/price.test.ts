@@ -1,5 +1,5 @@
 // Goal: a price is exact, rounded up once, within the model's bounds, and never falls when more is delivered.
-// Method: random terms and parameters against a model that adds fractions of whole numbers and divides once at the end.
+// Method: random terms and parameters against a reference that adds integer fractions and divides once at the end.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { PriceTerms, PriceUnit } from '../../../core/catalog/model.js';

@@ -1,7 +1,7 @@
-// Goal: commands of many requests and processes on one account take effect exactly once each, in few writes, whatever
-// conflicts, lost answers and stale caches there are.
-// Method: desks on the memory store, with a wrapper that counts, loses answers or lets another process in between;
-// outcomes are held against an exact model, entries are added up by themselves.
+// Goal: commands of many requests and processes on one account take effect exactly once each, in few writes, despite
+// conflicts, lost answers and stale caches.
+// Method: writers on the memory store, with a wrapper that counts, loses answers or lets another process run in
+// between; outcomes are compared with an exact model, and entries are summed separately.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { AccountWriter, type WriterOutcome } from '../../../core/credits/account-writer.js';
@@ -109,7 +109,7 @@ describe('AccountWriter', () => {
     await fc.assert(
       fc.asyncProperty(situation, async ({ balance, cost, first, second, delays }) => {
         const [store, clock] = [await storeWith(balance), new ManualClock()];
-        // Calls of both processes are put off by a few milliseconds each, so that their writes cross.
+        // Each call of both processes is delayed by a few milliseconds, so that their writes cross.
         const interceptor: Interceptor = async (call) => {
           await new Promise<void>((resolve) => {
             clock.after(delays.next().value ?? 0, resolve);
@@ -148,7 +148,7 @@ describe('AccountWriter', () => {
     await clock.run(one.execute(ID, hold('a', 3)));
     await clock.run(two.execute(ID, settle('a', 0)));
     await clock.run(two.execute(ID, hold('b', 5)));
-    // On what the first process remembers, the hold is still there; by now there is nothing left to hold.
+    // In the first process's cache the hold is still open; by now there are no credits left to hold.
     expect(await clock.run(one.execute(ID, hold('a', 3)))).to.deep.equal({
       refused: 'CREDITS_INSUFFICIENT',
       availableCredits: 0,

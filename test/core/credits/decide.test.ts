@@ -1,7 +1,7 @@
-// Goal: one account's money follows the rules: four books that always sum up, never below zero, never beyond 2^53 - 1,
-// and a repeated command changes nothing.
+// Goal: one account's books follow the rules: the four books always add up, are never below zero or above 2^53 - 1, and
+// a repeated command changes nothing.
 // Method: random command sequences folded through decideAccount and AccountDraft, against a model with exact integers;
-// the entries are added up by themselves.
+// entries are summed separately.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Account, Entry } from '../../../core/credits/account.js';
@@ -38,7 +38,7 @@ function emptyAccount(changes: Partial<Account> = {}): OwnedAccount & AccountVie
   };
 }
 
-/** Folds one batch as a writer does. `operations` is what a store would answer of those done before. */
+/** Folds one batch as a writer does. `operations` is what a store would return about operations done before. */
 function foldBatch(
   account: OwnedAccount,
   batch: readonly AccountCommand[],

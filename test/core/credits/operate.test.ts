@@ -1,4 +1,4 @@
-// Goal: an operator's grant or adjustment happens once, within the rules, and is told in one sentence when it cannot.
+// Goal: an operator's grant or adjustment happens once and within the rules, or is refused with one sentence.
 // Method: the use cases on memory adapters.
 import { expect } from 'chai';
 import { getBalance } from '../../../core/credits/get-balance.js';

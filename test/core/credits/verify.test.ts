@@ -1,6 +1,6 @@
-// Goal: verify finds every way in which books, holds and generations can disagree, and finds nothing where they agree,
-// also beside live processes.
-// Method: a small history of real use cases; then one read of the stores at a time is falsified.
+// Goal: verify finds every way in which books, holds and generations can disagree, and finds nothing when they agree,
+// even beside live processes.
+// Method: a short history of real use cases; then one read of the stores at a time is falsified.
 import { expect } from 'chai';
 import type { Account, Entry } from '../../../core/credits/account.js';
 import { grantCredits } from '../../../core/credits/operate.js';

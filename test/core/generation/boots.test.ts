@@ -1,7 +1,7 @@
-// Goal: on a store that one process at a time has to itself, what another boot leased is free at once, but for an
-// attempt whose submission may be on its way; on a shared store nothing is, and everywhere fences grow and overtaken
-// holders write nothing.
-// Method: generations with every kind of lease, decided on by every kind of boot, against the rule as a table in words.
+// Goal: on an exclusive store, leases of another boot are void at once, except for an attempt whose submission may be
+// in flight; on a shared store none are. On both, fences grow and overtaken holders write nothing.
+// Method: generations with every kind of lease, decided on by every kind of boot, against the rule written a second
+// time.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Boot } from '../../../core/boot.js';
@@ -49,7 +49,7 @@ function generation({
   };
 }
 
-/** In words: whose lease is it, and what for. */
+/** The rule, by whose lease it is and what for. */
 function ruleFor(
   lease: { bootId: string | undefined; leftMs: number; renewedAt: number; phase: string },
   by: Boot,
@@ -74,7 +74,7 @@ describe('leases of other boots', () => {
         expect(hasLiveLease(g, NOW, by)).to.equal(!rule.expire);
         if ('refused' in taken) return;
         expect(taken.next.lease).to.include({ fence: g.fence + 1, bootId: by.id });
-        // Whoever had it, wrongly thought to be gone or not, writes nothing any more.
+        // The previous holder, really gone or not, can write nothing any more.
         for (const event of [
           'renew',
           'begin-attempt',

@@ -1,6 +1,7 @@
-// Goal: wherever a create is cut, a retry of its key ends with one generation and one hold, and nothing stays stuck.
-// Method: every store call a create makes is failed once, before and after it happened, with the process gone or still
-// there; the key is retried until it is answered, the clock moved on and recovery run; then everything is counted.
+// Goal: wherever a create is interrupted, a retry of its key leads to one generation and one hold, and nothing stays
+// stuck.
+// Method: every store call of a create fails once, before and after its effect, with the process dying or surviving;
+// the key is retried until it is answered, the clock is moved on and recovery runs; then everything is counted.
 import { expect } from 'chai';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { createGeneration, type Created } from '../../../core/generation/create-generation.js';

@@ -143,7 +143,7 @@ describe('createGeneration', () => {
     expect(await codeOf(createGeneration(harness.context, harness.caller, 'k', harness.body()))).to.equal('OK');
   });
 
-  it('takes no more open generations than the operator allows, and frees the key', async () => {
+  it('accepts no more open generations than the operator allows, and frees the key', async () => {
     const harness = await CoreHarness.open({ settings: { maxOpenGenerationsPerAccount: 2 } });
     await harness.create();
     await harness.create();

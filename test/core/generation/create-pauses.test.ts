@@ -1,6 +1,7 @@
-// Goal: a process that falls asleep anywhere within a create, and wakes up long after others took over, does no harm.
-// Method: the first process is held before or after each of its store calls in turn; its claim lapses; a second process
-// answers the key, or recovery cleans up, or both; then the first goes on to its end, and everything is counted.
+// Goal: a process that pauses anywhere in a create, and resumes after another process took over, changes nothing.
+// Method: the first process pauses before or after each of its store calls in turn, until its claim lapses; a second
+// process answers the key, or recovery cleans up, or both; then the first resumes and finishes, and everything is
+// counted.
 import { expect } from 'chai';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError } from '../../../core/errors.js';
@@ -47,7 +48,7 @@ async function sleepThrough(
   }
   gate.open();
   answers.push(await harness.clock.run(first));
-  // Whoever is told to wait asks once more.
+  // A client that was told to wait retries once.
   await harness.clock.advance(harness.settings.claimLeaseMs + 1);
   answers.push(await harness.clock.run(create(harness.process(), harness)));
   await recoverAll(harness);

@@ -1,7 +1,7 @@
-// Goal: what nobody knows to have happened is not answered: neither a refusal nor another try under the key, until the
-// key itself tells.
-// Method: the answer of one store call is lost, before or after its effect; the same key is asked at once and once the
-// lease has lapsed; then everything is counted, before recovery has done anything.
+// Goal: when the outcome of a store call is unknown, a create returns no refusal and is not run again under its key
+// until the key shows the outcome.
+// Method: the answer of one store call is lost, before or after its effect; the same key is retried at once and after
+// the lease has lapsed; then everything is counted, before recovery runs.
 import { expect } from 'chai';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
@@ -11,7 +11,7 @@ import { CoreHarness } from '../../harness/core-harness.js';
 type Cut = 'before' | 'after';
 
 /**
- * The outcome of a create under one and the same key, by a process that loses this call's answer, or by a sound one.
+ * The outcome of a create, always under the same key, in a process that loses this call's answer or in a healthy one.
  */
 async function create(harness: CoreHarness, losing?: { readonly call: string; readonly cut: Cut }): Promise<string> {
   const context = harness.process(async (call) => {

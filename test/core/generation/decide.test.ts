@@ -1,8 +1,7 @@
-// Goal: whatever happens to a generation, in whatever order and with whatever clock, its invariants hold: amounts,
-// terminal immutability, completedAt and error, fences, attempts, a cancel that was answered with "cancelled" costs
-// nothing.
-// Method: random sequences of commands with random fences and a clock that jumps both ways, each step held against
-// statements that know nothing of how decide works; and single cases for the amounts.
+// Goal: the invariants of a generation hold for any sequence of events and any clock: amounts, terminal immutability,
+// completedAt and error, fences, attempts; a cancel answered with "cancelled" costs nothing.
+// Method: random sequences of commands with random fences and a clock that jumps both ways, each step checked by
+// assertions that do not depend on how decide works; and single cases for the amounts.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { GenerationCommand } from '../../../core/generation/commands.js';
@@ -45,7 +44,7 @@ const HOLDER_EVENTS: readonly string[] = [
   'stop',
 ];
 
-/** Mostly what moves a generation on, by the newest holder or an overtaken one. */
+/** Mostly events that advance a generation, by the newest holder or an overtaken one. */
 const step = fc.record({
   event: fc.oneof(
     fc.constantFrom(...EVENTS),
@@ -64,7 +63,7 @@ function commandFor(
   return 'outputs' in command ? { ...command, outputs: outputs(count) } : command;
 }
 
-/** What a client can see of one that has ended, and what was agreed on at the start. */
+/** What a client can see of an ended generation, and the terms agreed on at the start. */
 function seenAfterEnd(g: Generation): unknown {
   const {
     version: _version,

@@ -1,6 +1,6 @@
-// Goal: the log tells of each end of a generation once, by ids and numbers alone.
-// Method: every way to end, and processes that are cut at each store call of a settlement or settle at the same time;
-// the lines are counted against the generations.
+// Goal: each end of a generation is logged once, with ids and numbers only.
+// Method: every way to end, and processes that are interrupted at each store call of a settlement or settle
+// concurrently; log lines are counted against the generations.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { settleGeneration } from '../../../core/generation/settle-generation.js';

@@ -1,6 +1,6 @@
-// Goal: an operator finds, reads and cancels the generations of any account, completely and by the rules of a client's
-// cancel.
-// Method: use cases on the memory stores, held against a filtered array; what is read of the store is counted.
+// Goal: an operator finds, reads and cancels the generations of any account; results are complete, and a cancel follows
+// the rules of a client's cancel.
+// Method: use cases on the memory stores, compared with a filtered array; store reads are counted.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { verifyCredits } from '../../../core/credits/verify.js';
@@ -96,7 +96,7 @@ describe('findGeneration and cancelAnyGeneration', () => {
     }
   });
 
-  it('end a queued one with its hold, ask a running one to stop, and leave an ended one, whoever owns it', async () => {
+  it('end a queued one with its hold, ask a running one to stop, and leave an ended one, for any owner', async () => {
     const harness = await CoreHarness.open();
     const other = await harness.newCaller(100);
     const [queued, running, ended] = [

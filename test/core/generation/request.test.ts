@@ -1,6 +1,6 @@
-// Goal: the body of create and estimate is read as promised: lengths in code points, text that is text, one entry an
-// upload.
-// Method: vectors at the edges of every rule, each with the code and the pointer it must be refused with.
+// Goal: the body of create and estimate is validated as promised: lengths in code points, well-formed text, one entry
+// per upload.
+// Method: cases at the edges of every rule, each with the expected code and pointer.
 import { expect } from 'chai';
 import { ServiceError } from '../../../core/errors.js';
 import { NOT_BLANK } from '../../../core/fields.js';
@@ -122,7 +122,7 @@ const REFUSED: readonly (readonly [string, Json, string, string])[] = [
 
 describe('readGenerationRequest', () => {
   for (const [name, changes] of ACCEPTED)
-    it(`takes ${name}`, () => expect(refusalOf(body(changes))).to.equal(undefined));
+    it(`accepts ${name}`, () => expect(refusalOf(body(changes))).to.equal(undefined));
   for (const [name, value, code, pointer] of REFUSED)
     it(`refuses ${name}`, () => expect(refusalOf(value)).to.deep.equal({ code, pointer }));
 

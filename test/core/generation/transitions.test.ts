@@ -1,5 +1,5 @@
-// Goal: a generation takes the table's steps and no others.
-// Method: every status with every event, against the table written down here a second time, and against `decide` itself
+// Goal: a generation makes the table's transitions and no others.
+// Method: every status with every event, against a second copy of the table in this file, and against `decide` itself
 // on a generation that meets each event's own conditions.
 import { expect } from 'chai';
 import type { GenerationStatus } from '../../../core/generation/generation.js';

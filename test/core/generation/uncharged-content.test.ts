@@ -1,5 +1,4 @@
-// Goal: what a generation was asked for is not kept for long when nothing was charged for it, and is bounded by
-// account.
+// Goal: the content of a generation that was not charged is kept for a short time only, and is bounded per account.
 // Method: the clock is moved to just before and just after the limits, with a pass of recovery at each; the bound is
 // filled.
 import { expect } from 'chai';

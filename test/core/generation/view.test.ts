@@ -1,6 +1,6 @@
-// Goal: a client sees its own generations and nobody else's, with fresh addresses for outputs, and is told to poll
-// exactly while there is something to wait for; an estimate tells the same story beforehand.
-// Method: the use cases on memory adapters; addresses are fetched as a client would.
+// Goal: a client sees only its own generations, with fresh URLs for outputs, and is told to poll exactly while there is
+// something to wait for; an estimate returns the price and the refusals of a create beforehand.
+// Method: the use cases on memory adapters; URLs are fetched as a client would.
 import { expect } from 'chai';
 import type { ServiceError } from '../../../core/errors.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';

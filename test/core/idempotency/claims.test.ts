@@ -1,6 +1,6 @@
-// Goal: per key at most one effect, whatever twins, slow and dead processes there are; other payloads are refused;
-// answers are replayed for the window and the key stays taken after it.
-// Method: `claim` on the memory store, over a subject that is a plain map; the slow process is held at a chosen call.
+// Goal: each key has at most one effect, with any concurrent duplicates, slow processes and dead processes; other
+// payloads are refused; answers are replayed for the window, and the key stays taken after it.
+// Method: `claim` on the memory store, with a plain map as its subject; the slow process pauses at a chosen call.
 import { expect } from 'chai';
 import type { Boot } from '../../../core/boot.js';
 import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
@@ -20,7 +20,7 @@ class ServiceHarness {
   readonly claims = new MemoryClaimStore();
   readonly ids = new SeededIds();
   boot: Boot = { id: 'first', isExclusive: false };
-  /** What stands at each subject id. */
+  /** What exists at each subject id. */
   readonly effects = new Map<string, 'effect' | 'void'>();
 
   readonly subject: ClaimTarget = {
@@ -36,7 +36,7 @@ class ServiceHarness {
     return claim(this, DEFAULT_SETTINGS, { key, digest }, this.subject);
   }
 
-  /** As a process that claimed does: takes the id if it is free. */
+  /** As a process with a claim does: uses the id if it is free. */
   act(claimed: Claimed): boolean {
     if (!('mine' in claimed) || this.effects.has(claimed.mine.subjectId)) return false;
     this.effects.set(claimed.mine.subjectId, 'effect');
@@ -131,7 +131,7 @@ describe('claim', () => {
     expect(await harness.claim()).to.deep.equal({ replayOf: 'mine' in third ? third.mine.subjectId : '' });
   });
 
-  it('gives no refusal when the store does not say whether the key was freed', async () => {
+  it('returns no refusal when the store does not say whether the key was freed', async () => {
     const claimed = await harness.claim();
     if (!('mine' in claimed)) expect.fail('somebody had the key');
     const claims = {

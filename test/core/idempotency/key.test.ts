@@ -19,7 +19,7 @@ describe('readIdempotencyKey', () => {
     expect(codeOf(['a', 'a'])).to.equal('IDEMPOTENCY_KEY_INVALID');
   });
 
-  it('takes 1 to 255 characters', () => {
+  it('accepts 1 to 255 characters', () => {
     expect([codeOf(['']), codeOf(['a']), codeOf(['a'.repeat(255)]), codeOf(['a'.repeat(256)])]).to.deep.equal([
       'IDEMPOTENCY_KEY_INVALID',
       undefined,
@@ -28,7 +28,7 @@ describe('readIdempotencyKey', () => {
     ]);
   });
 
-  it('takes each visible ASCII character and no other', () => {
+  it('accepts each visible ASCII character and no other', () => {
     for (let code = 0; code < 300; code += 1) {
       const isVisible = code >= 33 && code <= 126;
       expect(codeOf([`a${String.fromCharCode(code)}`]), `code ${code}`).to.equal(

@@ -1,5 +1,6 @@
-// Goal: what decoding takes follows from the first bytes of a file, for every way in which a picture can be stored.
-// Method: files written by hand and by sharp, whose cost is worked out here; then cut and damaged heads.
+// Goal: the memory that decoding needs follows from the first bytes of a file, for every way in which an image can be
+// stored.
+// Method: files written by hand and by sharp, whose cost is computed here; then truncated and damaged headers.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';

@@ -1,7 +1,6 @@
-// Goal: what an outage keeps from being removed keeps nothing else waiting, and a process that is asked to stop does
-// not go through the rest of a long list first.
-// Method: the object store fails every removal, or the pass is stopped at one of its calls, and the calls made are
-// counted.
+// Goal: items that an outage keeps from being removed delay nothing else, and a process that is asked to stop does not
+// finish a long list first.
+// Method: the object store fails every removal, or the pass is stopped at one of its calls; the calls made are counted.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
@@ -14,7 +13,7 @@ import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { prepareBody } from '../uploads/upload-steps.js';
 
-/** Counts calls by name; those that `fails` names find their store away. */
+/** Counts calls by name; those that `fails` selects find their store unavailable. */
 function counting(calls: Map<string, number>, fails: (name: string) => boolean = () => false): Interceptor {
   return (call) => {
     calls.set(call.name, (calls.get(call.name) ?? 0) + 1);

@@ -1,5 +1,5 @@
-// Goal: a process that has its stores to itself goes on at its start with what the one before it was running, without
-// waiting for a lease, page by page and for nothing else; over shared stores it waits.
+// Goal: at its start, a process with exclusive stores continues what the previous process was running, without waiting
+// for a lease, page by page, and nothing else; over shared stores it waits.
 // Method: a worker dies in the middle of its runs, and the worker of another boot starts at the same moment.
 import { expect } from 'chai';
 import { Worker } from '../../../apps/worker/worker.js';
@@ -24,7 +24,7 @@ interface Killed {
   readonly ids: readonly string[];
 }
 
-/** So many generations run, and their worker is gone. */
+/** This many generations are running, and their worker is dead. */
 async function killed(running: number, { boot = FIRST, hangs = false, settings = {} } = {}): Promise<Killed> {
   const harness = await CoreHarness.open({
     models: [imageModel({ concurrency: 50, concurrencyPerAccount: 50 })],
@@ -126,7 +126,7 @@ describe('a start on stores that are exclusive', () => {
     let reads = 0;
     await startWorker(harness, SECOND, async (call) => {
       if (call.name === 'wakeUps.schedule') await pause(harness.clock, 40);
-      // What is read first is the last to be answered.
+      // The first read is answered last.
       if (call.name === 'generations.read') await pause(harness.clock, 40 - (reads += 1));
       return call.proceed();
     });

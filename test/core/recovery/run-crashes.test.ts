@@ -1,6 +1,6 @@
-// Goal: wherever a worker is cut, recovery and the next worker bring the generation to its one end, charged once,
-// settled.
-// Method: every store call of a run is failed, before and after it happened, with the process dying or going on; then
+// Goal: wherever a worker is interrupted, recovery and the next worker bring the generation to a single end, charged
+// once and settled.
+// Method: every store call of a run fails, before and after its effect, with the process dying or continuing; then
 // recovery passes and a second worker run until the generation is settled, and everything is counted.
 import { expect } from 'chai';
 import { Recovery } from '../../../core/recovery/recover.js';

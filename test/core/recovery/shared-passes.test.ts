@@ -1,7 +1,7 @@
-// Goal: processes that recover at once share the work instead of doing it over and over, and no part of a pass keeps
-// the others from being done.
-// Method: several processes read the same list of what is due and are interleaved by a seed, every call of theirs
-// counted; then each list of a pass is made unreadable in turn.
+// Goal: processes that recover at the same time share the work instead of repeating it, and no part of a pass prevents
+// the others.
+// Method: several processes read the same list of due records and are interleaved by a seed, with every call counted;
+// then each list of a pass is made unreadable in turn.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -15,7 +15,7 @@ import { prepareBody } from '../uploads/upload-steps.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
 
-/** The most writes in a row that a process loses before it leaves the list to another one. */
+/** How many writes in a row a process loses before it leaves the list to another one. */
 const OVERTAKEN = 10;
 const always = (): boolean => true;
 
@@ -139,7 +139,7 @@ describe('whether a pass is followed by another at once', () => {
     claimsRemoved: 0,
   };
 
-  it('is, if one of its parts reached its limit, whatever the outcome', () => {
+  it('is, if one of its parts reached its limit, for any outcome', () => {
     for (const outcome of Object.keys(nothing.generations)) {
       const found = (count: number) => ({ ...nothing, generations: { ...nothing.generations, [outcome]: count } });
       expect([mayBeMore(found(4), 5), mayBeMore(found(5), 5)], outcome).to.deep.equal([false, true]);

@@ -1,7 +1,7 @@
-// Goal: an upload is ready only when the stored bytes are exactly what was declared, and they cannot change any more;
-// whoever does not own it learns nothing of it.
-// Method: random declarations and bytes, sent or smuggled, replaced at the worst moment; every store call is cut once;
-// the stored bytes are hashed afresh.
+// Goal: an upload is ready only when the stored bytes are exactly what was declared and can no longer change; a caller
+// that does not own it learns nothing of it.
+// Method: random declarations and bytes, sent or smuggled in, replaced at the worst moment; every store call is
+// interrupted once; the stored bytes are hashed again.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -16,9 +16,9 @@ import { sha256Of } from '../../fixtures/sha256.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 const BYTES = plainImage();
-/** As long as BYTES, and an image too. */
+/** Another image of the same length as BYTES. */
 const OTHER = plainImage(32, 32);
-/** As long as BYTES, and nothing. */
+/** The same length as BYTES, but not an image. */
 const JUNK = new Uint8Array(BYTES.byteLength).fill(120);
 
 async function expectReady(harness: CoreHarness, { upload }: Completed, bytes: Uint8Array): Promise<void> {
@@ -72,7 +72,7 @@ describe('completeUpload', () => {
     );
   });
 
-  it('never changes a ready upload, whatever is sent to the target afterwards', async () => {
+  it('never changes a ready upload, for any bytes sent to the target afterwards', async () => {
     const prepared = await prepare(harness, BYTES);
     send(harness, prepared, BYTES);
     const completed = await complete(harness, prepared.upload.uploadId);
@@ -210,7 +210,7 @@ describe('completeUpload', () => {
 });
 
 describe('an upload whose bytes are swapped back and forth', () => {
-  it('is ready only with the bytes that were checked, at whatever call they are swapped', async () => {
+  it('is ready only with the bytes that were checked, at every call where they are swapped', async () => {
     const evil = new Uint8Array(BYTES.byteLength).fill(0x3c);
     for (let swapAt = 0; swapAt < 20; swapAt += 1) {
       const harness = await CoreHarness.open();
@@ -218,7 +218,7 @@ describe('an upload whose bytes are swapped back and forth', () => {
       await smuggle(harness, prepared, evil);
       let calls = 0;
       const context = harness.process(async (call) => {
-        // Good bytes for the time of a few calls, bad ones before and after.
+        // Valid bytes during a few calls, invalid ones before and after.
         if (calls === swapAt) await smuggle(harness, prepared, BYTES);
         if (calls === swapAt + 2) await smuggle(harness, prepared, evil);
         calls += 1;

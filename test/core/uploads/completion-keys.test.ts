@@ -1,7 +1,7 @@
-// Goal: a completion's key is answered with what became of its own request, by whoever holds the key, and by nobody who
-// does not know that they do.
-// Method: requests that die, sleep at a store call past the lease of their key, or lose an answer, while the upload is
-// completed under the same key or another one; the key is asked again afterwards.
+// Goal: a completion's key is answered with the outcome of its own request, and only by a process that holds the key
+// and knows that it does.
+// Method: requests that die, pause at a store call past the lease of their key, or lose an answer, while the upload is
+// completed under the same key or another one; then the key is retried.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -13,7 +13,7 @@ import { sha256Of } from '../../fixtures/sha256.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 const BYTES = plainImage();
-/** As long as BYTES, and nothing. */
+/** The same length as BYTES, but not an image. */
 const JUNK = new Uint8Array(BYTES.byteLength).fill(120);
 const WRONG: JsonObject = { sha256: sha256Of(JUNK) };
 
@@ -28,7 +28,7 @@ describe('the key of a completion', () => {
     send(harness, prepared, BYTES);
   });
 
-  /** Claims the key, and is gone. */
+  /** Claims the key, then dies. */
   async function die(body: JsonObject): Promise<void> {
     let calls = 0;
     const dying = harness.process(async (call) => {
@@ -80,7 +80,7 @@ describe('the key of a completion', () => {
     expect(await codeOf(complete(harness, uploadId, {}, 'first'))).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
   });
 
-  it('gives no refusal once another request has it, whose answer may differ', async () => {
+  it('returns no refusal once another request has it, whose answer may differ', async () => {
     const prepared = await prepare(harness, BYTES);
     const { uploadId: id } = prepared.upload;
     await smuggle(harness, prepared, JUNK);
@@ -107,7 +107,7 @@ describe('the key of a completion', () => {
   });
 
   for (const outcome of ['completed', 'claimed'] as const) {
-    it(`gives no success once another request has it, whether that one has ${outcome} yet`, async () => {
+    it(`returns no success once another request has it, whether that one has ${outcome} yet`, async () => {
       const gate = new Gate();
       const slow = codeOf(
         complete(
@@ -143,7 +143,7 @@ describe('the key of a completion', () => {
     ['refusal', WRONG, 'claims.remove', 'FIELD_INVALID'],
   ] as const) {
     for (const cut of ['before', 'after'] as const) {
-      it(`gives no ${what} that the store did not record (cut ${cut} the call); a retry of the key finds out`, async () => {
+      it(`returns no ${what} that the store did not record (cut ${cut} the call); a retry of the key finds out`, async () => {
         const broken = harness.process(async (call) => {
           if (call.name !== port) return call.proceed();
           if (cut === 'after') await call.proceed();
@@ -162,7 +162,7 @@ describe('the key of a completion', () => {
 });
 
 describe('two completions of one upload under different keys', () => {
-  /** Sleeps before the call with this number, counted from 0; notes where copies go. */
+  /** Pauses before the call with this number, counted from 0; records where copies go. */
   function sleeping(index: number, gate: Gate, names: string[], copies: Set<string>): Interceptor {
     return async (call) => {
       names.push(call.name);
@@ -172,7 +172,7 @@ describe('two completions of one upload under different keys', () => {
     };
   }
 
-  /** The first sleeps, the second too, the first goes on, then the second; answers the calls that they slept at. */
+  /** The first pauses, then the second; the first resumes, then the second. Returns the calls they paused at. */
   async function interleaved(firstAt: number, secondAt: number): Promise<[string | undefined, string | undefined]> {
     const harness = await CoreHarness.open();
     const prepared = await prepare(harness, BYTES);

@@ -1,6 +1,6 @@
-// Goal: a prepared upload has one target for exactly what was declared, once per key, and bad requests are refused in
+// Goal: a prepared upload has one target for exactly what was declared, once per key; invalid requests are refused in
 // order.
-// Method: the use case on memory adapters; targets are used as a client would; every store call is cut once.
+// Method: the use case on memory adapters; targets are used as a client would; every store call is interrupted once.
 import { expect } from 'chai';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { CoreHarness } from '../../harness/core-harness.js';
@@ -43,7 +43,7 @@ describe('prepareUpload', () => {
     );
   });
 
-  it('gives no target again once it has expired, whether or not the upload was completed', async () => {
+  it('returns no target again once it has expired, whether or not the upload was completed', async () => {
     for (const isCompleted of [false, true]) {
       const prepared = await prepare(harness, BYTES, {}, `k-${isCompleted}`);
       send(harness, prepared, BYTES);

@@ -1,7 +1,6 @@
-// Goal: bytes sent to a target go soon after it has expired, completed or not, and no completion that began in time
-// loses by it.
-// Method: the clock is moved to just before and just after; a completion sleeps at each of its calls while the sweep
-// passes.
+// Goal: bytes sent to a target are removed soon after it has expired, whether or not the upload was completed, and no
+// completion that began in time is affected.
+// Method: the clock is moved to just before and just after; a completion pauses at each of its calls during the sweep.
 import { expect } from 'chai';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { takesBytes } from '../../../core/uploads/takes-bytes.js';

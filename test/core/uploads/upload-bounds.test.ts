@@ -1,6 +1,6 @@
-// Goal: what an App's uploads make the service keep is bounded, in number, in bytes and in those that are never
+// Goal: what the service keeps for an App's uploads is bounded, in number, in bytes and in uploads that are never
 // completed.
-// Method: each bound is filled to the last upload it allows; what frees it is done, and one more is prepared.
+// Method: each bound is filled to the last upload it allows; then what frees it is done, and one more is prepared.
 import { expect } from 'chai';
 import type { ServiceError } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';

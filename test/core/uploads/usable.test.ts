@@ -1,7 +1,7 @@
-// Goal: prepare takes exactly what some model of the catalog could take, a refusal leaves the key free, and what was
-// taken once is answered again whatever the catalog says by then.
-// Method: every role, type and size against every pair of models with few limits, beside a look for one model that
-// takes all three; the use case on memory adapters while its catalog changes.
+// Goal: prepare accepts exactly the files that some model of the catalog could accept; a refusal leaves the key free;
+// an accepted upload is replayed even if the catalog has changed.
+// Method: every role, type and size against every pair of models from a small set of limits, compared with a search for
+// one model that accepts all three; the use case on memory adapters while its catalog changes.
 import { expect } from 'chai';
 import type { Model, ModelLimits } from '../../../core/catalog/model.js';
 import { ServiceError } from '../../../core/errors.js';

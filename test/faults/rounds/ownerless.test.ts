@@ -1,5 +1,5 @@
-// Goal: who overtook a generation that had lost its worker is counted, and nobody else.
-// Method: a made-up history of three generations, looked at a few times.
+// Goal: only generations that overtook a generation without a worker are counted.
+// Method: a constructed history of six generations, checked at several times.
 import { expect } from 'chai';
 import type { Generation } from '../../../core/generation/generation.js';
 import { aGeneration } from '../../fixtures/stored-records.js';

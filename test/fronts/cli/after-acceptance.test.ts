@@ -1,7 +1,7 @@
-// Goal: once a generation is accepted, the command waits longer than a restart takes, and then says where the
-// generation is to be found.
-// Method: command lines and a service in this process, over a link that turns chosen requests away as a server that
-// starts anew does.
+// Goal: once a generation is accepted, the command waits longer than a restart takes, and then reports where to find
+// the generation.
+// Method: command lines and a service in this process, over a link that refuses chosen requests as a restarting server
+// does.
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -15,7 +15,7 @@ describe('darkroom generate, once accepted', () => {
   let service: CliService;
   let link: Server;
   let url: string;
-  /** How many requests of a kind are turned away from now on. */
+  /** How many requests of each kind are refused from now on. */
   let away: { polls: number; creates: number; outputs: number };
   let polls: number;
 

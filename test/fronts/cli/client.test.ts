@@ -1,6 +1,6 @@
-// Goal: a command says in one sentence what went wrong, with an exit code that says whose fault it was; keys stay with
-// their owner.
-// Method: command lines run in this process: a table of those that are wrong, and logins with files looked at after.
+// Goal: a command reports in one sentence what went wrong, with an exit code that says whose fault it was; keys stay
+// with their owner.
+// Method: command lines run in this process: a table of invalid ones, and logins whose files are checked afterwards.
 import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -263,7 +263,7 @@ describe('command line', () => {
     expect((await service.run(['credits'], { environment })).stdout).to.equal('10000 credits\n');
   });
 
-  /** What the first start of a new folder shows and writes, over a profile that is there already. */
+  /** The output of a first start in a new folder, with an existing profile. */
   async function firstStart(name: string, profile: string): Promise<string> {
     const { port } = new URL(service.url);
     const environment = {

@@ -1,4 +1,4 @@
-// Goal: what a command counted reads as English, whatever the number.
+// Goal: counts in a command's output are correct English for any number.
 // Method: plain cases.
 import { expect } from 'chai';
 import { counted, countedBooks } from '../../../apps/cli/counted.js';

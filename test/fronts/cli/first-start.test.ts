@@ -1,7 +1,7 @@
-// Goal: the key of a first start is told once, to a terminal or in a file that its owner alone can read, never to a
-// pipe or a log; and what it says to try works with the catalog that is configured.
+// Goal: the key of a first start is shown once, on a terminal or in a file that only its owner can read, never in a
+// pipe or a log; the suggested commands work with the configured catalog.
 // Method: the service over an empty folder in this process, its output piped, and once as a process behind a
-// pseudo-terminal; the commands it prints are carried out by sh.
+// pseudo-terminal; sh runs the commands it prints.
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -72,7 +72,7 @@ describe('a first start', () => {
     child.stdout.setEncoding('utf8');
     for await (const text of child.stdout) {
       shown += text as string;
-      // What is typed into the terminal: Ctrl-C.
+      // Types Ctrl-C into the terminal.
       if (shown.includes('to have it saved') && !shown.includes('^C')) child.stdin.write('\u0003');
     }
     if (child.exitCode === null) await once(child, 'exit');

@@ -1,4 +1,4 @@
-// Goal: `darkroom generate` makes what it is asked for, never twice and never over another file, and Ctrl-C cancels.
+// Goal: `darkroom generate` makes what was requested, never twice and never over another file, and Ctrl-C cancels.
 // Method: command lines and a service with the sandbox provider in this process, over a link that loses answers where
 // that matters.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -160,7 +160,7 @@ describe('darkroom generate', () => {
     );
   });
 
-  it('gives the same generation for the same key, and is charged once', async () => {
+  it('returns the same generation for the same key, and is charged once', async () => {
     const again = quick('once', '--idempotency-key', 'intent-1');
     const [first, second] = [await service.json<Task>(again), await service.json<Task>([...again, '--force'])];
     expect(second.generation_id).to.equal(first.generation_id);
@@ -221,7 +221,7 @@ describe('darkroom generate', () => {
     const { code, stderr } = await running.ended;
     expect(code).to.equal(130);
     const id = /accepted as (\S+)/.exec(stderr)?.[1] ?? '';
-    // Its cancel may have been taken or be on its way.
+    // Its cancel may have been accepted or be in flight.
     const state = stderr.includes(' is being cancelled; ')
       ? 'is being cancelled'
       : 'continues unless the server has received the cancel';
@@ -256,8 +256,8 @@ describe('darkroom generate', () => {
               ...body,
             }).then(async (answer) => {
               const text = await answer.text();
-              // The service has done it; the client is never told. The next one is turned away, and only the third gets
-              // through.
+              // The service has done the work, but its answer is lost. The second request is refused; only the third
+              // gets through.
               const times = lost.filter((before) => before === route).length;
               lost.push(route);
               if (times === 0) response.destroy();

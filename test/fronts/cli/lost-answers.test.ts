@@ -1,7 +1,7 @@
-// Goal: an operator with --grpc is never told that something was refused when a try of it may have been obeyed: a grant
-// leaves the id that finds out, and what must not be done twice is not sent again.
-// Method: command lines run in this process, against a server whose every answer is written down beforehand; and
-// against a front that grants, loses the answer, and does not know the caller any more.
+// Goal: a command with --grpc never reports a refusal when one of its tries may have taken effect: a grant reports the
+// operation id that finds out, and an operation that must not be done twice is not sent again.
+// Method: command lines run in this process, against a server with scripted answers; and against a front that grants,
+// loses the answer, and no longer knows the caller.
 import { Server, ServerCredentials, status as Status, type sendUnaryData, type StatusObject } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { errorStatus } from '../../../apps/grpc/error-status.js';
@@ -24,11 +24,11 @@ const refused = (code: ErrorCode, retryAfterMs?: number): Partial<StatusObject> 
     requestId: 'r',
     bodyField: '',
   });
-/** As a connection that is cut after the call was sent, or a proxy in front of a server that is gone. */
+/** As from a connection that is cut after the call was sent, or from a proxy whose server is gone. */
 const LOST: Partial<StatusObject> = { code: Status.UNAVAILABLE, details: 'Connection dropped' };
 const NOT_TAKEN = refused('RATE_LIMITED', 1);
 
-/** Answers the calls of one command with these, the last again and again. */
+/** Answers the calls of one command with these, and repeats the last. */
 async function answering(
   answers: readonly Partial<StatusObject>[],
   args: readonly string[],
@@ -64,7 +64,7 @@ interface Told {
   readonly asked: number;
 }
 
-/** What a person and a program are told of the outcome. */
+/** What stderr and the JSON on stdout report of the outcome. */
 function toldBy({ code, stderr, stdout, asked }: Ran & { readonly asked: number }): Told {
   const { error } = JSON.parse(stdout) as {
     readonly error: { readonly message: string; readonly operation_id?: string };

@@ -1,7 +1,7 @@
-// Goal: an operator's command with --grpc waits for a server as long as the server asks, says so, and never waits for
-// ever.
-// Method: a listener that says nothing, and a server that says when to come back; commands in this process, and one in
-// a process of its own, which open connections must not keep.
+// Goal: an operator's command with --grpc waits for a server as long as the server asks, says so, and never waits
+// forever.
+// Method: a listener that sends nothing, and a server that says when to retry; commands in this process, and one in a
+// process of its own, which open connections must not keep alive.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, type AddressInfo, type Socket } from 'node:net';
@@ -61,7 +61,7 @@ describe('a server that says nothing', () => {
     });
     await once(mute.listen(0, '127.0.0.1'), 'listening');
     const { port } = mute.address() as AddressInfo;
-    // Gives up long before the command would, and has more to say than a pipe takes at once.
+    // Ends long before the command would, and writes more than a pipe holds at once.
     const program = `
       import { withOperator } from '${new URL('../../../apps/cli/operator/operator-command.js', import.meta.url).href}';
       import { processIo } from '${new URL('../../../apps/cli/process-io.js', import.meta.url).href}';

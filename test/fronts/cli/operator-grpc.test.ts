@@ -1,5 +1,5 @@
-// Goal: an operator's command with --grpc says in one sentence what went wrong, with an exit code that says whose fault
-// it was; no token leaves the machine in the clear, and nothing is done twice because an answer was lost.
+// Goal: an operator's command with --grpc reports in one sentence what went wrong, with an exit code that says whose
+// fault it was; no token leaves the machine unencrypted, and nothing is done twice because of a lost answer.
 // Method: command lines run in this process, against a gRPC front whose ports lose answers.
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -22,7 +22,7 @@ function accounts(interceptor: Interceptor): { around(ports: Ports): Ports } {
   return { around: (ports) => ({ ...ports, accounts: intercepted('accounts', ports.accounts, interceptor) }) };
 }
 
-/** Answers of these calls are lost, once each time it is said so, after the work was done. */
+/** Loses the answer of a call after the work was done, once for each `lose` with its name. */
 class LostAnswers {
   readonly made: string[] = [];
   private readonly toLose: string[] = [];
@@ -308,7 +308,7 @@ describe('a server that stops while an operator waits for a grant', () => {
   });
   after(() => grpc.close());
 
-  /** The grant is in the ledger and its server gone, before anybody heard of it. */
+  /** The grant is in the ledger, but its server is gone before it has answered. */
   async function cutShort(...args: readonly string[]): Promise<{ readonly ended: Promise<Ran> }> {
     const isReached = new Promise<void>((resolve) => {
       reach = resolve;

@@ -1,7 +1,7 @@
-// Goal: a command with --grpc talks to nobody but the server it was told, whose certificate it trusts, and shows the
-// server its own.
-// Method: command lines run in this process, against a gRPC front with TLS; certificates made for the run by an
-// authority of the test and by a stranger.
+// Goal: a command with --grpc talks only to the server it was given, whose certificate it trusts, and presents its own
+// certificate to that server.
+// Method: command lines run in this process, against a gRPC front with TLS; certificates are issued for the run by the
+// test's authority and by an untrusted one.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,7 +14,7 @@ import { GrpcService } from './grpc-service.js';
 
 interface Asked extends Pick<Subject, 'commonName' | 'days'> {
   readonly names: readonly string[];
-  /** Whether the server asks for certificates, and takes none but those of our authority. */
+  /** Whether the server asks for certificates, and accepts only those of our authority. */
   readonly clients?: boolean;
   readonly args: readonly string[];
   readonly token?: string;

@@ -1,7 +1,6 @@
-// Goal: an operator's commands say the same, refusals and exit codes included, whether they work on the stores or over
-// gRPC.
+// Goal: an operator's commands print the same output, refusals and exit codes on the stores and over gRPC.
 // Method: one sequence of commands run twice, each time against a service of its own; the two transcripts are compared
-// word by word once ids, times and secrets are replaced by the order in which they came up.
+// exactly after ids, times and secrets are replaced in order of appearance.
 import { expect } from 'chai';
 import type { Ran } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
@@ -12,11 +11,11 @@ const UNKNOWN_ID = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';
 type Run = (...args: readonly string[]) => Promise<Ran>;
 type Made = <T>(...args: readonly string[]) => Promise<T>;
 
-/** The ids that came up, and what stands for each in the transcript. */
+/** The ids seen so far, and the placeholder of each in the transcript. */
 class Names {
   private readonly known = new Map<string, string>();
 
-  /** Cursors are what they stand for; ids count, and times and secrets are just that. */
+  /** Decodes cursors, numbers ids, and replaces times and secrets by placeholders. */
   anonymous(text: string): string {
     return text
       .replaceAll(
@@ -36,7 +35,7 @@ class Names {
   }
 }
 
-/** Runs commands and keeps what they said. */
+/** Runs commands and records their output. */
 function recorder(
   run: Run,
   demoAccountId: string,
@@ -113,7 +112,7 @@ async function runCreditCommands({ accountId: demoAccountId }: CliService, run: 
   return transcript;
 }
 
-/** Of work that has ended: that of a running one differs from time to time. */
+/** For generations that have ended: the output for a running one varies. */
 async function runWorkCommands(service: CliService, run: Run): Promise<string[]> {
   const { accountId: account } = service;
   const { transcript, record, made } = recorder(run, account);

@@ -1,5 +1,5 @@
-// Goal: the operator's commands work on a data folder beside the live server, or through its gRPC front, and what they
-// do is in force there.
+// Goal: the operator's commands work on a data folder beside the live server, or through its gRPC front, and their
+// changes take effect in the server.
 // Method: commands and server in this process, the same suite both ways; results are read from --json and by calling
 // the server.
 import { writeFileSync } from 'node:fs';
@@ -19,7 +19,7 @@ interface NewKey {
   readonly scopes: readonly string[];
 }
 
-/** Where the commands do their work: the same suite holds either way. */
+/** How the commands reach the service: the same suite applies to both ways. */
 const WAYS: Readonly<Record<string, (grpcAddress: string) => readonly string[]>> = {
   'on its stores': () => [],
   'over gRPC': (address) => ['--grpc', address],

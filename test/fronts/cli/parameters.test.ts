@@ -1,5 +1,5 @@
-// Goal: what is typed after --param becomes a value of the type the model asks for, and nothing else does.
-// Method: tables of texts with the value or the complaint they must give.
+// Goal: the text after --param becomes a value of the type that the model requires; any other text is refused.
+// Method: tables of inputs with the expected value or error message.
 import { expect } from 'chai';
 import { readParameters } from '../../../apps/cli/client/parameters.js';
 import { readTime } from '../../../apps/cli/operator/read-time.js';

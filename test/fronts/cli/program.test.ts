@@ -1,15 +1,15 @@
-// Goal: the compiled program gives its process's streams, variables, folder and signals to the command line, and ends
-// as the run says: what `main.ts` and `process-io.ts` do, which no run in another process shows.
-// Method: real processes. These are all of them that the suites of the command line start:
+// Goal: the compiled program passes its process's streams, variables, folder and signals to the command line, and exits
+// with the code of the run: what `main.ts` and `process-io.ts` do, which a run inside the test's process does not show.
+// Method: real processes. These are all that the suites of the command line start:
 //  1. --version, on stdout with code 0, and 2. an unknown command, on stderr with code 2;
-// 3. a key piped into stdin, kept below HOME, relative to the folder it was started in, and 4. used by the next
-//   process;
+//  3. a key piped into stdin, stored below HOME, relative to the folder it was started in, and 4. used by the next
+//     process;
 //  5. variables that name another server and key, and the code of a refusal;
 //  6. SIGINT once, and 7. twice, while a generation runs;
-// 8. SIGTERM to a service, whose log goes to stderr as JSON where that is no terminal, and 9. a command beside that
-//   process;
-//  10. a second service over the folder of one that another process has;
-//  11. a closed stdout, and 12. one that cannot be written, which is a failure nobody has foreseen.
+//  8. SIGTERM to a service, which logs to stderr as JSON where that is no terminal, and 9. a command beside that
+//     process;
+// 10. a second service over a folder that another process uses;
+// 11. a closed stdout, and 12. one that cannot be written, which is an unforeseen failure.
 // Elsewhere: a terminal (first-start.test.ts), connections that libraries leave open (operator-grpc-waits.test.ts),
 // `npm start` (service/npm-start.test.ts).
 import { spawn } from 'node:child_process';

@@ -1,7 +1,6 @@
-// Goal: the JSON Schema of the configuration says what the program takes, no more and no less, and is what editors are
-// given.
-// Method: try values of every kind at every key under the schema and under the program; compile it by another validator
-// than the program's own engine settings; run the command, with and without a module.
+// Goal: the JSON Schema of the configuration accepts exactly what the program accepts, and is the one that editors get.
+// Method: values of every kind at every key are checked with the schema and with the program; the schema is compiled
+// with Ajv settings other than the program's own; the command is run with and without a module.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -62,7 +61,7 @@ const compile = (schema: JsonObject) =>
     formats: { 'uri': (text: string) => URL.canParse(text), 'ip-network': isNetwork },
   }).compile(schema);
 
-/** A file that holds one key alone. */
+/** A file with a single key. */
 function fileWith(path: string, value: Json): Json {
   const isOption = /^providers\.[^.]+\.(?!kind$)/.test(path);
   const file = path.split('.').reduceRight<Json>((below, name) => ({ [name]: below }), value) as JsonObject;
@@ -106,7 +105,7 @@ describe('the JSON Schema of the configuration', () => {
     'deploy/compose/darkroom.yaml',
     'deploy/image/darkroom.yaml',
   ]) {
-    it(`takes ${name}`, () => {
+    it(`accepts ${name}`, () => {
       takes(parse(readFileSync(join(ROOT, name), 'utf8')) as Json);
       expect(takes.errors ?? []).to.deep.equal([]);
     });

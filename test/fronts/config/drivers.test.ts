@@ -1,6 +1,6 @@
-// Goal: drivers are data that the configuration can rely on, and the program names none of them but in its list.
-// Method: hold every built-in driver to the rules of the interface; read the sources of apps for the names; choose
-// drivers that are not there.
+// Goal: drivers are data that the configuration can rely on, and the program names them only in their list.
+// Method: every built-in driver is checked against the rules of the interface; the sources of apps are searched for
+// driver names; unknown drivers are configured.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ describe('built-in drivers', () => {
   });
 
   for (const { kind, name, options } of BUILT_IN_DRIVERS) {
-    it(`${name} describes its options by a JSON Schema that is closed, with defaults that it takes itself`, () => {
+    it(`${name} describes its options by a JSON Schema that is closed, with defaults that it accepts itself`, () => {
       const plain = JSON.parse(
         JSON.stringify(options, (key, value: unknown) =>
           key === 'errorMessage' || key === 'format' ? undefined : value,
@@ -50,7 +50,7 @@ describe('built-in drivers', () => {
 
   it('are named in apps only by their list', () => {
     const names = BUILT_IN_DRIVERS.map(({ name }) => name);
-    // `files`, `timers` and `sandbox` are words of other things too; a driver is named by them in quotes.
+    // `files`, `timers` and `sandbox` also have other meanings; as names of drivers they are in quotes.
     const named = new RegExp(
       `\\b(?:${names.filter((name) => !['files', 'timers', 'sandbox'].includes(name)).join('|')})(?:Driver)?\\b|'(?:files|timers|sandbox)'`,
       'i',

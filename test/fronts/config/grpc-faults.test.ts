@@ -1,5 +1,5 @@
-// Goal: a gRPC front is refused whose callers nobody would ask who they are, or whose tokens others could read.
-// Method: every choice by itself, beside what makes it safe.
+// Goal: a gRPC front is refused if it would not authenticate its callers, or if others could read their tokens.
+// Method: every setting alone, and with the settings that make it safe.
 import { expect } from 'chai';
 import { filesDriver } from '../../../adapters/files/files-driver.js';
 import { mongoDriver } from '../../../adapters/mongo/mongo-driver.js';

@@ -1,6 +1,6 @@
-// Goal: the configuration is read from file and environment, and every mistake is named where it was made.
-// Method: files in a fresh folder and made-up environments, with all the complaints compared; the example file is held
-// to the code both ways.
+// Goal: the configuration is read from file and environment, and every mistake is reported with its location.
+// Method: files in a fresh folder and made-up environments, with all messages compared; the example file is compared
+// with the code in both directions.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -314,7 +314,7 @@ describe('configuration', () => {
     });
   }
 
-  it('takes a list from the file, and from a variable with commas', async () => {
+  it('reads a list from the file, and from a variable with commas', async () => {
     writeFileSync(join(folder, 'darkroom.yaml'), 'rest:\n  trusted_proxies:\n    - 10.0.0.0/8\n    - "::1"\n');
     expect((await loadConfig({ folder, environment: {} })).rest.trustedProxies).to.deep.equal(['10.0.0.0/8', '::1']);
     expect(
@@ -323,7 +323,7 @@ describe('configuration', () => {
     ).to.deep.equal(['fd00::/8', '192.0.2.1']);
   });
 
-  it('takes any number of providers, each with its own options, from the file and from variables', async () => {
+  it('reads any number of providers, each with its own options, from the file and from variables', async () => {
     writeFileSync(
       join(folder, 'darkroom.yaml'),
       'providers:\n  day: { kind: sandbox, threads: 1 }\n  night-shift:\n    kind: sandbox\n',
@@ -337,7 +337,7 @@ describe('configuration', () => {
     expect((await loadConfig({ folder, environment: {} })).providers.size).to.equal(0);
   });
 
-  it('takes the example of several processes in every role', async () => {
+  it('accepts the example of several processes in every role', async () => {
     for (const role of ['all', 'rest', 'worker'] as const) {
       const config = await loadConfig({ file: DISTRIBUTED, role, folder, environment: {} });
       expect(config).to.deep.include({ role, secretFile: join(folder, 'darkroom.secret') });
@@ -345,7 +345,7 @@ describe('configuration', () => {
     }
   });
 
-  it('takes every key from its variable', async () => {
+  it('reads every key from its variable', async () => {
     const wrong = Object.fromEntries([...CONFIG_KEYS.keys()].map((path) => [variableOf(path), '\0']));
     expect(Object.keys(wrong)).to.have.lengthOf(CONFIG_KEYS.size);
     expect((await faultsOf(undefined, wrong)).map((fault) => fault.split(' ')[0])).to.deep.equal(Object.keys(wrong));

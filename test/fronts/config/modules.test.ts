@@ -1,4 +1,5 @@
-// Goal: drivers of other packages join the built-in ones, and a module that cannot be used is named with what is wrong.
+// Goal: drivers of other packages are added to the built-in ones, and a module that cannot be used is reported with its
+// fault.
 // Method: modules written into a fresh folder, one for each mistake; test/install/outside-module.test.ts has a whole
 // package.
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

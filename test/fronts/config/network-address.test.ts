@@ -1,6 +1,6 @@
-// Goal: one client is one client however its address is written, and two are two.
-// Method: properties over addresses made of numbers and written in every allowed way; networks against arithmetic on
-// those numbers. Failures print their seed.
+// Goal: one client is identified as one however its address is written, and two clients as two.
+// Method: properties over addresses that are made of numbers and written in every allowed way; networks are compared
+// with arithmetic on those numbers. Failures print their seed.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { isNetwork, networkOf, Networks } from '../../../apps/config/network-address.js';
@@ -29,7 +29,7 @@ const isMapped = (numbers: readonly number[]) =>
   numbers.slice(0, 5).every((group) => group === 0) && numbers[5] === 0xffff;
 
 describe('the network of a client', () => {
-  it('is the /64 of an IPv6 address, in whichever spelling', () => {
+  it('is the /64 of an IPv6 address, in any spelling', () => {
     fc.assert(
       fc.property(
         groups

@@ -1,5 +1,5 @@
-// Goal: a file of callers lets exactly those services call that it names, and a mistake in it is told with its line.
-// Method: small files, looked up by tokens and certificates; each mistake by itself.
+// Goal: a callers file admits exactly the services that it names, and a mistake in it is reported with its line.
+// Method: small files, looked up by token and certificate; every mistake alone.
 import { expect } from 'chai';
 import { CallersFile, CallersInvalid, digestOf } from '../../../apps/grpc/callers/callers-file.js';
 

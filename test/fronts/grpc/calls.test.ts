@@ -1,6 +1,7 @@
-// Goal: over gRPC a service may do what its scopes say, for whom its metadata says and for nobody by default, as often
-// as it may; lists come in pages; a watched generation is told of until its end; every call is counted.
-// Method: a server over a harness of its own and the library's own client, with services of chosen scopes.
+// Goal: over gRPC a service may do what its scopes allow, for the account and App that its metadata names and for none
+// by default, as often as its limit allows; lists are paged; a watched generation is reported until it ends; every call
+// is counted.
+// Method: a server over its own harness and the library's own client, with services of chosen scopes.
 import { create, type MessageShape } from '@bufbuild/protobuf';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';

@@ -1,7 +1,7 @@
-// Goal: certificates that cannot be used are refused in one sentence that names the key; renewed ones are used without
-// a restart, and a renewal with a mistake in it locks nobody out.
-// Method: files with one fault each; then the library's server over files that are replaced while it listens, and
-// Node's TLS to see which certificate it shows and whose it takes, asked until that is another.
+// Goal: certificates that cannot be used are refused in one sentence that names the configuration key; renewed ones are
+// used without a restart, and a faulty renewal locks no caller out.
+// Method: files with one fault each; then the library's server over files that are replaced while it listens. Node's
+// TLS shows which certificate the server presents and whose it accepts, and is polled until that changes.
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -155,7 +155,7 @@ describe('certificates of the gRPC front', () => {
         ...more,
       });
 
-    /** Whether the server speaks to a caller with this certificate, or breaks off. */
+    /** Whether the server answers a caller with this certificate, or closes the connection. */
     const isHeard = async (socket: TLSSocket): Promise<boolean> => {
       const heard = await Promise.race([
         once(socket, 'data').then(() => true),

@@ -1,8 +1,7 @@
-// Goal: a deadline that has passed, or a call that was cancelled, ends what only reads, also in the middle of a long
-// work; what has begun to write goes on to its end, so that its key answers, and nothing is begun for somebody who has
-// gone.
-// Method: a server over a harness whose stores wait at a gate; the client leaves before it is opened. No time is
-// measured: what must end would otherwise go on for ever.
+// Goal: an expired deadline or a cancelled call ends a read, also in the middle of long work; a write that has begun
+// completes, so that its key replays it, and nothing is begun for a client that has disconnected.
+// Method: a server over a harness whose stores wait at a gate; the client leaves before the gate opens. No time is
+// measured: what must end would otherwise run for ever.
 import { EventEmitter, once } from 'node:events';
 import { rmSync } from 'node:fs';
 import { constants, type ClientHttp2Session } from 'node:http2';
@@ -29,17 +28,17 @@ import { PICTURE, GrpcHarness } from './grpc-harness.js';
 
 const { getGeneration, createGeneration } = Generations.method;
 const HOUR_MS = 3_600_000;
-/** The cursor with which a list that never ends begins again. */
+/** The cursor with which an endless list starts again. */
 const ANEW = 'anew';
 const CREATE = { input: PICTURE, idempotencyKey: 'k' };
 
-/** A call that was sent, and what its client was told of it in the end. */
+/** A call that was sent, and the error that its client got. */
 interface Sent {
   cancel(): void;
   readonly refused: Promise<ServiceError>;
 }
 
-/** A harness whose stores may be stopped, and what its server says of calls that have ended. */
+/** A harness whose stores may be stopped, and what its server reports of calls that have ended. */
 class StoppedStage {
   private constructor(
     private readonly grpc: GrpcHarness,
@@ -111,7 +110,7 @@ class StoppedStage {
     return { cancel, refused };
   }
 
-  /** As a client's library does not: with a deadline that the client itself does not watch. */
+  /** Unlike a client library: with a deadline that the client itself does not watch. */
   sendRaw<I extends DescMessage, O extends DescMessage>(
     session: ClientHttp2Session,
     desc: DescMethodUnary<I, O>,
@@ -126,20 +125,20 @@ class StoppedStage {
     return call;
   }
 
-  /** A later call of the same connection is answered once the server has read what the client said before. */
+  /** A later call of the same connection is answered once the server has read what the client sent before. */
   async arrival(): Promise<void> {
     await unary(this.client, Operations.method.getRetention, {}, this.metadata);
     const [end, ...others] = this.ended.splice(0);
     expect([end?.method, others]).to.deep.equal(['darkroom.v1.Operations/GetRetention', []]);
   }
 
-  /** What the server says of its next call that ends. */
+  /** What the server reports of its next call that ends. */
   async nextEnd(): Promise<EndedCall['code']> {
     if (this.ended.length === 0) await once(this.ends, 'ended');
     return this.ended.shift()?.code;
   }
 
-  /** The caller cancels while the stores are stopped, which then go on; answers what its client was told. */
+  /** The caller cancels while the stores are stopped, which then continue; returns the status that its client got. */
   async giveUpAt(stop: Stop, sent: Sent): Promise<Status> {
     await stop.isReached;
     sent.cancel();
@@ -173,7 +172,7 @@ class HeldReads {
     });
   };
 
-  /** The call of the next read, which may be yet to come. */
+  /** The call of the next read, which may not have arrived yet. */
   async next(): Promise<Cancellation> {
     while (this.reached.length <= this.taken) await once(this.arrivals, 'reached');
     this.taken += 1;
@@ -188,7 +187,7 @@ class Stop extends Gate {
     this.arrive = resolve;
   });
 
-  /** `seen` is told of every call. */
+  /** `seen` is called for every call. */
   at(name: string, seen: (name: string) => void = () => undefined): Interceptor {
     return async (call) => {
       if (call.name === name) {
@@ -219,7 +218,7 @@ describe('a call that is cancelled or past its deadline', () => {
     const reads = new HeldReads();
     const grpc = await StoppedStage.open(reads.interceptor);
     const session = await openSession(grpc.port);
-    // A deadline that passes on the way to the store shows nothing here; then one twice as far away is tried.
+    // A deadline that passes before the store is reached proves nothing; then one twice as long is tried.
     for (let timeoutMs = 50; reads.reached.length === 0; timeoutMs *= 2) {
       const late = grpc.sendRaw(
         session,
@@ -253,7 +252,7 @@ describe('a call that is cancelled or past its deadline', () => {
         { 'grpc-timeout': timeout },
       );
       const { deadline } = await reads.next();
-      // Counted from some time between the two by the one clock of this process.
+      // Counted from a time between the two, by the single clock of this process.
       expect(deadline, timeout).to.be.within(before + timeoutMs, Date.now() + timeoutMs);
       call.stream.close(constants.NGHTTP2_CANCEL);
       expect(await grpc.nextEnd()).to.equal('CANCELLED');
@@ -316,7 +315,7 @@ describe('a call that is cancelled or past its deadline', () => {
   });
 });
 
-describe('a verification that is given up, over SQLite', () => {
+describe('a cancelled verification, over SQLite', () => {
   let folder: string;
   let stores: SqliteStores;
   beforeEach(async () => {

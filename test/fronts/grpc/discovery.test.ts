@@ -1,7 +1,7 @@
-// Goal: tools that know nothing but the address find the services and their messages, and learn whether they are
-// served; a client that another toolchain makes from the proto files works.
-// Method: reflection and health asked by clients made from their own proto files; the client of docs/grpc.md, made at
-// run time by a loader that shares no code with the server's messages.
+// Goal: tools that know only the address find the services and their messages, and learn whether they are served; a
+// client that another toolchain makes from the proto files works.
+// Method: reflection and health are queried by clients made from their own proto files; the client of docs/grpc.md is
+// made at run time by a loader that shares no code with the server's messages.
 import { fileURLToPath } from 'node:url';
 import {
   credentials,

@@ -1,6 +1,6 @@
-// Goal: whoever is refused over gRPC for a field that is missing or cannot be is told which one, by its name in the
-// proto files; and there is no field of any request that is taken whatever is in it.
-// Method: every field of every method's request, one at a time, made wrong in a request that is right otherwise.
+// Goal: a gRPC request that is refused for a missing or invalid field reports which one, by its name in the proto
+// files; no field of any request accepts every value.
+// Method: every field of every method's request, one at a time, made invalid in a request that is otherwise valid.
 import {
   create,
   fromJson,
@@ -27,13 +27,13 @@ import { detail, errorOf, GrpcHarness } from './grpc-harness.js';
 const ID = '00000000-0000-4000-8000-000000000000';
 
 interface Fault {
-  /** The name in the proto files, dotted; what is told, too, unless `told` says otherwise. */
+  /** The name in the proto files, dotted; also the reported name, unless `told` differs. */
   readonly field: string;
-  /** Instead of what is right; left away when absent. */
+  /** Replaces the valid value; when absent, the field is omitted. */
   readonly bad?: JsonValue;
   /** FIELD_INVALID when absent. */
   readonly code?: ErrorCode;
-  /** Null for what is told by its code alone: there is no such thing. */
+  /** Null for a fault that is reported by its code alone: the record does not exist. */
   readonly told?: string | null;
 }
 
@@ -172,7 +172,7 @@ const METHODS: readonly DescMethod[] = [Generations, Uploads, Credits, Catalog, 
 );
 
 /**
- * The names of a request's fields that can be wrong, those of the message that a generation is asked for with included.
+ * The names of a request's fields that can be invalid, including those of the message that describes a generation.
  */
 function fieldsOf(message: DescMessage, before = ''): string[] {
   return message.fields
@@ -208,7 +208,7 @@ describe('fields of requests over gRPC', () => {
       JSON.stringify(json).replaceAll('"OWNER"', `"${accountId}"`).replaceAll('"APP"', `"${appId}"`),
     ) as JsonObject;
     const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
-    // A mask of paths that are none has no JSON.
+    // A mask with invalid paths has no JSON form.
     const { read_mask: mask, ...others } = named;
     const readMask = typeof mask === 'string' ? { readMask: create(FieldMaskSchema, { paths: [mask] }) } : {};
     const request = Object.assign(fromJson(method.input, others), readMask);
@@ -243,7 +243,7 @@ describe('fields of requests over gRPC', () => {
   for (const method of METHODS) {
     const { right, faults } = ASKED[method.name] ?? { right: {}, faults: [] };
     for (const { field, bad, code = 'FIELD_INVALID', told = field } of faults) {
-      it(`of ${method.name}: ${field} is ${bad === undefined ? 'not there' : JSON.stringify(bad).slice(0, 40)}`, async () => {
+      it(`of ${method.name}: ${field} is ${bad === undefined ? 'missing' : JSON.stringify(bad).slice(0, 40)}`, async () => {
         const error: ServiceError = await errorOf(ask(method, withFault(right, field.split('.'), bad)));
         expect(detail(error, ErrorInfoSchema)?.reason).to.equal(code);
         if (told === null) return expect(detail(error, BadRequestSchema)).to.equal(undefined);

@@ -1,7 +1,7 @@
-// Goal: nothing is read of strangers, nothing they send is unpacked, and nobody keeps a call open by sending nothing;
-// what is no message is refused with its code like everything else; a stop waits for calls whose request was still on
-// its way.
-// Method: calls written by hand over HTTP/2, for no client's library would make them.
+// Goal: no request of an unauthenticated client is read or decompressed, and no client keeps a call open by sending
+// nothing; a malformed message is refused with its code like any other fault; a stop waits for calls whose request is
+// still arriving.
+// Method: calls written by hand over HTTP/2, since no client library would make them.
 import { gzipSync } from 'node:zlib';
 import type { ClientHttp2Session } from 'node:http2';
 import { create, toBinary } from '@bufbuild/protobuf';
@@ -51,7 +51,7 @@ describe('calls that are checked before they are read', () => {
         'grpc-encoding': 'gzip',
         ...(token === undefined ? {} : { authorization: token }),
       });
-      // Neither whole nor ended: whoever would read it first would wait, or find that it is no gzip.
+      // Neither complete nor ended: a server that read it first would wait, or find that it is not gzip.
       call.stream.write(frame(Buffer.from('no gzip'), { compressed: true }).subarray(0, 9));
       const told = await call.status;
       expect(Number(told['grpc-status'])).to.equal(Status.UNAUTHENTICATED);
@@ -178,7 +178,7 @@ describe('calls that are checked before they are read', () => {
     const asked = (method: 'createGeneration' | 'watchGeneration') =>
       new RawCall(session, `/darkroom.v1.Generations/${Generations.method[method].name}`, headersOf('all'));
     const [late, watch] = [asked('createGeneration'), asked('watchGeneration')];
-    // Answered after both were there.
+    // Answered after both had arrived.
     await unary(grpc.client, Credits.method.getBalance, {}, grpc.as('all'));
     const pinged = new Promise((resolve) => {
       session.ping(resolve);

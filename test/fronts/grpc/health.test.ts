@@ -1,5 +1,5 @@
-// Goal: the health of the front says whether work should be sent here, and takes nothing from strangers into its
-// keeping.
+// Goal: the health of the front reports whether work should be sent here, and stores nothing that an unauthenticated
+// client sends.
 // Method: the library's own health client, on a server whose readiness the test decides.
 import {
   Client,

@@ -1,7 +1,7 @@
-// Goal: the proto files are as the field writes them, keep what was promised, and the types the program is built with
-// are theirs.
+// Goal: the proto files follow the usual conventions and stay compatible with what was published, and the types that
+// the program is built with are generated from them.
 // Method: buf's own lint; buf's own comparison with what was published, of the files and of copies with one change
-// each; and everything generated anew into another folder and compared, file by file.
+// each; everything is generated again into another folder and compared, file by file.
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -13,7 +13,7 @@ import { parse } from 'yaml';
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const GENERATED = join(ROOT, 'apps/grpc/generated');
 
-/** What it complains about, or nothing. */
+/** The faults that it reports, or nothing. */
 function buf(...args: readonly string[]): string {
   const env = { ...process.env, PATH: [join(ROOT, 'node_modules/.bin'), process.env['PATH']].join(delimiter) };
   try {
@@ -27,7 +27,7 @@ function buf(...args: readonly string[]): string {
 
 const breaking = (folder: string): string => buf('breaking', folder, '--against', 'proto/published.yaml');
 
-/** What breaks when one text of a proto file is another one. */
+/** What breaks when one text of a proto file is replaced. */
 function breakingWith(file: string, from: string, to: string): string {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-proto-'));
   try {

@@ -1,7 +1,7 @@
-// Goal: the fields of a message are counted on the wire as they are in the message, no bytes at all lead the count
-// astray, and texts arrive as they were sent.
+// Goal: the fields counted on the wire are those of the message, no bytes mislead the count, and texts arrive as they
+// were sent.
 // Method: parameters of any shape in a message made by the library, against a count over the JSON; every kind of field
-// written as another type; bytes of any kind, against what the library makes of them.
+// written as another type; bytes of any kind, against what the library decodes.
 import { create, fromBinary, toBinary, type Message } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { expect } from 'chai';

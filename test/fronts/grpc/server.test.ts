@@ -1,5 +1,5 @@
-// Goal: the gRPC server itself: stores that are away, stopping, texts and messages beyond bounds, ports that are taken.
-// Method: a server over a harness of its own, whose stores fail or wait, and the library's own client.
+// Goal: the gRPC server itself: unavailable stores, stopping, texts and messages beyond bounds, ports that are taken.
+// Method: a server over its own harness, whose stores fail or wait, and the library's own client.
 import { create } from '@bufbuild/protobuf';
 import { status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';

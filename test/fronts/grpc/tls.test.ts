@@ -1,7 +1,7 @@
-// Goal: over TLS a service is who its token or its certificate says, nobody else is anybody, and what TLS is there to
-// refuse does not come as far as a call.
-// Method: the front as it is configured, with certificates made for the run by authorities of ours and of others; the
-// library's own client for calls, and Node's TLS for why a connection did not come about.
+// Goal: over TLS a service is identified by its token or its certificate, no other caller is identified, and what TLS
+// must refuse never becomes a call.
+// Method: the front as it is configured, with certificates issued for the run by our own and by other authorities; the
+// library's own client for calls, and Node's TLS for why a connection failed.
 import { credentials } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { digestOf } from '../../../apps/grpc/callers/callers-file.js';
@@ -48,7 +48,7 @@ describe('gRPC over TLS', () => {
   it('speaks TLS 1.2 and 1.3, and nothing older', async () => {
     expect(await at().shakeHands({})).to.equal('TLSv1.3');
     expect(await at().shakeHands({ maxVersion: 'TLSv1.2' })).to.equal('TLSv1.2');
-    // At its own level of security the client would not even ask.
+    // At its default security level the client would not offer it.
     const older = { minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const;
     expect(await at().shakeHands(older)).to.equal('ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION');
   });
@@ -145,7 +145,7 @@ describe('gRPC over mutual TLS', () => {
     const told = at()
       .log.filter(({ msg }) => msg === 'TLS refused')
       .map(({ reason, peer }) => [peer, reason] as const);
-    // Each twice: by the socket, and by the library as often as it tried.
+    // Each at least twice: by the socket, and by the library once per attempt.
     expect(told).to.have.length.at.least(2 * refused.length);
     expect(told.map(([peer]) => peer)).to.include('127.0.0.1');
     expect(told.map(([, reason]) => reason).join()).to.include('certificate');

@@ -1,7 +1,7 @@
-// Goal: a service that is taken out of the callers' file is refused without a restart, and a mistake in the file locks
-// nobody out who may call.
-// Method: the file rewritten, broken, removed and put back under a running watch, and asked until it answers
-// differently.
+// Goal: a service that is removed from the callers file is refused without a restart, and a mistake in the file locks
+// out no service that may call.
+// Method: the file is rewritten, broken, removed and restored under a running watch, which is polled until its answer
+// changes.
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -47,7 +47,7 @@ describe('a file of callers that is watched', () => {
   });
 
   /**
-   * A second watch of the same interval, begun after the first, has seen two changes: the first has looked meanwhile.
+   * A second watch of the same interval, begun after the first, has seen two changes: the first has polled meanwhile.
    */
   async function untilLookedAtAgain(): Promise<void> {
     const other = join(folder, 'other.yaml');

@@ -1,7 +1,6 @@
-// Goal: whatever a line of the log is about, nothing that opens a door stands in it, at the top, within, or in a
-// child's lines.
-// Method: one recognisable secret under every name it could come by, at every depth we look at, through logger and
-// child.
+// Goal: no log line of any kind contains a secret, at the top level, nested, or in a child's lines.
+// Method: one recognisable secret under every name that it could have, at every depth that is checked, through logger
+// and child.
 import { expect } from 'chai';
 import { createLogger, logTo } from '../../../apps/logging/logging.js';
 

@@ -1,4 +1,4 @@
-// Goal: a measured store is still the store it was.
+// Goal: a measured store still meets the contract of its port.
 // Method: the ports' contracts on measured adapters in memory.
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import { measuredPorts } from '../../../apps/metrics/measured-ports.js';

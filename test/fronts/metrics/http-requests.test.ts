@@ -1,7 +1,7 @@
-// Goal: every request of the REST front is counted once, under labels from bounded sets whatever a client sends; no id,
-// secret or path of anybody's becomes a label.
-// Method: shared vectors and hostile requests against a measured server; label values are held to sets that are written
-// down here or belong to the catalogues, and searched for everything that names somebody.
+// Goal: every request of the REST front is counted once, under labels from bounded sets whatever a client sends; no
+// client's id, secret or path becomes a label.
+// Method: shared vectors and hostile requests against a measured server; label values must be in sets that are listed
+// here or belong to the catalogues, and are searched for everything that identifies a client.
 import { expect } from 'chai';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
@@ -156,7 +156,7 @@ describe('metrics of the REST front', () => {
     };
     for (const vector of [...ACCESS_VECTORS, ...GENERATION_VECTORS, ...IDEMPOTENCY_VECTORS]) {
       if (vector.settings !== undefined || vector.steps.some((step) => 'event' in step)) continue;
-      // Refusals leave nothing behind, so that one fixture will do for all of them.
+      // Refusals leave nothing behind, so one fixture serves all of them.
       const isRefused = vector.steps.every((step) => 'code' in step && step.code !== 'OK');
       await playOn(
         vector,

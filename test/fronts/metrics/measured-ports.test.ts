@@ -1,7 +1,7 @@
-// Goal: what the metrics say is what happened, however a generation went and whichever process did what; measuring
-// changes no answer and no error.
-// Method: processes with measured ports over stores in memory and a clock moved by hand; the counts are compared with
-// the stores and ledgers afterwards, and the contracts of the stores run on measured ones.
+// Goal: the metrics report what happened, for any course of a generation and across processes; measuring changes no
+// answer and no error.
+// Method: processes with measured ports over stores in memory and a clock that the test moves; the counts are compared
+// with the stores and ledgers afterwards, and the contracts of the stores run on measured ones.
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
 import { observedCalls } from '../../../apps/metrics/observed-calls.js';

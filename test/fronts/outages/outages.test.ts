@@ -1,7 +1,7 @@
-// Goal: an outage of a store is told once, counted, and summed up at its end, whoever runs into it; what is no outage
-// stays loud.
-// Method: a REST server and recovery over memory stores that fail when the test says so; the lines of the log are
-// counted and measured.
+// Goal: an outage of a store is logged once, counted, and summed up at its end, whichever callers it affects; a failure
+// that is not an outage keeps its log level.
+// Method: a REST server and recovery over memory stores that fail on demand; the lines of the log are counted and
+// measured.
 import { expect } from 'chai';
 import type { Logger } from 'pino';
 import { createLogger, logTo } from '../../../apps/logging/logging.js';
@@ -26,7 +26,7 @@ interface Line {
   readonly err?: object;
 }
 
-/** What a log at this level got. */
+/** The lines that a log at this level received. */
 class Kept {
   readonly texts: string[] = [];
   readonly logger: Logger;

@@ -1,6 +1,7 @@
-// Goal: while the database is known to be away, requests are refused at once and never reach it; a slow or failed call
-// shuts nothing by itself, and the first probe that is answered with yes lets everybody in.
-// Method: a store that hangs until the test lets it go, behind both fronts; calls that reach it and probes are counted.
+// Goal: while the database is known to be unavailable, requests are refused immediately and never reach it; a slow or
+// failed call alone does not close the gate, and the first successful probe admits every request.
+// Method: a store that hangs until the test releases it, behind both fronts; calls that reach it and probes are
+// counted.
 import { expect } from 'chai';
 import { Outages } from '../../../apps/outages/outages.js';
 import { StoreGate } from '../../../apps/outages/store-gate.js';
@@ -16,7 +17,7 @@ import { unary } from '../grpc/grpc-client.js';
 import { errorOf, GrpcHarness } from '../grpc/grpc-harness.js';
 import { sendHttp, serve } from '../http/host/rest-client.js';
 
-/** A database that answers, or lets every call wait until it is told what becomes of it. */
+/** A database that answers, or holds every call until the test decides its outcome. */
 class Database {
   readonly clock = new ManualClock();
   reached = 0;
@@ -24,7 +25,7 @@ class Database {
   isAway = false;
   private readonly hanging: (() => void)[] = [];
   private readonly probing: ((isReady: boolean) => void)[] = [];
-  /** What the log has from `info` up. */
+  /** The lines of the log from `info` up. */
   readonly lines: { readonly msg: string; readonly refusedRequests?: number }[] = [];
   readonly logger = createLogger(
     { level: 'info', format: 'json' },
@@ -54,7 +55,7 @@ class Database {
     return this.outages.watched({ ...ports, ...stores }, () => this.gate.suspect());
   };
 
-  /** So many calls wait; all of them end for want of an answer. */
+  /** Every waiting call ends for lack of an answer. */
   async timeOut(): Promise<void> {
     for (const fail of this.hanging.splice(0)) fail();
     await settled();
@@ -92,7 +93,7 @@ describe('a gate before the stores', () => {
       await until(() => database.reached >= reachedBefore + 1);
       await database.timeOut();
       await until(() => database.probes === 1);
-      // A call that failed shuts nothing: the next one reaches the store as well.
+      // A failed call does not close the gate: the next one reaches the store as well.
       const second = ask();
       const third = database.reached;
       await until(() => database.reached > third);

@@ -1,5 +1,6 @@
-// Goal: a request is counted once for what it takes, and what others send while its body arrives does not refuse it.
-// Method: limits of a few points, taken in two parts as a body that comes in chunks is.
+// Goal: a request is counted once for its cost, and requests that arrive while its body arrives do not cause its
+// refusal.
+// Method: limits of a few points, taken in two parts, as for a body that comes in chunks.
 import { expect } from 'chai';
 import { RateLimit } from '../../../apps/requests/rate-limit.js';
 

@@ -1,4 +1,4 @@
-// Goal: a process that is asked to stop once stops in order, however many of its signals reach it, and one that is
+// Goal: a process that is asked to stop once stops gracefully, however many of its signals arrive, and one that is
 // asked again ends.
 // Method: a clock that the test moves.
 import { expect } from 'chai';

@@ -1,7 +1,6 @@
-// Goal: a process that started while its object store was away signs nothing and reads nothing before the store was
-// opened and found to be the right one, and tries again at bounded intervals; what is wrong is told once.
-// Method: a store in memory behind an opening that the test lets fail, on a clock that the test moves; tries are
-// counted.
+// Goal: a process that started while its object store was unavailable signs nothing and reads nothing until the store
+// is opened and found to be the right one, and retries at bounded intervals; every fault is logged once.
+// Method: a store in memory whose opening fails on demand, on a clock that the test moves; attempts are counted.
 import { expect } from 'chai';
 import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
 import { AwaitedObjects } from '../../../apps/stores/awaited-objects.js';

@@ -1,5 +1,5 @@
-// Goal: a process that stops does not cut the wake-ups it was just scheduling, whether or not anybody waits for them.
-// Method: schedules are kept at a gate, or made to fail, while the close is under way.
+// Goal: a process that stops does not abort the wake-ups that it is scheduling, whether or not a caller awaits them.
+// Method: schedules are held at a gate, or made to fail, while the close is in progress.
 import { expect } from 'chai';
 import { AwaitedSchedules } from '../../../apps/stores/awaited-schedules.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
@@ -13,7 +13,7 @@ function schedules(interceptor: Interceptor): AwaitedSchedules {
   return new AwaitedSchedules(intercepted('wakeUps', wakeUps, interceptor));
 }
 
-/** Whether it has settled by the time everything that can go on has gone on. */
+/** Whether it has settled once everything that can continue has continued. */
 async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   const pending = Symbol('pending');
   return (

@@ -1,5 +1,6 @@
-// Goal: what a start that was cut left behind keeps no later one from making the secret, and who only reads makes none.
-// Method: a folder with such a leftover; and one that is only looked at.
+// Goal: the remains of an interrupted start do not prevent a later start from creating the secret, and a reader creates
+// none.
+// Method: a folder with such remains; and one that is only read.
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -1,5 +1,4 @@
-// Goal: what a store has to tidy up is done with every recovery, the one at the start too, and its failure ends
-// nothing.
+// Goal: a store's tidying runs with every recovery, including the one at the start, and its failure ends nothing.
 // Method: a worker over memory stores; calls are counted.
 import { expect } from 'chai';
 import { Worker } from '../../../apps/worker/worker.js';

@@ -1,6 +1,5 @@
-// Goal: the checker knows what may be taken from a process that is gone, and which boot is whose.
-// Method: an checker over stores with one process at a time is shown take-overs, and leases that carry what they should
-// not.
+// Goal: the checker knows what may be taken over from a process that is gone, and which boot belongs to which process.
+// Method: a checker over stores with one process at a time is shown take-overs, and leases with a wrong boot or none.
 import { expect } from 'chai';
 import type { Generation } from '../../../core/generation/generation.js';
 import { CheckedService } from './checked-service.js';

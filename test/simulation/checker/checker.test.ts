@@ -1,6 +1,6 @@
-// Goal: the checker finds nothing in what is right, and names the invariant that each made-up breach breaks.
-// Method: real core on memory adapters before the checker's eyes; then one call is changed on its way to the store, one
-// answer on its way out, or one thing is shown that never happened.
+// Goal: the checker reports nothing in a correct run, and names the invariant that each simulated violation breaks.
+// Method: the checker observes real core on memory adapters; then one call is changed on its way to the store, one
+// answer on its way out, or the checker is shown one event that never happened.
 import { expect } from 'chai';
 import type { AccountChange } from '../../../core/credits/account.js';
 import type { Generation } from '../../../core/generation/generation.js';
@@ -45,7 +45,7 @@ describe('the checker', () => {
     checked = await CheckedService.open();
   });
 
-  it('finds nothing in lives that are right', async () => {
+  it('finds nothing in correct runs', async () => {
     const stranger = await checked.newCaller(5);
     const uploadId = await checked.uploaded();
     const first = await checked.created(
@@ -86,7 +86,7 @@ describe('the checker', () => {
     checked.expectFirst(1, 'spent');
   });
 
-  it('1: finds a grant nobody asked for', async () => {
+  it('1: finds a grant that was not requested', async () => {
     await checked.ask({ operation: 'credits' });
     await checked.newCaller(7);
     checked.expectFirst(1, 'was asked for by nobody');
@@ -125,7 +125,7 @@ describe('the checker', () => {
     checked.expectFirst(3, '10 is due');
   });
 
-  it('3: finds a cancelled one that escapes its floor', async () => {
+  it('3: finds a cancelled generation that is charged below its floor', async () => {
     checked.world.provider.newReport = () => ({ state: 'running' });
     const id = await checked.created('one');
     await checked.world.clock.run(checked.dispatcher.deliver(id));
@@ -167,7 +167,7 @@ describe('the checker', () => {
     checked.expectFirst(4, 'was ended while it is queued');
   });
 
-  it('4: finds a hold that no claim asked for', async () => {
+  it('4: finds a hold without a claim', async () => {
     await checked.context.accountWriter.execute(checked.caller.accountId, {
       kind: 'hold',
       generationId: checked.caller.appId,
@@ -289,7 +289,7 @@ describe('the checker', () => {
     other.expectFirst(11, 'and before with');
   });
 
-  it('12: finds an acceptance of nothing', async () => {
+  it('12: finds an accepted generation that does not exist', async () => {
     await checked.ask(
       { operation: 'create', key: 'one', body: checked.world.body() },
       { twist: withData({ generation_id: '01900000-0000-7000-8000-00000000ffff' }) },
@@ -327,7 +327,7 @@ describe('the checker', () => {
     expect(g.status).to.equal('queued');
   });
 
-  it('14: finds a write of somebody who does not have the lease, and a lease taken too early', async () => {
+  it('14: finds a write of a process that does not have the lease, and a lease taken too early', async () => {
     checked.world.provider.newReport = () => ({ state: 'running' });
     const id = await checked.created('one');
     await checked.world.clock.run(checked.dispatcher.deliver(id));
@@ -396,7 +396,7 @@ describe('the checker', () => {
     checked.expectFirst(16, 'are gone');
   });
 
-  it('17: finds a refusal that tells a stranger something', async () => {
+  it('17: finds a refusal that reveals something to another account', async () => {
     const id = await checked.created('one');
     const caller = await checked.newCaller(0);
     await checked.ask(
@@ -406,7 +406,7 @@ describe('the checker', () => {
     checked.expectFirst(17, 'was refused with GENERATION_JOB_NOT_FOUND');
   });
 
-  it('18: finds a revoked key that still opens, and a secret that is stored', async () => {
+  it('18: finds a revoked key that is still accepted, and a secret that is stored', async () => {
     const revoked = checked.begin({ operation: 'revoke', keyId: checked.caller.credentialId });
     checked.checker.answered(revoked, { outcome: 'success', data: {}, replayed: false }, checked.now);
     await checked.world.clock.advance(4_000);
@@ -420,7 +420,7 @@ describe('the checker', () => {
     other.expectFirst(18, 'contains');
   });
 
-  it('12: finds errors that only we can be the cause of', () => {
+  it('12: finds errors that only the program can cause', () => {
     const log = (error: Error): void => checked.checker.logged('worker-1', 'run abandoned', { error });
     expect(() => log(new Error('The line broke.'))).to.not.throw();
     expect(() => log(new Error('Broken invariant: something'))).to.throw(Violation, 'Broken invariant');

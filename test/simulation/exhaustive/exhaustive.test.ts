@@ -1,9 +1,9 @@
 // Goal: on one account two REST processes and a worker keep every promise about keys and money, however their calls to
 // the ports interleave, and wherever one of them dies.
-// Method: every state of five small cases that can be reached within the bounds is visited, by running the real core on
-// the adapters in memory, one chosen call at a time; each is held to a model of its own, and each in which no call is
-// pending is let come to rest. The default run visits some of the cases, those with a crash whole. Larger bounds are
-// for `main.js`.
+// Method: every state of five small cases that is reachable within the bounds is visited, by running the real core on
+// the adapters in memory, one chosen call at a time; each state is compared with a separate model, and each state
+// without a pending call is run until it is at rest. The default run visits some of the cases, those with a crash
+// completely. Larger bounds are for `main.js`.
 import { expect } from 'chai';
 import { RUN_SIZES, sizeOf } from '../../harness/run-sizes.js';
 import type { Bounds } from './bounds.js';

@@ -1,6 +1,6 @@
-// Goal: a mutant counts as found only where core with it was seen to fail, at its recorded seed or by a search.
-// Method: the search over verdicts that are given, and threads of the simulation with real mutants, and with programs
-// that never come to a verdict.
+// Goal: a mutant counts as found only if core with it was seen to fail, at its recorded seed or by a search.
+// Method: the search over given verdicts, and threads of the simulation with real mutants, and with programs that never
+// reach a verdict.
 import { expect } from 'chai';
 import { RUN_SIZES } from '../../harness/run-sizes.js';
 import { findMutant } from './find-mutant.js';
@@ -9,7 +9,7 @@ import { MUTANTS } from './list/all.js';
 import { playMutant, type Outcome } from './play-mutant.js';
 import { CONTROL } from './switch.js';
 
-/** A mutant that these seeds find, and what was played for it. */
+/** A mutant that these seeds find, and the seeds that were played for it. */
 function foundBy(...finders: readonly number[]) {
   const played: number[] = [];
   const play = (seeds: readonly number[]): Promise<Outcome> => {
@@ -76,7 +76,7 @@ describe('a thread with a mutant', () => {
     expect(await playMutant(CONTROL, [1], { program, hangsAfterMs: 1 })).to.deep.equal({ kind: 'hangs' });
   });
 
-  it('gives no verdict when it ends by itself, or throws', async () => {
+  it('returns no verdict when it exits on its own, or throws', async () => {
     expect(await playMutant(CONTROL, [1], { program: new URL('data:text/javascript,process.exit(9)') })).to.include({
       kind: 'error',
     });

@@ -1,5 +1,5 @@
 // Goal: every mutant still has its place in core, so that `npm run test:mutants` breaks what it says it breaks.
-// Method: each one is applied to core as it was compiled; one whose text is gone, or stands there twice, is named.
+// Method: each one is applied to the compiled core; one whose text is missing, or occurs twice, is reported by name.
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { MUTANTS } from './list/all.js';

@@ -1,6 +1,6 @@
-// Goal: a cancel that was answered with "cancelled" costs nothing and nothing is submitted after it; a running one is
-// asked to stop, ends in time whatever its provider does, and is charged by the rules.
-// Method: cancels before, while and after the task is handed over, with providers that stop, ignore it or deliver
+// Goal: a cancel answered with "cancelled" costs nothing, and nothing is submitted after it; a running generation is
+// asked to stop, ends in time however its provider behaves, and is charged by the rules.
+// Method: cancels before, during and after the submission, with providers that stop, ignore the cancel or deliver
 // anyway.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
@@ -61,7 +61,7 @@ describe('cancel', () => {
     expect(await cancelGeneration(harness.context, harness.caller, before.generationId)).to.deep.equal(before);
   });
 
-  it('of one whose provider then fails by itself costs nothing, whatever the floor', async () => {
+  it('of one whose provider then fails on its own costs nothing, with any floor', async () => {
     const { harness, generationId } = await running();
     harness.provider.onCancel = (task) => {
       task.report = { state: 'failed', failure: { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true } };
@@ -75,7 +75,7 @@ describe('cancel', () => {
     const harness = await CoreHarness.open({ models: [imageModel({ cancelFloorCredits: 4 })] });
     let reads = 0;
     await CoreWorker.start(harness, 'worker', async (call) => {
-      // The third read is the run's first look at what it leased.
+      // The third read is the run's first read of what it leased.
       if (call.name === 'generations.read') reads += 1;
       if (call.name === 'generations.read' && reads === 3) await gate.wait();
       return call.proceed();

@@ -1,6 +1,5 @@
-// Goal: every generation ends within its deadline and a pass of recovery, whatever its provider does, and its hold with
-// it.
-// Method: providers that never finish, ask for absurd waits, or never end an output; workers that are there or not.
+// Goal: every generation and its hold end within the deadline plus one pass of recovery, however the provider behaves.
+// Method: providers that never finish, ask for extreme waits, or never end an output; with and without workers.
 import { expect } from 'chai';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';

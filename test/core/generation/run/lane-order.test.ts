@@ -1,7 +1,7 @@
-// Goal: places go to take-overs first, the earliest run deadline first, then to new starts of the accounts in turn; an
-// account that has its share is passed over, and no place stands empty while somebody may have it.
-// Method: random arrivals, ends and advances on a lane, against a model that keeps a diary and decides from that: whose
-// last turn is the longest ago is looked up, not kept in order.
+// Goal: places go to take-overs first, by earliest run deadline, then to new starts, with the accounts taking turns; an
+// account at its limit is skipped, and no place stays empty while an eligible generation waits.
+// Method: random arrivals, ends and advances on a lane, against a model that records when each account had its last
+// turn and searches for the oldest, instead of keeping an order.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { FairSemaphore, type Place } from '../../../../core/generation/run/fair-semaphore.js';

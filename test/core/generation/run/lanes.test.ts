@@ -1,6 +1,6 @@
-// Goal: no more of a model's generations run at once than it allows, for all and for one account; accounts that wait
-// take turns, so that one with many does not keep another one's few waiting.
-// Method: a worker with a provider whose tasks end when the test says so; what runs is counted at every step.
+// Goal: no more of a model's generations run at once than it allows, in total and per account; waiting accounts take
+// turns, so an account with many generations does not hold up an account with few.
+// Method: a worker with a provider whose tasks end when the test says so; running tasks are counted at every step.
 import { expect } from 'chai';
 import type { Caller } from '../../../../core/access/credential.js';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
@@ -34,7 +34,7 @@ async function createMany(harness: CoreHarness, count: number, caller: Caller): 
 }
 
 describe('places of a model', () => {
-  it('are never taken by more generations than it has, and all get one in the end', async () => {
+  it('are never taken by more generations than it has, and all get one eventually', async () => {
     const harness = await open(3, 2);
     const callers = [harness.caller, await harness.newCaller(1_000), await harness.newCaller(1_000)];
     const owners = new Map<string, Caller>();

@@ -1,7 +1,6 @@
-// Goal: a holder may go on under a new fence, which shuts out whatever was sent under the old one; one that was
+// Goal: a holder can continue under a new fence, which shuts out every write sent under the old one; a holder that was
 // overtaken, or does not know which fence counts, writes nothing any more.
-// Method: a holder by itself on memory adapters, overtaken or with the answer of its write lost; the record is read
-// afresh.
+// Method: one holder on memory adapters, overtaken or with the answer of its write lost; the record is read again.
 import { expect } from 'chai';
 import type { Context } from '../../../../core/context.js';
 import { StoreUnavailable } from '../../../../core/errors.js';

@@ -1,7 +1,7 @@
-// Goal: once another worker has a generation, nothing the first one writes succeeds, whatever it was in the middle of;
-// the work goes on where it was; what a provider reports after the end changes nothing.
-// Method: a worker is put to sleep at each of its store calls in turn until its lease has lapsed and another one has
-// gone on or finished; then it wakes up.
+// Goal: once another worker has a generation, every write of the first worker fails, wherever it was interrupted; the
+// work continues where it was; a provider report after the end changes nothing.
+// Method: a worker pauses at each of its store calls in turn until its lease has lapsed and another worker has
+// continued or finished; then it resumes.
 import { expect } from 'chai';
 import { isTerminal } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
@@ -15,7 +15,7 @@ import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
 
-/** Sleeps at the call with this number; from then on every call waits, timers' ones too, as in a stopped process. */
+/** Pauses at the call with this number; from then on every call waits, timers' calls too, as in a stopped process. */
 function stoppedAt(index: number, side: 'before' | 'after', gate: Gate): Interceptor {
   let calls = 0;
   return async (call) => {
@@ -32,7 +32,7 @@ async function overtakenAt(index: number, side: 'before' | 'after'): Promise<boo
   const harness = await CoreHarness.open();
   const gate = new Gate();
   let reads = 0;
-  // No two reads of an output give the same bytes, so that a late write over a delivered one would show.
+  // Each read of an output returns different bytes, so that a late write over a delivered one is detected.
   harness.provider.onOutput = async () => {
     reads += 1;
     return streamOf(plainImage(64, 64, 'image/png', `${reads}`));
@@ -113,7 +113,7 @@ describe('leases', () => {
     expect([g.status, g.attemptsMade, harness.provider.submissions.length]).to.deep.equal(['succeeded', 1, 1]);
   });
 
-  it('let a success after the end be noted, and change nothing else', async () => {
+  it('let a success after the end be recorded, and change nothing else', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 60_000 })] });
     const gate = new Gate();
     const worker = CoreWorker.idle(harness, 'slow', async (call) => {
@@ -121,7 +121,7 @@ describe('leases', () => {
       return call.proceed();
     });
     const { generationId } = await harness.create();
-    // The clock jumps past lease and deadline while the output is on its way; recovery ends the generation.
+    // The clock jumps past lease and deadline while the output is in transfer; recovery ends the generation.
     await worker.dispatcher.deliver(generationId);
     await harness.clock.advance(10);
     expect(gate.reached).to.equal(true);

@@ -1,7 +1,7 @@
-// Goal: each step of a run follows from its generation, what the run knows and the time; nothing is submitted that may
-// be there already, and nothing after a deadline, a cancel, a lapsed lease or the order to stop.
-// Method: the tables line by line, each line where the ones before it do not apply; and random situations, held against
-// statements about submissions and waits.
+// Goal: each step of a run follows from its generation, the state of the run and the time; nothing is submitted that
+// the provider may already have, and nothing after a deadline, a cancel, a lapsed lease or a stop order.
+// Method: the tables line by line, each line where the ones before it do not apply; and random situations, checked by
+// assertions about submissions and waits.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Generation } from '../../../../core/generation/generation.js';

@@ -1,5 +1,6 @@
-// Goal: whatever a provider answers, a generation ends as it should, charged for exactly what was delivered, once.
-// Method: a worker on memory adapters with a provider that follows a script; the books are added up by themselves.
+// Goal: for every answer of a provider, a generation ends correctly and is charged once, for exactly what was
+// delivered.
+// Method: a worker on memory adapters with a scripted provider; the books are summed separately.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
@@ -71,7 +72,7 @@ describe('a run', () => {
     await expectCharged(harness, g, 10);
   });
 
-  it('takes no more than requested when the provider delivers more', async () => {
+  it('accepts no more than requested when the provider delivers more', async () => {
     harness.provider.newReport = () => ({ state: 'succeeded', outputs: imagesOf(9) });
     harness.provider.newOutputs = () => Array.from({ length: 9 }, () => plainImage());
     const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
@@ -174,7 +175,7 @@ describe('a run', () => {
     });
   }
 
-  it('waits no longer than the settings allow, whatever a provider asks for', async () => {
+  it('waits no longer than the settings allow, for any wait that a provider asks for', async () => {
     const opened = await CoreHarness.open({ settings: { retryAfterCapMs: 45_000 } });
     await CoreWorker.start(opened);
     const times: number[] = [];

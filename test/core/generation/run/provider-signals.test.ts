@@ -1,6 +1,6 @@
-// Goal: the signal of a provider call is aborted once the answer is of no use, and a submission is never cut while its
+// Goal: the signal of a provider call is aborted once the answer is of no use; a submission is never aborted while its
 // answer counts.
-// Method: a provider whose calls hang, in runs whose time passes, whose lease is lost, which are cancelled, or whose
+// Method: a provider whose calls hang, in runs that pass their deadline, lose their lease or are cancelled, or whose
 // worker stops.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
@@ -183,7 +183,7 @@ describe('a submission', () => {
     const harness = await CoreHarness.open();
     let reads = 0;
     await CoreWorker.start(harness, 'slow', async (call) => {
-      // The third read is the run's first look at what it leased: the process was held up before it.
+      // The third read is the run's first read of what it leased: the process was delayed before it.
       if (call.name === 'generations.read' && (reads += 1) === 3) harness.clock.jump(harness.settings.leaseMs + 1);
       return call.proceed();
     });

@@ -1,6 +1,5 @@
-// Goal: a worker that stops hands over what it has, at once and losing nothing; a wake-up that was lost is made up for.
-// Method: workers stopped in the middle of their runs, and schedules that fail, with another worker or recovery after
-// them.
+// Goal: a stopping worker hands over its work at once and loses nothing; a lost wake-up is replaced.
+// Method: workers stopped in the middle of their runs, and schedules that fail, followed by another worker or recovery.
 import { expect } from 'chai';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { WorkerStopping } from '../../../../core/generation/run/dispatcher.js';
@@ -39,7 +38,7 @@ describe('a worker that stops', () => {
     expect(harness.provider.submissions).to.have.length(3);
   });
 
-  it('leaves waiting generations to others, and takes no more', async () => {
+  it('leaves waiting generations to others, and accepts no more', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1 })] });
     const first = await CoreWorker.start(harness, 'first');
     harness.provider.newReport = () => ({ state: 'running' });
@@ -61,7 +60,7 @@ describe('a worker that stops', () => {
     const reading = new Gate();
     let reads = 0;
     const first = await CoreWorker.start(harness, 'first', async (call) => {
-      // The first look of the run itself, before it submits.
+      // The first read of the run itself, before it submits.
       if (call.name === 'generations.read' && (reads += 1) === 3) await reading.wait();
       return call.proceed();
     });
@@ -146,7 +145,7 @@ describe('a lost wake-up', () => {
     expect(await untilSettled(harness, generationId)).to.include({ status: 'succeeded', attemptsMade: 2 });
   });
 
-  it('delivered twice, early and after the end does no harm', async () => {
+  it('delivered twice, early and after the end causes one submission and one charge', async () => {
     const harness = await CoreHarness.open();
     const [first, second] = [CoreWorker.idle(harness, 'first'), CoreWorker.idle(harness, 'second')];
     const { generationId } = await harness.create();

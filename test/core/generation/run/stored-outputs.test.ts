@@ -1,7 +1,7 @@
-// Goal: what is delivered is what the object store keeps, whole, and no call that arrives long after it was given up
-// can touch it any more.
-// Method: a store that keeps less than it says, and calls whose effect comes later than their failure; no two reads of
-// an output give the same bytes, so that a late write over a delivered one would show.
+// Goal: delivered outputs are what the object store keeps, complete, and a call that arrives long after it was
+// abandoned cannot change them.
+// Method: a store that keeps less than it reports, and calls that take effect after they failed; each read of an output
+// returns different bytes, so that a late write over a delivered output is detected.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
@@ -25,7 +25,7 @@ async function open({ firstIsJunk = false } = {}): Promise<CoreHarness> {
   return harness;
 }
 
-/** The bytes of each output are there, and they are the ones that it was said to have. */
+/** The bytes of each output are stored, with the size and digest that the output states. */
 async function expectDelivered(harness: CoreHarness, g: Generation, count: number): Promise<void> {
   expect([g.status, g.outputs.length, g.chargedCredits, g.attemptsMade]).to.deep.equal([
     'succeeded',
@@ -41,7 +41,7 @@ async function expectDelivered(harness: CoreHarness, g: Generation, count: numbe
 }
 
 describe('an output that the store kept only in part', () => {
-  /** Says of so many writes that all bytes were stored, and keeps none of them, or all but the last. */
+  /** Reports all bytes of this many writes as stored, and keeps none of them, or all but the last. */
   function keeping(kept: 'none' | 'all but the last', harness: CoreHarness, times: number): Interceptor {
     let left = times;
     return async (call) => {
@@ -83,7 +83,7 @@ describe('an output that the store kept only in part', () => {
 });
 
 describe('a call on output bytes that arrives long after it was abandoned', () => {
-  /** The first call of this name fails at once; `arrive` lets it happen after all. */
+  /** The first call of this name fails at once; `arrive` makes it take effect after all. */
   class GivenUp {
     private call: PortCall | undefined;
 
@@ -120,7 +120,7 @@ describe('a call on output bytes that arrives long after it was abandoned', () =
     it(`does not change an output about to be delivered (${name})`, async () => {
       const harness = await open({ firstIsJunk: name === 'objects.remove' });
       const late: GivenUp = new GivenUp(name, async (call) => {
-        // The end is about to be written: everything was stored and looked at.
+        // The end is about to be written: everything was stored and checked.
         if (call.name === 'generations.replace' && (call.args[0] as Generation).status === 'succeeded')
           await late.arrive();
       });
@@ -131,7 +131,7 @@ describe('a call on output bytes that arrives long after it was abandoned', () =
 });
 
 describe('outputs that are collected again', () => {
-  it('go to new keys each time, under a new fence, whatever failed before', async () => {
+  it('go to new keys each time, under a new fence, after any failure', async () => {
     const harness = await open();
     const { onOutput } = harness.provider;
     let reads = 0;
@@ -163,7 +163,7 @@ describe('outputs that are collected again', () => {
         const answer = await call.proceed();
         if (call.name !== 'objects.write') return answer;
         keys.push(String(call.args[0]));
-        // The second output of the first two collections is stored, and nobody is told.
+        // The second output of the first two collections is stored, but the answer is lost.
         if (keys.length === 2 || keys.length === 4) throw new StoreUnavailable('The answer was lost.');
         return answer;
       });

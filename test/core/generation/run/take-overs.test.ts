@@ -1,7 +1,7 @@
-// Goal: a generation that lost its worker goes on before newer ones begin, whoever's line it waits in and however often
-// its wake-up was lost: its run deadline does not wait.
-// Method: a worker dies in the middle of a run, and another one has more to start than it has places; what it runs next
-// is looked at.
+// Goal: a generation that lost its worker continues before newer ones start, in every queue and after any number of
+// lost wake-ups, because its run deadline does not pause.
+// Method: a worker dies in the middle of a run, and another worker has more to start than it has places; the test
+// checks what it runs next.
 import { expect } from 'chai';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { CoreWorker } from '../../../harness/core-worker.js';
@@ -19,8 +19,8 @@ interface Cut {
 }
 
 /**
- * One run was cut and its lease has lapsed; another worker has its only place taken, and more of the same account
- * waiting.
+ * One run was interrupted and its lease has lapsed; another worker's only place is taken, and more generations of the
+ * same account wait.
  */
 async function cutRun(): Promise<Cut> {
   const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
@@ -66,7 +66,7 @@ describe('a generation that lost its worker', () => {
     for (let made = 0; made < 5; made += 1) ids.push((await harness.create()).generationId);
     for (const id of ids) void second.dispatcher.deliver(id);
     await harness.clock.advance(100);
-    // The last in the line of the second begins in the first, which dies.
+    // The last one in the second worker's queue starts in the first worker, which dies.
     const cut = ids[4] ?? '';
     void first.dispatcher.deliver(cut);
     await harness.clock.advance(100);

@@ -1,6 +1,7 @@
-// Goal: an attempt nobody knows to have been taken is never simply submitted anew: the provider is asked by its token
-// where it can be, and otherwise the model's policy decides.
-// Method: submissions that are cut before and after the provider took them, with providers that can and cannot tell.
+// Goal: an attempt that may or may not have been accepted is never simply resubmitted: the provider is queried by the
+// attempt's token where possible, otherwise the model's policy decides.
+// Method: submissions interrupted before and after the provider accepted them, with providers that can and cannot
+// answer the query.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
@@ -114,7 +115,7 @@ describe('a submission of unknown outcome', () => {
     expect([g.status, g.attemptsMade, harness.provider.submissions.length]).to.deep.equal(['succeeded', 1, 2]);
   });
 
-  it('is queried again within the cap of the settings, whatever wait the provider asks for, and never in a tight loop', async () => {
+  it('is queried again within the cap of the settings, for any wait the provider asks for, and never in a tight loop', async () => {
     const waits = [Number.NaN, -1, 0, 1, 86_400_000, 2 ** 60];
     for (const retryAfterMs of waits) {
       const harness = await start('fail');

@@ -1,6 +1,6 @@
-// Goal: a worker that does not know a generation's model leaves it to one that does, and it fails at its deadline only,
-// without charge.
-// Method: workers on the same memory stores whose catalogs differ, on a clock that the test moves; looks are counted.
+// Goal: a worker that does not know a generation's model leaves it to one that does; the generation fails only at its
+// deadline, without charge.
+// Method: workers on the same memory stores with different catalogs, on a manual clock; reads are counted.
 import { expect } from 'chai';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
@@ -43,7 +43,7 @@ describe('a worker that does not know the model', () => {
     const g = await untilSettled(harness, generationId);
     await expectFailedWithoutCharge(g, terms.queueDeadlineAt);
     expect(g.attemptsMade).to.equal(0);
-    // Doubling from a second to a minute, then once a minute; twice a look, as the dispatcher reads and then the lease.
+    // Doubling from a second to a minute, then once a minute; two reads each, by the dispatcher and for the lease.
     expect(looks).to.be.within(2, 2 * (7 + QUEUE_MS / 60_000 + 2));
   });
 
@@ -105,7 +105,7 @@ describe('a worker that does not know the model', () => {
   });
 });
 
-/** The id of a generation whose worker began it and has stopped since, with its lease handed back. */
+/** The id of a generation whose worker started it, then stopped and handed its lease back. */
 async function leftRunning(harness: CoreHarness): Promise<string> {
   const worker = await CoreWorker.start(harness, 'leaving');
   harness.provider.newReport = () => ({ state: 'running' });

@@ -95,7 +95,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('describes the query parameters of a route that takes some', () => {
+  it('describes the query parameters of a route that has some', () => {
     const [route] = ROUTES.filter(({ operation }) => operation.operationId === 'getCredits');
     if (route?.scope === undefined) throw new Error('There is no such route.');
     const query = { limit: { type: 'integer', minimum: 1, maximum: 100, description: 'How many.' } };
@@ -146,7 +146,7 @@ describe('the OpenAPI document', () => {
     }
   });
 
-  it('shows the very schema that create requests are checked against, with null beside the type of what may be left out', () => {
+  it('shows the same schema that create requests are checked against, with null beside the type of what may be left out', () => {
     const expected = JSON.parse(JSON.stringify(GENERATION_REQUEST_SCHEMA)) as JsonObject;
     for (const name of ['negative_prompt', 'client_trace_id'])
       at(expected, 'properties', name)['type'] = ['string', 'null'];
@@ -155,7 +155,7 @@ describe('the OpenAPI document', () => {
     expect(at(DOCUMENT, 'components', 'schemas')['GenerationRequest']).to.deep.equal(expected);
   });
 
-  it('takes null in the fields of a body that may be left out, and in no other', () => {
+  it('accepts null in the fields of a body that may be left out, and in no other', () => {
     const id = '01900000-0000-7000-8000-000000000000';
     const bodies: Readonly<Record<string, JsonObject>> = {
       GenerationRequest: {

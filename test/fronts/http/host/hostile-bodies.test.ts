@@ -1,6 +1,6 @@
-// Goal: no JSON whatever makes the front fail or leaves anything behind, and nobody learns from an answer whether an id
-// is somebody else's or nobody's.
-// Method: properties over arbitrary and over nearly right bodies, and over ids; failures print their seed.
+// Goal: no JSON body makes the front fail, a refused one leaves nothing behind, and no answer reveals whether an id
+// belongs to another account or does not exist.
+// Method: properties over arbitrary and nearly valid bodies, and over ids; failures print their seed.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Json, JsonObject } from '../../../../core/json.js';
@@ -19,7 +19,7 @@ const anyText = fc.oneof(
   fc.constantFrom('__proto__', 'constructor', '\ud800', '\0', 'toString'),
 );
 
-/** A right body with some of its fields replaced, or others added, at either level. */
+/** A valid body with some of its fields replaced, or others added, at either level. */
 function nearly(body: JsonObject): fc.Arbitrary<Json> {
   const names = fc.oneof(
     fc.constantFrom(...Object.keys(body), 'negative_prompt', 'client_trace_id', 'reference_upload_ids', 'sha256'),

@@ -1,6 +1,6 @@
-// Goal: whatever bytes a client sends as HTTP, it reads one whole answer in the envelope, with the right code and never
-// a 5xx, and a refused request leaves nothing behind.
-// Method: raw sockets against one server; the stores and the key compared before and after each refusal.
+// Goal: a client that sends any bytes as HTTP reads one whole answer in the envelope, with the right code and never a
+// 5xx, and a refused request leaves nothing behind.
+// Method: raw sockets against one server; the stores and the key are compared before and after each refusal.
 import { expect } from 'chai';
 import { errorCodesOf } from '../../../../apps/http/developer/openapi/error-codes.js';
 import { ROUTES } from '../../../../apps/http/developer/routes.js';

@@ -1,7 +1,7 @@
-// Goal: whoever sends thousands of requests on one connection without waiting delays nobody else, loses none of the
-// answers and gets them in order.
+// Goal: a client that sends thousands of requests on one connection without waiting delays no other client, loses no
+// answer, and gets the answers in order.
 // Method: raw sockets against a server that counts what it has answered; how many of a burst were answered before
-// another connection's request is a count, whatever the machine's speed.
+// another connection's request is a count, and does not depend on the machine's speed.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
@@ -86,7 +86,7 @@ describe('REST serves the requests of one connection in turn', () => {
     const burst = await connected();
     let isTaken = false;
     let sent = 0;
-    // One answer that nobody takes fills the socket, so that nothing goes on.
+    // One answer that the client does not read fills the socket, so that nothing continues.
     burst.pause();
     burst.write(request('/docs/swagger-ui-bundle.js').repeat(20));
     const chunk = request('/healthz').repeat(1_000);
@@ -139,7 +139,7 @@ describe('REST serves the requests of one connection in turn', () => {
     );
   });
 
-  it('takes bodies that are longer than what it reads ahead, one after another', async () => {
+  it('accepts bodies that are longer than what it reads ahead, one after another', async () => {
     const credential = fixture.secrets.get('owner') as string;
     const body = JSON.stringify(PICTURE).padEnd(120 * 1024);
     const head = [

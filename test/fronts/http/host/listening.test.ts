@@ -1,6 +1,6 @@
-// Goal: a stop waits for the requests under way and for nothing else, whatever connections there are.
-// Method: a real server with a grace far longer than any test; raw sockets that say nothing, half a head, or a request
-// whose answer the test gives when it likes. That the stop comes to its end is the proof.
+// Goal: a stop waits for the requests in progress and for nothing else, whatever connections are open.
+// Method: a real server with a grace far longer than any test; raw sockets that send nothing, half a head, or a request
+// whose answer the test sends when it chooses. That the stop completes is the proof.
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -45,7 +45,7 @@ describe('a listener that stops', () => {
       });
   }
 
-  /** A connection that the server has taken, with what is sent on it. */
+  /** A connection that the server has accepted, with what is sent on it. */
   async function connected(sent = ''): Promise<Socket> {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined);
     sockets.push(socket);

@@ -1,6 +1,6 @@
-// Goal: somebody who reads the log at `info` finds one line for each generation that was created and for each request
-// that was refused, with the code, the field and the ids it is about, and none for reads.
-// Method: one server with a log kept in memory; lines compared whole but for times and request ids.
+// Goal: the log at `info` has one line for each generation that was created and for each request that was refused, with
+// the code, the field and the ids that it concerns, and none for reads.
+// Method: one server with a log kept in memory; whole lines are compared, except for times and request ids.
 import { expect } from 'chai';
 import { pino } from 'pino';
 import type { JsonObject } from '../../../../core/json.js';

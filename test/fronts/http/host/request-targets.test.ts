@@ -1,6 +1,6 @@
-// Goal: whatever stands in the request line is answered with less than 500, and nothing of it reaches the log.
-// Method: targets that begin rightly and wrongly, on raw sockets, against a server whose log and warnings are kept;
-// each carries a word that is looked for afterwards. A failing property prints its seed.
+// Goal: any request line is answered with a status below 500, and nothing of it reaches the log.
+// Method: targets with valid and invalid beginnings, on raw sockets, against a server whose log and warnings are kept;
+// each contains a marker that is searched for afterwards. A failing property prints its seed.
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { pino } from 'pino';

@@ -1,5 +1,5 @@
-// Goal: the server around the operations: health, readiness, stopping, rates, our own faults, caching, slow clients,
-// and a log without secrets.
+// Goal: the server around the operations: health, readiness, stopping, rate limits, internal errors, caching, slow
+// clients, and a log without secrets.
 // Method: real servers on free ports; ports that fail on demand; a log kept in memory.
 import { expect } from 'chai';
 import { pino } from 'pino';
@@ -18,7 +18,7 @@ interface Setting extends RunningServer {
   readonly credential: string;
 }
 
-/** A moment that one part of a test waits for and another one brings about. */
+/** An event that one part of a test waits for and another part triggers. */
 function signal(): { readonly promise: Promise<void>; readonly resolve: () => void } {
   let resolve: () => void = () => undefined;
   const promise = new Promise<void>((done) => {
@@ -75,7 +75,7 @@ describe('the REST server', () => {
     const first = fetch(`${origin}/readyz`);
     await arrived.promise;
     const others = Array.from({ length: 20 }, () => fetch(`${origin}/readyz`));
-    // An answer to one that was sent after them: they have all come by then.
+    // The answer to a request that was sent after them: by then they have all arrived.
     await fetch(`${origin}/healthz`);
     readiness.resolve();
     const statuses = await Promise.all([first, ...others].map(async (answer) => (await answer).status));

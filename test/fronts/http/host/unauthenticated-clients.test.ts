@@ -1,6 +1,6 @@
 // Goal: one unauthenticated client holds bounded resources: connections, and bodies that no request needs any more.
 // Method: raw sockets against servers with small bounds; connections are counted, and a body that is sent byte by byte
-// is over before it is whole.
+// is aborted before it is complete.
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
@@ -63,7 +63,7 @@ describe('REST bounds the resources of an unauthenticated client', () => {
     expect(taken.every(({ isAnswered }) => isAnswered)).to.equal(true);
     for (let count = 0; count < 5; count += 1) expect((await asked()).isAnswered).to.equal(false);
     expect(refused).to.deep.equal(Array.from({ length: 5 }, () => 'full_for_address'));
-    // The server closes it too, once it has seen that no more comes.
+    // The server closes it too, once it has seen the end of the stream.
     taken[0]?.socket.end();
     await once(taken[0]?.socket as Socket, 'close');
     while (!(await asked()).isAnswered) expect(refused.length).to.be.below(1_000);
@@ -146,7 +146,7 @@ describe('REST bounds the resources of an unauthenticated client', () => {
           setImmediate(resolve);
         });
       }
-      // Who goes on sending may miss its answer.
+      // A client that continues sending may miss its answer.
       if (text !== '') expect(parseAnswer(text).status).to.equal(status);
       expect(sent, 'chunks that were sent before the end').to.be.below(20_000);
     });

@@ -1,8 +1,8 @@
-// Goal: nobody goes on guessing from one address, no valid credential is ever refused for its address, and a flood
-// fills neither the log nor the memory: refused requests of which nobody knows whose they are share one sample of
-// lines.
-// Method: a clock that the test moves, and real servers behind a trusted proxy that is made up in headers; whom the
-// proxy's header names is held to an independent reading of it. Lines and answers are counted.
+// Goal: no client can continue guessing credentials from one address, no valid credential is ever refused for its
+// address, and a flood fills neither the log nor the memory: refused requests without a known caller share one sample
+// of lines.
+// Method: a clock that the test moves, and real servers behind a trusted proxy that the headers simulate; the client
+// that the proxy's header names is compared with an independent reading of it. Lines and answers are counted.
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';

@@ -1,8 +1,8 @@
 // Goal: no body of 128 KiB takes more than ten times the processor time of a plain create, over REST and over gRPC.
-// Method: a search over shapes of bodies on servers in memory, the client in the same process. What counts is the ratio
-// of the medians of processor times taken in turn, never a time; a body that seems to cost too much is measured again
-// and again, with twice the samples each time, and the least of its ratios decides, since a busy machine only adds.
-// WORST_BODY_RUNS sets how many bodies are tried. The one that costs most is printed.
+// Method: a search over shapes of bodies on servers in memory, the client in the same process. The result is the ratio
+// of the medians of processor times, measured in turn, never a time; a body that seems too expensive is measured again,
+// with twice the samples each time, and its smallest ratio decides, since a busy machine only adds. WORST_BODY_RUNS
+// sets how many bodies are tried. The most expensive one is printed.
 import { Agent, request as httpRequest } from 'node:http';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Client } from '@grpc/grpc-js';
@@ -30,7 +30,7 @@ import { BASE, serve, type RunningServer } from './rest-client.js';
 const RUNS = Number(process.env['WORST_BODY_RUNS'] ?? sizeOf('dearestBodies'));
 const MOST = 10;
 
-/** `picture`, with parameters that take free text, lists and free names. */
+/** `picture`, with parameters that accept free text, lists and free names. */
 const [PICTURE] = MODELS as [Model];
 const OPEN: Model = {
   ...PICTURE,
@@ -129,7 +129,7 @@ const RECIPES: fc.Arbitrary<Recipe> = fc.record({
 
 const HEAD = '"model_key":"open","operation":"image_generation"';
 
-/** JSON text of 128 KiB at most, as near to it as the recipe gets. */
+/** JSON text of 128 KiB at most, as close to it as the recipe allows. */
 function bodyOf({ place, item, piece, count, depth }: Recipe): string {
   const room = MAX_BODY_BYTES - 300;
   const share = Math.max(8, Math.floor(room / count)) - 8;
@@ -206,7 +206,7 @@ async function costOf(ask: Ask): Promise<number> {
 
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] as number;
 
-/** The median cost of one over that of the other, each asked as often, in turn. */
+/** The median cost of one divided by that of the other, each sent equally often, in turn. */
 async function ratioOf(ask: Ask, control: Ask, times: number): Promise<number> {
   const costs: number[] = [];
   const controls: number[] = [];
@@ -217,7 +217,7 @@ async function ratioOf(ask: Ask, control: Ask, times: number): Promise<number> {
   return median(costs) / median(controls);
 }
 
-/** The ratio, measured until it is no more than `most`, or often enough to be believed. */
+/** The ratio, measured until it is no more than `most`, or often enough to be trusted. */
 async function leastRatio(ask: Ask, control: Ask, most: number): Promise<number> {
   let least = Infinity;
   for (let times = 3; least > most && times < 200; times *= 2)
@@ -251,7 +251,7 @@ async function search(front: string, send: Send, plain: string): Promise<void> {
   );
 }
 
-/** The attack that was seen, and what costs much by nature. */
+/** The attack that was seen, and bodies that are expensive by nature. */
 const KNOWN: readonly Recipe[] = [
   { place: 'size', item: 'nest', piece: 'x', count: 60_000, depth: 28 },
   { place: 'size', item: 'nest', piece: 'x', count: 68, depth: 28 },
@@ -265,7 +265,7 @@ const KNOWN: readonly Recipe[] = [
   { place: 'unique', item: 'object', piece: 'x', count: MAX_BODY_NODES - 20, depth: 1 },
 ];
 
-describe('the body that costs most', () => {
+describe('the most expensive body', () => {
   const ports = { catalog: catalogOf(() => [...MODELS, OPEN]) };
   const settings = { maxOpenGenerationsPerAccount: 1_000_000 };
   const PLAIN = `{${HEAD},"prompt":"a lighthouse","parameters":{"size":"96x64"}}`;
@@ -371,8 +371,8 @@ describe('the body that costs most', () => {
   });
 
   /**
-   * The same body as a message, of which as much is sent as one may have. What a message has no field for goes into
-   * parameters.
+   * The same body as a message, cut to the largest size that a message may have. What a message has no field for goes
+   * into parameters.
    */
   function inputOf(body: string): Buffer {
     const {

@@ -1,5 +1,5 @@
-// Goal: the internal listener answers probes and scrapes of any process, nothing else, and cannot be held up.
-// Method: real listeners on free ports; a database that answers, refuses and hangs; requests by hand.
+// Goal: the internal listener answers probes and scrapes of any process, nothing else, and no client can block it.
+// Method: real listeners on free ports; a database that answers, refuses and hangs; hand-written requests.
 import { connect, type Socket } from 'node:net';
 import { once } from 'node:events';
 import { expect } from 'chai';
@@ -103,7 +103,7 @@ describe('the internal listener', () => {
       sockets.push(socket);
       await once(socket, 'connect');
     }
-    // That connections are accepted in order tells that all of the others were taken.
+    // Connections are accepted in order, so all of the others were accepted.
     expect(await exchange(port, 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n')).to.equal('');
     for (const socket of sockets) socket.destroy();
   });

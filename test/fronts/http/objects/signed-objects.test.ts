@@ -1,4 +1,4 @@
-// Goal: reference files and results really travel through the server when the object store has none of its own.
+// Goal: reference files and results travel through the server when the object store has no server of its own.
 // Method: the store in a folder behind the server's own address: prepare, PUT, complete, create, GET, over HTTP only.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
