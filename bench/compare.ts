@@ -41,7 +41,10 @@ export interface Pairing {
   readonly warmUpMs: number;
 }
 
-/** One side of a comparison, and what its slices showed, in order. */
+/** What the slices of one side showed, in order. */
+export type Shown = Pick<Side, 'shown'>;
+
+/** One side of a comparison. */
 export class Side {
   readonly shown: Measured[] = [];
 
@@ -63,7 +66,7 @@ export async function measureInTurn(sides: readonly Side[], rounds: number): Pro
 }
 
 /** Of two sides that were measured in the same rounds: the ratio within a round is what is kept. */
-export function comparisonOf({ shown: subjects }: Side, { shown: controls }: Side): Comparison {
+export function comparisonOf({ shown: subjects }: Shown, { shown: controls }: Shown): Comparison {
   const ratios = (of: (measured: Measured) => number) =>
     ratioOf(subjects.map((measured, index) => of(measured) / of(controls[index] as Measured)));
   return {
@@ -78,11 +81,19 @@ export function comparisonOf({ shown: subjects }: Side, { shown: controls }: Sid
 export async function compare(
   subject: () => Promise<Measured>,
   control: () => Promise<Measured>,
-  { pairs }: Pick<Pairing, 'pairs'>,
+  pairing: Pick<Pairing, 'pairs'>,
 ): Promise<Comparison> {
+  return comparisonOf(...(await measurePairs(subject, control, pairing)));
+}
+
+async function measurePairs(
+  subject: () => Promise<Measured>,
+  control: () => Promise<Measured>,
+  { pairs }: Pick<Pairing, 'pairs'>,
+): Promise<readonly [Shown, Shown]> {
   const sides = [new Side(subject), new Side(control)] as const;
   await measureInTurn(sides, pairs);
-  return comparisonOf(...sides);
+  return sides;
 }
 
 /** Our processes and the servers behind them, as far as their CPU can be seen. */
@@ -104,15 +115,24 @@ export interface Loaded {
 /** Compares two servers under the same load, both warmed up. */
 export async function compareServers(
   load: Child<LoadCommands>,
-  [subject, control]: readonly [Loaded, Loaded],
+  servers: readonly [Loaded, Loaded],
   pairing: Pairing & { readonly connections: number },
 ): Promise<Comparison> {
+  return comparisonOf(...(await measureServers(load, servers, pairing)));
+}
+
+/** What two servers show under the same load, both warmed up. */
+export async function measureServers(
+  load: Child<LoadCommands>,
+  [subject, control]: readonly [Loaded, Loaded],
+  pairing: Pairing & { readonly connections: number },
+): Promise<readonly [Shown, Shown]> {
   const { connections, sliceMs, warmUpMs, warmUpRequests } = pairing;
   for (const { server, kind } of [subject, control]) {
     await load.ask('run', { port: server.port, kind, connections, durationMs: warmUpMs, maxRequests: warmUpRequests });
   }
   const measure = ({ server, kind }: Loaded) => measureServer(load, server, { kind, connections, durationMs: sliceMs });
-  return compare(
+  return measurePairs(
     () => measure(subject),
     () => measure(control),
     pairing,

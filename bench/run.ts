@@ -22,6 +22,8 @@ export interface Sizes extends Pairing {
    * counted.
    */
   readonly rounds: number;
+  /** How often the processes of two builds are started anew. */
+  readonly restarts: number;
   readonly burst: number;
   readonly paced: number;
 }
@@ -38,6 +40,7 @@ export const FULL: Sizes = {
   pacedCreates: 500,
   endToEndGenerations: 3_000,
   rounds: 7,
+  restarts: 10,
   burst: 300,
   paced: 40,
 };
@@ -54,6 +57,7 @@ export const QUICK: Sizes = {
   pacedCreates: 100,
   endToEndGenerations: 500,
   rounds: 3,
+  restarts: 3,
   burst: 100,
   paced: 40,
 };

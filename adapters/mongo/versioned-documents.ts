@@ -3,7 +3,7 @@ import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { MongoConnection } from './connection.js';
 import { firstOrExisting } from './first-or-existing.js';
-import { recordFrom, recordText } from './record-text.js';
+import { recordFrom, recordText } from '../record-text.js';
 import { BY_ID, type CollectionName } from './schema.js';
 import { ownUuid, uuidOf } from './uuid-binary.js';
 

@@ -7,7 +7,7 @@ import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
 import type { Row } from './driver.js';
 import { isUuid } from './uuid-text.js';
-import { recordFrom, recordText } from './record-text.js';
+import { recordFrom, recordText } from '../record-text.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Past every id, where the list of the newest begins. */

@@ -5,7 +5,7 @@ import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
 import { checkedLimit } from '../../core/paging.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
-import { recordFrom, recordText } from './record-text.js';
+import { recordFrom, recordText } from '../record-text.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Uploads in SQLite: the record as one JSON text, with the columns used in queries beside it. */

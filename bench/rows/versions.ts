@@ -1,4 +1,4 @@
-import { compareServers } from '../compare.js';
+import { comparisonOf, measureServers, type Comparison, type Shown } from '../compare.js';
 import type { RequestKind } from '../load/requests.js';
 import { comparisonLines, type Row } from '../report.js';
 import type { Run, Subject } from '../run.js';
@@ -6,6 +6,7 @@ import { createRequests, statusRequests } from '../servers/sample.js';
 
 const AIM = { text: '≤ 1.03', atMost: 1.03 };
 const STATUS_SAMPLES = 1_000;
+const PAIRS_A_START = 4;
 
 interface Version {
   readonly server: Subject;
@@ -13,34 +14,42 @@ interface Version {
   readonly create: RequestKind;
 }
 
-/** Create and status of this build, each beside another version of the program over a store of its own. */
+/**
+ * Create and status of this build, each beside another version of the program over a store of its own. Two processes of
+ * one build differ by up to a tenth, since the runtime compiles each differently: so both are started anew several times.
+ */
 export async function measureVersions(run: Run): Promise<Row[]> {
-  const sides = [
-    await versionOf(await run.startSubject(run.newFolder('this'))),
-    await versionOf(await run.startOther(run.newFolder('other'))),
-  ] as const;
-  const [ours, theirs] = sides;
-  const creating = await compareServers(
-    run.load,
-    [
-      { server: ours.server, kind: ours.create },
-      { server: theirs.server, kind: theirs.create },
-    ],
-    run.sizes,
-  );
-  const reading = await compareServers(
-    run.load,
-    [
-      { server: ours.server, kind: await statusOf(run, ours) },
-      { server: theirs.server, kind: await statusOf(run, theirs) },
-    ],
-    run.sizes,
-  );
-  await Promise.all(sides.map(({ server }) => server.child.stop()));
+  const sizes = { ...run.sizes, pairs: PAIRS_A_START };
+  const creating: Pair[] = [];
+  const reading: Pair[] = [];
+  for (let start = 0; start < run.sizes.restarts; start += 1) {
+    const ours = await versionOf(await run.startSubject(run.newFolder('this')));
+    const theirs = await versionOf(await run.startOther(run.newFolder('other')));
+    const beside = async (kindOf: (version: Version) => Promise<RequestKind>) =>
+      measureServers(
+        run.load,
+        [
+          { server: ours.server, kind: await kindOf(ours) },
+          { server: theirs.server, kind: await kindOf(theirs) },
+        ],
+        sizes,
+      );
+    creating.push(await beside(({ create }) => Promise.resolve(create)));
+    reading.push(await beside((version) => statusOf(run, version)));
+    await Promise.all([ours, theirs].map(({ server }) => server.child.stop()));
+  }
+  const [created, read] = [inAll(creating), inAll(reading)];
   return [
-    { name: 'versions create', lines: comparisonLines('create, this not that', creating, AIM), figures: creating },
-    { name: 'versions status', lines: comparisonLines('status, this not that', reading, AIM), figures: reading },
+    { name: 'versions create', lines: comparisonLines('create, this not that', created, AIM), figures: created },
+    { name: 'versions status', lines: comparisonLines('status, this not that', read, AIM), figures: read },
   ];
+}
+
+type Pair = readonly [ours: Shown, theirs: Shown];
+
+function inAll(pairs: readonly Pair[]): Comparison {
+  const shown = (side: 0 | 1): Shown => ({ shown: pairs.flatMap((pair) => pair[side].shown) });
+  return comparisonOf(shown(0), shown(1));
 }
 
 async function versionOf(server: Subject): Promise<Version> {

@@ -184,24 +184,37 @@ export function needsFreshState(decision: AccountDecision): boolean {
   return !('moves' in decision);
 }
 
-/** A move as the ledger records it: unsigned, from one book to the other. */
+/**
+ * A move as the ledger records it: unsigned, from one book to the other. Written without spreads: two of them cost as
+ * much as the rest of a decision, and every generation has three entries.
+ */
 export function entryOf(
   { kind, postings: [from, to], attribution }: Move,
   command: AccountCommand,
-  at: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>,
+  { accountId, sequence, at, availableAfter }: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>,
 ): Entry {
-  const entry = {
-    ...at,
+  const entry: Mutable<Entry> = {
+    accountId,
+    sequence,
     kind,
     from: from.book,
     to: to.book,
     credits: to.credits,
-    ...(attribution === undefined ? {} : { attribution }),
+    at,
+    availableAfter,
   };
-  if ('generationId' in command) return { ...entry, generationId: command.generationId };
+  if (attribution !== undefined) entry.attribution = attribution;
+  if ('generationId' in command) {
+    entry.generationId = command.generationId;
+    return entry;
+  }
   assert('operationId' in command, 'only commands that move credits have entries');
-  return { ...entry, operationId: command.operationId, reason: command.reason };
+  entry.operationId = command.operationId;
+  entry.reason = command.reason;
+  return entry;
 }
+
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** What an entry says was done under its operation's id. */
 export function operationOf({ kind, from, credits }: Entry): DoneOperation {

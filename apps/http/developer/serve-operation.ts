@@ -103,6 +103,8 @@ export function servePublic({ operation }: PublicRoute, { context, bodyTimeoutMs
   return async (ctx) => {
     await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
     await sendAnswer(ctx, operation.status, await operation.answer(context));
-    if (hasCurrent(ctx.req, ctx.res.getHeader('ETag'))) ctx.status = 304;
+    if (!hasCurrent(ctx.req, ctx.res.getHeader('ETag'))) return;
+    ctx.state.text = undefined;
+    ctx.status = 304;
   };
 }

@@ -5,10 +5,9 @@ import { answerError } from './errors.js';
 import type { HttpObserver } from './http-observer.js';
 import { readRequestId, requireOneHost } from './request-headers.js';
 import { readTarget } from './request-target.js';
-import type { HttpContext, HttpMiddleware } from './http-context.js';
-import { routeByTarget } from './routing.js';
+import type { HttpMiddleware, HttpState } from './http-context.js';
 import { SECURITY_HEADERS } from './security-headers.js';
-import { cutLateBody } from './send.js';
+import { cutLateBody, finishSending } from './send.js';
 import type { UnauthenticatedRefusals } from './unauthenticated-refusals.js';
 
 export interface HandlingParts {
@@ -35,39 +34,41 @@ export function handleRequest({
   return async (ctx, next) => {
     const startedAt = performance.now();
     observer?.begun();
-    const { res, state } = ctx;
-    state.requestId = readRequestId(ctx.req) ?? ids.uuid();
+    const { req, res, state } = ctx;
+    state.requestId = readRequestId(req) ?? ids.uuid();
     res.setHeader('X-Request-Id', state.requestId);
     for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
     try {
-      requireOneHost(ctx.req);
-      state.target = readTarget(ctx.req.url ?? '');
-      routeByTarget(ctx);
+      requireOneHost(req);
+      state.target = readTarget(req.url ?? '');
       await next();
     } catch (error) {
       await answerError(ctx, error, logger);
     }
     cutLateBody(ctx, lingerMs);
     if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
+    const { method = '' } = req;
+    const { statusCode: status } = res;
     observer?.ended({
-      method: ctx.method,
+      method,
       route: state.route,
-      status: ctx.status,
+      status,
       code: state.refusal?.code,
       bound: state.refusal?.bound,
       durationMs: performance.now() - startedAt,
     });
-    if (isStrangerRefused(ctx)) {
-      state.address ??= addresses.ofRequest(ctx.req);
+    if (isUnauthenticated(status, state)) {
+      state.address ??= addresses.ofRequest(req);
       state.isLeftOut = !refusals.isLogged(state.address);
     }
-    const level = state.isLeftOut === true ? 'debug' : levelFor(ctx.status, state.hasCreated === true);
-    if (logger.isLevelEnabled(level)) logger[level](lineOf(ctx, startedAt), 'request');
+    const level = state.isLeftOut === true ? 'debug' : levelFor(status, state.hasCreated === true);
+    if (logger.isLevelEnabled(level)) logger[level](lineOf({ method, status, state }, startedAt), 'request');
+    finishSending(ctx);
   };
 }
 
-/** What an outage refuses is counted there. */
-function isStrangerRefused({ status, state }: HttpContext): boolean {
+/** Whether a request was refused before it authenticated. The log counts what an outage refuses elsewhere. */
+function isUnauthenticated(status: number, state: HttpState): boolean {
   return status >= 400 && status < 500 && state.caller === undefined && state.isLeftOut !== true;
 }
 
@@ -76,7 +77,10 @@ function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {
   return status >= 400 || isTold ? 'info' : 'debug';
 }
 
-function lineOf({ method, status, state }: HttpContext, startedAt: number): object {
+function lineOf(
+  { method, status, state }: { readonly method: string; readonly status: number; readonly state: HttpState },
+  startedAt: number,
+): object {
   const { requestId, route, caller, refusal, ids, address } = state;
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
   return {

@@ -13,6 +13,8 @@ export interface HttpState {
   requestId: string;
   /** Read before any other part of the request. */
   target: RequestTarget;
+  /** The JSON text of the answer, which the host sends once the front is done. */
+  text?: string | undefined;
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
   route?: string;
   caller?: LoggedCaller;

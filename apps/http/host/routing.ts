@@ -1,5 +1,6 @@
 import { METHODS } from 'node:http';
 import { Router, type RouterContext } from '@koa/router';
+import type Koa from 'koa';
 import { ServiceError } from '../../../core/errors.js';
 import type { HttpContext, HttpMiddleware, HttpState } from './http-context.js';
 
@@ -54,13 +55,18 @@ function refuseMethod(allowed: string): (ctx: RouterContext<HttpState>) => never
 }
 
 /**
- * Has the routers match the path as the host read it. The framework's own parser of URLs throws for some that a request
- * may be sent to, so it is given the path and the query alone.
+ * Has the routers match the path as the host read it: the framework's own parser of URLs throws for some that a request
+ * may be sent to. They ask for the request's host too, on which no route depends: reading it costs more than routing.
  */
-export function routeByTarget(ctx: HttpContext): void {
-  const { path, query } = ctx.state.target;
-  ctx.req.url = query === '' ? path : `${path}?${query}`;
-  (ctx as HttpContext & { newRouterPath?: string }).newRouterPath = path;
+export function routeByTarget(app: Koa<HttpState>): void {
+  Object.defineProperties(app.context, {
+    host: { value: '' },
+    path: {
+      get(this: HttpContext): string {
+        return this.state.target.path;
+      },
+    },
+  });
 }
 
 export const refuseRoute: HttpMiddleware = () => {

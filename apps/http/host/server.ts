@@ -12,7 +12,7 @@ import { inTurn } from './in-turn.js';
 import type { HttpLimits } from './limits.js';
 import { Listening } from './listening.js';
 import { answerRefusedConnections } from './refused-connections.js';
-import { refuseRoute, type HttpRouter } from './routing.js';
+import { refuseRoute, routeByTarget, type HttpRouter } from './routing.js';
 import { LINGER_MS } from './send.js';
 import { UnauthenticatedRefusals } from './unauthenticated-refusals.js';
 
@@ -79,6 +79,7 @@ function createApp(
   fronts: readonly HttpFront[],
 ): Koa<HttpState> {
   const app = new Koa<HttpState>();
+  routeByTarget(app);
   app.on('error', (error: unknown) => logger.debug({ err: error }, 'answer not delivered'));
   app.use(handleRequest({ ids, logger, ...shared, observer, lingerMs }));
   for (const router of fronts.flatMap((front) => front(shared))) app.use(router.routes());
