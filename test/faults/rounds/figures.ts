@@ -1,7 +1,7 @@
 import { INSTALLATION_KEY } from '../../../adapters/minio/installation-id.js';
 import type { History } from '../history/history.js';
 import { isSuccess } from '../history/known.js';
-import { toldStruck, type Struck } from './struck.js';
+import { describeStruck, type Struck } from './struck.js';
 
 export interface Measured {
   readonly struck: readonly Struck[];
@@ -43,7 +43,7 @@ export function tellFigures(
     `${exchanges.length} requests, ${unanswered} without an answer, ${away} answered 503; ${keys.length} creates: ${counted(keys.map(({ outcome }) => outcome))}; ${keys.reduce((sum, { requests }) => sum + requests - 1, 0)} repeats`,
     `generations: ${counted(atRest.generations.map((record) => (record.kind === 'generation' ? record.status : record.kind)))}; uploads: ${counted(atRest.uploads.map(({ record }) => (record.kind === 'upload' ? record.status : record.kind)))}`,
     `failures: ${counted(atRest.generations.flatMap((record) => (record.kind === 'generation' && record.error ? [record.error.code] : [])))}`,
-    `faults: ${toldStruck(struck)}`,
+    `faults: ${describeStruck(struck)}`,
     `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(underFaultsMs / 1_000)} s of faults, ${Math.round(wallMs / 1_000)} s in all`,
     `left in the bucket, and referred to by nothing: ${counted(leftovers(atRest))}`,
   ];

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../clients/api-client.js';
 import { useUntil } from '../clients/leaver.js';
-import type { Society } from '../clients/society.js';
+import type { ClientPool } from '../clients/client-pool.js';
 import { drawsFrom } from '../draws.js';
 import type { Span } from '../history/history.js';
 import type { Installation } from '../harness/installation.js';
@@ -25,7 +25,7 @@ export interface PlayedRound {
 /** What all rounds of a run have in common. Whatever goes on in them ends with the signal. */
 export interface Play {
   readonly installation: Installation;
-  readonly society: Society;
+  readonly pool: ClientPool;
   readonly rich: ApiClient;
   readonly seed: number;
   readonly signal: AbortSignal;
@@ -35,18 +35,15 @@ export interface Play {
  * One round: its faults, each for its time, beside a burst on a poor account and the revocation of a key; then all is
  * healed.
  */
-export async function playRound(
-  round: Round,
-  { installation, society, rich, seed, signal }: Play,
-): Promise<PlayedRound> {
+export async function playRound(round: Round, { installation, pool, rich, seed, signal }: Play): Promise<PlayedRound> {
   const pause = (ms: number) => sleep(ms, undefined, { signal });
-  const poor = await society.settle(`poor-${round.number}`, BURST.balance);
-  const leaving = await society.giveKey(`leaver-${round.number}`, rich.party);
+  const poor = await pool.openAccount(`poor-${round.number}`, BURST.balance);
+  const leaving = await pool.giveKey(`leaver-${round.number}`, rich.party);
   let isOver = false;
   const usesItsKey = useUntil(leaving.api, drawsFrom(seed + round.number), () => !isOver && !signal.aborted);
   const revoke = async () => {
     await pause(round.revokeAfterMs);
-    await society.revoke(leaving, signal);
+    await pool.revoke(leaving, signal);
     await pause(USED_AFTER_REVOCATION_MS);
   };
   const aftermath = Promise.all([
@@ -57,13 +54,13 @@ export async function playRound(
   ]).then(() => undefined);
   // Nobody waits for it should the round fail, and its own failure is of no interest then.
   aftermath.catch(() => undefined);
-  const from = society.now() + Math.min(...round.faults.map(({ afterMs }) => afterMs));
+  const from = pool.now() + Math.min(...round.faults.map(({ afterMs }) => afterMs));
   const [struck] = await Promise.all([
     Promise.all(round.faults.map((fault) => playFault(installation, fault, pause))),
-    pause(round.burstAfterMs).then(() => society.burst(poor, BURST)),
+    pause(round.burstAfterMs).then(() => pool.burst(poor, BURST)),
   ]);
   await heal(installation);
-  return { aftermath, trouble: { from, until: society.now() }, struck };
+  return { aftermath, trouble: { from, until: pool.now() }, struck };
 }
 
 /** One that is cut short is not undone: the installation is ended then. */

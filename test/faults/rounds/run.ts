@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ApiClient } from '../clients/api-client.js';
 import { OrdinaryClient } from '../clients/ordinary-client.js';
 import { Recorder } from '../clients/recorder.js';
-import { Society } from '../clients/society.js';
+import { ClientPool } from '../clients/client-pool.js';
 import { ForeignIdProber } from '../clients/foreign-id-prober.js';
 import { Uploader } from '../clients/uploader.js';
 import { drawsFrom } from '../draws.js';
@@ -16,7 +16,7 @@ import type { Installation } from '../harness/installation.js';
 import { QUEUE_TIMEOUT_MS, RUN_TIMEOUT_MS, STOP_GRACE_MS } from '../harness/settings.js';
 import { tellFigures } from './figures.js';
 import { playRound } from './play-round.js';
-import { toldRound, type Round } from './schedule.js';
+import { describeRound, type Round } from './schedule.js';
 import { Settling } from './settle.js';
 import type { Struck } from './struck.js';
 
@@ -45,7 +45,7 @@ const MOST_BURSTS = 12;
 /** One run over one installation: rounds of faults under load, then quiet, then everything there is to know of it. */
 export class Run {
   private readonly recorder = new Recorder();
-  private readonly society: Society;
+  private readonly pool: ClientPool;
   /** What the faults of the rounds so far did. */
   readonly struck: Struck[] = [];
   private readonly recoveriesMs: number[] = [];
@@ -71,7 +71,7 @@ export class Run {
     this.signal = AbortSignal.any([signal, this.over.signal]);
     // As many as there are faults, revocations and clients that wait.
     setMaxListeners(0, this.signal);
-    this.society = new Society(installation.operator.context, installation.urls, this.recorder);
+    this.pool = new ClientPool(installation.operator.context, installation.urls, this.recorder);
   }
 
   async play(): Promise<History> {
@@ -83,7 +83,7 @@ export class Run {
   }
 
   private async playToTheEnd(): Promise<History> {
-    const { installation, society, recorder } = this;
+    const { installation, pool, recorder } = this;
     await Promise.all(installation.processes.map((process) => process.ensureServing()));
     await this.playRounds();
     await Promise.all(this.aftermaths);
@@ -91,7 +91,7 @@ export class Run {
     const quietAt = recorder.now();
     this.underFaultsMs = Date.now() - this.startedAt;
     const until = quietAt + QUEUE_TIMEOUT_MS + RUN_TIMEOUT_MS + SLACK_MS;
-    const settling = new Settling(recorder, society, quietAt, this.signal);
+    const settling = new Settling(recorder, pool, quietAt, this.signal);
     await settling.learnOutcomes(until);
     await this.burstExactly();
     await settling.learnOutcomes(until);
@@ -99,8 +99,8 @@ export class Run {
     await this.untilSettled(until);
     const models = await this.models();
     await this.stopAll();
-    const { parties, granted, bursts, revocations } = society;
-    const secrets = [...society.secrets, ...installation.secrets];
+    const { parties, granted, bursts, revocations } = pool;
+    const secrets = [...pool.secrets, ...installation.secrets];
     const facts = {
       parties,
       granted,
@@ -139,10 +139,10 @@ export class Run {
   }
 
   private async playRounds(): Promise<void> {
-    const { society, seed } = this;
-    const rich = await society.settle('rich', GRANTED);
-    const neighbour = await society.addApp('neighbour', rich.party);
-    const other = await society.settle('other', GRANTED);
+    const { pool, seed } = this;
+    const rich = await pool.openAccount('rich', GRANTED);
+    const neighbour = await pool.addApp('neighbour', rich.party);
+    const other = await pool.openAccount('other', GRANTED);
     const shouldContinue = () => this.isLoaded && !this.signal.aborted;
     const draw = (index: number) => drawsFrom(seed * 100 + index);
     const load = Promise.all([
@@ -169,7 +169,7 @@ export class Run {
     try {
       const { aftermath, trouble, struck } = await playRound(round, {
         installation: this.installation,
-        society: this.society,
+        pool: this.pool,
         rich,
         seed: this.seed,
         signal: this.signal,
@@ -182,7 +182,7 @@ export class Run {
       while (watched.firstSuccessMs() === undefined) await this.pause(20);
       this.recoveriesMs.push(watched.firstSuccessMs() ?? 0);
     } catch (error) {
-      throw new Error(`${toldRound(round)} could not be played to its end. ${this.again}`, { cause: error });
+      throw new Error(`${describeRound(round)} could not be played to its end. ${this.again}`, { cause: error });
     }
   }
 
@@ -192,7 +192,7 @@ export class Run {
     for (let number = 1; number <= MOST_BURSTS && exact < EXACT_BURSTS; number += 1) {
       this.signal.throwIfAborted();
       if (
-        await this.society.burst(await this.society.settle(`exact-${number}`, 9), {
+        await this.pool.burst(await this.pool.openAccount(`exact-${number}`, 9), {
           balance: 9,
           creates: 7,
           cost: 2,
@@ -209,7 +209,7 @@ export class Run {
   private async untilSettled(until: number): Promise<void> {
     const { context } = this.installation.operator;
     while (this.recorder.now() < until) {
-      const accounts = await Promise.all(this.society.parties.map(({ accountId }) => context.accounts.read(accountId)));
+      const accounts = await Promise.all(this.pool.parties.map(({ accountId }) => context.accounts.read(accountId)));
       if (accounts.every((account) => account?.holds.size === 0)) break;
       await this.pause(LOOK_EVERY_MS);
     }

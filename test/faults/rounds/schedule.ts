@@ -121,11 +121,11 @@ export function withReplacements(rounds: readonly Round[]): Round[] {
 }
 
 /** A round in one line, for a person who wants to know what happened. */
-export function toldRound({ number, faults }: Round): string {
-  return `round ${number}: ${faults.map(({ kind, action, afterMs, forMs }) => `${kind} (${toldDeed(action)}) from ${afterMs} ms for ${forMs} ms`).join('; ')}`;
+export function describeRound({ number, faults }: Round): string {
+  return `round ${number}: ${faults.map(({ kind, action, afterMs, forMs }) => `${kind} (${describeTargets(action)}) from ${afterMs} ms for ${forMs} ms`).join('; ')}`;
 }
 
-function toldDeed(action: Action): string {
+function describeTargets(action: Action): string {
   switch (action.to) {
     case 'processes':
       return action.processes.join(', ');

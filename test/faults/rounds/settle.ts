@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fetchOutputs } from '../clients/ordinary-client.js';
 import type { Recorder } from '../clients/recorder.js';
-import type { Society } from '../clients/society.js';
+import type { ClientPool } from '../clients/client-pool.js';
 import type { Answer, Exchange } from '../history/history.js';
 import { isDefinite, isSuccess, taskHasEnded, type OperationOf } from '../history/known.js';
 import { REST } from './schedule.js';
@@ -21,7 +21,7 @@ export class Settling {
   /** Nobody is asked any more once the signal says so. */
   constructor(
     private readonly recorder: Recorder,
-    private readonly society: Society,
+    private readonly pool: ClientPool,
     private readonly quietAt: number,
     private readonly signal: AbortSignal,
   ) {}
@@ -42,7 +42,7 @@ export class Settling {
     }
     let left = MOST_FETCHED;
     await inTurns([...ids], async ([generationId, by]) => {
-      const api = this.society.clientOf(by);
+      const api = this.pool.clientOf(by);
       while (this.recorder.now() < until) {
         const task = (await api.get(this.nextRest(), generationId))?.data;
         if (task && taskHasEnded(textOf(task['status']))) {
@@ -63,7 +63,7 @@ export class Settling {
       ...this.recorder.sent('complete'),
     ]) {
       const { operation, key } = exchange.request;
-      const name = `${this.society.clientOf(exchange.by).party.appId} ${operation} ${key}`;
+      const name = `${this.pool.clientOf(exchange.by).party.appId} ${operation} ${key}`;
       byKey.set(name, [...(byKey.get(name) ?? []), exchange]);
     }
     return [...byKey.values()]
@@ -81,7 +81,7 @@ export class Settling {
   }
 
   private sendAgain({ by, request }: Keyed): Promise<Answer | undefined> {
-    const api = this.society.clientOf(by);
+    const api = this.pool.clientOf(by);
     switch (request.operation) {
       case 'create':
         return api.create(this.nextRest(), request.key, request.body);

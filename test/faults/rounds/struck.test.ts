@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import { drawRounds } from './schedule.js';
-import { toldStruck, whatHitNothing, type Struck } from './struck.js';
+import { describeStruck, whatHitNothing, type Struck } from './struck.js';
 
 describe('faults that were played', () => {
   const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] =>
@@ -39,7 +39,7 @@ describe('faults that were played', () => {
 
   it('are told by what they hit', () => {
     expect(
-      toldStruck([
+      describeStruck([
         { kind: 'a link cut', action: 'links', hits: 3 },
         { kind: 'a link cut', action: 'links', hits: 4 },
       ]),

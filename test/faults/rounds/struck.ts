@@ -8,7 +8,7 @@ export interface Struck {
 }
 
 /** By kind: how many there were, and what they hit altogether. */
-export function toldStruck(struck: readonly Struck[]): string {
+export function describeStruck(struck: readonly Struck[]): string {
   const kinds = new Map<string, { times: number; hits: number; action: Struck['action'] }>();
   for (const { kind, hits, action } of struck) {
     const known = kinds.get(kind) ?? { times: 0, hits: 0, action };

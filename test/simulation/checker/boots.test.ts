@@ -8,22 +8,22 @@ describe('the checker of boots', () => {
   it('14: finds a submission taken over that may be on its way, and nothing else of a process that is gone', async () => {
     for (const phase of ['submitted', 'submitting'] as const) {
       const alone = await CheckedService.open(1_000, { isExclusive: true });
-      alone.world.provider.newReport = () => ({ state: 'running' });
-      if (phase === 'submitting') alone.world.provider.submitScript = ['hang'];
+      alone.harness.provider.newReport = () => ({ state: 'running' });
+      if (phase === 'submitting') alone.harness.provider.submitScript = ['hang'];
       const id = await alone.created('one');
-      await alone.world.clock.run(alone.dispatcher.deliver(id));
-      await alone.world.clock.advance(10);
-      const g = await alone.world.generation(id);
+      await alone.harness.clock.run(alone.dispatcher.deliver(id));
+      await alone.harness.clock.advance(10);
+      const g = await alone.harness.generation(id);
       expect(g.attempt?.phase).to.equal(phase);
       const lease = {
         worker: 'worker-2',
         fence: 2,
         renewedAt: alone.now,
-        expiresAt: alone.now + alone.world.settings.leaseMs,
+        expiresAt: alone.now + alone.harness.settings.leaseMs,
         bootId: 'boot-2',
       };
       const taken: Generation = { ...g, version: g.version + 1, lease, fence: 2, updatedAt: alone.now };
-      await alone.world.ports.generations.replace(taken, g.version);
+      await alone.harness.ports.generations.replace(taken, g.version);
       await alone.show('generations.replace', [taken, g.version], 'applied');
       if (phase === 'submitted') alone.expectNothing();
       else alone.expectFirst(14, 'had the lease until');
@@ -35,18 +35,18 @@ describe('the checker of boots', () => {
       ['another', 'goes with'],
       [undefined, 'does not say of which boot'],
     ] as const) {
-      const world = await CheckedService.open();
-      world.world.provider.newReport = () => ({ state: 'running' });
-      const ids = [await world.created('one'), await world.created('two')];
-      await world.world.clock.run(world.dispatcher.deliver(ids[0] ?? ''));
-      world.tamper = ({ name, args }) => {
+      const service = await CheckedService.open();
+      service.harness.provider.newReport = () => ({ state: 'running' });
+      const ids = [await service.created('one'), await service.created('two')];
+      await service.harness.clock.run(service.dispatcher.deliver(ids[0] ?? ''));
+      service.tamper = ({ name, args }) => {
         const g = args[0] as Generation;
         if (name !== 'generations.replace' || g.generationId !== ids[1] || !g.lease) return args;
         const { bootId: _own, ...lease } = g.lease;
         return [{ ...g, lease: bootId === undefined ? lease : { ...lease, bootId } }, ...args.slice(1)];
       };
-      await world.world.clock.run(world.dispatcher.deliver(ids[1] ?? ''));
-      world.expectFirst(14, saying);
+      await service.harness.clock.run(service.dispatcher.deliver(ids[1] ?? ''));
+      service.expectFirst(14, saying);
     }
   });
 });

@@ -40,20 +40,20 @@ export class CheckedService {
   private asked = 0;
 
   private constructor(
-    readonly world: CoreHarness,
+    readonly harness: CoreHarness,
     isExclusive: boolean,
   ) {
     this.checker = new SimulationChecker({
-      durable: world.ports,
-      models: world.models,
-      settings: world.settings,
+      durable: harness.ports,
+      models: harness.models,
+      settings: harness.settings,
       recoveryIntervalMs: 5_000,
       secrets: () => [SECRET],
       isExclusive,
     });
     const intercept = (call: PortCall): Promise<unknown> => this.intercept(call);
-    const provider = intercepted('provider', world.provider, intercept);
-    this.context = world.process(intercept, { providers: { find: () => provider } });
+    const provider = intercepted('provider', harness.provider, intercept);
+    this.context = harness.process(intercept, { providers: { find: () => provider } });
     this.dispatcher = new Dispatcher(this.context, 'worker-1');
   }
 
@@ -72,7 +72,7 @@ export class CheckedService {
 
   /** One who came before the checker's eyes. */
   newCaller(credits: number): Promise<Caller> {
-    return this.world.newCaller(credits, this.context);
+    return this.harness.newCaller(credits, this.context);
   }
 
   party({ accountId, appId, credentialId }: Caller = this.caller): Party {
@@ -101,7 +101,7 @@ export class CheckedService {
   }
 
   create(key: string, parameters: JsonObject = {}, changes: JsonObject = {}): Promise<Answer> {
-    return this.ask({ operation: 'create', key, body: this.world.body(parameters, changes) });
+    return this.ask({ operation: 'create', key, body: this.harness.body(parameters, changes) });
   }
 
   async created(key: string, parameters: JsonObject = {}, changes: JsonObject = {}): Promise<string> {
@@ -112,8 +112,8 @@ export class CheckedService {
 
   /** Runs a generation to its end. */
   async finished(generationId: string): Promise<Generation> {
-    await this.world.clock.run(this.dispatcher.deliver(generationId));
-    return untilSettled(this.world, generationId);
+    await this.harness.clock.run(this.dispatcher.deliver(generationId));
+    return untilSettled(this.harness, generationId);
   }
 
   async uploaded(bytes = plainImage()): Promise<string> {
@@ -125,13 +125,13 @@ export class CheckedService {
       upload_url: url,
       required_headers: headers,
     } = prepared.data as { upload_id: string; upload_url: string; required_headers: Record<string, string> };
-    const { status } = this.world.ports.objects.handle({ method: 'PUT', url, headers, body: bytes });
+    const { status } = this.harness.ports.objects.handle({ method: 'PUT', url, headers, body: bytes });
     await this.checker.sent(uploadId, bytes, status);
     await this.ask({ operation: 'complete', key: `done-${this.asked}`, uploadId, body: {} });
     return uploadId;
   }
 
-  /** A call that no process of this world made. */
+  /** A call that no process of this service made. */
   async show(call: string, args: readonly unknown[], result: unknown, process = 'worker-2'): Promise<void> {
     await this.noting(() => this.checker.effect({ at: this.now, process, processNow: this.now, call, args, result }));
   }
@@ -146,7 +146,7 @@ export class CheckedService {
   }
 
   async recover(): Promise<void> {
-    await this.world.clock.run(new Recovery(this.context).pass());
+    await this.harness.clock.run(new Recovery(this.context).pass());
   }
 
   expectNothing(): void {
@@ -160,7 +160,7 @@ export class CheckedService {
   }
 
   get now(): number {
-    return this.world.clock.now();
+    return this.harness.clock.now();
   }
 
   private async answerTo(request: Request, caller: Caller): Promise<Answer> {
@@ -172,7 +172,7 @@ export class CheckedService {
         ? { upload_id: request.uploadId }
         : { generation_id: 'generationId' in request ? request.generationId : '' };
     try {
-      const answered = await this.world.clock.run(
+      const answered = await this.harness.clock.run(
         route.operation.answer({
           context: this.context,
           caller,
@@ -196,7 +196,7 @@ export class CheckedService {
     const args = this.tamper(call);
     const shown = { at: this.now, process: 'worker-1', processNow: this.now, call: call.name, args };
     if (port === 'provider') await this.noting(() => this.checker.calling(shown));
-    const target: unknown = args === call.args ? undefined : Reflect.get(this.world.ports, port);
+    const target: unknown = args === call.args ? undefined : Reflect.get(this.harness.ports, port);
     const changed: unknown = typeof target === 'object' && target !== null ? Reflect.get(target, method) : undefined;
     const result: unknown =
       typeof changed === 'function' ? await Reflect.apply(changed, target, [...args]) : await call.proceed();

@@ -40,7 +40,7 @@ const withData =
 
 describe('the checker', () => {
   let checked: CheckedService;
-  const newest = (id: string): Promise<Generation> => checked.world.generation(id);
+  const newest = (id: string): Promise<Generation> => checked.harness.generation(id);
   beforeEach(async () => {
     checked = await CheckedService.open();
   });
@@ -66,10 +66,10 @@ describe('the checker', () => {
     for (const generationId of [first, odd, checked.caller.appId])
       await checked.ask({ operation: 'get', generationId });
     await checked.ask({ operation: 'get', generationId: first }, { caller: stranger });
-    await checked.ask({ operation: 'create', key: 'dear', body: checked.world.body() }, { caller: stranger });
+    await checked.ask({ operation: 'create', key: 'dear', body: checked.harness.body() }, { caller: stranger });
     await checked.ask({ operation: 'credits' });
     await checked.checker.atRest(checked.now);
-    await checked.world.clock.advance(91 * 24 * HOUR_MS);
+    await checked.harness.clock.advance(91 * 24 * HOUR_MS);
     for (let pass = 0; pass < 3; pass += 1) await checked.recover();
     await checked.checker.atRest(checked.now);
     checked.expectNothing();
@@ -112,7 +112,7 @@ describe('the checker', () => {
   });
 
   it('3: finds a success that is charged for more than was delivered', async () => {
-    checked.world.provider.newReport = () => ({
+    checked.harness.provider.newReport = () => ({
       state: 'succeeded',
       outputs: [{ kind: 'image', mediaType: 'image/png' }],
     });
@@ -126,10 +126,10 @@ describe('the checker', () => {
   });
 
   it('3: finds a cancelled generation that is charged below its floor', async () => {
-    checked.world.provider.newReport = () => ({ state: 'running' });
+    checked.harness.provider.newReport = () => ({ state: 'running' });
     const id = await checked.created('one');
-    await checked.world.clock.run(checked.dispatcher.deliver(id));
-    await checked.world.clock.advance(2_000);
+    await checked.harness.clock.run(checked.dispatcher.deliver(id));
+    await checked.harness.clock.advance(2_000);
     checked.tamper = changing<Generation>(
       'generations.replace',
       ({ status }) => status === 'cancelled',
@@ -181,7 +181,7 @@ describe('the checker', () => {
   it('5: finds a second charge', async () => {
     const id = await checked.created('one');
     await checked.finished(id);
-    const { version, issued, available, reserved, spent, lastSequence } = await checked.world.account(
+    const { version, issued, available, reserved, spent, lastSequence } = await checked.harness.account(
       checked.caller.accountId,
     );
     const { accountId } = checked.caller;
@@ -277,21 +277,21 @@ describe('the checker', () => {
 
   it('11: finds a mismatch where there is none, and a key with two answers', async () => {
     await checked.ask(
-      { operation: 'create', key: 'one', body: checked.world.body() },
+      { operation: 'create', key: 'one', body: checked.harness.body() },
       { twist: () => refused('IDEMPOTENCY_PAYLOAD_MISMATCH') },
     );
     checked.expectFirst(11, 'only ever this one');
     const other = await CheckedService.open();
     const first = await other.create('one');
     const second = await other.create('two');
-    await other.ask({ operation: 'create', key: 'one', body: other.world.body() }, { twist: () => second });
+    await other.ask({ operation: 'create', key: 'one', body: other.harness.body() }, { twist: () => second });
     expect(first.outcome).to.equal('success');
     other.expectFirst(11, 'and before with');
   });
 
   it('12: finds an accepted generation that does not exist', async () => {
     await checked.ask(
-      { operation: 'create', key: 'one', body: checked.world.body() },
+      { operation: 'create', key: 'one', body: checked.harness.body() },
       { twist: withData({ generation_id: '01900000-0000-7000-8000-00000000ffff' }) },
     );
     checked.expectFirst(12, 'which never was');
@@ -299,13 +299,13 @@ describe('the checker', () => {
 
   it('13: finds a refusal for credits that were there, and for a queue that was not full', async () => {
     await checked.ask(
-      { operation: 'create', key: 'one', body: checked.world.body() },
+      { operation: 'create', key: 'one', body: checked.harness.body() },
       { twist: () => refused('CREDITS_INSUFFICIENT') },
     );
     checked.expectFirst(13, 'had as many all the time');
     const other = await CheckedService.open();
     await other.ask(
-      { operation: 'create', key: 'one', body: other.world.body() },
+      { operation: 'create', key: 'one', body: other.harness.body() },
       { twist: () => refused('QUEUE_FULL') },
     );
     other.expectFirst(13, 'full queue');
@@ -313,7 +313,7 @@ describe('the checker', () => {
 
   it('13: finds what a refusal left behind', async () => {
     await checked.ask(
-      { operation: 'create', key: 'one', body: checked.world.body({ count: 99 }) },
+      { operation: 'create', key: 'one', body: checked.harness.body({ count: 99 }) },
       { twist: () => refused('QUEUE_FULL') },
     );
     const late = await CheckedService.open(5);
@@ -328,15 +328,15 @@ describe('the checker', () => {
   });
 
   it('14: finds a write of a process that does not have the lease, and a lease taken too early', async () => {
-    checked.world.provider.newReport = () => ({ state: 'running' });
+    checked.harness.provider.newReport = () => ({ state: 'running' });
     const id = await checked.created('one');
-    await checked.world.clock.run(checked.dispatcher.deliver(id));
+    await checked.harness.clock.run(checked.dispatcher.deliver(id));
     const g = await newest(id);
     const lease = {
       worker: 'worker-2',
       fence: 2,
       renewedAt: checked.now,
-      expiresAt: checked.now + checked.world.settings.leaseMs,
+      expiresAt: checked.now + checked.harness.settings.leaseMs,
       bootId: 'boot-2',
     };
     await checked.show(
@@ -346,10 +346,10 @@ describe('the checker', () => {
     );
     checked.expectFirst(14, 'had the lease until');
     const other = await CheckedService.open();
-    other.world.provider.newReport = () => ({ state: 'running' });
+    other.harness.provider.newReport = () => ({ state: 'running' });
     const second = await other.created('one');
-    await other.world.clock.run(other.dispatcher.deliver(second));
-    const mine = await other.world.generation(second);
+    await other.harness.clock.run(other.dispatcher.deliver(second));
+    const mine = await other.harness.generation(second);
     await other.show(
       'generations.replace',
       [{ ...mine, version: mine.version + 1, progress: 0.5 }, mine.version],
@@ -380,7 +380,7 @@ describe('the checker', () => {
     checked.expectFirst(16, 'which nobody sent to it');
     const other = await CheckedService.open();
     const uploadId = await other.uploaded();
-    const record = await other.world.ports.uploads.read(uploadId);
+    const record = await other.harness.ports.uploads.read(uploadId);
     await other.context.objects.remove(record?.kind === 'upload' ? (record.objectKey ?? '') : '');
     other.expectFirst(16, 'removed');
   });
@@ -389,7 +389,7 @@ describe('the checker', () => {
     const id = await checked.created('one');
     checked.tamper = (call) => {
       if (call.name === 'generations.replace' && (call.args[0] as Generation).status === 'succeeded')
-        void checked.world.ports.objects.remove(`outputs/${id}/1/0`);
+        void checked.harness.ports.objects.remove(`outputs/${id}/1/0`);
       return call.args;
     };
     await checked.finished(id);
@@ -409,10 +409,10 @@ describe('the checker', () => {
   it('18: finds a revoked key that is still accepted, and a secret that is stored', async () => {
     const revoked = checked.begin({ operation: 'revoke', keyId: checked.caller.credentialId });
     checked.checker.answered(revoked, { outcome: 'success', data: {}, replayed: false }, checked.now);
-    await checked.world.clock.advance(4_000);
+    await checked.harness.clock.advance(4_000);
     await checked.ask({ operation: 'credits' });
     checked.expectNothing();
-    await checked.world.clock.advance(2_000);
+    await checked.harness.clock.advance(2_000);
     await checked.ask({ operation: 'credits' });
     checked.expectFirst(18, 'arrived 6000 ms after');
     const other = await CheckedService.open();
@@ -430,7 +430,7 @@ describe('the checker', () => {
   it('20: finds an end that came long after its deadline', async () => {
     await checked.create('one');
     checked.checker.quiet(checked.now);
-    await checked.world.clock.advance(HOUR_MS);
+    await checked.harness.clock.advance(HOUR_MS);
     await checked.recover();
     await checked.noting(() => checked.checker.atRest(checked.now));
     checked.expectFirst(20, 'after its deadline');

@@ -16,18 +16,18 @@ const MAX_ROUNDS = 20;
  * Then each key is sent once more to a fresh process, which must answer in keeping with what there is.
  */
 export async function checkAftermath(run: SmallRun): Promise<void> {
-  const { world, setting } = run;
+  const { service, setting } = run;
   for (const process of run.processes) process.crash();
-  const late = new Late(world);
+  const late = new Late(service);
   await late.open();
   await late.untilRest();
   for (const request of setting.requests) {
     if (request.operation !== 'create') continue;
-    const before = await generationOf(world, request.key);
+    const before = await generationOf(service, request.key);
     const answer = await late.ask(request);
-    world.witness.answered(request, answer);
-    world.witness.throwViolation();
-    const after = await generationOf(world, request.key);
+    service.witness.answered(request, answer);
+    service.witness.throwViolation();
+    const after = await generationOf(service, request.key);
     if (!isInKeeping(answer, before?.generationId, after?.generationId)) {
       throw new Violation(
         11,
@@ -37,7 +37,7 @@ export async function checkAftermath(run: SmallRun): Promise<void> {
     await late.untilRest();
   }
   const keys = new Set(setting.requests.map(({ key }) => key));
-  const made = (await Promise.all([...keys].map((key) => generationOf(world, key)))).filter(
+  const made = (await Promise.all([...keys].map((key) => generationOf(service, key)))).filter(
     (generation) => generation !== undefined,
   );
   if (made.length !== setting.accepted)
@@ -68,8 +68,11 @@ function describe(answer: Answer): string {
     : `${answer.generation.generationId}${answer.replayed ? ', a replay' : ', a new one'}`;
 }
 
-async function generationOf(world: SmallService, key: string): Promise<{ readonly generationId: string } | undefined> {
-  const { records } = await world.snapshot();
+async function generationOf(
+  service: SmallService,
+  key: string,
+): Promise<{ readonly generationId: string } | undefined> {
+  const { records } = await service.snapshot();
   return records.find((record) => record.kind === 'generation' && record.clientTraceId === key);
 }
 
@@ -80,10 +83,10 @@ class Late {
   private readonly recovery: Recovery;
   private readonly workerContext: ReturnType<SmallService['contextOf']>;
 
-  constructor(private readonly world: SmallService) {
-    this.worker = world.directProcess('late worker', 0xf0);
-    this.rest = world.directProcess('late front', 0xf1);
-    this.workerContext = world.contextOf(this.worker);
+  constructor(private readonly service: SmallService) {
+    this.worker = service.directProcess('late worker', 0xf0);
+    this.rest = service.directProcess('late front', 0xf1);
+    this.workerContext = service.contextOf(this.worker);
     this.recovery = new Recovery(this.workerContext);
   }
 
@@ -93,23 +96,23 @@ class Late {
   }
 
   ask(request: Parameters<typeof serve>[2]): Promise<Answer> {
-    return this.run(serve(this.world.contextOf(this.rest), CALLER, request, undefined));
+    return this.run(serve(this.service.contextOf(this.rest), CALLER, request, undefined));
   }
 
   async untilRest(): Promise<void> {
-    const { world } = this;
+    const { service } = this;
     for (let round = 0; ; round += 1) {
       await this.pass(LEAP_MS);
       await this.run(this.recovery.pass());
       await settled();
-      world.witness.throwViolation();
-      const snapshot = await world.snapshot();
-      checkState(snapshot, world.witness.told);
+      service.witness.throwViolation();
+      const snapshot = await service.snapshot();
+      checkState(snapshot, service.witness.told);
       const isAtRest =
         snapshot.account.holds.size === 0 &&
         snapshot.records.every((record) => record.kind !== 'generation' || record.settledAt !== undefined);
       if (!isAtRest && round < MAX_ROUNDS) continue;
-      return checkRest(snapshot, world.witness.told);
+      return checkRest(snapshot, service.witness.told);
     }
   }
 
@@ -127,17 +130,17 @@ class Late {
   }
 
   private async pass(ms: number): Promise<void> {
-    const until = this.world.time.now + ms;
+    const until = this.service.time.now + ms;
     do await settled();
     while (this.fireBefore(until));
-    this.world.time.now = Math.max(until, this.world.time.now);
+    this.service.time.now = Math.max(until, this.service.time.now);
   }
 
   private fireBefore(until: number): boolean {
     const timers = [this.worker, this.rest].flatMap((process) => process.timers.map((timer) => ({ process, timer })));
     const [first] = timers.filter(({ timer }) => timer.at <= until).sort((a, b) => a.timer.at - b.timer.at);
     if (first === undefined) return false;
-    this.world.time.now = Math.max(this.world.time.now, first.timer.at);
+    this.service.time.now = Math.max(this.service.time.now, first.timer.at);
     first.process.drop(first.timer);
     first.timer.callback();
     return true;

@@ -46,7 +46,7 @@ export async function replay(
   for (const name of choices) {
     watch(run, name);
     await takeNamed(run, name);
-    checkState(await run.world.snapshot(), run.world.witness.told);
+    checkState(await run.service.snapshot(), run.service.witness.told);
   }
   if (run.isQuiet) {
     checkUndisturbed(run);
@@ -63,7 +63,7 @@ async function takeNamed(run: SmallRun, name: string): Promise<void> {
 }
 
 /** Textbook answers where nothing went wrong and no time passed. */
-function checkUndisturbed({ isUndisturbed, world: { witness }, setting, spent }: SmallRun): void {
+function checkUndisturbed({ isUndisturbed, service: { witness }, setting, spent }: SmallRun): void {
   if (!isUndisturbed || spent.retries > 0) return;
   if (witness.told.size !== setting.accepted)
     throw new Violation(13, `undisturbed, ${witness.told.size} keys were accepted, not ${setting.accepted}`);
@@ -128,14 +128,14 @@ class Exploration {
   private async isNewAt(run: SmallRun): Promise<boolean> {
     const depth = this.way.length;
     this.deepest = Math.max(this.deepest, depth);
-    const snapshot = await run.world.snapshot();
+    const snapshot = await run.service.snapshot();
     const digest = digestOf(run, snapshot, this.bounds);
     const before = this.seen.get(digest);
     // A state that was cut short needs a second look if it can be reached sooner. Without cuts all that follows was
     // seen.
     if (before !== undefined && (before <= depth || this.cuts === 0)) return false;
     this.seen.set(digest, depth);
-    checkState(snapshot, run.world.witness.told);
+    checkState(snapshot, run.service.witness.told);
     if (run.isQuiet) await this.comeToRest(run, restDigestOf(run, snapshot));
     if (run.choices().length === 0) return false;
     if (depth < this.bounds.depth) return true;

@@ -53,7 +53,7 @@ function numberOf(name: keyof Bounds, text: unknown): number {
 async function tell(setting: Case, bounds: Bounds, choices: readonly string[]): Promise<boolean> {
   try {
     await replay(setting, bounds, choices, (run, choice) =>
-      console.log(`  ${new Date(run.world.time.now).toISOString()}  ${choice}`),
+      console.log(`  ${new Date(run.service.time.now).toISOString()}  ${choice}`),
     );
   } catch (error) {
     if (!(error instanceof Violation)) throw error;

@@ -36,7 +36,7 @@ const SOON_MS = 1_000;
  * everything happens that can happen without one, so a run is the list of its choices.
  */
 export class SmallRun {
-  readonly world = new SmallService();
+  readonly service = new SmallService();
   readonly spent: Spent = nothingSpent();
   readonly seats: readonly [Seat, Seat];
   readonly worker: SmallProcess;
@@ -52,15 +52,15 @@ export class SmallRun {
     private readonly interned: Interned,
   ) {
     this.seats = [this.seat('A', 0x0a, setting.requests[0]), this.seat('B', 0x0b, setting.requests[1])];
-    this.worker = new SmallProcess('worker', 0x0c, this.world.time);
-    this.workerContext = this.world.contextOf(this.worker);
+    this.worker = new SmallProcess('worker', 0x0c, this.service.time);
+    this.workerContext = this.service.contextOf(this.worker);
     this.recovery = new Recovery(this.workerContext);
-    this.world.witness.isOrphan = (generationId) =>
+    this.service.witness.isOrphan = (generationId) =>
       !this.processes.some((process) => process.isAlive && process.hasMinted(generationId));
   }
 
   async open(): Promise<void> {
-    await this.world.open(this.setting.credits);
+    await this.service.open(this.setting.credits);
     const dispatcher = new Dispatcher(this.workerContext, this.worker.name);
     await this.workerContext.wakeUps.start(({ id }) => dispatcher.deliver(id), 10);
     this.send(this.seats[0]);
@@ -89,7 +89,7 @@ export class SmallRun {
   async take(choice: Choice): Promise<void> {
     await choice.take();
     await settled();
-    this.world.witness.throwViolation();
+    this.service.witness.throwViolation();
   }
 
   choices(): Choice[] {
@@ -105,14 +105,14 @@ export class SmallRun {
     if (this.spent.leaps > 0 && this.worker.isAlive && !this.isRecovering)
       this.addWithin(choices, 'recoveries', 'worker recovers', async () => this.recover());
     this.addWithin(choices, 'leaps', 'time leaps', async () => {
-      this.world.time.now += LEAP_MS;
+      this.service.time.now += LEAP_MS;
     });
     const soon = this.soon();
     if (soon !== undefined)
       choices.push({
         name: 'time ticks',
         take: async () => {
-          this.world.time.now = soon;
+          this.service.time.now = soon;
         },
       });
     return choices;
@@ -133,7 +133,7 @@ export class SmallRun {
     const counts = { 'core': 0, 'wake-ups': 0 };
     for (const timer of process.timers) {
       counts[timer.of] += 1;
-      if (timer.at > this.world.time.now) continue;
+      if (timer.at > this.service.time.now) continue;
       const name = `${process.name} timer of ${timer.of} #${counts[timer.of]}`;
       const take = async () => this.fire(process, timer);
       if (timer.of === 'core') choices.push({ name, take });
@@ -142,7 +142,7 @@ export class SmallRun {
   }
 
   private addRequest(choices: Choice[], seat: Seat): void {
-    const isKnown = seat.request.operation === 'create' || this.world.witness.told.has(seat.request.key);
+    const isKnown = seat.request.operation === 'create' || this.service.witness.told.has(seat.request.key);
     if (seat.client === 'silent' && isKnown)
       choices.push({ name: `${seat.process.name} is asked`, take: async () => this.send(seat) });
     if (seat.client === 'again')
@@ -165,7 +165,7 @@ export class SmallRun {
     process.pending.splice(process.pending.indexOf(pending), 1);
     try {
       const answer = await pending.call.proceed();
-      await this.world.witness.effect(process.name, pending.call, answer);
+      await this.service.witness.effect(process.name, pending.call, answer);
       if (isLost) throw new StoreUnavailable('The answer was lost.');
       this.observe(process, `${pending.name} ${this.isObserving ? stableJson(answer) : ''}`);
       pending.resolve(answer);
@@ -185,7 +185,7 @@ export class SmallRun {
     // What the wake-ups of a process do when their timer fires depends on the table they share.
     this.observe(
       process,
-      `timer ${timer.of} ${timer.at} ${process.timers.indexOf(timer)} ${timer.of === 'wake-ups' ? this.world.wakeUps() : ''}`,
+      `timer ${timer.of} ${timer.at} ${process.timers.indexOf(timer)} ${timer.of === 'wake-ups' ? this.service.wakeUps() : ''}`,
     );
     process.drop(timer);
     timer.callback();
@@ -201,7 +201,7 @@ export class SmallRun {
     if (!seat.process.isAlive) this.restart(seat);
     seat.client = 'waiting';
     this.observe(seat.process, 'request');
-    const { witness } = this.world;
+    const { witness } = this.service;
     const { process } = seat;
     void serve(seat.context, CALLER, seat.request, witness.told.get(seat.request.key)).then((answer) =>
       process.interceptor({
@@ -213,7 +213,7 @@ export class SmallRun {
   }
 
   private answer(seat: Seat, answer: Answer): void {
-    this.world.witness.answered(seat.request, answer);
+    this.service.witness.answered(seat.request, answer);
     seat.client = answer.outcome === 'refused' && answer.mayRetry ? 'again' : 'answered';
   }
 
@@ -229,7 +229,7 @@ export class SmallRun {
   }
 
   private soon(): number | undefined {
-    const { now } = this.world.time;
+    const { now } = this.service.time;
     const coming = this.processes
       .flatMap(({ timers }) => timers.map(({ at }) => at))
       .filter((at) => at > now && at <= now + SOON_MS);
@@ -239,13 +239,13 @@ export class SmallRun {
   private observe(process: SmallProcess, text: string): void {
     if (this.isObserving)
       process.observed = this.interned.numberOf(
-        `${process.observed} ${this.world.time.now} ${this.interned.numberOf(text)}`,
+        `${process.observed} ${this.service.time.now} ${this.interned.numberOf(text)}`,
       );
   }
 
   private seat(name: string, number: number, request: Request): Seat {
-    const process = new SmallProcess(name, number, this.world.time);
-    return { request, number, process, context: this.world.contextOf(process), client: 'silent', incarnation: 1 };
+    const process = new SmallProcess(name, number, this.service.time);
+    return { request, number, process, context: this.service.contextOf(process), client: 'silent', incarnation: 1 };
   }
 
   private restart(seat: Seat): void {
@@ -253,8 +253,8 @@ export class SmallRun {
     seat.process = new SmallProcess(
       `${seat.process.name.slice(0, 1)}${seat.incarnation}`,
       seat.number + 16 * seat.incarnation,
-      this.world.time,
+      this.service.time,
     );
-    seat.context = this.world.contextOf(seat.process);
+    seat.context = this.service.contextOf(seat.process);
   }
 }

@@ -29,7 +29,7 @@ export const CALLER: Caller = {
   scopes: SCOPES,
 };
 
-// One for all worlds, of which there is a new one for every run: a schema is compiled once for each model there is.
+// One for all services, of which there is a new one for every run: a schema is compiled once for each model there is.
 const MODELS = [imageModel()];
 
 /** One set of stores with one account, one provider, one time, and whoever watches all of it. */

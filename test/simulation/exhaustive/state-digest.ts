@@ -11,7 +11,7 @@ import { stableJson } from './stable-json.js';
  * asked again. Digests are SHA-256; that two states share one is not to be expected.
  */
 export function digestOf(run: SmallRun, snapshot: Snapshot, bounds: { readonly retries: number }): string {
-  const { time, provider } = run.world;
+  const { time, provider } = run.service;
   const seats = run.seats.map(({ process, client, incarnation }) => {
     const isOver =
       process.pending.length === 0 &&
@@ -32,12 +32,12 @@ export function digestOf(run: SmallRun, snapshot: Snapshot, bounds: { readonly r
 
 /** What decides how everything ends once all processes are gone and faults have stopped. */
 export function restDigestOf(run: SmallRun, snapshot: Snapshot): string {
-  const tasks = [...run.world.provider.tasks.values()].map(({ submission }) => submission.token);
-  return hash(stableJson([storedText(run, snapshot), run.world.time.now, tasks]));
+  const tasks = [...run.service.provider.tasks.values()].map(({ submission }) => submission.token);
+  return hash(stableJson([storedText(run, snapshot), run.service.time.now, tasks]));
 }
 
 function storedText(run: SmallRun, { account, entries, records }: Snapshot): string {
-  return `${stableJson([account, entries, records])} ${run.world.wakeUps()} ${run.world.witness.summary()}`;
+  return `${stableJson([account, entries, records])} ${run.service.wakeUps()} ${run.service.witness.summary()}`;
 }
 
 function timersOf({ timers }: SmallRun['worker']): unknown[] {

@@ -36,7 +36,7 @@ export function* checkEnds(known: Known): Iterable<Finding> {
     if (isExcused) continue;
     yield {
       invariant: 12,
-      sentence: `generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${toldWish(wish)} was asked for, and no trouble explains it`,
+      sentence: `generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${describeWish(wish)} was asked for, and no trouble explains it`,
     };
   }
 }
@@ -57,6 +57,6 @@ function wasHindered(
   return touches(facts.troubles, { from: runDeadlineAt - terms.runTimeoutMs, until: completedAt });
 }
 
-function toldWish({ outputs, error }: Wish): string {
+function describeWish({ outputs, error }: Wish): string {
   return [outputs === undefined ? [] : [`${outputs} outputs`], error ?? []].flat().join(' or ');
 }

@@ -30,8 +30,8 @@ function signal(): { readonly promise: Promise<void>; readonly resolve: () => vo
 describe('the REST server', () => {
   const open: Setting[] = [];
 
-  async function set(options: Parameters<typeof serve>[1] = {}, worldOptions: HarnessOptions = {}): Promise<Setting> {
-    const harness = await openServiceHarness(worldOptions);
+  async function set(options: Parameters<typeof serve>[1] = {}, harnessOptions: HarnessOptions = {}): Promise<Setting> {
+    const harness = await openServiceHarness(harnessOptions);
     const fixture = await createRequestFixture(harness.context);
     const running = await serve(harness, options);
     const setting = { ...running, harness, fixture, credential: fixture.secrets.get('owner') as string };

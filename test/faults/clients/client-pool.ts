@@ -32,8 +32,8 @@ export interface BurstTerms {
   readonly mayBeExact: boolean;
 }
 
-/** Everybody who uses the service in a run, made by the operator, and what the test knows of them. */
-export class Society {
+/** The accounts and clients of one run, created by the operator, and what the test knows of them. */
+export class ClientPool {
   readonly parties: Party[] = [];
   readonly granted: Record<string, number> = {};
   readonly secrets: Secret[] = [];
@@ -53,7 +53,7 @@ export class Society {
   }
 
   /** Somebody with an account of their own. */
-  async settle(name: string, credits: number): Promise<ApiClient> {
+  async openAccount(name: string, credits: number): Promise<ApiClient> {
     const owner = await newOwner(this.context, name, credits);
     this.granted[owner.accountId] = credits;
     return (await this.giveKey(name, owner)).api;
