@@ -16,7 +16,7 @@ type FileCalls = Pick<
 export const REAL_DISK: Disk = { ...fs, now: () => Date.now() };
 
 const PRIVATE_FOLDER = 0o700;
-/** Of the group and of everybody. */
+/** The permission bits of the group and of others. */
 const OTHERS_RIGHTS = 0o077;
 
 /** Whether the file system answered with this code. */

@@ -11,7 +11,7 @@ const RIGHTS = new Set(['EACCES', 'EPERM', 'EROFS']);
  */
 export const RESTORING = 'restoring';
 
-/** Of the group and of everybody. */
+/** The permission bits of the group and of others. */
 const OTHERS_RIGHTS = 0o077;
 /** The files in the folder apart from the objects, whose store closes its own folders. */
 const PRIVATE_FILES = ['darkroom.db', 'darkroom.db-wal', 'darkroom.db-shm', 'secret'];

@@ -71,7 +71,7 @@ function isBullMqThere(): boolean {
   return existsSync(join(FOLDER, 'node_modules', 'bullmq', 'package.json'));
 }
 
-/** A queue as its documentation has it: a job is kept when it is done, and retried by nobody. */
+/** A queue with the defaults of its documentation: finished jobs are kept, and no job is retried. */
 export async function openBullMq({
   port,
   concurrency,

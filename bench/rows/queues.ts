@@ -20,7 +20,7 @@ import {
   type Working,
 } from './workers.js';
 
-/** Slow enough that nobody is busy yet with the one before. */
+/** Slow enough that each job is finished before the next one is added. */
 const PACE_MS = 100;
 /** Agenda asks for jobs every five seconds: its jobs are to come at any time between two questions. */
 const AGENDA_PACE_MS = 130;

@@ -40,7 +40,7 @@ export function statusRequests(secret: string, generationIds: readonly string[])
   return statusRequestsOf(generationIds.map((generationId) => ({ generationId, credential: secret })));
 }
 
-/** Each asks for one of these, as whoever made it. */
+/** Each request reads one of these, with the credential that created it. */
 export function statusRequestsOf(created: readonly Pick<Mark, 'generationId' | 'credential'>[]): RequestKind {
   const targets = created.map(({ generationId, credential }) => ({ path: `${BASE}/${generationId}`, credential }));
   return { method: 'GET', targets, isKeyed: false, status: 200 };

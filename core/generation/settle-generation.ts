@@ -23,8 +23,8 @@ export async function settleGeneration(context: Context, generation: Generation)
 }
 
 /**
- * By whoever settled it, so that each end is told once, and only when the credits are what it says. Nothing of its
- * content.
+ * Called by the process that settled the generation, so that each end is logged once, after the credits have moved. Logs
+ * nothing of the generation's content.
  */
 function logEnd(
   { log }: Context,

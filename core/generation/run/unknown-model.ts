@@ -41,12 +41,12 @@ export async function leaveToOthers(context: Context, g: Generation): Promise<nu
   return null;
 }
 
-/** What a generation that nobody ran before its deadline is told, as far as this process can tell. */
+/** The error of a generation that no worker ran before its deadline, as far as this process can tell. */
 export function lateError(context: Pick<Context, 'catalog' | 'providers'>, g: Generation): TaskError {
   return taskError(executionOf(context, g) === undefined ? 'MODEL_UNAVAILABLE' : 'TASK_TIMEOUT');
 }
 
-/** When a generation ends that nobody runs. */
+/** When a generation that no worker runs ends. */
 export function deadlineOf(g: Generation): number {
   return g.status === 'queued' ? g.terms.queueDeadlineAt : (g.runDeadlineAt ?? Infinity);
 }

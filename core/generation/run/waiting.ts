@@ -8,7 +8,7 @@ export function boundedWaitMs(askedMs: number | undefined, leastMs: number, most
   return askedMs !== undefined && askedMs > leastMs ? Math.max(leastMs, Math.min(askedMs, mostMs)) : leastMs;
 }
 
-/** A sleep that somebody can end early. A wake while nobody sleeps ends the next sleep at once. */
+/** A sleep that can be ended early. A wake without a sleeper ends the next sleep at once. */
 export class WakeableDelay {
   private isWoken = false;
   private finish: (() => void) | undefined;
