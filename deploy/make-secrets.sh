@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the secrets that deploy/compose.yaml mounts, in deploy/secrets, once: what is there stays as it is. Compose hands
-# a container its files with the owner they have here, so they are readable by all in a folder that only you may enter.
+# Creates the secrets that deploy/compose.yaml mounts, in deploy/secrets, once: existing files stay unchanged. Compose
+# mounts the files with the owner that they have here, so all users may read them, in a folder that only you may enter.
 set -eu
 folder=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)/secrets
 umask 077
@@ -9,7 +9,7 @@ chmod 700 "$folder"
 
 random() { od -An -v -tx1 -N "$1" /dev/urandom | tr -d ' \n'; }
 
-# Writes $2 to the secret $1 when there is none; whole or not at all.
+# Writes $2 to the secret $1 if it does not exist. The write is atomic.
 keep() {
   [ -s "$folder/$1" ] && return 0
   printf '%s' "$2" > "$folder/$1.new"

@@ -16,7 +16,7 @@ export const agendaDriver: WakeUpsDriver = {
         enum: ['auto', 'change-streams', 'polling'],
         default: 'auto',
         description:
-          'How to learn of new wake-ups: change-streams needs a replica set or a sharded cluster; polling works with any server; auto uses change streams if the server has them.',
+          'How to detect new wake-ups: change-streams requires a replica set or a sharded cluster; polling works with any server; auto uses change streams if the server supports them.',
       },
       poll_seconds: {
         type: 'number',

@@ -39,17 +39,17 @@ export const minioDriver: ObjectsDriver = {
     additionalProperties: false,
     required: ['endpoint', 'access_key', 'secret_key'],
     properties: {
-      endpoint: { ...URL, description: 'The address at which this process reaches the S3 store.' },
-      public_endpoint: { ...URL, description: 'The address at which clients reach it, if it is another one.' },
+      endpoint: { ...URL, description: "The S3 store's address for this process." },
+      public_endpoint: { ...URL, description: "The S3 store's address for clients, if it differs." },
       region: { ...FILLED_TEXT, default: 'us-east-1' },
       bucket: { ...FILLED_TEXT, default: 'darkroom' },
       access_key: { ...SECRET, description: 'The key of a user that may read, write, remove and list.' },
-      secret_key: { ...SECRET, description: 'Its secret.' },
+      secret_key: { ...SECRET, description: 'The secret of access_key.' },
       upload_access_key: {
         ...SECRET,
         description: 'The key of a user that may only put objects under staging/, for a store that needs one.',
       },
-      upload_secret_key: { ...SECRET, description: 'Its secret.' },
+      upload_secret_key: { ...SECRET, description: 'The secret of upload_access_key.' },
       timeout_seconds: {
         type: 'number',
         exclusiveMinimum: 0,

@@ -1,5 +1,5 @@
-// Run by mongosh: makes one server a replica set of one, and the user that Darkroom has in it. Safe to run again; a
-// password that was changed in the secrets is changed in the database.
+// Run by mongosh: makes one server a replica set of one member, and creates Darkroom's user in it. Safe to run again:
+// if the password in the secrets was changed, it is changed in the database.
 const { readFileSync } = require('node:fs');
 
 const SET = 'rs0';
@@ -32,7 +32,7 @@ while (!admin.runCommand({ hello: 1 }).isWritablePrimary) {
   sleep(BETWEEN_TRIES_MS);
 }
 
-// Its own database and no other: reads and writes, indexes, change streams.
+// Access to Darkroom's own database only: reads and writes, indexes, change streams.
 const own = server.getDB(database);
 const account = { pwd: decodeURIComponent(address.password), roles: [{ role: 'readWrite', db: database }] };
 if (own.getUser(user) === null) {

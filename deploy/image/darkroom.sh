@@ -1,6 +1,6 @@
 #!/bin/sh
-# The command `darkroom` of the image. A file under /run/secrets that bears the name of a variable becomes that variable,
-# so that a secret stands neither in a compose file nor in what `docker inspect` shows.
+# The command `darkroom` of the image. A file under /run/secrets with the name of a variable becomes that variable, so
+# that a secret is neither in a compose file nor in the output of `docker inspect`.
 set -eu
 for file in /run/secrets/DARKROOM_*; do
   [ -f "$file" ] || continue

@@ -1,5 +1,5 @@
-// Asks the internal listener of this container, for a health check: `node probe.mjs /readyz`. Ends with 0 when it says
-// 200.
+// A health check that sends a request to the internal listener of this container: `node probe.mjs /readyz`. Exits with
+// 0 if the status is 200.
 const [path = '/livez', port = '9090'] = process.argv.slice(2);
 const url = `http://127.0.0.1:${port}${path}`;
 try {

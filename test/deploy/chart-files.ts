@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { pathOf, textOf } from './project-files.js';
 
 export const CHART = 'deploy/helm/darkroom';
-/** Values to render the chart with: as little as there can be, and everything that is optional. */
+/** Values to render the chart with: only what is required, and everything that is optional. */
 export const CASES = ['least', 'full'] as const;
 export type Case = (typeof CASES)[number];
 
 export const HELM_VERSION = 'v3.18.6';
-/** The Kubernetes that manifests are rendered for and checked against. */
+/** The Kubernetes version for which manifests are rendered, and against which they are checked. */
 export const KUBERNETES_VERSION = '1.34';
 
 export function valuesFileOf(name: Case): string {
@@ -20,7 +20,7 @@ export function renderedFileOf(name: Case): string {
   return `test/deploy/rendered/${name}.yaml`;
 }
 
-/** How helm is asked for the manifests of a case. */
+/** The arguments with which helm renders the manifests of a case. */
 export function templateArguments(name: Case): string[] {
   return [
     'template',
@@ -35,7 +35,7 @@ export function templateArguments(name: Case): string[] {
   ];
 }
 
-/** Says from which chart the manifests were rendered, so that a machine without helm sees when they are out of date. */
+/** Identifies the chart from which the manifests were rendered, so that outdated ones are detected without helm. */
 export function headerOf(): string {
   return `# By helm ${HELM_VERSION} from a chart whose files digest to ${chartDigest()}; node dist/test/deploy/render.js renders anew.\n`;
 }

@@ -1,7 +1,7 @@
 /**
- * Goal: whoever fills in the chart's values is told about a typo before anything is installed, and can set every key of
- * the program that is theirs to set.
- * Method: compare the schema with values.yaml and with the program's own keys, both ways; try values that are wrong.
+ * Goal: a typo in the chart's values is reported before anything is installed, and the values can set every key of the
+ * program that belongs to the operator.
+ * Method: compare the schema with values.yaml and with the program's own keys, in both directions; try invalid values.
  */
 import { Ajv } from 'ajv';
 import { expect } from 'chai';
@@ -22,7 +22,7 @@ const schema = JSON.parse(textOf(`${CHART}/values.schema.json`)) as Schema & {
 const values = yamlOf<Readonly<Record<string, Tree>>>(`${CHART}/values.yaml`);
 const isValid = new Ajv({ strict: false, allErrors: true }).compile(schema);
 
-/** What the chart sets itself, and what is a secret. */
+/** Keys that the chart sets itself, and keys that are secrets. */
 const NOT_VALUES = [
   'role',
   'data_folder',
@@ -45,7 +45,7 @@ function isBranch(tree: Tree | undefined): tree is Branch {
   return typeof tree === 'object' && tree !== null && !Array.isArray(tree);
 }
 
-/** The one over the other, as helm merges values. */
+/** Merges `over` into `under`, as helm merges values. */
 function merged(under: Branch, over: Branch): Branch {
   const own = Object.entries(over).map(([name, tree]): [string, Tree] => {
     const beneath = under[name];
@@ -59,14 +59,14 @@ function faultsOf(given: Branch): string[] {
   return (isValid.errors ?? []).map(({ instancePath, message = '' }) => `${instancePath} ${message}`);
 }
 
-/** Paths below a schema, down to what holds no keys of its own. */
+/** The paths below a schema of all keys that have no keys of their own. */
 function pathsBelow({ properties = {} }: Schema, before = ''): string[] {
   return Object.entries(properties).flatMap(([name, below]) =>
     below.properties ? pathsBelow(below, `${before}${name}.`) : [`${before}${name}`],
   );
 }
 
-/** Each schema of an object with keys of its own, by its path. */
+/** Each schema of an object that defines keys, with its path. */
 function closedObjects(part: Schema, path: string): [string, Schema][] {
   const below = Object.entries(part.properties ?? {}).flatMap(([name, inner]) =>
     closedObjects(inner, `${path}/${name}`),
@@ -75,12 +75,12 @@ function closedObjects(part: Schema, path: string): [string, Schema][] {
 }
 
 describe('values of the chart', () => {
-  it('are valid by default, and as the cases change them', () => {
+  it('are valid by default, and with the values of each case', () => {
     expect(faultsOf({})).to.deep.equal([]);
     for (const name of CASES) expect(faultsOf(yamlOf<Branch>(valuesFileOf(name))), name).to.deep.equal([]);
   });
 
-  it('refuse any key that the schema does not name, at any depth', () => {
+  it('refuse any key that is not in the schema, at any depth', () => {
     const parts = [
       ...closedObjects(schema, ''),
       ...Object.entries(schema.$defs).flatMap(([name, part]) => closedObjects(part, `$defs/${name}`)),
@@ -104,13 +104,13 @@ describe('values of the chart', () => {
   };
 
   for (const [fault, given] of Object.entries(wrong)) {
-    it(`are refused when ${JSON.stringify(given)}`, () => {
+    it(`are refused if they contain ${JSON.stringify(given)}`, () => {
       expect(faultsOf(given)).to.deep.equal([fault]);
     });
   }
 
-  it("take every key of darkroom.yaml that is neither the chart's nor a secret, and no other", () => {
-    // Providers are a map of any instances, whose options the program knows.
+  it('accept every key of darkroom.yaml that the chart does not set and that is no secret, and no other key', () => {
+    // Providers are a map with any instance names. The program defines their options.
     const known = new Set(
       [...CONFIG_KEYS.keys()]
         .filter((path) => !NOT_VALUES.includes(path))
@@ -119,7 +119,7 @@ describe('values of the chart', () => {
     expect(pathsBelow(schema.properties?.['config'] ?? {}).sort()).to.deep.equal([...known].sort());
   });
 
-  it('take every key in the type that the configuration has it in', () => {
+  it('accept every key with the type that it has in the configuration', () => {
     const leafOf = (path: string) =>
       path
         .split('.')
@@ -127,7 +127,7 @@ describe('values of the chart', () => {
     for (const [path, { schema: known, byDefault }] of CONFIG_KEYS) {
       const { type } = leafOf(path) ?? {};
       if (type === undefined || NOT_VALUES.includes(path)) continue;
-      // The chart leaves the bounds to the program, and whole numbers with them: helm makes floats of all.
+      // The program checks bounds and integers, not the chart, because helm converts all numbers to floats.
       const wanted = known['type'] === 'integer' ? 'number' : known['type'];
       expect(type, path).to.deep.equal(byDefault === null ? [wanted, 'null'] : wanted);
     }
@@ -142,7 +142,7 @@ describe('values of the chart', () => {
     }
   });
 
-  it('contain only the name of a secret', () => {
+  it('contain no secret, only names of secrets', () => {
     const all = [...stringsIn(values), ...CASES.flatMap((name) => stringsIn(yamlOf<Tree>(valuesFileOf(name))))];
     expect(all.filter((text) => /:\/\/[^/\s]*:[^/\s]*@|svc_live_/.test(text))).to.deep.equal([]);
   });
@@ -156,7 +156,7 @@ describe('deploy/helm/darkroom', () => {
   });
 
   for (const name of CASES) {
-    it(`is as it was when test/deploy/rendered/${name}.yaml was rendered; node dist/test/deploy/render.js renders anew, with helm`, () => {
+    it(`is unchanged since test/deploy/rendered/${name}.yaml was rendered; node dist/test/deploy/render.js renders it again, with helm`, () => {
       expect(`${renderedText(name).split('\n')[0]}\n`).to.equal(headerOf());
     });
   }

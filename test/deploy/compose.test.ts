@@ -1,7 +1,7 @@
 /**
- * Goal: deploy/compose.yaml starts what the program needs, in order, with nobody given more than it needs.
- * Method: read the file as compose does and hold every service to the same rules; load its configuration with the
- * program's own loader for each role; make its secrets and look at them.
+ * Goal: deploy/compose.yaml starts what the program needs, in order, and gives no service more than it needs.
+ * Method: read the file as compose does and check every service against the same rules; load its configuration with the
+ * program's own loader for each role; create its secrets and check them.
  */
 import { expect } from 'chai';
 import { spawnSync } from 'node:child_process';
@@ -71,7 +71,7 @@ function secretsOf({ secrets = [] }: Service): { source: string; target: string 
   return secrets.map((use) => (typeof use === 'string' ? { source: use, target: use } : use));
 }
 
-/** What compose puts in when nobody has set a variable on the host. */
+/** The text as compose expands it if no variable is set on the host. */
 function byDefault(text: string): string {
   return text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1');
 }
@@ -81,7 +81,7 @@ describe('deploy/compose.yaml', () => {
     name,
     { image, user, read_only, cap_drop, cap_add, privileged, security_opt, tmpfs, deploy },
   ] of services) {
-    it(`gives ${name} the fewest rights`, () => {
+    it(`runs ${name} with the least privileges`, () => {
       expect(isPinned(image), image).to.equal(true);
       expect(user).to.match(/^[1-9]\d*:[1-9]\d*$/);
       expect({ read_only, cap_drop, cap_add, privileged, security_opt }).to.deep.equal({
@@ -97,14 +97,14 @@ describe('deploy/compose.yaml', () => {
     });
   }
 
-  it('restarts every process, and repeats no step', () => {
+  it('restarts every process, and repeats no one-time step', () => {
     for (const [name, { restart, healthcheck }] of services) {
       expect(restart, name).to.equal(ONE_SHOT.includes(name) ? 'no' : 'unless-stopped');
       expect(healthcheck.disable === true, name).to.equal(ONE_SHOT.includes(name));
     }
   });
 
-  it('runs two of each role, and none before the stores were migrated', () => {
+  it('runs two processes of each role, and none before the stores are migrated', () => {
     for (const role of ['rest', 'worker']) {
       const { command, deploy, depends_on, healthcheck } = service(role);
       expect({ command, replicas: deploy.replicas, test: healthcheck.test }).to.deep.equal({
@@ -121,7 +121,7 @@ describe('deploy/compose.yaml', () => {
     });
   });
 
-  it('is one program of one version', () => {
+  it('uses the same version of the program for every service', () => {
     const { version } = JSON.parse(textOf('package.json')) as { version: string };
     for (const name of [...OURS, 'objects-folder']) expect(service(name).image).to.equal(`darkroom:${version}`);
   });
@@ -159,7 +159,7 @@ describe('deploy/compose.yaml', () => {
     });
   }
 
-  it('uses only variables that the program has', () => {
+  it('sets only variables that the program reads', () => {
     for (const name of [...OURS, 'objects-folder']) {
       const { environment = {} } = service(name);
       const targets = secretsOf(service(name))
@@ -173,14 +173,14 @@ describe('deploy/compose.yaml', () => {
     }
   });
 
-  it('waits longer for a process to stop than it takes', async () => {
+  it('gives each process more time to stop than it needs', async () => {
     const { worker } = await loadAs('all', textOf('deploy/compose/darkroom.yaml'), SECRETS);
     for (const role of ['rest', 'worker'])
       expect(secondsOf(service(role).stop_grace_period) * 1_000, role).to.be.at.least(worker.stopGraceMs + 10_000);
     expect(secondsOf(service('proxy').stop_grace_period)).to.be.above(worker.stopGraceMs / 1_000);
   });
 
-  it('publishes the proxy alone, to this machine unless told otherwise', () => {
+  it('publishes only the proxy, and by default only to this machine', () => {
     expect(services.filter(([, { ports }]) => ports).map(([name]) => name)).to.deep.equal(['proxy']);
     expect(service('proxy').ports?.map(byDefault)).to.deep.equal(['127.0.0.1:8080:8080', '127.0.0.1:9000:9000']);
   });
@@ -198,7 +198,7 @@ describe('deploy/compose.yaml', () => {
     ]);
     expect(compose.networks['services']).to.deep.equal({ internal: true });
     expect(services.flatMap(([, { ports = [] }]) => ports).filter((port) => port.includes('50051'))).to.deep.equal([]);
-    // A folder, so that another file in the place of this one is seen.
+    // The folder is mounted, so that a replaced file is visible in the container.
     expect(service('rest').volumes).to.deep.equal([
       { type: 'bind', source: 'compose/grpc', target: '/etc/darkroom/grpc', read_only: true },
     ]);
@@ -225,7 +225,7 @@ describe('deploy/compose.yaml', () => {
     }
   });
 
-  it('keeps the stores on internal networks, and the proxy away from the database', () => {
+  it('keeps the stores on internal networks, and the proxy off the network of the database', () => {
     for (const [name, { networks, network_mode }] of services) {
       const isOpen =
         networks?.some((network) => compose.networks[network]?.internal !== true) ?? network_mode !== 'none';
@@ -235,14 +235,14 @@ describe('deploy/compose.yaml', () => {
     expect(onDatabase).to.deep.equal(['rest', 'worker', 'migrate', 'mongo', 'mongo-set-up']);
   });
 
-  it('adds the header that object stores omit, and drops those that signed addresses must not have', () => {
+  it('adds the header that object stores omit, and removes those that requests to signed addresses must not have', () => {
     const proxy = textOf('deploy/compose/proxy.conf');
     expect(proxy).to.include('add_header X-Content-Type-Options nosniff always;');
     for (const name of ['X-Amz-Copy-Source', 'X-Amz-Content-Sha256'])
       expect(proxy).to.include(`proxy_set_header ${name} "";`);
   });
 
-  it('holds no secret, and mounts only files that exist or are made', () => {
+  it('contains no secret, and mounts only files that exist or are generated', () => {
     expect(
       stringsIn(compose.services as unknown as Tree).filter((text) =>
         /:\/\/[^/\s]*:[^/\s]*@|svc_live_|[0-9a-f]{32}/.test(text),
@@ -264,7 +264,7 @@ function secondsOf(period: string | undefined): number {
 }
 
 describe('deploy/compose/proxy.conf', () => {
-  it('passes on the address of the client, and nothing that the client wrote', () => {
+  it('forwards the address of the client, and no X-Forwarded-For that the client sent', () => {
     const told = [...textOf('deploy/compose/proxy.conf').matchAll(/proxy_set_header X-Forwarded-For (\S+);/g)].map(
       ([, value]) => value,
     );
@@ -303,7 +303,7 @@ describe('deploy/make-secrets.sh', () => {
         .sort(),
     );
     expect(statSync(join(folder, 'secrets')).mode & 0o777).to.equal(0o700);
-    // A container's user must be able to read what is mounted as it is.
+    // A mounted file keeps its mode, and the container's user must be able to read it.
     for (const name of Object.keys(first))
       expect(statSync(join(folder, 'secrets', name)).mode & 0o777, name).to.equal(0o444);
     expect(run()).to.equal('');

@@ -1,7 +1,7 @@
 /**
- * Goal: the image runs what the project is, as nobody in particular, and holds nothing that it does not need.
- * Method: read deploy/Dockerfile instruction by instruction; look up what it copies, its pins and its numbers in the
- * project; run the image's own scripts.
+ * Goal: the image runs the project's program, as an unprivileged user, and contains nothing that it does not need.
+ * Method: read deploy/Dockerfile instruction by instruction; compare the files that it copies, its pinned versions and
+ * its numbers with the project; run the image's own scripts.
  */
 import { expect } from 'chai';
 import { spawn, spawnSync } from 'node:child_process';
@@ -42,7 +42,7 @@ function restsOf(name: string, stage: readonly Instruction[] = last): string[] {
   return stage.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
 }
 
-/** Sources that come from the project rather than from another stage. */
+/** Sources that are copied from the project, not from another stage. */
 function copied(): string[] {
   return stages
     .flatMap((stage) => restsOf('COPY', stage))
@@ -56,7 +56,7 @@ function copied(): string[] {
 }
 
 describe('deploy/Dockerfile', () => {
-  it('begins every stage with one image of a stated version', () => {
+  it('bases every stage on the same image, with a pinned version', () => {
     const [before = [], ...built] = stages;
     expect(restsOf('ARG', before)).to.have.length(1);
     expect(isPinned(restsOf('ARG', before)[0]?.split('=')[1] ?? '')).to.equal(true);
@@ -67,7 +67,7 @@ describe('deploy/Dockerfile', () => {
     ]);
   });
 
-  it('copies only existing files that .dockerignore admits', () => {
+  it('copies only existing files that .dockerignore includes', () => {
     const allowed = textOf('deploy/Dockerfile.dockerignore')
       .split('\n')
       .filter((line) => line.startsWith('!'))
@@ -82,7 +82,7 @@ describe('deploy/Dockerfile', () => {
     expect(allowed.filter((path) => !existsSync(pathOf(path)))).to.deep.equal([]);
   });
 
-  it('builds every part of the program that runs, and installs for production what it runs with', () => {
+  it('builds every part of the program that runs, and installs its production dependencies', () => {
     const runs = stages.flatMap((stage) => restsOf('RUN', stage));
     expect(runs).to.include('npm ci --omit=dev --ignore-scripts');
     const { references } = JSON.parse(textOf('apps/tsconfig.json')) as { references: readonly { path: string }[] };
@@ -106,14 +106,14 @@ describe('deploy/Dockerfile', () => {
     expect(named).not.to.match(/SECRET|PASSWORD|TOKEN|ACCESS_KEY|MONGO_URL/i);
   });
 
-  it('carries labels with the version of the project', () => {
+  it('has labels with the version of the project', () => {
     expect(restsOf('ARG')).to.include(`VERSION=${version}`);
     for (const label of ['title', 'description', 'licenses', 'version', 'revision'])
       expect(restsOf('LABEL').join(' ')).to.include(`org.opencontainers.image.${label}=`);
     expect((JSON.parse(textOf('package.json')) as { license: string }).license).to.equal('Apache-2.0');
   });
 
-  it('probes its health where its configuration serves it', async () => {
+  it('checks its health at the port that its configuration sets', async () => {
     const { internal, rest, dataFolder } = await loadAs('all', textOf('deploy/image/darkroom.yaml'), {});
     expect({ internal, port: rest.port, dataFolder }).to.deep.equal({
       internal: { host: '0.0.0.0', port: 9090 },
@@ -139,7 +139,7 @@ describe('deploy/image/probe.mjs', () => {
     [503, 1],
     [404, 1],
   ] as const) {
-    it(`exits with ${code} when the listener answers ${status}`, async () => {
+    it(`exits with ${code} if the listener responds with ${status}`, async () => {
       const asked: (string | undefined)[] = [];
       const server = createServer((req, res) => {
         asked.push(req.url);
@@ -170,7 +170,7 @@ function probe(...args: readonly string[]): Promise<number | null> {
 }
 
 describe('deploy/image/darkroom.sh', () => {
-  it('turns mounted secrets into variables, whole, and passes its arguments on', () => {
+  it('sets variables to the complete contents of mounted secrets, and forwards its arguments', () => {
     const folder = mkdtempSync(join(tmpdir(), 'darkroom-deploy-'));
     try {
       writeFileSync(join(folder, 'DARKROOM_MONGO_URL'), "mongodb://a:b c'd$(x)@h/?x=1&y=2\n");
@@ -183,7 +183,7 @@ describe('deploy/image/darkroom.sh', () => {
         ['-c', script, 'darkroom', 'JSON.stringify([process.env.DARKROOM_MONGO_URL, process.ppid])'],
         { encoding: 'utf8' },
       );
-      // The program's parent is whoever started the script: the script itself is gone.
+      // The program's parent is the process that started the script: exec replaced the script itself.
       expect(JSON.parse(stdout)).to.deep.equal(["mongodb://a:b c'd$(x)@h/?x=1&y=2", process.pid]);
     } finally {
       rmSync(folder, { recursive: true });

@@ -1,7 +1,7 @@
 /**
- * Goal: what the chart gives to Kubernetes starts the program as it wants to be started, and gives nobody more than the
- * least. Method: read the manifests as they were rendered for the least and the fullest values; hold every pod to the
- * same rules; load its configuration with the program's own loader, and its catalog with the catalog's.
+ * Goal: the chart's manifests start the program as it requires, with the least privileges.
+ * Method: read the manifests that were rendered for the fewest and for all values; check every pod against the same
+ * rules; load its configuration with the program's own loader, and its catalog with the catalog's.
  */
 import { expect } from 'chai';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
@@ -138,9 +138,9 @@ for (const name of CASES) {
       const [container, ...others] = template.spec.containers;
       if (!container) throw new Error(`${metadata.name} has no container.`);
 
-      it(`give ${metadata.name} the fewest rights`, () => {
+      it(`run ${metadata.name} with the least privileges`, () => {
         const { automountServiceAccountToken, enableServiceLinks, hostNetwork, securityContext } = template.spec;
-        // Kubernetes names variables after services: one called darkroom would make some that the program refuses.
+        // Kubernetes names variables after services. For a service named darkroom, the program would refuse some of them.
         expect({ automountServiceAccountToken, enableServiceLinks, hostNetwork }).to.deep.equal({
           automountServiceAccountToken: false,
           enableServiceLinks: false,
@@ -168,7 +168,7 @@ for (const name of CASES) {
         expect(writable).to.deep.equal(['/tmp']);
       });
 
-      it(`give ${metadata.name} its secrets by reference, and only variables that the program has`, () => {
+      it(`give ${metadata.name} its secrets by reference, and only variables that the program reads`, () => {
         const variables = container.env.map((variable) => variable.name);
         expect(variables.filter((variable) => !VARIABLES.has(variable))).to.deep.equal([]);
         expect(container.env.filter(({ value }) => value !== undefined)).to.deep.equal([
@@ -183,7 +183,7 @@ for (const name of CASES) {
       });
 
       for (const role of rolesOf(container)) {
-        it(`configure ${metadata.name} as the program wants it for the role ${role}`, async () => {
+        it(`configure ${metadata.name} as the program requires for the role ${role}`, async () => {
           const { files, config } = await configOf(pod, role);
           expect(driverNames(config)).to.deep.equal({ database: 'mongo', objects: 'minio', wakeUps: 'agenda' });
           expect(container.volumeMounts.some(({ mountPath }) => config.secretFile === `${mountPath}/secret`)).to.equal(
@@ -197,7 +197,7 @@ for (const name of CASES) {
         });
       }
 
-      it(`mount only volumes that ${metadata.name} has, and secrets that only its group may read`, () => {
+      it(`mount only volumes that ${metadata.name} defines, and secrets that only its group may read`, () => {
         expect(container.volumeMounts.map((mount) => mount.name).sort()).to.deep.equal(
           template.spec.volumes.map((volume) => volume.name).sort(),
         );
@@ -216,7 +216,7 @@ for (const name of CASES) {
       const [container] = spec.template.spec.containers;
       const role = metadata.labels['app.kubernetes.io/component'] as 'rest' | 'worker';
 
-      it(`probe ${metadata.name} where it listens`, async () => {
+      it(`probe ${metadata.name} at the port where it listens`, async () => {
         const { config } = await configOf(pod, role);
         const ports = Object.fromEntries((container?.ports ?? []).map((port) => [port.name, port.containerPort]));
         const called = { http: config.rest.port, ...(config.grpc ? { grpc: config.grpc.port } : {}) };
@@ -226,11 +226,11 @@ for (const name of CASES) {
         expect([startupProbe, livenessProbe, readinessProbe].map((probe) => probe?.httpGet)).to.deep.equal(
           ['/livez', '/livez', '/readyz'].map((path) => ({ path, port: 'internal' })),
         );
-        // A store that is away makes a pod unready and does not kill it.
+        // If a store is unavailable, the pod becomes unready but is not killed.
         expect((livenessProbe?.periodSeconds ?? 0) * (livenessProbe?.failureThreshold ?? 0)).to.be.at.least(60);
       });
 
-      it(`give ${metadata.name} longer to stop than it takes`, async () => {
+      it(`give ${metadata.name} more time to stop than it needs`, async () => {
         const { config } = await configOf(pod, role);
         const [sleep, seconds] = container?.lifecycle?.preStop.exec.command ?? [];
         expect(sleep).to.equal('sleep');
@@ -239,7 +239,7 @@ for (const name of CASES) {
         );
       });
 
-      it(`roll ${metadata.name} without a gap, and spread it`, () => {
+      it(`update ${metadata.name} without downtime, and spread it over zones and nodes`, () => {
         expect(spec.strategy).to.deep.equal({
           type: 'RollingUpdate',
           rollingUpdate: { maxSurge: 1, maxUnavailable: 0 },
@@ -260,7 +260,7 @@ for (const name of CASES) {
       });
     }
 
-    it('send clients to REST alone', () => {
+    it('route clients only to the pods of REST', () => {
       const service = manifests.find(
         ({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'rest',
       );
@@ -272,7 +272,7 @@ for (const name of CASES) {
       expect(reached.map(({ metadata }) => metadata.labels['app.kubernetes.io/component'])).to.deep.equal(['rest']);
     });
 
-    it('route internal services to the pods of REST, and to files that are mounted there', async () => {
+    it('route internal services to the pods of REST, and mount the files of gRPC there', async () => {
       const rest = deployments.find(({ metadata }) => metadata.labels['app.kubernetes.io/component'] === 'rest');
       if (!rest) throw new Error('There is no REST.');
       const {
@@ -282,7 +282,7 @@ for (const name of CASES) {
         ({ kind, metadata }) => kind === 'Service' && metadata.labels['app.kubernetes.io/component'] === 'grpc',
       );
       if (name === 'least') return expect([grpc, service]).to.deep.equal([undefined, undefined]);
-      // Of no type that is published, and without one address for all.
+      // Its type is not published, and it has no shared address for all pods.
       expect(service?.spec).to.deep.equal({
         clusterIP: 'None',
         ports: [{ name: 'grpc', port: grpc?.port, targetPort: 'grpc' }],
@@ -301,13 +301,13 @@ for (const name of CASES) {
       return expect(others).to.deep.equal({ host: '0.0.0.0', port: 50_051, plaintext: false });
     });
 
-    it('admit only named callers to gRPC, if the network is closed', () => {
+    it('admit only listed peers to gRPC if there are network policies', () => {
       const rules = manifests.filter(({ kind }) => kind === 'NetworkPolicy').flatMap(({ spec }) => spec.ingress ?? []);
       const toGrpc = rules.filter(({ ports }) => ports.some(({ port }) => port === 'grpc'));
       expect(toGrpc.map(({ from }) => from?.length)).to.deep.equal(name === 'full' ? [1] : []);
     });
 
-    it('migrate before anything is rolled out, with the configuration to come', () => {
+    it('migrate before anything is rolled out, with the new configuration', () => {
       const hooks = manifests.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook']);
       expect(
         hooks.map(({ kind, metadata }) => [
@@ -322,14 +322,14 @@ for (const name of CASES) {
       const [configMap, job] = hooks;
       expect(configMap?.data).to.deep.equal(textOfConfig('demo-darkroom'));
       expect(job?.spec.template.spec.containers[0]?.args).to.deep.equal(['migrate']);
-      // What the release makes is not there yet.
+      // The resources of the release do not exist yet.
       expect(job?.spec.template.spec.serviceAccountName).to.equal(undefined);
       expect(job?.spec.template.spec.volumes.find((volume) => volume.configMap)?.configMap?.name).to.equal(
         configMap?.metadata.name,
       );
     });
 
-    it('contain no secret, and no account that may call Kubernetes', () => {
+    it('contain no secret, and no account that may call the Kubernetes API', () => {
       expect(manifests.filter(({ kind }) => kind === 'Secret' || kind.includes('Role'))).to.deep.equal([]);
       expect(manifests.find(({ kind }) => kind === 'ServiceAccount')?.automountServiceAccountToken).to.equal(false);
       expect(
@@ -348,7 +348,7 @@ function rolesOf({ args }: Container): Role[] {
 describe('values that reach the manifests', () => {
   const full = documentsOf<Manifest>(renderedText('full' satisfies Case));
 
-  it('keep whole numbers whole, and round a grace up', async () => {
+  it('keep integers as integers, and round a grace period up', async () => {
     const [configMap] = full.filter(({ kind }) => kind === 'ConfigMap');
     const { settings, worker } = await loadAs('rest', configMap?.data?.['darkroom.yaml'] ?? '', SECRETS);
     expect(settings.maxUploadBytes).to.equal(10_485_760);

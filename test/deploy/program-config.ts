@@ -7,17 +7,17 @@ import { loadConfig } from '../../apps/config/load-config.js';
 
 export type Role = Config['role'];
 
-/** What the program accepts from the environment: its keys, and the name of its file. */
+/** The variables that the program accepts: those of its keys, and the one that names its file. */
 export const VARIABLES: ReadonlySet<string> = new Set([...[...CONFIG_KEYS.keys()].map(variableOf), 'DARKROOM_CONFIG']);
 
-/** Values as a secret would hold them, by the variable that carries them. */
+/** Values that a secret would contain, by the variable that passes them. */
 export const SECRETS = {
   DARKROOM_MONGO_URL: 'mongodb://darkroom:not-a-password@mongo:27017/?replicaSet=rs0',
   DARKROOM_MINIO_ACCESS_KEY: 'an-access-key',
   DARKROOM_MINIO_SECRET_KEY: 'not-a-secret',
 } as const;
 
-/** Those that few installations need. */
+/** Secrets that few installations need. */
 export const UPLOAD_SECRETS = {
   DARKROOM_MINIO_UPLOAD_ACCESS_KEY: 'an-upload-key',
   DARKROOM_MINIO_UPLOAD_SECRET_KEY: 'not-a-secret',

@@ -1,4 +1,4 @@
-/** Renders the chart for every case anew, into test/deploy/rendered. Needs helm. */
+/** Renders the chart for every case into test/deploy/rendered. Requires helm. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { CASES, headerOf, renderedFileOf, templateArguments } from './chart-files.js';

@@ -1,7 +1,7 @@
 /**
- * Goal: what others read by their own rules is right by those rules: Docker, compose, helm and Kubernetes.
- * Method: their own checkers, where a package registry has them. None is a server that must be there; what depends on
- * rules of ours is held by the other tests of this folder without them.
+ * Goal: the files for Docker, compose, helm and Kubernetes are valid by the rules of those tools.
+ * Method: run their own checkers, if a package registry has them. No checker is required: the other tests of this folder
+ * check the project's own rules without them.
  */
 import { expect } from 'chai';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -28,12 +28,12 @@ describe('helm', () => {
   });
 
   for (const name of CASES) {
-    it(`finds nothing wrong with the chart and ${name} values`, () => {
+    it(`reports no error for the chart with ${name} values`, () => {
       const { code, output } = helm.run(['lint', '--strict', pathOf(CHART), '--values', pathOf(valuesFileOf(name))]);
       expect(code, output).to.equal(0);
     });
 
-    it(`renders ${name} values to what is in the project`, () => {
+    it(`renders ${name} values to the manifests in the project`, () => {
       expect(headerOf() + helm.run(templateArguments(name)).output).to.equal(renderedText(name));
     });
   }
@@ -62,7 +62,7 @@ describe('helm', () => {
   }
 });
 
-describe('checkers of Python', () => {
+describe('checkers from Python packages', () => {
   let checkers: Checkers;
   let folder: string;
 
@@ -76,14 +76,14 @@ describe('checkers of Python', () => {
     if (folder) rmSync(folder, { recursive: true });
   });
 
-  it('hadolint finds nothing wrong with the Dockerfile, and something with a worse one', () => {
+  it('hadolint reports no error for the Dockerfile, and an error for a faulty copy', () => {
     const { code, text } = checkers.hadolint([pathOf('deploy/Dockerfile')]);
     expect(code, text).to.equal(0);
     writeFileSync(join(folder, 'Dockerfile'), textOf('deploy/Dockerfile').replace('WORKDIR /app', 'WORKDIR app'));
     expect(checkers.hadolint([join(folder, 'Dockerfile')]).text).to.include('DL3000');
   });
 
-  it('compose takes the compose file, and no other key in it', () => {
+  it('compose accepts the compose file, and refuses an unknown key in it', () => {
     const { code, text } = checkers.compose(['-f', pathOf('deploy/compose.yaml'), 'config', '--quiet']);
     expect(code, text).to.equal(0);
     writeFileSync(
@@ -96,7 +96,7 @@ describe('checkers of Python', () => {
   });
 
   for (const name of CASES) {
-    it(`Kubernetes takes every manifest of ${name} values, and no other key in one`, () => {
+    it(`Kubernetes accepts every manifest of ${name} values, and refuses an unknown key in one`, () => {
       const check = (path: string) =>
         checkers.kubernetes(['--kubernetes-version', KUBERNETES_VERSION, '--strict', path]);
       const { code, text } = check(pathOf(renderedFileOf(name)));

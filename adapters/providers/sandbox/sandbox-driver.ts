@@ -15,7 +15,7 @@ export const sandboxDriver: ProviderDriver = {
         minimum: 0,
         maximum: 256,
         default: 0,
-        description: 'Threads that render; 0 means one less than the machine has processors, and at least one.',
+        description: "Threads that render. 0: one less than the machine's processors, and at least one.",
       },
     },
   },

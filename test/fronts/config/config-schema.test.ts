@@ -116,7 +116,7 @@ describe('the JSON Schema of the configuration', () => {
       properties: Record<string, { properties: Record<string, JsonObject>; description?: string }>;
     };
     expect(properties['rest']?.properties['port']).to.deep.include({
-      description: '0 takes any free port and says which.',
+      description: '0: the process selects any free port and reports it.',
       minimum: 0,
       maximum: 65_535,
       default: 8080,

@@ -1,4 +1,4 @@
-{{- /* The files of /etc/darkroom. */ -}}
+{{- /* The files in /etc/darkroom. */ -}}
 {{- define "darkroom.configFiles" -}}
 {{- $endpoint := required "config.minio.endpoint must say where the object store is." .Values.config.minio.endpoint -}}
 {{- $own := dict "data_folder" "/data" "secret_file" "/run/secrets/darkroom/secret" -}}
@@ -16,7 +16,7 @@ catalog.yaml: |
 {{- end }}
 {{- end -}}
 
-{{- /* Secrets by reference: their values are in no manifest. */ -}}
+{{- /* References to secrets: no manifest contains their values. */ -}}
 {{- define "darkroom.environment" -}}
 - name: DARKROOM_CONFIG
   value: /etc/darkroom/darkroom.yaml

@@ -1,4 +1,4 @@
-{{- /* Everything of the gRPC front; only with config.grpc.port, and of pods only in those of REST. */ -}}
+{{- /* The parts of the gRPC front. Used only if config.grpc.port is set, and only in REST pods. */ -}}
 {{- define "darkroom.grpcFiles" -}}
 {{- $tls := .Values.secrets.grpc.tls -}}
 {{- if and (not $tls.existingSecret) (not .Values.config.grpc.plaintext) -}}
@@ -25,7 +25,7 @@ tls_client_ca_file: /run/secrets/grpc-tls/ca.crt
 - name: grpc-callers
   secret:
     secretName: {{ required "secrets.grpc.callers.existingSecret must name a secret with the file of callers." .Values.secrets.grpc.callers.existingSecret }}
-    # 0440, which YAML reads as one number or another.
+    # 0440 in decimal: YAML parsers differ in how they read 0440.
     defaultMode: 288
     items:
       - { key: {{ .Values.secrets.grpc.callers.key }}, path: callers.yaml }

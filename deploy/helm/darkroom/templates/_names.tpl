@@ -8,7 +8,7 @@
 {{- default $own .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{- /* What never changes, so that a selector may hold it. */ -}}
+{{- /* Labels that never change, so that a selector may use them. */ -}}
 {{- define "darkroom.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "darkroom.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}

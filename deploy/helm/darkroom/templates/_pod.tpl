@@ -1,4 +1,4 @@
-{{- /* What every pod has, whatever it runs. */ -}}
+{{- /* Settings of every pod, regardless of what it runs. */ -}}
 {{- define "darkroom.podSecurity" -}}
 automountServiceAccountToken: false
 enableServiceLinks: false
@@ -27,7 +27,7 @@ securityContext:
 - { name: tmp, mountPath: /tmp }
 {{- end -}}
 
-{{- /* Takes a dict of root and configMap. */ -}}
+{{- /* Accepts a dict with root and configMap. */ -}}
 {{- define "darkroom.volumes" -}}
 - name: config
   configMap:
@@ -35,7 +35,7 @@ securityContext:
 - name: installation-secret
   secret:
     secretName: {{ required "secrets.installation.existingSecret must name a secret with 32 random bytes in hex." .root.Values.secrets.installation.existingSecret }}
-    # 0440, which YAML reads as one number or another.
+    # 0440 in decimal: YAML parsers differ in how they read 0440.
     defaultMode: 288
     items:
       - { key: {{ .root.Values.secrets.installation.key }}, path: secret }

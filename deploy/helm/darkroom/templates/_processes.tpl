@@ -1,6 +1,6 @@
 {{- /*
-A Deployment of one role with its disruption budget and its autoscaler. Takes a dict of root, role (rest or worker) and
-values, the role's own.
+A Deployment of one role with its disruption budget and its autoscaler. Accepts a dict with root, role (rest or worker)
+and values (the values of that role).
 */ -}}
 {{- define "darkroom.processes" -}}
 {{- $root := .root -}}
@@ -32,7 +32,7 @@ spec:
         {{- include "darkroom.labels" $root | nindent 8 }}
         app.kubernetes.io/component: {{ .role }}
       annotations:
-        # Another configuration is another pod.
+        # A changed configuration replaces the pods.
         checksum/config: {{ include "darkroom.configFiles" $root | sha256sum }}
         {{- with .values.podAnnotations }}
         {{- toYaml . | nindent 8 }}
@@ -40,7 +40,7 @@ spec:
     spec:
       serviceAccountName: {{ include "darkroom.fullname" $root }}
       {{- include "darkroom.podSecurity" $root | nindent 6 }}
-      # The drain, the stop itself, and something to spare.
+      # The time to drain, the time to stop, and a margin.
       terminationGracePeriodSeconds: {{ add $stop.drainSeconds (ceil $root.Values.config.worker.stop_grace_seconds) $stop.marginSeconds }}
       topologySpreadConstraints:
         {{- range list "topology.kubernetes.io/zone" "kubernetes.io/hostname" }}
