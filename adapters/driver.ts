@@ -222,8 +222,11 @@ export interface WakeUpsDriver extends DriverBase {
   readonly borrows?: string;
   /** Connections of one process that the database must allow, where it bounds them. */
   readonly minConnections?: number;
-  /** Throws one sentence when the database is not ready for it, and `StoreUnavailable`. */
-  open(opening: WakeUpsOpening): Promise<WakeUps>;
+  /**
+   * Throws one sentence when the database is not ready for it, and `StoreUnavailable`. `close` ends what was opened, also
+   * in a process that never starts the wake-ups.
+   */
+  open(opening: WakeUpsOpening): Promise<WakeUps & { close?(): Promise<void> }>;
   /** Whether `open` would succeed, by reading alone. Throws as `open` does. */
   inspect(opening: WakeUpsOpening): Promise<void>;
   /** Creates what is missing in the database, and answers a line for each thing created. */

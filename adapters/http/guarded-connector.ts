@@ -46,8 +46,13 @@ export function guardedConnector({
     });
     connect({ ...options, hostname: target.hostname }, (error, socket) => {
       if (error !== null) return callback(error, null);
+      const { remoteAddress } = socket;
+      if (remoteAddress === undefined) {
+        socket.destroy();
+        return callback(Object.assign(new Error('The peer has reset the connection.'), { code: 'ECONNRESET' }), null);
+      }
       try {
-        requireAllowed(allow, target, [ipaddr.parse(socket.remoteAddress ?? '')]);
+        requireAllowed(allow, target, [ipaddr.parse(remoteAddress)]);
       } catch {
         socket.destroy();
         return callback(

@@ -74,6 +74,8 @@ export class HttpClient {
     requireLimits(limits);
     if (maxRedirects > 0 && method !== 'GET' && method !== 'HEAD')
       throw new RangeError(`Redirects of ${method} are not followed.`);
+    if (maxRedirects > 0 && request.body !== undefined)
+      throw new RangeError('Redirects of a request with a body are not followed.');
     let target = readTarget(request.url);
     let headers = headersOf(request);
     if (this.isClosed || signal.aborted)

@@ -100,17 +100,23 @@ function refuseBroken(module: string, driver: Readonly<Record<string, unknown>>)
       `The module ${module} has a driver whose name is not one of lower-case letters, digits, hyphens and underscores.`,
     );
   }
-  const methods = METHODS[kind as Driver['kind']] as readonly string[] | undefined;
-  if (methods === undefined)
+  if (typeof kind !== 'string' || !Object.hasOwn(METHODS, kind))
     throw new ModuleRefused(
       `The driver ${name} of the module ${module} must have a kind, one of ${Object.keys(METHODS).join(', ')}.`,
     );
+  const methods: readonly string[] = METHODS[kind as Driver['kind']];
   const missing = methods.filter((method) => typeof driver[method] !== 'function');
   if (missing.length > 0)
     throw new ModuleRefused(`The driver ${name} of the module ${module} has no ${missing.join(', no ')}.`);
+  if (kind === 'database' && !isListOfText(driver['lends']))
+    throw new ModuleRefused(`The driver ${name} of the module ${module} must have lends, a list of names.`);
   const fault = optionsFault(options);
   if (fault !== undefined)
     throw new ModuleRefused(`The options of the driver ${name} of the module ${module} ${fault}.`);
+}
+
+function isListOfText(value: unknown): boolean {
+  return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }
 
 /** Each option must have a schema that can be compiled, and a default that it takes. */
@@ -118,6 +124,7 @@ function optionsFault(options: unknown): string | undefined {
   const schema = options as JsonObject | undefined;
   if (typeof schema !== 'object' || schema === null || schema['type'] !== 'object')
     return 'must be a JSON Schema of type object';
+  if (schema['required'] !== undefined && !isListOfText(schema['required'])) return 'must have a list as required';
   for (const [option, of] of optionsOf(schema)) {
     if (!/^[a-z][a-z0-9_]*$/.test(option))
       return `may not have one called ${option}: names have lower-case letters, digits and underscores`;

@@ -56,7 +56,7 @@ export function valuesOfFile(
     if (isUnknown)
       complain(`${path} is not a key of the configuration; write sections and their keys on lines of their own.`);
     else if (keys.has(path)) given.set(path, { value, where, line, name: path });
-    else if (path in MOVED) complain(`${path} is now ${MOVED[path]}.`);
+    else if (Object.hasOwn(MOVED, path)) complain(`${path} is now ${MOVED[path]}.`);
     else if (MOVED_SECTIONS.has(path) && typeof value === 'object' && !Array.isArray(value)) visitAll(value, path);
     // What is wrong with an instance of a provider was said when its kind was looked for.
     else if (/^providers\.[^.]+$/.test(path) && !sections.has(path)) return;

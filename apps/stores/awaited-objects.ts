@@ -93,12 +93,15 @@ export class AwaitedObjects implements ObjectStore {
 
   private async tryAgain(pauseMs: number, check: Check): Promise<void> {
     const { open, clock, log } = this.parts;
+    let opened: OpenObjects | undefined;
     try {
-      const opened = await open();
-      await check(() => identityOf(opened));
+      const reached = (opened = await open());
+      await check(() => identityOf(reached));
+      if (this.isClosed) return await opened.close?.();
       this.opened = opened;
       log.info('object store reached', { awayMs: clock.now() - this.since });
     } catch (error) {
+      await opened?.close?.().catch(() => undefined);
       this.report(error);
       this.tryAfter(Math.min(2 * pauseMs, LONGEST_PAUSE_MS), check);
     }

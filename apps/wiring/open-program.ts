@@ -93,6 +93,7 @@ export async function openProgram(
       ...openingOf(config, config.stores.wakeUps, { clock, log }),
       lent: database.lent,
     });
+    opened.keep({ close: async () => wakeUps.close?.() });
     const memory = new MemoryBudget(config.images.memoryBytes);
     const connected = await openProviders(config, { clock, log, memory }, opened);
     container.load(
@@ -132,7 +133,8 @@ export async function openProgram(
       close: (closing) => opened.close(closing),
     };
   } catch (error) {
-    await opened.close();
+    // The start's own error says what to do; one of the close that follows it would replace it.
+    await opened.close().catch(() => undefined);
     throw error;
   }
 }
@@ -200,8 +202,17 @@ class Opened {
     return thing;
   }
 
+  /** Closes everything, also when closing something fails; then throws the first failure. */
   async close(options?: CloseOptions): Promise<void> {
-    for (const thing of this.things.toReversed()) await thing.close(options);
+    const failures: unknown[] = [];
+    for (const thing of this.things.toReversed()) {
+      try {
+        await thing.close(options);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
   }
 }
 

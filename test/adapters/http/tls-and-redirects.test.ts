@@ -198,6 +198,12 @@ describe('outgoing TLS and redirects', () => {
       }
     });
 
+    it('are refused for a request with a body, which another origin would receive', async () => {
+      const body = '{"api_key":"s3cret"}';
+      const asked = get(client(), 'https://one.example/', { body, maxRedirects: 1 });
+      expect(await asked.catch((error: unknown) => error)).to.be.an.instanceOf(RangeError);
+    });
+
     it('do not restore the credentials when they return to the first origin', async () => {
       let returning: string;
       const second = await serving((path, response) => to(returning)(path, response));

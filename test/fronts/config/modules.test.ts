@@ -145,6 +145,12 @@ describe('modules of the configuration', () => {
   const BROKEN: Readonly<Record<string, string>> = {
     [CAMERA.replace("kind: 'provider'", "kind: 'lamp'")]:
       'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, provider.',
+    [CAMERA.replace("kind: 'provider'", "kind: 'toString'")]:
+      'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, provider.',
+    [DATABASE.replace(' lends: [],', '')]:
+      'The driver cards of the module ./broken.mjs must have lends, a list of names.',
+    [CAMERA.replace("required: ['lens']", 'required: true')]:
+      'The options of the driver camera of the module ./broken.mjs must have a list as required.',
     [DATABASE.replace(' inspect() {},', '')]: 'The driver cards of the module ./broken.mjs has no inspect.',
     [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'glass' }")]: 'have no usable JSON Schema for lens',
     [CAMERA.replace('default: 2', 'default: 20')]:

@@ -17,6 +17,7 @@ describe('an object store that was unavailable at the start', () => {
   let events: string[];
   let refusal: Error | undefined;
   let mismatch: Error | undefined;
+  let whileChecked: () => Promise<void>;
   let objects: AwaitedObjects;
 
   beforeEach(() => {
@@ -25,6 +26,7 @@ describe('an object store that was unavailable at the start', () => {
     events = [];
     refusal = AWAY;
     mismatch = undefined;
+    whileChecked = () => Promise.resolve();
     const opened = {
       store: new MemoryObjectStore({ clock }),
       identity: () => Promise.resolve('an id'),
@@ -42,6 +44,7 @@ describe('an object store that was unavailable at the start', () => {
     objects = new AwaitedObjects({ open, clock, log: { info: tell, warn: tell } }, AWAY);
     objects.begin(async (identity) => {
       expect(await identity()).to.equal('an id');
+      await whileChecked();
       if (mismatch) throw mismatch;
     });
   });
@@ -108,7 +111,7 @@ describe('an object store that was unavailable at the start', () => {
     mismatch = new Error('These are other objects.');
     await clock.advance(60_000);
     expect(await signs()).to.equal(false);
-    expect(events).to.deep.equal([
+    expect(events.filter((event) => event !== 'closed')).to.deep.equal([
       'object store not reached at the start',
       'object store refused',
       'object store refused',
@@ -116,6 +119,21 @@ describe('an object store that was unavailable at the start', () => {
     mismatch = undefined;
     await clock.advance(10_000);
     expect(await signs()).to.equal(true);
+  });
+
+  it('closes a store that is not the right one, each time it was opened', async () => {
+    [refusal, mismatch] = [undefined, new Error('Other objects.')];
+    await clock.advance(1_000);
+    await clock.advance(2_000);
+    expect(events.filter((event) => event === 'closed')).to.have.length(2);
+    expect(await signs()).to.equal(false);
+  });
+
+  it('closes a store that was opened while it was itself being closed', async () => {
+    refusal = undefined;
+    whileChecked = () => objects.close();
+    await clock.advance(1_000);
+    expect(events).to.include('closed').and.not.to.include('object store reached');
   });
 
   it('closes what it has opened', async () => {
