@@ -14,9 +14,10 @@ export interface StreamedBody {
  */
 export async function streamBody(ctx: HttpContext, { status, headers, body }: StreamedBody): Promise<void> {
   const { res } = ctx;
-  ctx.respond = false;
   ctx.status = status;
   for (const name in headers) res.setHeader(name, headers[name] as string);
+  // Not before: an invalid status or header throws, and the error must be answered.
+  ctx.respond = false;
   if (body === undefined || body instanceof Uint8Array) {
     res.end(body);
     return;

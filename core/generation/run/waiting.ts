@@ -3,9 +3,12 @@ import type { Clock } from '../../ports/clock.js';
 /** The longest a clock can be asked to wait at once. */
 export const MAX_WAIT_MS = 2 ** 31 - 1;
 
-/** The wait that was asked for, within bounds; the least where none was asked for, or one that is no wait. */
+/**
+ * The wait that was asked for, within bounds and in whole milliseconds, as stores keep times; the least where none was
+ * asked for, or one that is no wait.
+ */
 export function boundedWaitMs(askedMs: number | undefined, leastMs: number, mostMs: number): number {
-  return askedMs !== undefined && askedMs > leastMs ? Math.max(leastMs, Math.min(askedMs, mostMs)) : leastMs;
+  return askedMs !== undefined && askedMs > leastMs ? Math.max(leastMs, Math.min(Math.ceil(askedMs), mostMs)) : leastMs;
 }
 
 /** A sleep that can be ended early. A wake without a sleeper ends the next sleep at once. */
