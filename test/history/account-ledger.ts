@@ -15,7 +15,8 @@ export interface GenerationMoney {
   readonly held: bigint;
   charged: bigint;
   released: bigint;
-  isOpen: boolean;
+  /** Time of the entries that ended the hold. One command writes them, so they have one time. */
+  endedAt?: number;
 }
 
 /**
@@ -79,7 +80,7 @@ export class AccountLedger {
   }
 
   private addToGeneration(
-    { generationId, operationId, kind }: Entry,
+    { generationId, operationId, kind, at }: Entry,
     amount: bigint,
     name: string,
   ): Finding | undefined {
@@ -98,7 +99,6 @@ export class AccountLedger {
         held: amount,
         charged: 0n,
         released: 0n,
-        isOpen: true,
       });
       this.holds.set(generationId, amount);
       return undefined;
@@ -114,8 +114,10 @@ export class AccountLedger {
         return { invariant: 4, sentence: `${name} releases the hold of generation ${generationId} a second time` };
       known.released += amount;
     }
-    const isWithin = known.charged + known.released <= known.held && (this.holds.delete(generationId) || known.isOpen);
-    return isWithin
+    this.holds.delete(generationId);
+    const isSameEnd = known.endedAt === undefined || known.endedAt === at;
+    known.endedAt = at;
+    return isSameEnd && known.charged + known.released <= known.held
       ? undefined
       : {
           invariant: 4,

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import type { Entry } from '../../core/credits/account.js';
 import { checkKeyUsed } from './access.js';
 import { AccountLedger, type GenerationMoney } from './account-ledger.js';
+import { attributionOf, checkAttribution } from './attributions.js';
 import { checkCharge, checkEndedHold, checkHeldAtRest, checkLedgerCharge, checkReserved } from './charges.js';
 import { checkAccepted, checkBalance, checkShortage } from './credits.js';
 import { invariantsOf } from './finding.js';
@@ -113,8 +114,43 @@ describe('the ledger of an account', () => {
     expect(inLedger([grant as Entry, hold as Entry, ...inParts])).to.deep.equal([4]);
   });
 
+  it('finds a hold that is ended at two times', () => {
+    expect(changed(3, { at: 2 })).to.deep.equal([4]);
+    const nothing = { ...(LEDGER[3] as Entry), credits: 0, availableAfter: 6, at: 2 };
+    const chargedWhole = { ...(LEDGER[2] as Entry), credits: 4 };
+    expect(inLedger([...LEDGER.slice(0, 2), chargedWhole, nothing])).to.deep.equal([4]);
+  });
+
   it('finds a charge without a hold', () => {
     expect(changed(2, { generationId: 'h' })).to.include(4);
+  });
+});
+
+describe('what credits are attributed to', () => {
+  const requests = [
+    attributionOf('k1', { model_key: 'm', client_trace_id: 't' }),
+    attributionOf('k2', { model_key: 'm', client_trace_id: 't' }),
+  ];
+
+  it('is the key, the model and the trace of one of the requests', () => {
+    const attribution = { credentialId: 'k2', modelKey: 'm', clientTraceId: 't' };
+    expect(invariantsOf(checkAttribution('a hold', attribution, requests))).to.deep.equal([]);
+    const untraced = [attributionOf('k1', { model_key: 'm' })];
+    expect(invariantsOf(checkAttribution('a hold', { credentialId: 'k1', modelKey: 'm' }, untraced))).to.deep.equal([]);
+  });
+
+  it('is no other key, model or trace, and never missing', () => {
+    const attribution = { credentialId: 'k1', modelKey: 'm', clientTraceId: 't' };
+    for (const wrong of [
+      { credentialId: 'k3' },
+      { modelKey: 'n' },
+      { clientTraceId: 'u' },
+      { clientTraceId: undefined },
+    ])
+      expect(
+        invariantsOf(checkAttribution('a hold', { ...attribution, ...wrong } as typeof attribution, requests)),
+      ).to.deep.equal([1]);
+    expect(invariantsOf(checkAttribution('a hold', undefined, requests))).to.deep.equal([1]);
   });
 });
 
@@ -372,7 +408,7 @@ describe('what a generation reserves and is charged', () => {
     chargedCredits: 3,
     outputs: [],
   } as const;
-  const money: GenerationMoney = { accountId: 'a', held: 4n, charged: 3n, released: 1n, isOpen: false };
+  const money: GenerationMoney = { accountId: 'a', held: 4n, charged: 3n, released: 1n, endedAt: 1 };
 
   it('accepts a hold of its price', () => {
     expect(invariantsOf(checkReserved(ended, 4, money))).to.deep.equal([]);

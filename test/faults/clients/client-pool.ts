@@ -68,7 +68,7 @@ export class ClientPool {
   /** Another key of somebody's App. */
   async giveKey(name: string, { accountId, appId }: Owner): Promise<Leaving> {
     const { key, secret } = await createKey(this.context, { appId, name });
-    const party = { name, accountId, appId };
+    const party = { name, keyId: key.keyId, accountId, appId };
     this.parties.push(party);
     this.secrets.push({ name: `the key of ${name}`, text: secret.slice(PREFIX_LENGTH, PREFIX_LENGTH + BODY_LENGTH) });
     const api = new ApiClient(party, secret, this.urls, this.recorder);

@@ -53,6 +53,15 @@ export const MONEY: readonly Breach[] = [
   },
   {
     invariant: 1,
+    what: 'a generation and its entries name a key that never sent it',
+    make: (draft) => {
+      record(draft, IDS.succeeded).credentialId = IDS.random;
+      for (const kind of ['hold', 'charge'] as const)
+        the(entry(draft, IDS.succeeded, kind).attribution).credentialId = IDS.random;
+    },
+  },
+  {
+    invariant: 1,
     what: 'an entry of a generation names no key',
     make: (draft) => {
       delete entry(draft, IDS.succeeded, 'charge').attribution;

@@ -453,9 +453,9 @@ export function cleanHistory(): Draft<History> {
   const history: History = {
     facts: {
       parties: [
-        { name: 'rich', ...RICH },
-        { name: 'poor', ...POOR },
-        { name: 'leaver', ...RICH },
+        { name: 'rich', keyId: CREDENTIAL, ...RICH },
+        { name: 'poor', keyId: CREDENTIAL, ...POOR },
+        { name: 'leaver', keyId: id(97), ...RICH },
       ],
       granted: { [RICH.accountId]: 100, [POOR.accountId]: 3 },
       models: [MODEL],

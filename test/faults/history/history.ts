@@ -8,6 +8,7 @@ import type { UploadRecord } from '../../../core/uploads/upload.js';
  */
 export interface Party {
   readonly name: string;
+  readonly keyId: string;
   readonly accountId: string;
   readonly appId: string;
 }

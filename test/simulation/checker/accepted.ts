@@ -161,7 +161,7 @@ export class Accepted implements GenerationListener {
     if (record.kind !== 'generation') return;
     const money = books.moneyOf(id);
     demand(
-      money?.held === BigInt(record.reservedCredits) && (money.isOpen || hasEnded(record)),
+      money?.held === BigInt(record.reservedCredits) && (money.endedAt === undefined || hasEnded(record)),
       12,
       () => `generation ${id} was accepted, and is ${record.status} without a hold`,
     );

@@ -1,4 +1,6 @@
 import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
+import type { JsonObject } from '../../../core/json.js';
+import { checkAttribution } from '../../history/attributions.js';
 import { AccountLedger, isAmount, type GenerationMoney } from '../../history/account-ledger.js';
 import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
@@ -17,7 +19,7 @@ interface AccountBooks {
 
 /** Who wants to know what the entries of a change did. */
 export interface BooksListener {
-  held?(generationId: string, money: GenerationMoney): void;
+  held?(entry: Entry & { readonly generationId: string }, money: GenerationMoney): void;
   closed?(generationId: string, money: GenerationMoney): void;
   operated?(entry: Entry): void;
 }
@@ -26,6 +28,10 @@ export interface BooksListener {
 export class Books {
   private readonly accounts = new Map<string, AccountBooks>();
   private readonly byGeneration = new Map<string, GenerationMoney>();
+  /** What the hold of each generation is attributed to. */
+  private readonly attributions = new Map<string, JsonObject>();
+  /** Generations whose hold an earlier change ended. */
+  private readonly concluded = new Set<string>();
   private readonly listeners: BooksListener[] = [];
 
   constructor(
@@ -132,9 +138,13 @@ export class Books {
       for (const listener of this.listeners) listener.operated?.(entry);
       return undefined;
     }
-    if (kind !== 'hold') return generationId;
+    if (kind !== 'hold') {
+      demandNone(checkAttribution(nameOf(entry), entry.attribution, [this.attributions.get(generationId) ?? {}]));
+      return generationId;
+    }
+    this.attributions.set(generationId, { ...entry.attribution });
     const money = this.byGeneration.get(generationId);
-    if (money) for (const listener of this.listeners) listener.held?.(generationId, money);
+    if (money) for (const listener of this.listeners) listener.held?.({ ...entry, generationId }, money);
     return undefined;
   }
 
@@ -143,8 +153,8 @@ export class Books {
     const money = this.byGeneration.get(generationId);
     if (!money) return;
     demandNone(checkEndedHold(generationId, money));
-    demand(money.isOpen, 4, () => `the hold of generation ${generationId} is ended a second time`);
-    money.isOpen = false;
+    demand(!this.concluded.has(generationId), 4, () => `the hold of generation ${generationId} is ended a second time`);
+    this.concluded.add(generationId);
     for (const listener of this.listeners) listener.closed?.(generationId, money);
   }
 
@@ -204,4 +214,8 @@ export class Books {
       );
     }
   }
+}
+
+function nameOf({ sequence, accountId, kind }: Entry): string {
+  return `entry ${sequence} of account ${accountId} (${kind})`;
 }

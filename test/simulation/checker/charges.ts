@@ -1,10 +1,12 @@
 import type { Settings } from '../../../core/settings.js';
 import type { Generation } from '../../../core/generation/generation.js';
+import { checkAttribution } from '../../history/attributions.js';
 import type { GenerationMoney } from '../../history/account-ledger.js';
 import type { Books, BooksListener } from './books.js';
 import type { Claims } from './claims.js';
 import { checkCharge, checkLedgerCharge, checkReserved } from '../../history/charges.js';
 import { demand, demandNone } from './demand.js';
+import type { Keys } from './keys.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Prices } from './prices.js';
 import type { ProcessClocks } from './process-clocks.js';
@@ -15,6 +17,7 @@ interface Knowledge {
   readonly settings: Settings;
   readonly books: Books;
   readonly claims: Claims;
+  readonly keys: Keys;
   readonly prices: Prices;
   readonly provider: ProviderCalls;
   readonly generations: Generations;
@@ -33,11 +36,17 @@ export class Charges implements GenerationListener, BooksListener {
 
   inserted(g: Generation): void {
     const { generationId, chargedCredits, terms } = g;
-    const { prices, books } = this.known;
+    const { prices, books, claims, keys } = this.known;
     const money = books.moneyOf(generationId);
     demandNone(checkReserved(g, prices.of(g.modelKey, g.parameters), money));
-    demand(money?.isOpen === true, 4, () => `generation ${generationId} was inserted after its hold had ended`);
+    demand(
+      money !== undefined && money.endedAt === undefined,
+      4,
+      () => `generation ${generationId} was inserted after its hold had ended`,
+    );
     demand(chargedCredits === 0, 3, () => `generation ${generationId} begins with ${chargedCredits} charged`);
+    const key = claims.keyOf('create', generationId);
+    demandNone(checkAttribution(`generation ${generationId}`, g, key ? keys.attributions(key) : []));
     const model = prices.model(g.modelKey);
     const isFrozen =
       terms.maxAttempts === model.maxAttempts &&
@@ -63,13 +72,17 @@ export class Charges implements GenerationListener, BooksListener {
   }
 
   /** A hold is opened for what a claim names, and its price is that of a request. */
-  held(generationId: string, { accountId }: GenerationMoney): void {
+  held(
+    { generationId, attribution }: Parameters<NonNullable<BooksListener['held']>>[0],
+    { accountId }: GenerationMoney,
+  ): void {
     const key = this.known.claims.keyOf('create', generationId);
     demand(
       key?.accountId === accountId,
       4,
       () => `account ${accountId} holds credits for ${generationId}, which no claim of it ever named`,
     );
+    demandNone(checkAttribution(`the hold for ${generationId}`, attribution, this.known.keys.attributions(key)));
     const most = this.known.settings.maxOpenGenerationsPerAccount;
     demand(
       this.known.books.openCount(accountId) <= most,
@@ -102,12 +115,12 @@ export class Charges implements GenerationListener, BooksListener {
 
   private settled({ generationId, chargedCredits }: Generation): void {
     const money = this.known.books.moneyOf(generationId);
-    const isSettled = money?.isOpen === false && money.charged === BigInt(chargedCredits);
+    const isSettled = money?.endedAt !== undefined && money.charged === BigInt(chargedCredits);
     demand(
       isSettled,
       4,
       () =>
-        `generation ${generationId} is marked as settled with ${chargedCredits} charged, and its hold is ${money?.isOpen ? 'open' : `ended with ${money?.charged}`}`,
+        `generation ${generationId} is marked as settled with ${chargedCredits} charged, and its hold is ${money?.endedAt === undefined ? 'open' : `ended with ${money.charged}`}`,
     );
   }
 

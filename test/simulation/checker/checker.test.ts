@@ -92,6 +92,20 @@ describe('the checker', () => {
     checked.expectFirst(1, 'was asked for by nobody');
   });
 
+  it('1: finds credits that are attributed to another key', async () => {
+    const { credentialId, appId } = checked.caller;
+    checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({
+      ...change,
+      entries: change.entries.map((entry) =>
+        entry.attribution?.credentialId === credentialId
+          ? { ...entry, attribution: { ...entry.attribution, credentialId: appId } }
+          : entry,
+      ),
+    }));
+    await checked.create('one');
+    checked.expectFirst(1, 'attributed');
+  });
+
   it('2: finds a book below zero', async () => {
     checked.tamper = changing<AccountChange>('accounts.apply', always, (change) => ({
       ...change,

@@ -73,7 +73,10 @@ export class SimulationChecker implements Observer {
       clocks,
       order,
       (operation, id) => (operation === 'create' ? generations : this.uploads).standingAt(id),
-      (id) => books.moneyOf(id)?.isOpen ?? false,
+      (id) => {
+        const money = books.moneyOf(id);
+        return money !== undefined && money.endedAt === undefined;
+      },
       isExclusive,
     );
     this.accepted = new Accepted({ durable, settings, order, books, claims, keys, prices, generations });
@@ -86,7 +89,16 @@ export class SimulationChecker implements Observer {
     this.secrets = new Secrets(() => premises.secrets());
     this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted });
 
-    const charges = new Charges({ settings, books, claims, prices, provider: this.provider, generations, clocks });
+    const charges = new Charges({
+      settings,
+      books,
+      claims,
+      keys,
+      prices,
+      provider: this.provider,
+      generations,
+      clocks,
+    });
     books.listen(charges);
     const listeners = [
       new Leases(settings, clocks, isExclusive),

@@ -2,6 +2,8 @@ import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Answer, Asked, Party, Request } from '../observed.js';
 import { keyName } from './claims.js';
+import type { JsonObject } from '../../../core/json.js';
+import { attributionOf } from '../../history/attributions.js';
 import { payloadOf, type KeyedSuccess, type PossibleOrigin } from '../../history/keys.js';
 
 export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 'complete' }>;
@@ -19,6 +21,8 @@ interface Sent {
   readonly number: number;
   readonly request: KeyedRequest;
   readonly payload: string;
+  /** The API key that it was sent with. */
+  readonly credentialId: string;
   /** How often it reached a process, which is more than once when somebody on the way sends it again. */
   arrivals: number;
   /** To how many of these a process said for certain that nothing was done. */
@@ -46,7 +50,7 @@ export class Keys {
     let use = this.uses.get(keyName(key));
     if (!use) this.uses.set(keyName(key), (use = { key, sent: [], payloads: new Set() }));
     const payload = payloadOf(request);
-    use.sent.push({ number, request, payload, arrivals: 0, refusals: 0, isRefused: false });
+    use.sent.push({ number, request, payload, credentialId: party.keyId, arrivals: 0, refusals: 0, isRefused: false });
     use.payloads.add(payload);
   }
 
@@ -80,6 +84,11 @@ export class Keys {
   origins(key: ClaimKey): PossibleOrigin[] {
     const sent = this.at(key)?.sent ?? [];
     return sent.map(({ arrivals, refusals, isRefused }) => ({ madeNothing: isRefused && arrivals === refusals }));
+  }
+
+  /** What credits that are reserved under a key may be attributed to. */
+  attributions(key: ClaimKey): JsonObject[] {
+    return (this.at(key)?.sent ?? []).map(({ credentialId, request }) => attributionOf(credentialId, request.body));
   }
 
   private find({ number, request, party }: Asked): Sent | undefined {

@@ -6,8 +6,15 @@ export type Stretch = readonly [from: number, to: number, count: number];
 /** By compiled file of core, without its ending: stretches in order, none on top of another. */
 export type BranchCounts = Readonly<Record<string, readonly Stretch[]>>;
 
-interface Range { readonly startOffset: number; readonly endOffset: number; readonly count: number }
-interface ScriptCoverage { readonly url: string; readonly functions: readonly { readonly ranges: readonly Range[] }[] }
+interface Range {
+  readonly startOffset: number;
+  readonly endOffset: number;
+  readonly count: number;
+}
+interface ScriptCoverage {
+  readonly url: string;
+  readonly functions: readonly { readonly ranges: readonly Range[] }[];
+}
 
 const CORE = /\/dist\/core\/(.+)\.js$/;
 
@@ -25,7 +32,9 @@ export class BranchCounter {
   }
 
   async take(): Promise<BranchCounts> {
-    const { result } = (await this.session.post('Profiler.takePreciseCoverage')) as unknown as { result: readonly ScriptCoverage[] };
+    const { result } = (await this.session.post('Profiler.takePreciseCoverage')) as unknown as {
+      result: readonly ScriptCoverage[];
+    };
     const files = result.flatMap(({ url, functions }) => {
       const file = CORE.exec(url)?.[1];
       return file === undefined ? [] : [[file, flatten(functions.flatMap(({ ranges }) => ranges))] as const];

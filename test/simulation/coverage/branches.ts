@@ -18,14 +18,20 @@ const SHOWN = 90;
 export function branchesOf(counts: BranchCounts): Branch[] {
   return Object.entries(counts).flatMap(([file, stretches]) => {
     const compiled = readFileSync(new URL(`core/${file}.js`, ROOT), 'utf8');
-    const map = new SourceMap(JSON.parse(readFileSync(new URL(`core/${file}.js.map`, ROOT), 'utf8')) as ConstructorParameters<typeof SourceMap>[0]);
+    const map = new SourceMap(
+      JSON.parse(readFileSync(new URL(`core/${file}.js.map`, ROOT), 'utf8')) as ConstructorParameters<
+        typeof SourceMap
+      >[0],
+    );
     const lines = lineStarts(compiled);
     let before: number | undefined;
     return stretches.flatMap(([from, to, count]) => {
       const parts = count !== before;
       before = count;
       const text = compiled.slice(from, to).replace(/\s+/g, ' ').trim();
-      return parts && /^(?!\/[*/]|import )/.test(text) && /\w/.test(text) ? [{ place: `core/${file}.ts:${sourceLine(map, lines, from)}`, text: text.slice(0, SHOWN), count }] : [];
+      return parts && /^(?!\/[*/]|import )/.test(text) && /\w/.test(text)
+        ? [{ place: `core/${file}.ts:${sourceLine(map, lines, from)}`, text: text.slice(0, SHOWN), count }]
+        : [];
     });
   });
 }

@@ -7,9 +7,24 @@ import { unexpected } from './unreached.js';
 /** Every step of the table in the documentation of the state machine. */
 const STEPS = [
   ...['start running', 'cancel cancelled', 'give-up failed', 'postpone queued'].map((step) => `queued ${step}`),
-  ...['take-over', 'renew', 're-lease', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'cancel', 'postpone'].map((event) => `running ${event} running`),
-  'running succeed succeeded', 'running fail failed', 'running expire failed', 'running stop cancelled',
-  ...['succeeded', 'failed', 'cancelled'].flatMap((status) => ['settle', 'postpone', 'outputs-removed', 'late-report'].map((event) => `${status} ${event} ${status}`)),
+  ...[
+    'take-over',
+    'renew',
+    're-lease',
+    'begin-attempt',
+    'accepted',
+    'attempt-failed',
+    'yield',
+    'cancel',
+    'postpone',
+  ].map((event) => `running ${event} running`),
+  'running succeed succeeded',
+  'running fail failed',
+  'running expire failed',
+  'running stop cancelled',
+  ...['succeeded', 'failed', 'cancelled'].flatMap((status) =>
+    ['settle', 'postpone', 'outputs-removed', 'late-report'].map((event) => `${status} ${event} ${status}`),
+  ),
   // No simulated model succeeds for nothing.
   ...['failed', 'cancelled'].map((status) => `${status} content-removed ${status}`),
 ];
@@ -34,7 +49,11 @@ export function printCoverage({ tally, branches }: Result): string[] {
   return [
     ...missed.map(({ place, text }) => `${place} was never taken: ${text}`),
     ...STEPS.filter((step) => tally.count(`step ${step}`) === 0).map((step) => `No generation took the step ${step}.`),
-    ...FAULTED_CALLS.flatMap((call) => CALL_FAULTS.filter((fault) => tally.count(`fault ${fault} ${call}`) === 0).map((fault) => `${fault} never hit ${call}.`)),
+    ...FAULTED_CALLS.flatMap((call) =>
+      CALL_FAULTS.filter((fault) => tally.count(`fault ${fault} ${call}`) === 0).map(
+        (fault) => `${fault} never hit ${call}.`,
+      ),
+    ),
   ];
 }
 

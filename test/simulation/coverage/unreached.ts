@@ -8,61 +8,221 @@ export interface Unreached {
 }
 
 /** What only checks input, or only reads for people: tested elsewhere, and no matter of crashes. */
-const OUT_OF_SCOPE = /^core\/(?:access|catalog|index|fields|paging|log|assert|utf8|uuid|pause|settings|errors|json|ports|credits\/(?:verify|replay)|generation\/(?:plan|request|task-errors|estimate-generation)|uploads\/(?:request|usable))/;
+const OUT_OF_SCOPE =
+  /^core\/(?:access|catalog|index|fields|paging|log|assert|utf8|uuid|pause|settings|errors|json|ports|credits\/(?:verify|replay)|generation\/(?:plan|request|task-errors|estimate-generation)|uploads\/(?:request|usable))/;
 
 /** Every other stretch must be taken in a long run. */
 export const UNREACHED: readonly Unreached[] = [
-  { file: 'core/credits/account-writer.ts', begins: ['this.forgetIdleLane()', 'forgetIdleLane()'], atMost: 2, why: 'needs ten thousand accounts in one process' },
-  { file: 'core/credits/account-writer.ts', begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"], atMost: 1, why: 'needs twelve lost races in a row' },
-  { file: 'core/credits/account-writer.ts', begins: ['catch (error) { return { failed', 'return decision;', 'pending.reject(outcome.failed)'], atMost: 3, why: 'an assertion failed: the checker ends the run there' },
-  { file: 'core/credits/decide.ts', begins: ["return { refused: 'AMOUNT_INVALID' }", '{ assert(open.credits === credits'], atMost: 2, why: 'a price that is no amount, or two prices for one id: nobody asks for that' },
-  { file: 'core/credits/get-balance.ts', begins: ["throw new ServiceError('DEVELOPER_TOKEN_INVALID')"], atMost: 1, why: 'accounts are never removed' },
-  { file: 'core/credits/operate.ts', begins: ["throw new ServiceError('FIELD_INVALID', 'An adjustment", "throw new ServiceError('FIELD_INVALID', `An operation id", "throw new ServiceError('FIELD_INVALID', 'A reason", "throw new ServiceError('NOT_FOUND'"], atMost: 4, why: 'input of an operator, and an account removed under their hands' },
-  { file: 'core/generation/cancel-open-generations.ts', begins: ["throw new ServiceError('NOT_FOUND'"], atMost: 1, why: 'accounts are never removed' },
-  { file: 'core/generation/change-generation.ts', begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"], atMost: 1, why: 'needs ten lost races in a row' },
-  { file: 'core/generation/create-generation.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], atMost: 1, why: 'tasks are kept for longer than answers are replayed' },
-  { file: 'core/generation/create-generation.ts', begins: ["return new ServiceError('INTERNAL_ERROR')"], atMost: 1, why: 'a price that is no amount' },
-  { file: 'core/generation/create-generation.ts', begins: ['return outcome.existing;'], atMost: 1, why: 'a store whose driver repeats an insert by itself; the one in memory does not' },
+  {
+    file: 'core/credits/account-writer.ts',
+    begins: ['this.forgetIdleLane()', 'forgetIdleLane()'],
+    atMost: 2,
+    why: 'needs ten thousand accounts in one process',
+  },
+  {
+    file: 'core/credits/account-writer.ts',
+    begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"],
+    atMost: 1,
+    why: 'needs twelve lost races in a row',
+  },
+  {
+    file: 'core/credits/account-writer.ts',
+    begins: ['catch (error) { return { failed', 'return decision;', 'pending.reject(outcome.failed)'],
+    atMost: 3,
+    why: 'an assertion failed: the checker ends the run there',
+  },
+  {
+    file: 'core/credits/decide.ts',
+    begins: ["return { refused: 'AMOUNT_INVALID' }", '{ assert(open.credits === credits'],
+    atMost: 2,
+    why: 'a price that is no amount, or two prices for one id: nobody asks for that',
+  },
+  {
+    file: 'core/credits/get-balance.ts',
+    begins: ["throw new ServiceError('DEVELOPER_TOKEN_INVALID')"],
+    atMost: 1,
+    why: 'accounts are never removed',
+  },
+  {
+    file: 'core/credits/operate.ts',
+    begins: [
+      "throw new ServiceError('FIELD_INVALID', 'An adjustment",
+      "throw new ServiceError('FIELD_INVALID', `An operation id",
+      "throw new ServiceError('FIELD_INVALID', 'A reason",
+      "throw new ServiceError('NOT_FOUND'",
+    ],
+    atMost: 4,
+    why: 'input of an operator, and an account removed under their hands',
+  },
+  {
+    file: 'core/generation/cancel-open-generations.ts',
+    begins: ["throw new ServiceError('NOT_FOUND'"],
+    atMost: 1,
+    why: 'accounts are never removed',
+  },
+  {
+    file: 'core/generation/change-generation.ts',
+    begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"],
+    atMost: 1,
+    why: 'needs ten lost races in a row',
+  },
+  {
+    file: 'core/generation/create-generation.ts',
+    begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"],
+    atMost: 1,
+    why: 'tasks are kept for longer than answers are replayed',
+  },
+  {
+    file: 'core/generation/create-generation.ts',
+    begins: ["return new ServiceError('INTERNAL_ERROR')"],
+    atMost: 1,
+    why: 'a price that is no amount',
+  },
+  {
+    file: 'core/generation/create-generation.ts',
+    begins: ['return outcome.existing;'],
+    atMost: 1,
+    why: 'a store whose driver repeats an insert by itself; the one in memory does not',
+  },
   {
     file: 'core/generation/decide.ts',
-    begins: ['? begun', "return { refused: 'FENCE_STALE' }", "return { refused: 'NOTHING_TO_DO' }", "return { refused: 'NOT_ALLOWED' }", "return { refused: 'DEADLINE_PASSED' }", ': g', '?? g.reservedCredits'],
+    begins: [
+      '? begun',
+      "return { refused: 'FENCE_STALE' }",
+      "return { refused: 'NOTHING_TO_DO' }",
+      "return { refused: 'NOT_ALLOWED' }",
+      "return { refused: 'DEADLINE_PASSED' }",
+      ': g',
+      '?? g.reservedCredits',
+    ],
     atMost: 13,
     why: 'what the caller has looked at before is looked at again',
   },
-  { file: 'core/generation/run/collect-outputs.ts', begins: ['return `Output ${index + 1} was not stored.`'], atMost: 1, why: 'an object lost between its measuring and its reading' },
+  {
+    file: 'core/generation/run/collect-outputs.ts',
+    begins: ['return `Output ${index + 1} was not stored.`'],
+    atMost: 1,
+    why: 'an object lost between its measuring and its reading',
+  },
   {
     file: 'core/generation/run/dispatcher.ts',
-    begins: ["constructor() { super('This worker has", 'get counts()', ': Promise.resolve()', 'return Promise.reject(new WorkerBusy())', 'done.catch(', '?? 0', '?? 1', 'return;'],
+    begins: [
+      "constructor() { super('This worker has",
+      'get counts()',
+      ': Promise.resolve()',
+      'return Promise.reject(new WorkerBusy())',
+      'done.catch(',
+      '?? 0',
+      '?? 1',
+      'return;',
+    ],
     atMost: 7,
     why: 'needs five hundred generations waiting, or a catalog without the model, or is asked by the health page',
   },
-  { file: 'core/generation/run/generation-run.ts', begins: ["return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') })", "return 'go-on'", '?? Infinity'], atMost: 3, why: 'the deadline passes between two looks at it' },
-  { file: 'core/generation/run/lease-holder.ts', begins: ['throw new LeaseLost(this.current)', 'return;'], atMost: 2, why: 'a record gone under a lease; a timer that fires after it was cancelled' },
-  { file: 'core/generation/run/fair-semaphore.ts', begins: ['return;'], atMost: 1, why: 'a place given back twice' },
-  { file: 'core/generation/run/take-lease.ts', begins: ['return null;'], atMost: 1, why: 'a record gone between two reads' },
   {
-    file: 'core/generation/run/unknown-model.ts', begins: ['return null;', 'return fail(context, g);', "? 'MODEL_UNAVAILABLE'", '?? Infinity', 'async function fail('], atMost: 5,
+    file: 'core/generation/run/generation-run.ts',
+    begins: [
+      "return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') })",
+      "return 'go-on'",
+      '?? Infinity',
+    ],
+    atMost: 3,
+    why: 'the deadline passes between two looks at it',
+  },
+  {
+    file: 'core/generation/run/lease-holder.ts',
+    begins: ['throw new LeaseLost(this.current)', 'return;'],
+    atMost: 2,
+    why: 'a record gone under a lease; a timer that fires after it was cancelled',
+  },
+  { file: 'core/generation/run/fair-semaphore.ts', begins: ['return;'], atMost: 1, why: 'a place given back twice' },
+  {
+    file: 'core/generation/run/take-lease.ts',
+    begins: ['return null;'],
+    atMost: 1,
+    why: 'a record gone between two reads',
+  },
+  {
+    file: 'core/generation/run/unknown-model.ts',
+    begins: [
+      'return null;',
+      'return fail(context, g);',
+      "? 'MODEL_UNAVAILABLE'",
+      '?? Infinity',
+      'async function fail(',
+    ],
+    atMost: 5,
     why: 'needs every process without the model until the deadline',
   },
-  { file: 'core/generation/run/waiting.ts', begins: [': new Error(String(error))'], atMost: 1, why: 'something thrown that is no error' },
+  {
+    file: 'core/generation/run/waiting.ts',
+    begins: [': new Error(String(error))'],
+    atMost: 1,
+    why: 'something thrown that is no error',
+  },
   { file: 'core/generation/retention.ts', begins: ['?? g.updatedAt'], atMost: 1, why: 'what has ended says when' },
   { file: 'core/generation/view.ts', begins: ["?? 'bin'"], atMost: 1, why: 'outputs are of known types' },
-  { file: 'core/idempotency/claims.ts', begins: ['throw inProgress(1_000)'], atMost: 1, why: 'needs four lost races in a row' },
-  { file: 'core/recovery/recover-generations.ts', begins: ['return;'], atMost: 1, why: 'the removal of a tombstone fails, which is then looked at again anyway' },
+  {
+    file: 'core/idempotency/claims.ts',
+    begins: ['throw inProgress(1_000)'],
+    atMost: 1,
+    why: 'needs four lost races in a row',
+  },
+  {
+    file: 'core/recovery/recover-generations.ts',
+    begins: ['return;'],
+    atMost: 1,
+    why: 'the removal of a tombstone fails, which is then looked at again anyway',
+  },
   { file: 'core/recovery/recover-generations.ts', begins: ['break;'], atMost: 1, why: 'needs ten lost races in a row' },
   {
-    file: 'core/recovery/recover-uploads.ts', begins: ['return;', 'break;'], atMost: 3,
+    file: 'core/recovery/recover-uploads.ts',
+    begins: ['return;', 'break;'],
+    atMost: 3,
     why: 'an upload used or completed between the list and its mark, or a stop between two of them: rare, and no scenario has it',
   },
-  { file: 'core/recovery/recover-uploads.ts', begins: ['await context.uploads.replace(withAttention('], atMost: 1, why: 'settings that were changed after the upload was written' },
-  { file: 'core/generation/create-generation.ts', begins: ['const message = `Generations that ended'], atMost: 1, why: 'the bound is out of reach, and a property of its own holds it' },
-  { file: 'core/uploads/usage.ts', begins: ["{ throw full('", 'function full('], atMost: 4, why: 'the bounds are out of reach, and a property of its own holds them' },
-  { file: 'core/uploads/complete-upload.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], atMost: 1, why: 'uploads are kept for longer than answers are replayed' },
-  { file: 'core/uploads/prepare-upload.ts', begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"], atMost: 1, why: 'uploads are kept for longer than answers are replayed' },
-  { file: 'core/uploads/prepare-upload.ts', begins: ['throw takenOver()'], atMost: 1, why: 'a refusal by the catalog whose key was taken over meanwhile: scenarios have it for create and complete, and tested in core' },
+  {
+    file: 'core/recovery/recover-uploads.ts',
+    begins: ['await context.uploads.replace(withAttention('],
+    atMost: 1,
+    why: 'settings that were changed after the upload was written',
+  },
+  {
+    file: 'core/generation/create-generation.ts',
+    begins: ['const message = `Generations that ended'],
+    atMost: 1,
+    why: 'the bound is out of reach, and a property of its own holds it',
+  },
+  {
+    file: 'core/uploads/usage.ts',
+    begins: ["{ throw full('", 'function full('],
+    atMost: 4,
+    why: 'the bounds are out of reach, and a property of its own holds them',
+  },
+  {
+    file: 'core/uploads/complete-upload.ts',
+    begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"],
+    atMost: 1,
+    why: 'uploads are kept for longer than answers are replayed',
+  },
+  {
+    file: 'core/uploads/prepare-upload.ts',
+    begins: ["throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED')"],
+    atMost: 1,
+    why: 'uploads are kept for longer than answers are replayed',
+  },
+  {
+    file: 'core/uploads/prepare-upload.ts',
+    begins: ['throw takenOver()'],
+    atMost: 1,
+    why: 'a refusal by the catalog whose key was taken over meanwhile: scenarios have it for create and complete, and tested in core',
+  },
 ];
 
-interface Stretch { readonly place: string; readonly text: string }
+interface Stretch {
+  readonly place: string;
+  readonly text: string;
+}
 
 /**
  * Of what was never taken, what should have been: all that is named nowhere, or that begins like more than are named.
@@ -70,7 +230,10 @@ interface Stretch { readonly place: string; readonly text: string }
 export function unexpected<S extends Stretch>(neverTaken: readonly S[]): S[] {
   const inScope = neverTaken.filter(({ place }) => !OUT_OF_SCOPE.test(place));
   const named = UNREACHED.flatMap((one) => {
-    const meant = inScope.filter(({ place, text }) => place.startsWith(`${one.file}:`) && one.begins.some((beginning) => text.startsWith(beginning)));
+    const meant = inScope.filter(
+      ({ place, text }) =>
+        place.startsWith(`${one.file}:`) && one.begins.some((beginning) => text.startsWith(beginning)),
+    );
     return meant.length <= one.atMost ? meant : [];
   });
   return inScope.filter((stretch) => !named.includes(stretch));

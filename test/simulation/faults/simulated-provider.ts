@@ -56,7 +56,7 @@ const BAD_ENDINGS: readonly Ending[] = [
   'is forgotten',
 ];
 /** Waits it may ask for: none, a short one, one past the cap, and one past every deadline. */
-const RETRY_AFTER_MS: readonly number[] = [0, 3_000, 30_000, 86_400_000];
+const RETRY_AFTER_MS: readonly number[] = [0, 3_000.5, 30_000, 86_400_000];
 const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
 
 /**

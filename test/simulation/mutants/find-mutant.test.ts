@@ -6,7 +6,7 @@ import { RUN_SIZES } from '../../harness/run-sizes.js';
 import { findMutant } from './find-mutant.js';
 import { FOUND_AT } from './found-at.js';
 import { MUTANTS } from './list/all.js';
-import { playMutant, type Outcome } from './play-mutant.js';
+import { MutantThread, playMutant, type Outcome } from './play-mutant.js';
 import { CONTROL } from './switch.js';
 
 /** A mutant that these seeds find, and the seeds that were played for it. */
@@ -69,6 +69,19 @@ describe('a thread with a mutant', () => {
   it('finds the mutant, and core as it is passes the same seed', async () => {
     expect(await playMutant('hold-after-insert', [1, 2, 3, 4, 5])).to.include({ kind: 'found' });
     expect(await playMutant(CONTROL, [1])).to.deep.equal({ kind: 'survived' });
+  });
+
+  it('keeps no mutant for the next one that it plays', async () => {
+    const thread = new MutantThread();
+    try {
+      const seeds = [1, 2, 3, 4, 5];
+      expect(await thread.play(CONTROL, seeds)).to.deep.equal({ kind: 'survived' });
+      expect(await thread.play('hold-after-insert', seeds)).to.include({ kind: 'found' });
+      expect(await thread.play(CONTROL, seeds)).to.deep.equal({ kind: 'survived' });
+      expect(thread).to.include({ played: 3, isUsable: true });
+    } finally {
+      await thread.close();
+    }
   });
 
   it('is ended when it loops for ever', async () => {

@@ -1,6 +1,7 @@
 /** The seed at which each mutant was found. Written by `npm run test:mutants -- --record`. */
 export const FOUND_AT: Readonly<Record<string, number | undefined>> = {
   'no-hold': 1,
+  'hold-attributed-to-the-app': 1,
   'hold-after-insert': 1,
   'claim-freed-after-a-lost-hold': 34,
   'takeover-without-tombstone': 1,

@@ -13,6 +13,14 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     why: 'The price is checked somewhere else, so the generation is inserted without holding it.',
   },
   {
+    name: 'hold-attributed-to-the-app',
+    breaks: [1],
+    file: CREATE,
+    find: 'credentialId: caller.credentialId,',
+    replace: 'credentialId: caller.appId,',
+    why: 'Credits are attributed to the App instead of the API key that sent the request.',
+  },
+  {
     name: 'hold-after-insert',
     breaks: [4, 13],
     file: CREATE,

@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const DECIDE = 'core/credits/decide.js';
-const DESK = 'core/credits/account-writer.js';
+const ACCOUNT_WRITER = 'core/credits/account-writer.js';
 
 /** What can be got wrong about money. */
 export const CREDIT_MUTANTS: readonly Mutant[] = [
@@ -59,7 +59,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'conflict-taken-for-applied',
     breaks: [1, 4],
-    file: DESK,
+    file: ACCOUNT_WRITER,
     find: "if ((await this.ports.accounts.apply(decided.draft.change())) === 'applied') {",
     replace: 'await this.ports.accounts.apply(decided.draft.change()); {',
     why: 'What the store says to a write is not looked at, and a lost race is answered as done.',
@@ -67,7 +67,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'refusal-on-an-old-state',
     breaks: [4, 13],
-    file: DESK,
+    file: ACCOUNT_WRITER,
     find: "if (!isFresh && ('failed' in decision || needsFreshState(decision)))",
     replace: "if (!isFresh && 'failed' in decision)",
     why: 'A refusal, or that a hold is gone, is believed of a state that another process has moved on from.',
