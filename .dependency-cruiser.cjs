@@ -92,7 +92,7 @@ module.exports = {
       name: 'host-knows-no-front',
       comment: 'The HTTP host serves whatever fronts it is given.',
       severity: 'error',
-      from: { path: '^apps/http/host/', pathNot: '^apps/http/host/server\\.ts$' },
+      from: { path: '^apps/http/host/' },
       to: { path: '^apps/(http/(?!host/)|grpc/)' },
     },
     {

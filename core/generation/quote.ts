@@ -21,10 +21,10 @@ export interface Quote {
   readonly credits: number;
 }
 
-type PlanPorts = Pick<Ports, 'catalog' | 'uploads' | 'jsonSchemas'>;
+type QuotePorts = Pick<Ports, 'catalog' | 'uploads' | 'jsonSchemas'>;
 
 /** Checks a request against the model and the caller's uploads. Throws FIELD_INVALID or FIELD_REQUIRED. */
-export async function quoteGeneration(ports: PlanPorts, caller: Caller, request: GenerationRequest): Promise<Quote> {
+export async function quoteGeneration(ports: QuotePorts, caller: Caller, request: GenerationRequest): Promise<Quote> {
   const model = ports.catalog.find(request.modelKey);
   if (!model) throw unknownModel(ports, request.modelKey);
   if (!model.operations.includes(request.operation)) {
@@ -52,7 +52,7 @@ export async function quoteGeneration(ports: PlanPorts, caller: Caller, request:
   };
 }
 
-function unknownModel({ catalog }: PlanPorts, modelKey: string): ServiceError {
+function unknownModel({ catalog }: QuotePorts, modelKey: string): ServiceError {
   const near = nearKeys(
     modelKey,
     catalog.models().map((model) => model.modelKey),
@@ -74,7 +74,12 @@ function refuseUnreadableSize(model: Model, parameters: JsonObject): void {
   );
 }
 
-async function readyUploads(ports: PlanPorts, caller: Caller, model: Model, ids: readonly string[]): Promise<Upload[]> {
+async function readyUploads(
+  ports: QuotePorts,
+  caller: Caller,
+  model: Model,
+  ids: readonly string[],
+): Promise<Upload[]> {
   const { maxReferenceUploads } = model.limits;
   if (ids.length > maxReferenceUploads) {
     throw fieldInvalid(

@@ -1,8 +1,8 @@
 import type { Ports } from '../ports/tokens.js';
 
 /**
- * The most content of one generation, in bytes. A request has 128 KiB at most, and a control character that is one byte
- * in a message of gRPC is six in the JSON that is kept.
+ * Upper bound of the stored content of one generation, in bytes. A request has at most 128 KiB, and a control character
+ * of one byte takes six bytes in the stored JSON.
  */
 const MAX_BYTES_OF_ONE = 6 * 128 * 1024;
 const TRUSTED_MS = 1_000;

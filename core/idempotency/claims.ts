@@ -30,14 +30,14 @@ export async function claim(
   ports: Pick<Ports, 'claims' | 'clock' | 'ids'> & { readonly boot: Boot },
   settings: Settings,
   request: { readonly key: ClaimKey; readonly digest: string },
-  subject: ClaimTarget,
+  target: ClaimTarget,
 ): Promise<Claimed> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const now = ports.clock.now();
     const fresh: Claim = {
       version: firstVersion(ports),
       digest: request.digest,
-      subjectId: subject.mint(),
+      subjectId: target.mint(),
       createdAt: now,
       leaseExpiresAt: now + settings.claimLeaseMs,
       bootId: ports.boot.id,
@@ -50,10 +50,10 @@ export async function claim(
 
     const { existing } = outcome;
     if (existing.digest !== request.digest) throw new ServiceError('IDEMPOTENCY_PAYLOAD_MISMATCH');
-    if (await subject.exists(existing.subjectId, existing)) return replay(existing, settings, now);
+    if (await target.exists(existing.subjectId, existing)) return replay(existing, settings, now);
     if (isLeased(existing, settings, now, ports.boot)) throw inProgress(existing.leaseExpiresAt - now);
 
-    if ((await subject.preclude(existing.subjectId)) === 'exists') return replay(existing, settings, now);
+    if ((await target.preclude(existing.subjectId)) === 'exists') return replay(existing, settings, now);
     // The effect is only now to come, so its answer is replayed for a window that begins now.
     const next: Claim = { ...fresh, version: existing.version + 1 };
     if ((await ports.claims.replace(next, existing.version)) === 'applied') return { mine: next };

@@ -3,8 +3,8 @@
  * stores are shared, the older processes can be started again.
  * Method: the compiled program of the release before works for a client until generations are in every state, and is
  * killed. This build's program starts over the same data; what it answers is compared with what the other one did.
- * Recovery passes are an hour apart, so that what was queued is begun by the older build's wake-ups; what was running is
- * taken over by the recovery passes of a command.
+ * Recovery passes of the server are an hour apart and start generations only an hour after they are due, so that the
+ * older build's wake-ups begin what was queued. A command's recovery passes take over what was running.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -32,7 +32,7 @@ import {
 } from './work-before.js';
 
 const CONFIG = {
-  settings: { lease_seconds: 5, cancel_grace_seconds: 5, poll_after_ms: 100 },
+  settings: { lease_seconds: 5, cancel_grace_seconds: 5, poll_after_ms: 100, recovery_grace_seconds: 3_600 },
   worker: { recovery_interval_seconds: 3_600 },
 };
 const LANES: readonly Lane[] = [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('upgradedLanes'));

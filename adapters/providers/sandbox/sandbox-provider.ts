@@ -17,7 +17,7 @@ import type { RenderOutcome } from './render-job.js';
 import { SandboxTask } from './sandbox-task.js';
 import { SubmissionCounter } from './submission-counter.js';
 import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
-import { SHELF_LIMITS, TaskCache, type ShelfLimits } from './task-cache.js';
+import { TASK_CACHE_LIMITS, TaskCache, type TaskCacheLimits } from './task-cache.js';
 
 export interface SandboxOptions {
   readonly clock: Clock;
@@ -28,8 +28,8 @@ export interface SandboxOptions {
    * absent.
    */
   readonly memory?: MemoryBudget;
-  /** How much is remembered and for how long; what is absent is as in `SHELF_LIMITS`. */
-  readonly limits?: Partial<ShelfLimits>;
+  /** How much is remembered and for how long; what is absent is as in `TASK_CACHE_LIMITS`. */
+  readonly limits?: Partial<TaskCacheLimits>;
 }
 
 /**
@@ -42,7 +42,7 @@ export class SandboxProvider implements Provider {
   readonly #clock: Clock;
   readonly #pool: RenderPool;
   readonly #memory: MemoryBudget;
-  readonly #shelf: TaskCache;
+  readonly #tasks: TaskCache;
   /**
    * A loss concerns the connection between two processes and ends no attempt, so the losses of one attempt are counted
    * here.
@@ -53,28 +53,28 @@ export class SandboxProvider implements Provider {
     this.#clock = options.clock;
     this.#pool = new RenderPool(options.threads);
     this.#memory = options.memory ?? new MemoryBudget(192 * 1024 * 1024);
-    this.#shelf = new TaskCache({ ...SHELF_LIMITS, ...options.limits });
+    this.#tasks = new TaskCache({ ...TASK_CACHE_LIMITS, ...options.limits });
   }
 
   /** Bytes of finished outputs held in memory; never above the limit. */
   get heldBytes(): number {
-    return this.#shelf.byteSize;
+    return this.#tasks.byteSize;
   }
 
   async submit(submission: Submission, call?: ProviderCall): Promise<SubmitAnswer> {
     throwIfAborted(call?.signal);
     const now = this.#clock.now();
-    this.#shelf.sweep(now);
+    this.#tasks.sweep(now);
     const reference = referenceOf(submission.token);
-    if (this.#shelf.find(reference) !== undefined) return { accepted: true, reference };
+    if (this.#tasks.find(reference) !== undefined) return { accepted: true, reference };
     const plan = tryPlan(submission);
     if ('failure' in plan) return { accepted: false, failure: plan.failure };
-    if (this.#shelf.isFull) {
+    if (this.#tasks.isFull) {
       return { accepted: false, failure: unavailable('The sandbox has reached its limit of open tasks.') };
     }
     if (plan.painter === 'test') return this.#submitTest(submission, plan, reference, now);
     const task = new SandboxTask(reference, now, { readyAt: now, ignoresCancel: false });
-    this.#shelf.add(task, now);
+    this.#tasks.add(task, now);
     if (plan.painter === 'noop') this.#finish(task, { state: 'done', outputs: constantOutputs(plan.count) });
     else void this.#render(task, submission, plan);
     return { accepted: true, reference };
@@ -82,40 +82,40 @@ export class SandboxProvider implements Provider {
 
   async poll(reference: string): Promise<ProviderReport> {
     const now = this.#clock.now();
-    this.#shelf.sweep(now);
-    return this.#shelf.find(reference)?.report(now) ?? { state: 'unknown' };
+    this.#tasks.sweep(now);
+    return this.#tasks.find(reference)?.report(now) ?? { state: 'unknown' };
   }
 
   async output(reference: string, index: number): Promise<AsyncIterable<Uint8Array>> {
     const now = this.#clock.now();
-    const task = this.#shelf.find(reference);
+    const task = this.#tasks.find(reference);
     if (task === undefined) throw new Error('The sandbox has no such task.');
     const bytes = task.read(index, now);
-    this.#shelf.settle(task, now);
+    this.#tasks.settle(task, now);
     return chunksOf(bytes);
   }
 
   async cancel(reference: string): Promise<void> {
     const now = this.#clock.now();
-    const task = this.#shelf.find(reference);
+    const task = this.#tasks.find(reference);
     if (task === undefined) return;
     task.cancel(now);
-    this.#shelf.settle(task, now);
+    this.#tasks.settle(task, now);
   }
 
   async recover(
     token: string,
   ): Promise<{ readonly found: true; readonly reference: string } | { readonly found: false }> {
-    this.#shelf.sweep(this.#clock.now());
+    this.#tasks.sweep(this.#clock.now());
     const reference = referenceOf(token);
-    return this.#shelf.find(reference) === undefined ? { found: false } : { found: true, reference };
+    return this.#tasks.find(reference) === undefined ? { found: false } : { found: true, reference };
   }
 
   /** Stops every task, waits for the threads and forgets everything. */
   async close(): Promise<void> {
-    for (const task of this.#shelf.open()) task.stop();
+    for (const task of this.#tasks.open()) task.stop();
     await this.#pool.close();
-    this.#shelf.clear();
+    this.#tasks.clear();
   }
 
   #submitTest(
@@ -138,7 +138,7 @@ export class SandboxProvider implements Provider {
       readyAt,
       ignoresCancel: behaviour.name === 'late_success_after_cancel',
     });
-    this.#shelf.add(task, now);
+    this.#tasks.add(task, now);
     if (failure !== undefined) this.#finish(task, { state: 'failed', failure });
     else if (behaviour.name !== 'hang') void this.#render(task, submission, plan);
     if (behaviour.name === 'unknown_acceptance')
@@ -175,7 +175,7 @@ export class SandboxProvider implements Provider {
   #finish(task: SandboxTask, outcome: RenderOutcome): void {
     if (outcome.state === 'done') task.finish({ outputs: outcome.outputs });
     if (outcome.state === 'failed') task.finish({ failure: outcome.failure });
-    this.#shelf.settle(task, this.#clock.now());
+    this.#tasks.settle(task, this.#clock.now());
   }
 }
 

@@ -1,6 +1,6 @@
 import type { SandboxTask } from './sandbox-task.js';
 
-export interface ShelfLimits {
+export interface TaskCacheLimits {
   /** Bytes of finished outputs kept at most; the oldest go first. */
   readonly maxBytes: number;
   /** Tasks kept at most once they have finished. */
@@ -15,7 +15,7 @@ export interface ShelfLimits {
   readonly keepOpenMs: number;
 }
 
-export const SHELF_LIMITS: ShelfLimits = {
+export const TASK_CACHE_LIMITS: TaskCacheLimits = {
   maxBytes: 256 * 2 ** 20,
   maxFinished: 10_000,
   maxOpen: 1000,
@@ -39,7 +39,7 @@ export class TaskCache {
   readonly #read = new Map<string, Kept>();
   #byteSize = 0;
 
-  constructor(readonly limits: ShelfLimits) {}
+  constructor(readonly limits: TaskCacheLimits) {}
 
   /** Bytes of all finished outputs it holds. */
   get byteSize(): number {

@@ -72,12 +72,15 @@ function serveText(type: string, text: string): HttpHandler {
   };
 }
 
-/** A file of the swagger-ui-dist package, read when it is first asked for and kept. */
+/** A file of the swagger-ui-dist package, read at the first request and kept. A failed read is tried again. */
 function servePackaged(name: string, type: string): HttpRoute {
   const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
   let bytes: Promise<Buffer> | undefined;
   const serve: HttpHandler = async (ctx) => {
-    bytes ??= readFile(join(folder, name));
+    bytes ??= readFile(join(folder, name)).catch((error: unknown) => {
+      bytes = undefined;
+      throw error;
+    });
     ctx.set({ 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' });
     ctx.body = await bytes;
   };

@@ -10,7 +10,8 @@ export interface Answer {
 
 /** An answer without envelope that is sent as it comes. A refusal must be thrown before it begins. */
 export interface StreamedAnswer {
-  readonly stream: AsyncIterable<Uint8Array | string>;
+  /** Opens the stream. Not called for HEAD. */
+  readonly stream: () => AsyncIterable<Uint8Array | string>;
   readonly mediaType: string;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -24,7 +24,7 @@ export function sendAnswer(ctx: HttpContext, status: number, answer: Answer | St
 }
 
 function sendStream(ctx: HttpContext, status: number, { stream, mediaType, headers }: StreamedAnswer): Promise<void> {
-  const body = ctx.method === 'HEAD' ? undefined : stream;
+  const body = ctx.method === 'HEAD' ? undefined : stream();
   return streamBody(ctx, {
     status,
     headers: { 'Cache-Control': 'no-store', 'Content-Type': mediaType, ...headers },

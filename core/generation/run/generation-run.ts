@@ -25,8 +25,8 @@ export interface RunOf extends Execution {
 }
 
 /**
- * One worker's time with one generation, from taking the lease until it ends, parks for a later attempt, or hands the
- * lease back. `nextStep` decides, and this carries it out: every step starts from the newest version, and every write
+ * Runs one generation under one lease, until the generation ends, waits for a later attempt, or the lease is handed
+ * back. `nextStep` decides each step and this class executes it. A step starts from the newest version, and every write
  * carries the fence.
  */
 export class GenerationRun {

@@ -56,7 +56,7 @@ export function nextStep(g: Generation, state: RunState, now: number, rules: Run
   return state.news === undefined ? first(WITHOUT_NEWS, situation) : stepOn(state.news, situation);
 }
 
-/** Where nothing has been answered: the first line that applies. */
+/** The steps when no provider answer is at hand: the first row that applies. */
 const WITHOUT_NEWS: readonly Row[] = [
   ({ g, state }) =>
     state.isStopping
@@ -240,5 +240,5 @@ function first(rows: readonly Row[], situation: Situation): RunStep {
     const step = row(situation);
     if (step !== undefined) return step;
   }
-  throw new Error('Broken invariant: a table of steps ends with a line that always applies');
+  throw new Error('Broken invariant: the last row of a table of steps always applies');
 }

@@ -1,6 +1,6 @@
 // Goal: each key has at most one effect, with any concurrent duplicates, slow processes and dead processes; other
 // payloads are refused; answers are replayed for the window, and the key stays taken after it.
-// Method: `claim` on the memory store, with a plain map as its subject; the slow process pauses at a chosen call.
+// Method: `claim` on the memory store, with a plain map as its target; the slow process pauses at a chosen call.
 import { expect } from 'chai';
 import type { Boot } from '../../../core/boot.js';
 import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
@@ -23,7 +23,7 @@ class ServiceHarness {
   /** What exists at each subject id. */
   readonly effects = new Map<string, 'effect' | 'void'>();
 
-  readonly subject: ClaimTarget = {
+  readonly target: ClaimTarget = {
     mint: () => this.ids.uuid(),
     exists: async (id) => this.effects.get(id) === 'effect',
     preclude: async (id) => {
@@ -33,7 +33,7 @@ class ServiceHarness {
   };
 
   claim(digest = 'd', key = KEY): Promise<Claimed> {
-    return claim(this, DEFAULT_SETTINGS, { key, digest }, this.subject);
+    return claim(this, DEFAULT_SETTINGS, { key, digest }, this.target);
   }
 
   /** As a process with a claim does: uses the id if it is free. */

@@ -108,9 +108,12 @@ const NEWS: fc.Arbitrary<News | undefined> = fc.oneof(
   fc.constant(undefined),
   RECOVER.map((answer): News => ({ of: 'recover', token: 'a', answer })),
   REPORT.map((report): News => ({ of: 'poll', reference: 'r1', report })),
+  fc
+    .record({ state: fc.constantFrom('succeeded', 'cancelled'), outputs: fc.constantFrom([], KEPT_OUTPUT) })
+    .map(({ state, outputs }): News => ({ of: 'collect', report: { state, outputs: [] }, outputs })),
   fc.boolean().map((isStoreAway): News => ({ of: 'failed-collect', isStoreAway })),
   fc
-    .record({ mayRetry: fc.boolean(), retryAfterMs: fc.nat() })
+    .record({ mayRetry: fc.boolean(), retryAfterMs: fc.oneof(fc.nat(), fc.double({ noNaN: true })) })
     .map((more): News => ({ of: 'ended-attempt', failure: { ...FAILURE, ...more } })),
 );
 const COUNT = fc.nat({ max: 12 });
@@ -408,6 +411,12 @@ describe('the next step of a run', () => {
       { do: 'retry', retryAt: NOW + 7_000 },
     ],
     [
+      'rounds the wait that the provider asks for up to whole milliseconds',
+      running(),
+      on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 7_000.2 } }),
+      { do: 'retry', retryAt: NOW + 7_001 },
+    ],
+    [
       'fails for good',
       running(),
       on({ of: 'ended-attempt', failure: { ...FAILURE, mayRetry: false } }),
@@ -452,8 +461,13 @@ describe('the next step of a run', () => {
           g.runDeadlineAt ?? Infinity,
           (state.cancelSeenAt ?? Infinity) + rules.settings.cancelGraceMs,
         );
-        if (next.do === 'rest') expect(next.ms).to.be.within(1, Math.max(0, leastEnd - NOW) + 1);
-        if (next.do === 'retry') expect(next.retryAt).to.be.below(g.runDeadlineAt ?? Infinity);
+        const longestMs = Math.max(0, leastEnd - NOW) + 1;
+        if (next.do === 'rest') expect(next.ms).to.be.within(1, longestMs);
+        if (next.do === 'allow-submit') expect(next.afterMs).to.be.within(0, longestMs);
+        if (next.do === 'retry') {
+          expect(next.retryAt).to.be.below(g.runDeadlineAt ?? Infinity);
+          expect(next.retryAt, 'whole milliseconds, as stores keep times').to.satisfy(Number.isSafeInteger);
+        }
       }),
       { numRuns: 5_000 },
     );

@@ -62,10 +62,17 @@ describe('routing', () => {
     throw new Error('The source broke.');
   }
 
-  const streamed = (path: string, stream: () => StreamedAnswer['stream']): HttpRoute => ({
+  let opened = 0;
+
+  async function* counted(): AsyncGenerator<string> {
+    opened += 1;
+    yield 'data: 1\n\n';
+  }
+
+  const streamed = (path: string, stream: StreamedAnswer['stream'], headers = {}): HttpRoute => ({
     method: 'GET',
     path,
-    serve: (ctx) => sendAnswer(ctx, 200, { stream: stream(), mediaType: 'text/event-stream' }),
+    serve: (ctx) => sendAnswer(ctx, 200, { stream, mediaType: 'text/event-stream', headers }),
   });
 
   before(async () => {
@@ -79,6 +86,8 @@ describe('routing', () => {
         streamed('/ticks/now', ticks),
         streamed('/ticks/endless', endless),
         streamed('/ticks/broken', broken),
+        streamed('/ticks/counted', counted),
+        streamed('/ticks/misnamed', counted, { 'Not-A-Header': 'two\nlines' }),
         { method: 'GET', path: '/refused/now', serve: () => Promise.reject(new ServiceError('TASK_NOT_FOUND')) },
       ],
       '/v2/things',
@@ -169,6 +178,22 @@ describe('routing', () => {
     expect(await ended).to.equal('whole');
   });
 
+  it('does not open a stream for HEAD', async () => {
+    const response = await ask('HEAD', '/v2/things/ticks/counted');
+    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([
+      200,
+      'text/event-stream',
+      '',
+    ]);
+    expect(opened).to.equal(0);
+  });
+
+  it('answers an error when the headers of a stream are invalid', async () => {
+    const response = await ask('GET', '/v2/things/ticks/misnamed');
+    expect(response.status).to.equal(500);
+    expect(await response.json()).to.deep.include({ code: 'INTERNAL_ERROR' });
+  });
+
   it('ends a stream whose client has disconnected', async () => {
     const over = new AbortController();
     const response = await fetch(`http://127.0.0.1:${port}/v2/things/ticks/endless`, { signal: over.signal });
@@ -180,15 +205,6 @@ describe('routing', () => {
   it('does not end a failed stream as if it were complete', async () => {
     const text = await exchange(port, 'GET /v2/things/ticks/broken HTTP/1.1\r\nHost: here\r\n\r\n');
     expect(text).to.include('data: 1').and.not.include('0\r\n\r\n');
-  });
-
-  it('begins no stream for HEAD', async () => {
-    const response = await ask('HEAD', '/v2/things/ticks/endless');
-    expect([response.status, response.headers.get('content-type'), await response.text()]).to.deep.equal([
-      200,
-      'text/event-stream',
-      '',
-    ]);
   });
 
   it('answers a refusal that a route throws', async () => {
