@@ -30,6 +30,7 @@ export interface RunOf extends Execution {
  * carries the fence.
  */
 export class GenerationRun {
+  private readonly generationId: string;
   private readonly holder: LeaseHolder;
   private readonly rest: WakeableDelay;
   private readonly calls: ProviderCalls;
@@ -41,6 +42,7 @@ export class GenerationRun {
     generation: Generation,
     private readonly of: RunOf,
   ) {
+    this.generationId = generation.generationId;
     this.rest = new WakeableDelay(context.clock);
     this.calls = new ProviderCalls(context, of, generation.generationId);
     this.holder = new LeaseHolder(context, generation, (news) => {
@@ -78,7 +80,7 @@ export class GenerationRun {
       while ((await this.step()) === 'on');
     } catch (error) {
       if (!(error instanceof LeaseLost))
-        this.context.log.warn('run abandoned', { generationId: this.holder.generation.generationId, error });
+        this.context.log.warn('run abandoned', { generationId: this.generationId, error });
     } finally {
       this.holder.end();
     }

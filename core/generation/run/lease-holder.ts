@@ -42,7 +42,12 @@ export class LeaseHolder {
     this.beatLater();
   }
 
+  /**
+   * The newest version this holder knows. Throws `LeaseLost` when that is another holder's: its fence names the keys of
+   * delivered outputs, and nothing may be done under it.
+   */
   get generation(): Generation {
+    this.throwIfLost();
     return this.current;
   }
 

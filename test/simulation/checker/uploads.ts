@@ -11,7 +11,7 @@ import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
 import { checkCompletion, checkReady, type ObservedBytes } from '../../history/uploads.js';
-import { changedMembers } from '../../history/values.js';
+import { changedMembers, same } from '../../history/values.js';
 
 const MAY_CHANGE = new Set([
   'version',
@@ -164,7 +164,16 @@ export class Uploads implements GenerationListener {
         `upload ${uploadId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`,
     );
     this.records.set(uploadId, next);
-    demand(before.kind === 'upload', 16, () => `upload ${uploadId} came back from ${before.kind}`);
+    if (before.kind !== 'upload') {
+      // A removal that failed is tried again later.
+      const { version: _before, dueAt: dueBefore, ...kept } = before;
+      const { version: _next, dueAt, ...stays } = next;
+      return demand(
+        same(kept, stays) && dueAt > dueBefore,
+        16,
+        () => `upload ${uploadId} came back from ${before.kind}, or is due earlier`,
+      );
+    }
     if (next.kind !== 'upload')
       return demand(
         next.kind === 'expired' && before.status === 'removing',

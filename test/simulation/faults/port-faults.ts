@@ -13,6 +13,8 @@ const LATEST_EFFECT_MS = 45_000;
 export interface Planned {
   readonly fault: CallFault;
   readonly forMs: number;
+  /** The process that makes the call; any when absent. */
+  readonly by?: string;
   /** How many calls go by unharmed before. */
   readonly skip?: number;
 }
@@ -40,7 +42,7 @@ export class PortFaults {
     timeline.note(scheduler.now, port, () => `! away for ${forMs} ms`);
   }
 
-  /** Has this apply the next call of that name, whoever makes it. */
+  /** Applies to the next call of that name, by the process that it names or by any. */
   plan(name: string, planned: Planned): void {
     this.planned.set(name, planned);
   }
@@ -53,7 +55,7 @@ export class PortFaults {
     if (!process.isAlive) return never();
     const { scheduler, timeline } = this.context;
     if (call.name.startsWith('provider.')) this.announce(process, call);
-    const planned = this.planFor(call.name);
+    const planned = this.planFor(call.name, process.name);
     const fault = planned?.fault ?? this.draw(call.name);
     if (fault !== undefined) timeline.note(scheduler.now, process.name, () => `! ${fault} at ${call.name}`);
     if (fault === 'crashBefore') {
@@ -65,8 +67,9 @@ export class PortFaults {
     );
   }
 
-  private planFor(name: string): Planned | undefined {
+  private planFor(name: string, process: string): Planned | undefined {
     const planned = this.planned.get(name);
+    if (planned?.by !== undefined && planned.by !== process) return undefined;
     this.planned.delete(name);
     if (planned?.skip === undefined || planned.skip === 0) return planned;
     this.planned.set(name, { ...planned, skip: planned.skip - 1 });

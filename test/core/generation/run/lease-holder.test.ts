@@ -66,6 +66,15 @@ describe('a lease that is taken again by its holder', () => {
     expect(await harness.generation(generationId)).to.deep.equal(before);
   });
 
+  it('shows an overtaken holder no version of the next one', async () => {
+    await hold(harness.context);
+    harness.clock.jump(harness.settings.leaseMs);
+    await takeLease(harness.context, 'second', generationId);
+    expect(holder.generation.fence).to.equal(1);
+    await harness.clock.advance(harness.settings.leaseMs);
+    expect(() => holder.generation).to.throw(LeaseLost);
+  });
+
   it('permits no write when the answer was lost', async () => {
     let isLost = false;
     await hold(

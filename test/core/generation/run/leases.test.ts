@@ -3,7 +3,8 @@
 // Method: a worker pauses at each of its store calls in turn until its lease has lapsed and another worker has
 // continued or finished; then it resumes.
 import { expect } from 'chai';
-import { isTerminal } from '../../../../core/generation/generation.js';
+import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
+import { isTerminal, type Generation } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { streamOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
@@ -28,28 +29,17 @@ function stoppedAt(index: number, side: 'before' | 'after', gate: Gate): Interce
   };
 }
 
-async function overtakenAt(index: number, side: 'before' | 'after'): Promise<boolean> {
-  const harness = await CoreHarness.open();
-  const gate = new Gate();
+/** Each read of an output returns different bytes, so that a late write over a delivered one is detected. */
+function returnOtherBytesEachTime({ provider }: CoreHarness): void {
   let reads = 0;
-  // Each read of an output returns different bytes, so that a late write over a delivered one is detected.
-  harness.provider.onOutput = async () => {
+  provider.onOutput = async () => {
     reads += 1;
     return streamOf(plainImage(64, 64, 'image/png', `${reads}`));
   };
-  const { generationId } = await harness.create({ count: 2 });
-  const first = CoreWorker.idle(harness, 'first', stoppedAt(index, side, gate));
-  const delivered = first.dispatcher.deliver(generationId).catch(() => undefined);
-  await harness.clock.advance(harness.settings.leaseMs + 1_000);
-  const second = CoreWorker.idle(harness, 'second');
-  await second.dispatcher.deliver(generationId);
-  await harness.clock.advance(10_000);
-  const before = await harness.generation(generationId);
-  expect(before.status, `call ${index}, ${side}`).to.equal('succeeded');
-  gate.open();
-  await harness.clock.run(delivered);
-  await harness.clock.advance(10_000);
-  const after = await untilSettled(harness, generationId);
+}
+
+async function expectStillDelivered(harness: CoreHarness, before: Generation): Promise<void> {
+  const after = await untilSettled(harness, before.generationId);
   expect([after.fence, after.status, after.chargedCredits, after.outputs, after.updatedAt]).to.deep.equal([
     before.fence,
     before.status,
@@ -65,6 +55,25 @@ async function overtakenAt(index: number, side: 'before' | 'after'): Promise<boo
     expect(stored.sha256, 'the delivered bytes are as they were').to.equal(output.sha256);
   }
   expect((await harness.account()).spent).to.equal(20);
+}
+
+async function overtakenAt(index: number, side: 'before' | 'after'): Promise<boolean> {
+  const harness = await CoreHarness.open();
+  const gate = new Gate();
+  returnOtherBytesEachTime(harness);
+  const { generationId } = await harness.create({ count: 2 });
+  const first = CoreWorker.idle(harness, 'first', stoppedAt(index, side, gate));
+  const delivered = first.dispatcher.deliver(generationId).catch(() => undefined);
+  await harness.clock.advance(harness.settings.leaseMs + 1_000);
+  const second = CoreWorker.idle(harness, 'second');
+  await second.dispatcher.deliver(generationId);
+  await harness.clock.advance(10_000);
+  const before = await harness.generation(generationId);
+  expect(before.status, `call ${index}, ${side}`).to.equal('succeeded');
+  gate.open();
+  await harness.clock.run(delivered);
+  await harness.clock.advance(10_000);
+  await expectStillDelivered(harness, before);
   await expectAtRest(harness, 1);
   return gate.reached;
 }
@@ -76,6 +85,40 @@ describe('leases', () => {
       for (const side of ['before', 'after'] as const) reached += Number(await overtakenAt(index, side));
     }
     expect(reached, 'the worker was held at its calls').to.be.at.least(25);
+  });
+
+  it('prevent a worker that lost its own from collecting under the next one, when it was asking the provider to stop', async () => {
+    const harness = await CoreHarness.open();
+    returnOtherBytesEachTime(harness);
+    const [stopped, asked] = [new Gate(), new Gate()];
+    let isStopped = false;
+    const first = CoreWorker.idle(harness, 'first', async (call) => {
+      if (isStopped) await stopped.wait();
+      return call.proceed();
+    });
+    harness.provider.newReport = () => ({ state: 'running', pollAfterMs: 1_000 });
+    harness.provider.onCancel = (task) => {
+      if (task.cancels > 1) return undefined;
+      isStopped = true;
+      return asked.wait();
+    };
+    const { generationId } = await harness.create({ count: 2 });
+    const delivered = first.dispatcher.deliver(generationId).catch(() => undefined);
+    await harness.clock.advance(100);
+    await cancelGeneration(harness.context, harness.caller, generationId);
+    await harness.clock.advance(2_000);
+    expect(asked.reached, 'the first worker asks the provider to stop').to.equal(true);
+    harness.provider.onlyTask.report = { state: 'succeeded', outputs: imagesOf(2) };
+    await harness.clock.advance(harness.settings.leaseMs);
+    await CoreWorker.idle(harness, 'second').dispatcher.deliver(generationId);
+    await harness.clock.advance(10_000);
+    const before = await harness.generation(generationId);
+    expect([before.status, before.fence]).to.deep.equal(['succeeded', 2]);
+    const { polls } = harness.provider.onlyTask;
+    stopped.open();
+    await harness.clock.run(delivered);
+    expect(harness.provider.onlyTask.polls, 'the first worker hears that the task is done').to.be.above(polls);
+    await expectStillDelivered(harness, before);
   });
 
   it('are renewed for as long as the provider takes', async () => {

@@ -31,6 +31,14 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     why: 'A model that forbids to submit twice is submitted twice when its provider cannot tell.',
   },
   {
+    name: 'lost-lease-continued',
+    breaks: [14, 16],
+    file: 'core/generation/run/lease-holder.js',
+    find: 'get generation() { this.throwIfLost(); return this.current; }',
+    replace: 'get generation() { return this.current; }',
+    why: 'A worker that lost its lease goes on with the version that it lost it to, and writes under the next fence.',
+  },
+  {
     name: 'run-goes-past-its-deadline',
     breaks: [6, 20],
     file: 'core/generation/run/next-step.js',

@@ -1,5 +1,6 @@
 import { leap, setBack } from './clocks.js';
 import {
+  askToStopTooLate,
   goOnAtOnce,
   goOnFirst,
   loseWakeUp,
@@ -37,6 +38,7 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'a wake-up is lost', needs: always, play: loseWakeUp },
   { name: 'waiting too long', needs: oneRunner, play: waitTooLong },
   { name: 'stopped halfway', needs: always, play: stopHalfway },
+  { name: 'a stop asked for too late', needs: severalRunners, play: askToStopTooLate },
   { name: 'a success too late', needs: severalRunners, play: succeedTooLate },
   { name: 'a refusal too late', needs: severalFronts, play: refuseTooLate },
   { name: 'a freed key too late', needs: always, play: freeTooLate },

@@ -117,6 +117,24 @@ export async function stopHalfway(run: ScenarioRun): Promise<void> {
   }
 }
 
+/**
+ * A worker falls asleep with a cancel in its hands. It wakes up when another worker has delivered the result, and asks
+ * the provider to stop. The result stays as it is.
+ */
+export async function askToStopTooLate(run: ScenarioRun): Promise<void> {
+  await run.pay(run.payer, 50);
+  run.service.provider.script = { ending: 'succeeds', onCancel: 'goes on', takesMs: 12_000 };
+  const id = await run.accept(run.payer, 'plain', 2);
+  const { lease } = await run.submitted(id);
+  await run.network.ask({ operation: 'cancel', generationId: id }, run.payer);
+  const forMs = run.lapseMs + RECOVERED_WITHIN_MS;
+  const by = lease?.worker;
+  run.service.faults.plan('generations.read', { fault: 'sleepAfter', forMs, ...(by === undefined ? {} : { by }) });
+  run.service.faults.plan('provider.cancel', { fault: 'slow', forMs: 3_000, ...(by === undefined ? {} : { by }) });
+  await run.ended(id);
+  await run.context.scheduler.pause(forMs + RECOVERED_WITHIN_MS);
+}
+
 /** A worker falls asleep with a success in its hands, and wakes up when everything is over and was paid otherwise. */
 export async function succeedTooLate(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
