@@ -35,7 +35,11 @@ interface DriverBase {
 interface StoreDriverBase extends DriverBase {
   /** What several processes cannot share, as a sentence names it: "a SQLite file". Absent where they can. */
   readonly unshared?: string;
-  /** It keeps everything in the data folder, which the program locks, backs up and closes to other users. */
+  /**
+   * It keeps everything in the data folder. A database there keeps the folder to one server and closes it to other users
+   * when it is opened for a server; beside another database, the program does that for the objects. Objects there must
+   * have a `backup`.
+   */
   readonly isInDataFolder?: true;
 }
 

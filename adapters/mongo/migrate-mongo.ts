@@ -13,7 +13,7 @@ const INDEX_CONFLICTS: ReadonlySet<unknown> = new Set([67, 85, 86]);
 const MIGRATION_TIMEOUT_MS = 3_600_000;
 
 /** Sets up something else, and says line by line what it made. */
-type SetUpBeside = (database: Pick<MongoConnection, 'db' | 'ask'>) => Promise<readonly string[]>;
+type SetUpBeside = (connection: MongoConnection) => Promise<readonly string[]>;
 
 const nothingBeside: SetUpBeside = () => Promise.resolve([]);
 

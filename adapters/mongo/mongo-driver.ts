@@ -81,7 +81,10 @@ export const mongoDriver: DatabaseDriver = {
 
   async migrate(opening, beside) {
     const { migrateMongo } = await import('./migrate-mongo.js');
-    return migrateMongo(optionsOf(opening), (connection) => beside({ mongodb: connection }));
+    const { MongoWakeUpTable } = await import('./mongo-wake-up-table.js');
+    return migrateMongo(optionsOf(opening), (connection) =>
+      beside({ 'mongodb': connection, 'wake-up-table': new MongoWakeUpTable(connection) }),
+    );
   },
 };
 

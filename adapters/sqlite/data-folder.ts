@@ -1,5 +1,6 @@
 import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Log } from '../../core/log.js';
 import { DataFolderRefused } from './data-folder-refused.js';
 
 /** What the codes of the file system mean that a person can put right by rights alone. */
@@ -38,6 +39,16 @@ export function closeToOthers(folder: string): {
     }
   }
   return { closed, open };
+}
+
+/**
+ * Closes an existing folder to other users, and logs which paths were open. Volumes that belong to another user stay as
+ * open as that user made them.
+ */
+export function closeDataFolder(folder: string, log: Log): void {
+  const { closed, open } = closeToOthers(folder);
+  if (closed.length > 0) log.warn('data folder closed to other users', { paths: closed });
+  if (open.length > 0) log.warn('data folder open to other users', { paths: open });
 }
 
 /** Creates the folder, readable by this user alone, unless it exists. */

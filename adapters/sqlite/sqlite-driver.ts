@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Log } from '../../core/log.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import type { DatabaseDriver, OpenDatabase } from '../driver.js';
 import { DataFolderUnmade } from './data-folder-refused.js';
-import { closeToOthers } from './data-folder.js';
+import { closeDataFolder } from './data-folder.js';
 import type { SqliteOptions } from './open-sqlite.js';
 
 const FILE = 'darkroom.db';
@@ -75,16 +74,6 @@ async function openFolder(options: SqliteOptions): Promise<OpenDatabase> {
     tidy: () => Promise.resolve(),
     close: (closing) => stores.close(closing),
   };
-}
-
-/**
- * No other user is to read what an installation keeps. Volumes that belong to another user stay as open as that user
- * made them.
- */
-function closeDataFolder(folder: string, log: Log): void {
-  const { closed, open } = closeToOthers(folder);
-  if (closed.length > 0) log.warn('data folder closed to other users', { paths: closed });
-  if (open.length > 0) log.warn('data folder open to other users', { paths: open });
 }
 
 async function answers(accounts: AccountStore): Promise<boolean> {

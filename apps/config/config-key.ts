@@ -45,6 +45,9 @@ interface DescribedSchema {
   readonly minimum?: number;
   readonly maximum?: number;
   readonly exclusiveMinimum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly pattern?: string;
 }
 
 /** What a variable of the environment says, as the file would have it. */
@@ -71,8 +74,21 @@ function wantedBy(schema: DescribedSchema): string {
     case 'object':
       return 'must hold keys with values';
     case 'string':
-      return 'must be text that is not empty';
+      return `must be text${kindOfText(schema)}`;
   }
+}
+
+function kindOfText({ minLength, maxLength, pattern }: DescribedSchema): string {
+  const lengths =
+    minLength !== undefined && maxLength !== undefined
+      ? ` of ${minLength} to ${maxLength} characters`
+      : maxLength !== undefined
+        ? ` of at most ${maxLength} characters`
+        : minLength !== undefined && minLength > 1
+          ? ` of at least ${minLength} characters`
+          : '';
+  if (pattern !== undefined && pattern !== FILLED_TEXT.pattern) return `${lengths} that matches ${pattern}`;
+  return lengths === '' ? ' that is not empty' : lengths;
 }
 
 function range({ minimum, maximum, exclusiveMinimum }: DescribedSchema): string {

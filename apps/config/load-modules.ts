@@ -1,10 +1,11 @@
+import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { resolve as resolveImport } from 'import-meta-resolve';
 import type { Driver } from '../../adapters/driver.js';
-import type { JsonObject } from '../../core/json.js';
-import { keyOf } from './config-key.js';
-import { optionsOf, SECTIONS } from './config-keys.js';
+import { SECTIONS } from './config-keys.js';
+import { isListOfText, optionsFault } from './options-fault.js';
 
 /** What a driver of each kind must be able to do. */
 const METHODS = {
@@ -45,32 +46,37 @@ export async function withModules(
 }
 
 async function load(name: string, folder: string): Promise<unknown> {
-  const path = find(name, folder);
   try {
-    return await import(pathToFileURL(path).href);
+    const address = find(name, folder);
+    if (address !== undefined) return await import(address);
   } catch (error) {
     throw new ModuleRefused(`The module ${name} cannot be loaded: ${firstLine(error)}`, error);
   }
+  throw new ModuleRefused(`The module ${name} is missing: there is no package and no file of that name in ${folder}.`);
 }
 
-function find(name: string, folder: string): string {
-  try {
-    return createRequire(join(folder, 'darkroom.yaml')).resolve(name);
-  } catch (error) {
-    if (!isNotFound(error)) throw new ModuleRefused(`The module ${name} cannot be loaded: ${firstLine(error)}`, error);
-  }
-  try {
-    return createRequire(import.meta.url).resolve(name);
-  } catch (error) {
-    throw new ModuleRefused(
-      `The module ${name} is missing: there is no package and no file of that name in ${folder}.`,
-      error,
-    );
-  }
+/** The address of a module: a file, a package as `import` finds it, or a folder with a package. */
+function find(name: string, folder: string): string | undefined {
+  const path = resolve(folder, name);
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() === true) return pathToFileURL(path).href;
+  const beside = join(folder, 'darkroom.yaml');
+  const isPath = /^[./]/.test(name);
+  return (
+    (isPath ? undefined : found(() => resolveImport(name, pathToFileURL(beside).href))) ??
+    found(() => pathToFileURL(createRequire(beside).resolve(path)).href) ??
+    (isPath ? undefined : found(() => resolveImport(name, import.meta.url)))
+  );
 }
 
-function isNotFound(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND';
+const NOT_FOUND = new Set(['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND']);
+
+function found(search: () => string): string | undefined {
+  try {
+    return search();
+  } catch (error) {
+    if (NOT_FOUND.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
 }
 
 function firstLine(error: unknown): string {
@@ -110,33 +116,13 @@ function refuseBroken(module: string, driver: Readonly<Record<string, unknown>>)
     throw new ModuleRefused(`The driver ${name} of the module ${module} has no ${missing.join(', no ')}.`);
   if (kind === 'database' && !isListOfText(driver['lends']))
     throw new ModuleRefused(`The driver ${name} of the module ${module} must have lends, a list of names.`);
+  if (kind === 'objects' && driver['isInDataFolder'] === true && typeof driver['backup'] !== 'object')
+    throw new ModuleRefused(
+      `The driver ${name} of the module ${module} keeps its objects in the data folder, so it must have a backup.`,
+    );
   const fault = optionsFault(options);
   if (fault !== undefined)
     throw new ModuleRefused(`The options of the driver ${name} of the module ${module} ${fault}.`);
-}
-
-function isListOfText(value: unknown): boolean {
-  return Array.isArray(value) && value.every((one) => typeof one === 'string');
-}
-
-/** Each option must have a schema that can be compiled, and a default that it takes. */
-function optionsFault(options: unknown): string | undefined {
-  const schema = options as JsonObject | undefined;
-  if (typeof schema !== 'object' || schema === null || schema['type'] !== 'object')
-    return 'must be a JSON Schema of type object';
-  if (schema['required'] !== undefined && !isListOfText(schema['required'])) return 'must have a list as required';
-  for (const [option, of] of optionsOf(schema)) {
-    if (!/^[a-z][a-z0-9_]*$/.test(option))
-      return `may not have one called ${option}: names have lower-case letters, digits and underscores`;
-    try {
-      const { default: byDefault = null, ...rest } = of;
-      if (keyOf(rest).fits(byDefault) || byDefault === null) continue;
-    } catch (error) {
-      return `have no usable JSON Schema for ${option}: ${firstLine(error).slice(0, -1)}`;
-    }
-    return `have a default for ${option} that its JSON Schema refuses`;
-  }
-  return undefined;
 }
 
 function refuseTaken(module: string, { kind, name }: Driver, drivers: readonly Driver[]): void {

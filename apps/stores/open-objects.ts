@@ -4,7 +4,7 @@ import { SystemClock } from '../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { Config } from '../config/config.js';
-import { ensureFolder, lockDataFolder, type DataFolderLock } from '../wiring/built-in-drivers.js';
+import { closeDataFolder, ensureFolder, lockDataFolder, type DataFolderLock } from '../wiring/built-in-drivers.js';
 import { readOrCreateToken, readSecrets } from '../wiring/secrets.js';
 import { AwaitedObjects } from './awaited-objects.js';
 import { BESIDE_THE_DATABASE, identityFile } from './inspect-objects.js';
@@ -44,7 +44,7 @@ export async function openObjects(
 ): Promise<ProgramObjects> {
   const { driver } = config.stores.objects;
   const open = () => driver.open({ ...objectsOpeningOf(config, { clock, log }), ...needs, as });
-  if (driver.isInDataFolder) return openFolder(config, as, open);
+  if (driver.isInDataFolder) return openFolder(config, { as, log, open });
   // A key must be revocable while the object store is unavailable, so a tool does not call it.
   const checked = () => open().catch((error: unknown) => refuseObjects(config, installation, error));
   try {
@@ -83,19 +83,24 @@ function elsewhere(objects: OpenObjects): ProgramObjects {
   return { ...shownOf(objects), identity: () => identityOf(objects), close: async () => objects.close?.() };
 }
 
-/** What SQLite does for its own folder: with another database nothing else would keep a second server out. */
+/** A database in the folder keeps other servers and users out of it; with another database this does. */
 async function openFolder(
   { stores, dataFolder }: Config,
-  as: OpenedAs,
-  open: () => Promise<OpenObjects>,
+  { as, log, open }: Pick<ObjectsNeeds, 'as' | 'log'> & { readonly open: () => Promise<OpenObjects> },
 ): Promise<ProgramObjects> {
   const isBeside = stores.database.driver.isInDataFolder === true;
   let lock: DataFolderLock | undefined;
   if (!isBeside) {
     ensureFolder(dataFolder);
-    if (as === 'server') lock = await lockDataFolder(dataFolder);
+    if (as === 'server') {
+      lock = await lockDataFolder(dataFolder);
+      closeDataFolder(dataFolder, log);
+    }
   }
-  const objects = await open();
+  const objects = await open().catch((error: unknown) => {
+    lock?.release();
+    throw error;
+  });
   return {
     ...shownOf(objects),
     identity: () => Promise.resolve(isBeside ? BESIDE_THE_DATABASE : readOrCreateToken(identityFile(dataFolder))),

@@ -32,7 +32,7 @@ export interface DataFolderLock {
 }
 
 /** The rights of a data folder, and the name that a restore uses in it. */
-export { checkRights, ensureFolder, RESTORING } from '../../adapters/sqlite/data-folder.js';
+export { checkRights, closeDataFolder, ensureFolder, RESTORING } from '../../adapters/sqlite/data-folder.js';
 
 /** Throws one sentence while another server has the folder. */
 export async function lockDataFolder(folder: string): Promise<DataFolderLock> {

@@ -13,11 +13,12 @@ import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
 
 const CAMERA = `{
   kind: 'provider', name: 'camera',
-  options: { type: 'object', required: ['lens'], properties: { lens: { type: 'string' }, api_key: { type: 'string', writeOnly: true, minLength: 3 }, shots: { type: 'integer', minimum: 1, maximum: 9, default: 2 } } },
+  options: { type: 'object', required: ['lens'], properties: { lens: { type: 'string' }, api_key: { type: 'string', writeOnly: true, minLength: 3 }, shots: { type: 'integer', minimum: 1, maximum: 9, default: 2 }, film: { type: 'string', pattern: '^[A-Z]+$', maxLength: 5 } } },
   settingsFault: (settings) => ('film' in settings ? undefined : 'It needs film.'),
   open: async () => { throw new Error('It is not opened here.'); },
 }`;
 const DATABASE = `{ kind: 'database', name: 'cards', options: { type: 'object', properties: { drawer: { type: 'string', default: 'top' } } }, unshared: 'a drawer', lends: [], place() {}, open() {}, inspect() {}, inspectBeforeMigration() {}, migrate() {} }`;
+const OBJECTS = `{ kind: 'objects', name: 'album', options: { type: 'object', properties: {} }, isInDataFolder: true, backup: {}, open() {}, inspect() {}, migrate() {} }`;
 
 describe('modules of the configuration', () => {
   let folder: string;
@@ -84,6 +85,26 @@ describe('modules of the configuration', () => {
     expect(stores.database.driver.name).to.equal('sqlite');
   });
 
+  it('are found as an import finds them: by ESM exports, a bare path from the file, or a folder with a package', async () => {
+    mkdirSync(join(folder, 'node_modules/darkroom-camera/lib'), { recursive: true });
+    mkdirSync(join(folder, 'adapters/cards'), { recursive: true });
+    write(
+      'node_modules/darkroom-camera/package.json',
+      '{ "name": "darkroom-camera", "type": "module", "exports": { ".": { "import": "./lib/index.js" } } }',
+    );
+    write('node_modules/darkroom-camera/lib/index.js', `export default [${CAMERA}];`);
+    write('adapters/album.mjs', `export default ${OBJECTS};`);
+    write('adapters/cards/package.json', '{ "name": "cards", "type": "module", "main": "cards.js" }');
+    write('adapters/cards/cards.js', `export default ${DATABASE};`);
+    const { stores, providers } = await load(
+      'modules: [darkroom-camera, adapters/album.mjs, ./adapters/cards]\nstores: { objects: album }\nproviders: { studio: { kind: camera, lens: 50mm } }\n',
+    );
+    expect([stores.objects.driver.name, providers.get('studio')?.driver.name]).to.deep.equal(['album', 'camera']);
+    expect((await faultsOf('modules: [darkroom-camera/lib/index.js]\n')).join()).to.match(
+      /^darkroom.yaml:1: The module darkroom-camera\/lib\/index.js cannot be loaded: Package subpath .* is not defined/,
+    );
+  });
+
   it('add providers that the catalog is checked against', async () => {
     write('camera.mjs', `export default [${CAMERA}];`);
     const shipped = readFileSync((await load('{}')).catalog, 'utf8');
@@ -110,13 +131,14 @@ describe('modules of the configuration', () => {
     ]);
     expect(
       await faultsOf(
-        'modules: [./camera.mjs]\nproviders:\n  studio:\n    kind: camera\n    lens: 7\n    api_key: no\n    shots: 10\n    film: x\n',
+        'modules: [./camera.mjs]\nproviders:\n  studio:\n    kind: camera\n    lens: 7\n    api_key: no\n    shots: 10\n    film: x\n    roll: 3\n',
       ),
     ).to.deep.equal([
       'darkroom.yaml:5: providers.studio.lens must be text that is not empty, not 7.',
-      'darkroom.yaml:6: providers.studio.api_key must be text that is not empty.',
+      'darkroom.yaml:6: providers.studio.api_key must be text of at least 3 characters.',
       'darkroom.yaml:7: providers.studio.shots must be an integer from 1 to 9, not 10.',
-      'darkroom.yaml:8: providers.studio.film is not a key of the configuration.',
+      'darkroom.yaml:8: providers.studio.film must be text of at most 5 characters that matches ^[A-Z]+$, not x.',
+      'darkroom.yaml:9: providers.studio.roll is not a key of the configuration.',
     ]);
   });
 
@@ -152,9 +174,20 @@ describe('modules of the configuration', () => {
     [CAMERA.replace("required: ['lens']", 'required: true')]:
       'The options of the driver camera of the module ./broken.mjs must have a list as required.',
     [DATABASE.replace(' inspect() {},', '')]: 'The driver cards of the module ./broken.mjs has no inspect.',
-    [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'glass' }")]: 'have no usable JSON Schema for lens',
+    [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'string', minLength: -1 }")]:
+      'have no usable JSON Schema for lens',
     [CAMERA.replace('default: 2', 'default: 20')]:
       'The options of the driver camera of the module ./broken.mjs have a default for shots that its JSON Schema refuses.',
+    [CAMERA.replace("type: 'object', required", "type: 'object', dependentRequired: {}, required")]:
+      'The options of the driver camera of the module ./broken.mjs may not have dependentRequired: each option is checked alone.',
+    [CAMERA.replace("lens: { type: 'string' }", "lens: { type: ['string', 'integer'] }")]:
+      'The options of the driver camera of the module ./broken.mjs must give lens one type, of string, integer, number, boolean, array, object.',
+    [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'string', oneOf: [] }")]:
+      'The options of the driver camera of the module ./broken.mjs must give lens an errorMessage, because it has oneOf.',
+    [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'object', properties: { key: { writeOnly: true } } }")]:
+      'The options of the driver camera of the module ./broken.mjs may not have writeOnly within lens: a secret is an option of its own.',
+    [OBJECTS.replace(' backup: {},', '')]:
+      'The driver album of the module ./broken.mjs keeps its objects in the data folder, so it must have a backup.',
     [CAMERA.replace('lens:', '"Lens.size":')]:
       'The options of the driver camera of the module ./broken.mjs may not have one called Lens.size: names have lower-case letters, digits and underscores.',
   };
