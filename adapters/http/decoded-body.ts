@@ -19,9 +19,13 @@ export const ACCEPTED_ENCODINGS = 'gzip, deflate, br';
 /** A small body may be compressed beyond any ratio: a few repeated bytes are harmless. */
 const RATIO_COUNTS_FROM_BYTES = 64 * 1024;
 
-/** The body behind its content encoding, within bounds both as it is received and as it is decoded. */
+/**
+ * The body behind its content encoding, within bounds both as it is received and as it is decoded. `abandon` ends what is
+ * still received, and is called however the reading ends.
+ */
 export async function* decodedBody(
   received: AsyncGenerator<Uint8Array>,
+  abandon: () => void,
   encoding: string,
   limits: BodyLimits,
   fail: Fail,
@@ -37,6 +41,8 @@ export async function* decodedBody(
     }
     yield* decompressed(received, encoding, counted, fail);
   } finally {
+    // First: a piece that is waited for would be waited for until it comes.
+    abandon();
     await received.return(undefined);
   }
 }

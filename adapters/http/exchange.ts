@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { BodyQueue } from './body-queue.js';
 import type { CallLife, Over } from './call-life.js';
+import type { ConnectionSlots } from './connection-slots.js';
 import { failureOf } from './failure.js';
 import { HttpError, type HttpErrorDetails, type HttpErrorKind, type TimedOutPhase } from './http-error.js';
 import type { HttpLimits } from './limits.js';
@@ -33,6 +34,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private isAnswered = false;
   private controller: Dispatcher.DispatchController | undefined;
   private timer: NodeJS.Timeout | undefined;
+  private leaveSlot: (() => void) | undefined;
   private readonly pieces: BodyQueue;
   private settle: { readonly resolve: () => void; readonly reject: (error: HttpError) => void } | undefined;
 
@@ -44,23 +46,31 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.pieces = new BodyQueue({ pause: () => this.controller?.pause(), resume: () => this.controller?.resume() });
   }
 
-  /** Resolves when the headers of the answer have come. */
-  begin(dispatcher: Dispatcher): Promise<void> {
-    const {
-      method,
-      headers,
-      target: { origin, path },
-    } = this.hop;
+  /** Resolves when the headers of the answer have come. The wait for a slot counts as part of the connection's time. */
+  begin(dispatcher: Dispatcher, slots: ConnectionSlots): Promise<void> {
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
       this.life.onCut((over) => this.cut(over));
       if (this.hasEnded) return;
       this.limit('connect', this.limits.connectTimeoutMs);
+      this.leaveSlot = slots.take(this.hop.target.origin, () => this.dispatch(dispatcher));
+    });
+  }
+
+  private dispatch(dispatcher: Dispatcher): void {
+    const {
+      method,
+      target: { origin, path },
+    } = this.hop;
+    const { body, headers } = this.sent();
+    try {
       dispatcher.dispatch(
-        { origin, path, method, headers, body: this.body() as never, headersTimeout: 0, bodyTimeout: 0 },
+        { origin, path, method, headers, body: body as never, headersTimeout: 0, bodyTimeout: 0 },
         this,
       );
-    });
+    } catch (error) {
+      this.onResponseError(undefined, error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   /** The answer's body as received from the network. Leaving it before its end closes the connection. */
@@ -159,13 +169,17 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   private endTime(): void {
     this.unlimit();
+    this.leaveSlot?.();
     if (!this.isRedirect) this.life.end();
   }
 
-  private body(): Uint8Array | AsyncIterable<Uint8Array> | null {
-    const { body } = this.hop;
-    if (body === undefined || body instanceof Uint8Array) return body ?? null;
-    return this.sending(body);
+  /** A long body is sent in pieces, so that its progress is seen. */
+  private sent(): Pick<Hop, 'headers'> & { readonly body: Uint8Array | AsyncIterable<Uint8Array> | null } {
+    const { body, headers } = this.hop;
+    if (body === undefined) return { headers, body: null };
+    if (!(body instanceof Uint8Array)) return { headers, body: this.sending(body) };
+    if (body.byteLength <= PIECE_BYTES) return { headers, body };
+    return { headers: { ...headers, 'content-length': String(body.byteLength) }, body: this.sending(piecesOf(body)) };
   }
 
   /** An upload may take as long as it makes progress: the time for the answer restarts with each piece. */
@@ -175,6 +189,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (!this.isAnswered && !this.hasEnded) this.limit('headers', this.limits.headersTimeoutMs);
     }
   }
+}
+
+const PIECE_BYTES = 64 * 1024;
+
+async function* piecesOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < body.byteLength; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
 const PHASES: Readonly<Record<TimedOutPhase, string>> = {

@@ -73,7 +73,9 @@ export class HttpAnswer {
   /** However the reading ends, before the first byte too, nothing of the answer is waited for afterwards. */
   private async *decoded(encoding: string): AsyncGenerator<Uint8Array> {
     try {
-      yield* decodedBody(this.exchange.received(), encoding, this.limits, (kind, what) => this.error(kind, what));
+      const received = this.exchange.received();
+      const abandon = () => this.exchange.drop();
+      yield* decodedBody(received, abandon, encoding, this.limits, (kind, what) => this.error(kind, what));
     } finally {
       this.exchange.drop();
     }

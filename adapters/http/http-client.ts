@@ -1,7 +1,8 @@
-import { Agent, type Dispatcher } from 'undici';
+import { Agent } from 'undici';
 import { AllowList } from './allow-list.js';
 import { CallLife } from './call-life.js';
 import { trustedAuthorities } from './certificate-authorities.js';
+import { ConnectionSlots } from './connection-slots.js';
 import { Exchange } from './exchange.js';
 import { guardedConnector, type Resolver } from './guarded-connector.js';
 import { HttpAnswer } from './http-answer.js';
@@ -34,8 +35,8 @@ export interface HttpClientOptions {
  */
 export class HttpClient {
   private readonly limits: HttpLimits;
-  private readonly pooled: Agent;
-  private readonly unpooled: Agent;
+  private readonly pooled: Pool;
+  private readonly unpooled: Pool;
   private readonly calls = new Set<CallLife>();
   private isClosed = false;
 
@@ -52,19 +53,23 @@ export class HttpClient {
     });
     const shared = {
       connect,
-      connections: maxConnectionsPerOrigin,
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: 0,
       bodyTimeout: 0,
     };
-    this.pooled = new Agent({
+    this.pooled = poolOf(maxConnectionsPerOrigin, {
       ...shared,
       pipelining: 1,
       keepAliveTimeout: keepAliveMs,
       keepAliveMaxTimeout: keepAliveMs,
     });
     // A connection whose request was aborted before it began must not wait for another one.
-    this.unpooled = new Agent({ ...shared, pipelining: 0, keepAliveTimeout: 1, keepAliveMaxTimeout: 1 });
+    this.unpooled = poolOf(maxConnectionsPerOrigin, {
+      ...shared,
+      pipelining: 0,
+      keepAliveTimeout: 1,
+      keepAliveMaxTimeout: 1,
+    });
   }
 
   /** Resolves when the answer's headers have come, whatever its status. Throws `HttpError`. */
@@ -92,7 +97,8 @@ export class HttpClient {
           isFollowing: followed > 0,
         };
         const exchange = new Exchange(hop, limits, life);
-        await exchange.begin(this.dispatcherFor(request));
+        const { dispatcher, slots } = this.poolFor(request);
+        await exchange.begin(dispatcher, slots);
         if (!exchange.isRedirect) return new HttpAnswer(exchange, limits);
         exchange.drop();
         if (followed === maxRedirects)
@@ -111,13 +117,20 @@ export class HttpClient {
   async close(): Promise<void> {
     this.isClosed = true;
     for (const life of this.calls) life.cut('closed');
-    await Promise.all([this.pooled.destroy(), this.unpooled.destroy()]);
+    await Promise.all([this.pooled.dispatcher.destroy(), this.unpooled.dispatcher.destroy()]);
   }
 
-  private dispatcherFor({
-    method,
-    onOwnConnection = method === 'POST' || method === 'PATCH',
-  }: HttpRequest): Dispatcher {
+  private poolFor({ method, onOwnConnection = method === 'POST' || method === 'PATCH' }: HttpRequest): Pool {
     return onOwnConnection ? this.unpooled : this.pooled;
   }
+}
+
+/** Connections, and who may use them. */
+interface Pool {
+  readonly dispatcher: Agent;
+  readonly slots: ConnectionSlots;
+}
+
+function poolOf(connections: number, options: Agent.Options): Pool {
+  return { dispatcher: new Agent({ ...options, connections }), slots: new ConnectionSlots(connections) };
 }

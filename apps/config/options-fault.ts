@@ -58,7 +58,7 @@ function holdsSecret(schema: JsonObject): boolean {
 function isSecret(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(isSecret);
-  return (value as JsonObject)['writeOnly'] === true || holdsSecret(value as JsonObject);
+  return value['writeOnly'] === true || holdsSecret(value);
 }
 
 function firstLine(error: unknown): string {

@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
 import { readPage, ROOT } from '../docs/pages.js';
@@ -55,6 +55,13 @@ const TSCONFIG = {
   include: ['src'],
 };
 
+/** What the page says to install for the contracts, and what compiles a package. */
+const BESIDE_THE_CONTRACTS = ['mocha', 'chai', 'fast-check', '@types/node', '@types/mocha', '@types/chai'];
+
+function manifestOf(folder: string): { readonly dependencies: Readonly<Record<string, string>> } {
+  return JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as ReturnType<typeof manifestOf>;
+}
+
 function blockOf(name: string): string {
   const block = readPage('docs/writing-an-adapter.md').blocks.find(({ info }) => info.split(' ')[1] === name);
   if (block === undefined) throw new Error(`The page has no block ${name}.`);
@@ -77,6 +84,13 @@ describe('an adapter in its own package', () => {
     mkdirSync(join(folder, 'node_modules', name));
     run('tar', ['-xzf', tarball, '--strip-components=1', '-C', join(folder, 'node_modules', name)]);
   };
+  /** What npm puts there for these packages: they find their own dependencies where they really are. */
+  const link = (names: readonly string[]) => {
+    for (const name of names) {
+      mkdirSync(dirname(join(folder, 'node_modules', name)), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+    }
+  };
   const pack = (from: string) =>
     join(
       folder,
@@ -90,8 +104,8 @@ describe('an adapter in its own package', () => {
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), 'darkroom-outside-'));
     mkdirSync(join(folder, 'node_modules'));
-    for (const name of readdirSync(join(ROOT, 'node_modules')))
-      symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
+    link(Object.keys(manifestOf(ROOT).dependencies));
+    link(BESIDE_THE_CONTRACTS);
     install('darkroom', pack(ROOT));
 
     const own = join(folder, 'darkroom-still');
@@ -128,6 +142,15 @@ describe('an adapter in its own package', () => {
     ) as { stats: { passes: number; failures: number } };
     expect(report.stats.failures).to.equal(0);
     expect(report.stats.passes).to.be.above(5);
+  });
+
+  it('can import every contract', () => {
+    const names = readdirSync(join(folder, 'node_modules/darkroom/dist/test/contracts'))
+      .filter((file) => file.endsWith('.contract.js'))
+      .map((file) => file.slice(0, -'.js'.length));
+    expect(names).to.have.lengthOf.above(10);
+    const text = names.map((name) => `await import('darkroom/contracts/${name}');`).join('\n');
+    run(process.execPath, ['--input-type=module', '--eval', text]);
   });
 
   it('is loaded by the configuration, and creates and stores a picture', async () => {

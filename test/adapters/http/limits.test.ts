@@ -5,7 +5,7 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
@@ -13,6 +13,7 @@ import { HttpClient as Client } from '../../../adapters/http/http-client.js';
 import { errorOf, get, localClient, post, UNABORTED } from './client.js';
 import { answering, RawServer } from './raw-server.js';
 
+const MIB = 1024 * 1024;
 const never = () => new Promise<never>(() => undefined);
 
 describe('the limits of an answer', () => {
@@ -175,6 +176,22 @@ describe('the limits of an answer', () => {
     }
   });
 
+  it('close the connection of a compressed answer that is left, without waiting for the rest', async () => {
+    const begun = gzipSync(Buffer.alloc(500, 'x'), { finishFlush: constants.Z_SYNC_FLUSH });
+    const head = 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5000\r\n\r\n';
+    const server = kept(await RawServer.open(answering(Buffer.concat([Buffer.from(head), begun]))));
+    const answer = await get(client, server.url, { limits: { idleTimeoutMs: 600_000, maxBodyBytes: 10_000 } });
+    for await (const piece of answer.body()) {
+      expect(String(piece)).to.equal('x'.repeat(500));
+      break;
+    }
+    const [connection] = server.connections;
+    if (connection?.socket.closed === false)
+      await new Promise<void>((resolve) => {
+        connection.socket.once('close', () => resolve());
+      });
+  });
+
   it('refuse headers that are too large', async () => {
     const large = kept(localClient({ maxHeaderBytes: 2_000 }));
     for (const headers of [`x: ${'y'.repeat(3_000)}\r\n`, 'x: y\r\n'.repeat(1_500)]) {
@@ -241,6 +258,62 @@ describe('the limits of an answer', () => {
       });
       expect(await first).to.include({ kind: 'timed-out', phase: 'headers', requestSent: true });
       expect(server.received.split('POST /').length - 1, 'the one that waited never came').to.equal(1);
+    });
+
+    it('end the wait for a free connection without using one afterwards', async () => {
+      const only = kept(localClient({ maxConnectionsPerOrigin: 1 }));
+      let release: (() => void) | undefined;
+      const server = kept(
+        await RawServer.open((connection, index) => {
+          const answer = answering('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+          if (index > 0) return answer(connection);
+          release = () => void connection.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+        }),
+      );
+      const first = get(only, server.url, { limits: { headersTimeoutMs: 60_000 } });
+      const waiting = Array.from({ length: 3 }, () =>
+        errorOf(get(only, server.url, { limits: { connectTimeoutMs: 20 } })),
+      );
+      for (const error of await Promise.all(waiting))
+        expect(error).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
+      const last = get(only, server.url, { limits: { connectTimeoutMs: 60_000 } });
+      release?.();
+      await (await first).bytes();
+      expect(server.connections).to.have.length(1);
+      release = undefined;
+      const [connection] = server.connections;
+      connection?.socket.on('data', () => connection.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok'));
+      await (await last).bytes();
+      expect(server.connections, 'the connection was kept').to.have.length(1);
+    });
+
+    it('do not count the time that a long body is on its way, while it moves', async () => {
+      const long = Buffer.alloc(24 * MIB, 'x');
+      let receivedBytes = 0;
+      const server = createServer((request, response) => {
+        // Each MiB is taken within the limit, and all of them together take more than twice as long.
+        request.on('data', (piece: Buffer) => {
+          const pauses = Math.floor((receivedBytes + piece.byteLength) / MIB) > Math.floor(receivedBytes / MIB);
+          receivedBytes += piece.byteLength;
+          if (!pauses) return;
+          request.pause();
+          setTimeout(() => request.resume(), 100);
+        });
+        request.on('end', () => response.end('ok'));
+      });
+      await new Promise<void>((resolve) => {
+        server.listen(0, '127.0.0.1', resolve);
+      });
+      kept({
+        close: async () => {
+          server.closeAllConnections();
+          server.close();
+        },
+      });
+      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const answer = await post(client, url, { body: long, limits: { headersTimeoutMs: 1_000 } });
+      expect(String(await answer.bytes())).to.equal('ok');
+      expect(receivedBytes).to.equal(long.byteLength);
     });
 
     it('end the wait for an answer', async () => {

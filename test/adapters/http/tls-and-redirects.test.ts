@@ -5,10 +5,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { duplexPair } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import { expect } from 'chai';
+import { AllowList } from '../../../adapters/http/allow-list.js';
+import { guardedConnector } from '../../../adapters/http/guarded-connector.js';
 import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import { orSkip } from '../../servers/servers.js';
@@ -140,6 +144,27 @@ describe('outgoing TLS and redirects', () => {
         expect(error.requestSent).to.equal(false);
         expect(server.received).to.not.include('s3cret');
       }
+    });
+
+    it('are not blamed when the connection is gone after the handshake', async () => {
+      // A stream in memory has no address, like a connection that the server has reset by then.
+      const [ours, theirs] = duplexPair();
+      const server = new TLSSocket(theirs, { isServer: true, cert: pair.cert, key: pair.key });
+      server.on('error', () => undefined);
+      const connect = guardedConnector({
+        allow: new AllowList(['127.0.0.0/8']),
+        connectTimeoutMs: 60_000,
+        ca: [authority.cert.toString()],
+        resolve: undefined,
+      });
+      const error = await new Promise<Error | null>((resolve) => {
+        const name = 'one.example';
+        connect(
+          { protocol: 'https:', hostname: name, servername: name, port: '443', httpSocket: ours as Socket },
+          (...[failure]) => resolve(failure),
+        );
+      });
+      expect(error).to.have.property('code', 'ECONNRESET');
     });
 
     it('are verified without any proxy that the environment names', async () => {
