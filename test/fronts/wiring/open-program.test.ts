@@ -1,0 +1,118 @@
+// Goal: whatever a start has opened is closed again, when the start fails and when closing one thing fails.
+// Method: the built-in stores in a fresh folder, with wake-ups and providers that record how they are closed; a second
+// server can open the folder only if the first one released it.
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { DatabaseDriver, ProviderDriver } from '../../../adapters/driver.js';
+import { sandboxDriver } from '../../../adapters/providers/sandbox/sandbox-driver.js';
+import { sqliteDriver } from '../../../adapters/sqlite/sqlite-driver.js';
+import { timersDriver } from '../../../adapters/timers/timers-driver.js';
+import type { Config } from '../../../apps/config/config.js';
+import { loadConfig } from '../../../apps/config/load-config.js';
+import { openProgram } from '../../../apps/wiring/open-program.js';
+
+describe('the program', () => {
+  let folder: string;
+  let closed: string[];
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'darkroom-program-'));
+    closed = [];
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Closing, and opening, fail where they are given an error. */
+  const provider = (
+    name: string,
+    failures: { readonly open?: Error; readonly close?: Error } = {},
+  ): ProviderDriver => ({
+    ...sandboxDriver,
+    async open(opening) {
+      if (failures.open) throw failures.open;
+      const opened = await sandboxDriver.open(opening);
+      return Object.assign(opened, {
+        close: async () => {
+          closed.push(name);
+          if (failures.close) throw failures.close;
+        },
+      });
+    },
+  });
+
+  async function configured(providers: Readonly<Record<string, ProviderDriver>>): Promise<Config> {
+    const config = await loadConfig({ folder, environment: {} });
+    const recorded = {
+      ...timersDriver,
+      open: async (opening: Parameters<typeof timersDriver.open>[0]) =>
+        Object.assign(await timersDriver.open(opening), {
+          close: async () => {
+            closed.push('wake-ups');
+          },
+        }),
+    };
+    const { options } = config.providers.get('sandbox') ?? { options: {} };
+    return {
+      ...config,
+      stores: { ...config.stores, wakeUps: { ...config.stores.wakeUps, driver: recorded } },
+      providers: new Map(Object.entries(providers).map(([name, driver]) => [name, { driver, options }])),
+    };
+  }
+
+  /** A folder that is still locked refuses this. */
+  async function expectReleased(): Promise<void> {
+    const again = await openProgram(await configured({ sandbox: sandboxDriver }), 'server');
+    await again.close();
+  }
+
+  it('closes everything that it has opened, the last first', async () => {
+    const config = await configured({ sandbox: provider('sandbox'), second: provider('second') });
+    const program = await openProgram(config, 'server');
+    expect(closed).to.deep.equal([]);
+    await program.close();
+    expect(closed).to.deep.equal(['second', 'sandbox', 'wake-ups']);
+    await expectReleased();
+  });
+
+  it('closes the others when closing one fails, and reports the first failure', async () => {
+    const [first, second] = [new Error('The first.'), new Error('The second.')];
+    const config = await configured({
+      sandbox: provider('sandbox', { close: second }),
+      second: provider('second', { close: first }),
+    });
+    const program = await openProgram(config, 'server');
+    expect(await program.close().catch((error: unknown) => error)).to.equal(first);
+    expect(closed).to.deep.equal(['second', 'sandbox', 'wake-ups']);
+    await expectReleased();
+  });
+
+  it('locks a folder of objects beside a database elsewhere, and closes it to other users', async () => {
+    const config = await configured({ sandbox: sandboxDriver });
+    const elsewhere = join(folder, 'elsewhere');
+    const { isInDataFolder: _, ...others } = sqliteDriver;
+    const database: DatabaseDriver = {
+      ...others,
+      open: (opening) => sqliteDriver.open({ ...opening, dataFolder: elsewhere }),
+    };
+    const beside = { ...config, stores: { ...config.stores, database: { driver: database, options: {} } } };
+    mkdirSync(beside.dataFolder, { recursive: true, mode: 0o755 });
+    const program = await openProgram(beside, 'server');
+    expect(statSync(beside.dataFolder).mode & 0o777).to.equal(0o700);
+    expect(String(await openProgram(config, 'server').catch((error: unknown) => error))).to.match(
+      /Another server \(process [0-9]+\) is using/,
+    );
+    await program.close();
+    await expectReleased();
+  });
+
+  it('closes what it has opened when the start fails, and reports why it failed', async () => {
+    const reason = new Error('It cannot be opened.');
+    const config = await configured({
+      sandbox: provider('sandbox', { close: new Error('It cannot be closed.') }),
+      second: provider('second', { open: reason }),
+    });
+    expect(await openProgram(config, 'server').catch((error: unknown) => error)).to.equal(reason);
+    expect(closed).to.deep.equal(['sandbox', 'wake-ups']);
+    await expectReleased();
+  });
+});
