@@ -4,6 +4,9 @@
 // Method: databases made invalid in one way each, on both kinds of server.
 import { expect } from 'chai';
 import type { Collection } from 'mongodb';
+import type { Lent } from '../../../adapters/driver.js';
+import { mongoDriver } from '../../../adapters/mongo/mongo-driver.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, MongoRefused, openMongo } from '../../../adapters/mongo/open-mongo.js';
 import { READABLE_FROM, SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
@@ -225,6 +228,22 @@ function settingUp(place: () => FreshDatabase, own: () => MongoConnection): void
       for (const index of found) expect(index, name).not.to.have.property('expireAfterSeconds');
     }
     expect(await migrateMongo(place())).to.deep.equal([]);
+  });
+
+  it('lends the wake-ups that are set up in it all that an open one lends', async () => {
+    const { url, database } = place();
+    const needs = {
+      options: { url, database, pool_size: 5, timeout_seconds: 5 },
+      dataFolder: '/nowhere',
+      clock: new SystemClock(),
+      log: { info: () => undefined, warn: () => undefined },
+    };
+    let lent: Lent = {};
+    await mongoDriver.migrate(needs, async (beside) => {
+      lent = beside;
+      return [];
+    });
+    expect(Object.keys(lent)).to.have.members(mongoDriver.lends);
   });
 
   it('sets up what other stores keep in it with the same time limit, after its own, and reports both', async () => {
