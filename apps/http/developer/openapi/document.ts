@@ -37,10 +37,10 @@ const HEADERS: JsonObject = {
   'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
   'Idempotency-Replayed': {
     description:
-      'Present when this key was accepted before. A repeated create shows the generation as it is now, a repeated prepare the same upload.',
+      'Present if an earlier request with this key was accepted. A repeated create returns the current state of the generation, a repeated prepare the same upload.',
     schema: { const: 'true' },
   },
-  'Location': { description: 'Where to ask for the status.', schema: { type: 'string' } },
+  'Location': { description: 'URL of the status of the generation.', schema: { type: 'string' } },
 };
 
 const PARAMETERS: JsonObject = {
@@ -49,7 +49,7 @@ const PARAMETERS: JsonObject = {
     in: 'header',
     required: true,
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
-    description: 'The same for retries of one request, a new one for a new intent.',
+    description: 'Use the same key for retries of one request, and a new key for a new request.',
   },
   RequestId: {
     name: 'X-Request-Id',
@@ -57,14 +57,14 @@ const PARAMETERS: JsonObject = {
     required: false,
     schema: { type: 'string' },
     description:
-      'Given back as request_id if it is 1 to 128 of A-Z a-z 0-9 . _ : -; any other is taken too, and the answer has an id of the service.',
+      'Returned as request_id if it is 1 to 128 characters of A-Z a-z 0-9 . _ : -; for any other value the service creates an id.',
   },
   AppId: {
     name: 'X-App-Id',
     in: 'header',
     required: false,
     schema: { type: 'string', format: 'uuid' },
-    description: "When sent, it must be the credential's own App.",
+    description: 'If sent, it must be the App of the credential.',
   },
 };
 
@@ -74,7 +74,7 @@ const ERROR_SCHEMA: JsonObject = {
   properties: {
     success: { const: false },
     code: { type: 'string' },
-    message: { type: 'string', description: 'What was wrong and what would be right.' },
+    message: { type: 'string', description: 'What is wrong, and what would be accepted.' },
     request_id: { type: 'string' },
   },
 };

@@ -16,7 +16,7 @@ export function responsesOf(route: Route): JsonObject {
     codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }
   const responses: JsonObject = { [route.operation.status]: success(route) };
-  if (route.scope === undefined) responses['304'] = { description: 'Not changed since the ETag that was sent.' };
+  if (route.scope === undefined) responses['304'] = { description: 'Not modified since the ETag that was sent.' };
   for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b))
     responses[status] = refusal(status, codes);
   return responses;

@@ -5,9 +5,9 @@ import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
 
 export const cancelGenerationOperation: ProtectedOperation = {
   operationId: 'cancelGeneration',
-  summary: 'Ask for the end of a generation',
+  summary: 'Cancel a generation',
   description:
-    'A queued one ends at once and costs nothing; a running one is asked to stop; one that has ended stays as it is.',
+    'A queued generation ends at once and costs nothing. A running generation is asked to stop. A generation that has ended does not change.',
   status: 200,
   data: TASK_SCHEMA,
   errors: ['TASK_NOT_FOUND'],

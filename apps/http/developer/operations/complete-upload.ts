@@ -5,8 +5,8 @@ import { COMPLETED_UPLOAD_SCHEMA, renderCompleted } from '../render/upload.js';
 
 export const completeUploadOperation: ProtectedOperation = {
   operationId: 'completeUpload',
-  summary: 'Say that the bytes of an upload have been sent',
-  description: 'The bytes are checked and kept; the upload_id can then be used in reference_upload_ids.',
+  summary: 'Complete an upload after its bytes were sent',
+  description: 'Checks and keeps the bytes. The upload_id can then be used in reference_upload_ids.',
   status: 200,
   data: COMPLETED_UPLOAD_SCHEMA,
   body: { schema: COMPLETE_REQUEST_SCHEMA, schemaName: 'CompleteUploadRequest', required: false },

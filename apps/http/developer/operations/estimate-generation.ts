@@ -6,8 +6,8 @@ import { ESTIMATE_SCHEMA, renderEstimate } from '../render/estimate.js';
 
 export const estimateGenerationOperation: ProtectedOperation = {
   operationId: 'estimateGeneration',
-  summary: 'What a generation would cost',
-  description: 'Takes the body of create and keeps nothing. Not a guarantee of the price.',
+  summary: 'Estimate the cost of a generation',
+  description: 'Takes the body of create and stores nothing. The price is not guaranteed.',
   status: 200,
   data: ESTIMATE_SCHEMA,
   body: {

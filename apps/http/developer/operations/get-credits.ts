@@ -4,7 +4,7 @@ import { BALANCE_SCHEMA, renderBalance } from '../render/balance.js';
 
 export const getCreditsOperation: ProtectedOperation = {
   operationId: 'getCredits',
-  summary: "The account's credit balance",
+  summary: "Get the account's credit balance",
   status: 200,
   data: BALANCE_SCHEMA,
   errors: [],

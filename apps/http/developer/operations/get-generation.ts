@@ -5,7 +5,7 @@ import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
 
 export const getGenerationOperation: ProtectedOperation = {
   operationId: 'getGeneration',
-  summary: 'The status of a generation',
+  summary: 'Get the status of a generation',
   status: 200,
   data: TASK_SCHEMA,
   errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND'],

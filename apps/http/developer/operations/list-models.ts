@@ -13,7 +13,7 @@ const rendered = new WeakMap<readonly Model[], Rendered>();
 
 export const listModelsOperation: PublicOperation = {
   operationId: 'listModels',
-  summary: 'The models on offer',
+  summary: 'List the models',
   description: 'Public. Use the exact model_key, operations and input_schema values from here.',
   status: 200,
   data: CATALOG_SCHEMA,

@@ -13,7 +13,7 @@ const MODEL_SCHEMA: JsonObject = {
     display_name: { type: 'string' },
     modality: MODALITY,
     operations: { type: 'array', minItems: 1, items: OPERATION },
-    input_schema: { type: 'object', additionalProperties: true, description: 'JSON Schema 2020-12 of parameters.' },
+    input_schema: { type: 'object', additionalProperties: true, description: 'JSON Schema 2020-12 of the parameters.' },
     description: { type: 'string' },
     limits: {
       title: 'ModelLimits',
@@ -32,7 +32,7 @@ const MODEL_SCHEMA: JsonObject = {
         upload_media_types: { type: 'array', items: { type: 'string' } },
         max_upload_bytes: { type: 'integer', minimum: 0 },
         max_outputs: { type: 'integer', minimum: 1 },
-        negative_prompt: { type: 'boolean', description: 'Whether negative_prompt is taken.' },
+        negative_prompt: { type: 'boolean', description: 'Whether negative_prompt is supported.' },
       },
     },
     price_unit: { type: 'string', enum: ['image', 'megapixel', 'second', 'video', 'task'] },

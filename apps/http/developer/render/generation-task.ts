@@ -12,10 +12,10 @@ const OUTPUT_SCHEMA: JsonObject = {
   properties: {
     media_id: UUID,
     media_type: MODALITY,
-    url: { type: 'string', description: 'Signed afresh on every read; expires.' },
-    width: { type: 'integer', minimum: 1, description: 'Pixels.' },
-    height: { type: 'integer', minimum: 1, description: 'Pixels.' },
-    duration_ms: { type: 'integer', minimum: 0, description: 'Milliseconds, of a video.' },
+    url: { type: 'string', description: 'Signed URL, signed anew in each response; it expires.' },
+    width: { type: 'integer', minimum: 1, description: 'In pixels.' },
+    height: { type: 'integer', minimum: 1, description: 'In pixels.' },
+    duration_ms: { type: 'integer', minimum: 0, description: 'Duration of a video, in milliseconds.' },
   },
 };
 
@@ -44,14 +44,18 @@ export const TASK_SCHEMA: TitledSchema = {
     created_at: TIMESTAMP,
     updated_at: TIMESTAMP,
     completed_at: { ...TIMESTAMP, description: 'Present once the task has ended.' },
-    poll_after_ms: { type: 'integer', minimum: 0, description: 'When to ask again, while the task has not ended.' },
+    poll_after_ms: {
+      type: 'integer',
+      minimum: 0,
+      description: 'Suggested time until the next poll, in milliseconds; present until the task has ended.',
+    },
     estimated_credits: CREDITS,
     reserved_credits: CREDITS,
     charged_credits: CREDITS,
     outputs: { type: 'array', items: OUTPUT_SCHEMA },
     error: {
       type: 'object',
-      description: 'Why the task failed.',
+      description: 'Reason of the failure; present if the task failed.',
       required: ['code', 'message', 'retryable'],
       properties: {
         code: { type: 'string', enum: Object.keys(TASK_ERRORS) },

@@ -27,13 +27,13 @@ export const PREPARED_UPLOAD_SCHEMA: TitledSchema = {
   type: 'object',
   required: ['upload_id', 'upload_url', 'method', 'required_headers', 'expires_at', 'media_type', 'byte_size', 'role'],
   properties: {
-    upload_id: { ...UUID, description: 'What reference_upload_ids takes.' },
-    upload_url: { type: 'string', description: 'Signed; expires.' },
+    upload_id: { ...UUID, description: 'Use it in reference_upload_ids.' },
+    upload_url: { type: 'string', description: 'Signed URL; it expires.' },
     method: { type: 'string', enum: ['PUT'] },
     required_headers: {
       type: 'object',
       additionalProperties: { type: 'string' },
-      description: 'To be sent with the bytes, exactly so.',
+      description: 'Headers that must be sent with the bytes, exactly as given.',
     },
     expires_at: TIMESTAMP,
     media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] },
@@ -48,9 +48,9 @@ export const COMPLETED_UPLOAD_SCHEMA: TitledSchema = {
   required: ['upload_id', 'media_id', 'status', 'media_type', 'byte_size'],
   properties: {
     upload_id: UUID,
-    media_id: { ...UUID, description: 'Names the media; reference_upload_ids does not take it.' },
+    media_id: { ...UUID, description: 'Id of the media; not accepted in reference_upload_ids.' },
     status: { type: 'string', enum: ['ready'] },
-    media_type: { type: 'string', enum: ['image'], description: 'The kind of media.' },
+    media_type: { type: 'string', enum: ['image'], description: 'Kind of media.' },
     byte_size: BYTE_SIZE,
   },
 };
