@@ -11,7 +11,7 @@ export const BALANCE_SCHEMA: TitledSchema = {
     balance_credits: CREDITS,
     available_credits: { ...CREDITS, description: 'Currently equal to balance_credits.' },
     remaining_credits: { ...CREDITS, description: 'Currently equal to balance_credits.' },
-    currency: { type: 'string', description: "The account's unit of credits. It has no cash value." },
+    currency: { type: 'string', description: "The account's unit of credits. No cash value follows from it." },
   },
 };
 

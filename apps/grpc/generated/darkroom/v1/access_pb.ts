@@ -266,7 +266,7 @@ export const GetAccountRequestSchema: GenMessage<GetAccountRequest> = /*@__PURE_
   messageDesc(file_darkroom_v1_access, 6);
 
 /**
- * Returns one account.
+ * One account.
  *
  * @generated from message darkroom.v1.GetAccountResponse
  */
@@ -713,7 +713,7 @@ export type CreateApiKeyResponse = Message<"darkroom.v1.CreateApiKeyResponse"> &
   apiKey?: ApiKey | undefined;
 
   /**
-   * The secret that requests carry. It cannot be read again later.
+   * The secret that requests carry. It is stored nowhere and cannot be read again.
    *
    * @generated from field: string secret = 2;
    */

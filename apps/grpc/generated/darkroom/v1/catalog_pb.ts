@@ -214,7 +214,7 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
  */
 export enum PriceUnit {
   /**
-   * Not used.
+   * Never sent.
    *
    * @generated from enum value: PRICE_UNIT_UNSPECIFIED = 0;
    */

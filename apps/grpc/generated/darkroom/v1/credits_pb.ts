@@ -412,7 +412,7 @@ export const VerifyCreditsResponseSchema: GenMessage<VerifyCreditsResponse> = /*
  */
 export enum Book {
   /**
-   * Not used.
+   * Never sent.
    *
    * @generated from enum value: BOOK_UNSPECIFIED = 0;
    */
@@ -460,7 +460,7 @@ export const BookSchema: GenEnum<Book> = /*@__PURE__*/
  */
 export enum EntryKind {
   /**
-   * Not used.
+   * Never sent.
    *
    * @generated from enum value: ENTRY_KIND_UNSPECIFIED = 0;
    */

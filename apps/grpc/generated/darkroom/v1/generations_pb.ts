@@ -151,21 +151,21 @@ export type Generation = Message<"darkroom.v1.Generation"> & {
   pollAfter?: Duration | undefined;
 
   /**
-   * Price in credits.
+   * Price, in whole credits.
    *
    * @generated from field: int64 estimated_credits = 10;
    */
   estimatedCredits: bigint;
 
   /**
-   * Credits held when it was accepted.
+   * Credits held when it was accepted, in whole credits.
    *
    * @generated from field: int64 reserved_credits = 11;
    */
   reservedCredits: bigint;
 
   /**
-   * Credits charged; 0 until it ends.
+   * Credits charged, in whole credits; 0 until it ends.
    *
    * @generated from field: int64 charged_credits = 12;
    */
@@ -333,7 +333,7 @@ export type EstimateGenerationResponse = Message<"darkroom.v1.EstimateGeneration
   operation: Operation;
 
   /**
-   * Price in credits.
+   * Price, in whole credits.
    *
    * @generated from field: int64 estimated_credits = 3;
    */
@@ -368,7 +368,7 @@ export type CreateGenerationRequest = Message<"darkroom.v1.CreateGenerationReque
   input?: GenerationInput | undefined;
 
   /**
-   * Idempotency key: 1 to 255 visible ASCII characters, unique within the App. Required.
+   * Idempotency key of the App: 1 to 255 visible ASCII characters. The same key means the same generation. Required.
    *
    * @generated from field: optional string idempotency_key = 2;
    */
@@ -621,7 +621,7 @@ export const WatchGenerationResponseSchema: GenMessage<WatchGenerationResponse> 
  */
 export enum GenerationStatus {
   /**
-   * Not used.
+   * Never sent.
    *
    * @generated from enum value: GENERATION_STATUS_UNSPECIFIED = 0;
    */

@@ -20,7 +20,7 @@ export const file_darkroom_v1_media: GenFile = /*@__PURE__*/
  */
 export enum Modality {
   /**
-   * Not used.
+   * Never sent.
    *
    * @generated from enum value: MODALITY_UNSPECIFIED = 0;
    */

@@ -97,14 +97,14 @@ export type GenerationRecord = Message<"darkroom.v1.GenerationRecord"> & {
   cancelTime?: Timestamp | undefined;
 
   /**
-   * Credits held when it was accepted.
+   * Credits held when it was accepted, in whole credits.
    *
    * @generated from field: int64 reserved_credits = 11;
    */
   reservedCredits: bigint;
 
   /**
-   * Credits charged; 0 until it ends.
+   * Credits charged, in whole credits; 0 until it ends.
    *
    * @generated from field: int64 charged_credits = 12;
    */
@@ -365,7 +365,7 @@ export const StopGenerationResponseSchema: GenMessage<StopGenerationResponse> = 
   messageDesc(file_darkroom_v1_operations, 7);
 
 /**
- * Requests a recovery pass.
+ * Requests recovery.
  *
  * @generated from message darkroom.v1.RunRecoveryRequest
  */
@@ -380,7 +380,7 @@ export const RunRecoveryRequestSchema: GenMessage<RunRecoveryRequest> = /*@__PUR
   messageDesc(file_darkroom_v1_operations, 8);
 
 /**
- * Result of a recovery pass, as numbers of records.
+ * Result of recovery, as numbers of records.
  *
  * @generated from message darkroom.v1.RunRecoveryResponse
  */
@@ -549,7 +549,7 @@ export const GetRetentionResponseSchema: GenMessage<GetRetentionResponse> = /*@_
  */
 export const Operations: GenService<{
   /**
-   * Runs a recovery pass now: finishes work that a crash interrupted, and removes data past its retention.
+   * Runs recovery now: finishes work that a crash interrupted, and removes data past its retention.
    *
    * @generated from rpc darkroom.v1.Operations.RunRecovery
    */

@@ -60,7 +60,7 @@ export type PrepareUploadRequest = Message<"darkroom.v1.PrepareUploadRequest"> &
   role: ReferenceRole;
 
   /**
-   * Idempotency key: 1 to 255 visible ASCII characters, unique within the App. Required.
+   * Idempotency key of the App: 1 to 255 visible ASCII characters. The same key means the same upload. Required.
    *
    * @generated from field: optional string idempotency_key = 6;
    */
@@ -172,7 +172,7 @@ export type CompleteUploadRequest = Message<"darkroom.v1.CompleteUploadRequest">
   sha256?: string | undefined;
 
   /**
-   * Idempotency key: 1 to 255 visible ASCII characters, unique within the App. Required.
+   * Idempotency key of the App: 1 to 255 visible ASCII characters. Required.
    *
    * @generated from field: optional string idempotency_key = 3;
    */
