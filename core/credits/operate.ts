@@ -11,7 +11,7 @@ const MAX_REASON = 1_000;
 
 export interface CreditOperation {
   readonly accountId: string;
-  /** Names the operation: given twice, it happens once. 1 to 255 characters. */
+  /** Idempotency id of the operation, 1 to 255 characters: a repeated operation has no effect. */
   readonly operationId: string;
   /** Whole credits; positive for a grant, either way but not 0 for an adjustment. */
   readonly credits: number;

@@ -20,7 +20,7 @@ export const PREPARE_REQUEST_SCHEMA = {
       minLength: 1,
       maxLength: 255,
       pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$',
-      description: 'Name of the file, without a path.',
+      description: 'File name, without a path.',
     },
     media_type: {
       type: 'string',
@@ -38,7 +38,7 @@ export const PREPARE_REQUEST_SCHEMA = {
     role: {
       type: 'string',
       enum: ['reference_image', 'start_frame', 'end_frame'],
-      description: 'What the file is for.',
+      description: 'Role of the file.',
     },
   },
 } as const satisfies JsonObject;

@@ -32,16 +32,17 @@ export const OPERATIONS_METHODS = [
   }),
   plain(method.getRetention, {
     scope: 'operations:read',
-    answer: ({ context: { settings } }) =>
-      Promise.resolve({
+    async answer({ context: { settings } }) {
+      return {
         outputs: duration(settings.outputRetentionMs),
         generations: duration(settings.taskRetentionMs),
-        tombstones: duration(settings.tombstoneRetentionMs),
+        remnants: duration(settings.tombstoneRetentionMs),
         uploads: duration(settings.uploadRetentionMs),
         replays: duration(settings.replayWindowMs),
         claims: duration(settings.claimRetentionMs),
         unchargedContent: duration(settings.unchargedContentRetentionMs),
-      }),
+      };
+    },
   }),
   plain(method.searchGenerations, {
     scope: 'operations:read',

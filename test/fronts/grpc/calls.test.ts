@@ -3,13 +3,14 @@
 // is counted.
 // Method: a server over its own harness and the library's own client, with services of chosen scopes.
 import { create, type MessageShape } from '@bufbuild/protobuf';
+import type { Duration } from '@bufbuild/protobuf/wkt';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits, EntryKind } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations, GenerationStatus } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
+import { GetRetentionResponseSchema, Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import {
   BadRequestSchema,
@@ -20,6 +21,7 @@ import {
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import type { JsonObject } from '../../../core/json.js';
+import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { newOwner } from '../../fixtures/owner.js';
 import { unary } from './grpc-client.js';
@@ -339,7 +341,21 @@ describe('calls over gRPC', () => {
       findings: [],
     });
     expect(await unary(client, Operations.method.runRecovery, {}, metadata)).to.include({ failed: 0n });
-    expect((await unary(client, Operations.method.getRetention, {}, metadata)).outputs?.seconds).to.equal(604_800n);
+    const retention = await unary(client, Operations.method.getRetention, {}, metadata);
+    expect(
+      GetRetentionResponseSchema.fields.map(({ localName }) => [
+        localName,
+        Number((retention as unknown as Readonly<Record<string, Duration>>)[localName]?.seconds) * 1_000,
+      ]),
+    ).to.deep.equal([
+      ['outputs', DEFAULT_SETTINGS.outputRetentionMs],
+      ['generations', DEFAULT_SETTINGS.taskRetentionMs],
+      ['remnants', DEFAULT_SETTINGS.tombstoneRetentionMs],
+      ['uploads', DEFAULT_SETTINGS.uploadRetentionMs],
+      ['replays', DEFAULT_SETTINGS.replayWindowMs],
+      ['claims', DEFAULT_SETTINGS.claimRetentionMs],
+      ['unchargedContent', DEFAULT_SETTINGS.unchargedContentRetentionMs],
+    ]);
     expect((await errorOf(unary(client, Credits.method.grantCredits, grant, grpc.as('reader', {})))).code).to.equal(
       Status.PERMISSION_DENIED,
     );

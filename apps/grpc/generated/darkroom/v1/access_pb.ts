@@ -928,7 +928,7 @@ export const Access: GenService<{
     output: typeof GetAccountStorageResponseSchema;
   },
   /**
-   * Suspends an account: no new work is accepted for it, and every process refuses its API keys within 5 seconds. Open
+   * Suspends an account: no generation is accepted for it, and every process refuses its API keys within 5 seconds. Open
    * generations continue, or are cancelled if requested. Repeating the call changes nothing, and cancels open generations if
    * requested.
    *

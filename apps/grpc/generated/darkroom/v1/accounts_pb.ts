@@ -73,7 +73,7 @@ export const AccountSchema: GenMessage<Account> = /*@__PURE__*/
   messageDesc(file_darkroom_v1_accounts, 0);
 
 /**
- * Balances of an account, in whole credits. issued is always the sum of the other three.
+ * Balances of an account, in whole credits. issued always equals available plus reserved plus spent.
  *
  * @generated from message darkroom.v1.AccountCredits
  */
