@@ -180,11 +180,23 @@ describe('the limits of an answer', () => {
     const begun = gzipSync(Buffer.alloc(500, 'x'), { finishFlush: constants.Z_SYNC_FLUSH });
     const head = 'HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 5000\r\n\r\n';
     const server = kept(await RawServer.open(answering(Buffer.concat([Buffer.from(head), begun]))));
-    const answer = await get(client, server.url, { limits: { idleTimeoutMs: 600_000, maxBodyBytes: 10_000 } });
-    for await (const piece of answer.body()) {
-      expect(String(piece)).to.equal('x'.repeat(500));
-      break;
-    }
+    const other = kept(await RawServer.open(answering('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok')));
+    // No limit of time ends the call while the test runs.
+    const limits = { idleTimeoutMs: 600_000, totalTimeoutMs: 600_000, maxBodyBytes: 10_000 };
+    const answer = await get(client, server.url, { limits });
+    const taken: string[] = [];
+    let hasLeft = false;
+    const leaving = (async () => {
+      for await (const piece of answer.body()) {
+        taken.push(String(piece));
+        break;
+      }
+      hasLeft = true;
+    })();
+    for (let others = 0; others < 50; others += 1) await (await get(client, other.url)).bytes();
+    expect(taken).to.deep.equal(['x'.repeat(500)]);
+    expect(hasLeft, 'it was left before 50 other calls ended').to.equal(true);
+    await leaving;
     const [connection] = server.connections;
     if (connection?.socket.closed === false)
       await new Promise<void>((resolve) => {
