@@ -54,6 +54,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
       if (this.hasEnded) return;
       this.limit('connect', this.limits.connectTimeoutMs);
       this.leaveSlot = slots.take(this.hop.target.origin, () => this.dispatch(dispatcher));
+      // A request that failed at once ended before it knew its slot.
+      if (this.hasEnded) this.leaveSlot();
     });
   }
 

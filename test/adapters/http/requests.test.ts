@@ -102,6 +102,15 @@ describe('an outgoing request', () => {
     expect(received).to.deep.equal([]);
   });
 
+  it('takes no connection from others if its declared length is none', async () => {
+    const only = localClient({ maxConnectionsPerOrigin: 1 });
+    opened.push(only);
+    const body = { stream: textStream('text'), byteSize: 1.5 };
+    expect(await errorOf(get(only, url, { method: 'PUT', body }))).to.include({ requestSent: false });
+    await (await get(only, url)).bytes();
+    expect(received.map(({ method }) => method)).to.deep.equal(['GET']);
+  });
+
   it('uses a new connection for POST and PATCH, and a kept one for other methods', async () => {
     await sent({});
     await sent({ method: 'POST', body: '{}' });
