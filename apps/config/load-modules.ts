@@ -116,13 +116,18 @@ function refuseBroken(module: string, driver: Readonly<Record<string, unknown>>)
     throw new ModuleRefused(`The driver ${name} of the module ${module} has no ${missing.join(', no ')}.`);
   if (kind === 'database' && !isListOfText(driver['lends']))
     throw new ModuleRefused(`The driver ${name} of the module ${module} must have lends, a list of names.`);
-  if (kind === 'objects' && driver['isInDataFolder'] === true && typeof driver['backup'] !== 'object')
+  if (kind === 'objects' && Boolean(driver['isInDataFolder']) && !isBackup(driver['backup']))
     throw new ModuleRefused(
       `The driver ${name} of the module ${module} keeps its objects in the data folder, so it must have a backup.`,
     );
   const fault = optionsFault(options);
   if (fault !== undefined)
     throw new ModuleRefused(`The options of the driver ${name} of the module ${module} ${fault}.`);
+}
+
+/** Null has the type of an object too, and a backup would then leave the objects out. */
+function isBackup(backup: unknown): boolean {
+  return typeof backup === 'object' && backup !== null && !Array.isArray(backup);
 }
 
 function refuseTaken(module: string, { kind, name }: Driver, drivers: readonly Driver[]): void {

@@ -188,6 +188,8 @@ describe('modules of the configuration', () => {
       'The options of the driver camera of the module ./broken.mjs may not have writeOnly within lens: a secret is an option of its own.',
     [OBJECTS.replace(' backup: {},', '')]:
       'The driver album of the module ./broken.mjs keeps its objects in the data folder, so it must have a backup.',
+    [OBJECTS.replace('backup: {}', 'backup: null')]:
+      'The driver album of the module ./broken.mjs keeps its objects in the data folder, so it must have a backup.',
     [CAMERA.replace('lens:', '"Lens.size":')]:
       'The options of the driver camera of the module ./broken.mjs may not have one called Lens.size: names have lower-case letters, digits and underscores.',
   };
