@@ -5,13 +5,17 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { DatabaseDriver, ProviderDriver } from '../../../adapters/driver.js';
+import type { DatabaseDriver, ObjectsDriver, ProviderDriver } from '../../../adapters/driver.js';
+import { filesDriver } from '../../../adapters/files/files-driver.js';
+import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
 import { sandboxDriver } from '../../../adapters/providers/sandbox/sandbox-driver.js';
 import { sqliteDriver } from '../../../adapters/sqlite/sqlite-driver.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { timersDriver } from '../../../adapters/timers/timers-driver.js';
 import type { Config } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { openProgram } from '../../../apps/wiring/open-program.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 
 describe('the program', () => {
   let folder: string;
@@ -59,6 +63,38 @@ describe('the program', () => {
     };
   }
 
+  /** Objects outside of the data folder; the server that has them answers only while there is no outage. */
+  function bucket() {
+    const { isInDataFolder: _, backup: __, ...others } = filesDriver;
+    const seen = { tries: 0, isAway: false };
+    const driver: ObjectsDriver = {
+      ...others,
+      async open() {
+        seen.tries += 1;
+        if (seen.isAway) throw new StoreUnavailable('It does not answer.');
+        return {
+          store: new MemoryObjectStore({ clock: new SystemClock() }),
+          identity: () => Promise.resolve('an id'),
+          close: async () => void closed.push('objects'),
+        };
+      },
+    };
+    const within = (config: Config): Config => ({
+      ...config,
+      stores: { ...config.stores, objects: { driver, options: {} } },
+    });
+    return { seen, within };
+  }
+
+  const brokenStart = () =>
+    configured({ sandbox: sandboxDriver, second: provider('second', { open: new Error('It is broken.') }) });
+
+  /** A database that is not in the data folder. */
+  function databaseElsewhere(): DatabaseDriver {
+    const { isInDataFolder: _, ...others } = sqliteDriver;
+    return { ...others, open: (opening) => sqliteDriver.open({ ...opening, dataFolder: join(folder, 'elsewhere') }) };
+  }
+
   /** A folder that is still locked refuses this. */
   async function expectReleased(): Promise<void> {
     const again = await openProgram(await configured({ sandbox: sandboxDriver }), 'server');
@@ -88,13 +124,7 @@ describe('the program', () => {
 
   it('locks a folder of objects beside a database elsewhere, and closes it to other users', async () => {
     const config = await configured({ sandbox: sandboxDriver });
-    const elsewhere = join(folder, 'elsewhere');
-    const { isInDataFolder: _, ...others } = sqliteDriver;
-    const database: DatabaseDriver = {
-      ...others,
-      open: (opening) => sqliteDriver.open({ ...opening, dataFolder: elsewhere }),
-    };
-    const beside = { ...config, stores: { ...config.stores, database: { driver: database, options: {} } } };
+    const beside = { ...config, stores: { ...config.stores, database: { driver: databaseElsewhere(), options: {} } } };
     mkdirSync(beside.dataFolder, { recursive: true, mode: 0o755 });
     const program = await openProgram(beside, 'server');
     expect(statSync(beside.dataFolder).mode & 0o777).to.equal(0o700);
@@ -113,6 +143,43 @@ describe('the program', () => {
     });
     expect(await openProgram(config, 'server').catch((error: unknown) => error)).to.equal(reason);
     expect(closed).to.deep.equal(['sandbox', 'wake-ups']);
+    await expectReleased();
+  });
+
+  it('closes objects that are kept elsewhere, also when the start fails', async () => {
+    const { within } = bucket();
+    const program = await openProgram(within(await configured({ sandbox: sandboxDriver })), 'server');
+    await program.close();
+    expect(closed).to.deep.equal(['wake-ups', 'objects']);
+    const failing = within(await brokenStart());
+    await openProgram(failing, 'server').catch(() => undefined);
+    expect(closed).to.deep.equal(['wake-ups', 'objects', 'wake-ups', 'objects']);
+  });
+
+  it('tries objects that were unavailable no more when the start fails', async () => {
+    const { seen, within } = bucket();
+    const program = await openProgram(within(await configured({ sandbox: sandboxDriver })), 'server');
+    await program.close();
+    seen.isAway = true;
+    const failing = within(await brokenStart());
+    expect(String(await openProgram(failing, 'server').catch((error: unknown) => error))).to.include('It is broken.');
+    const { tries } = seen;
+    expect(tries).to.equal(2);
+    // The first pause before another try is one second.
+    await new Promise((resolve) => setTimeout(resolve, 1_300));
+    expect(seen.tries).to.equal(tries);
+  });
+
+  it('releases a folder of objects that cannot be opened', async () => {
+    const config = await configured({ sandbox: sandboxDriver });
+    const objects: ObjectsDriver = { ...filesDriver, open: () => Promise.reject(new Error('It is broken.')) };
+    const stores = {
+      ...config.stores,
+      database: { driver: databaseElsewhere(), options: {} },
+      objects: { driver: objects, options: {} },
+    };
+    const failure = await openProgram({ ...config, stores }, 'server').catch((error: unknown) => error);
+    expect(String(failure)).to.include('It is broken.');
     await expectReleased();
   });
 });
