@@ -48,15 +48,28 @@ interface DescribedSchema {
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly pattern?: string;
+  readonly items?: { readonly type?: unknown };
 }
 
 /** What a variable of the environment says, as the file would have it. */
 export function valueOfText({ schema }: ConfigKey<unknown>, text: string): Json {
-  const { type } = schema as DescribedSchema;
-  if (type === 'integer' || type === 'number') return /^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text;
-  if (type === 'boolean') return text === 'true' || (text !== 'false' && text);
-  return type === 'array' ? text.split(',').map((item) => item.trim()) : text;
+  const { type, items } = schema as DescribedSchema;
+  return type === 'array'
+    ? text.split(',').map((item) => itemOfText(items?.type, item.trim()))
+    : itemOfText(type, text);
 }
+
+function itemOfText(type: unknown, text: string): Json {
+  if (type === 'integer' || type === 'number') return /^-?[0-9]+(\.[0-9]+)?$/.test(text) ? Number(text) : text;
+  return type === 'boolean' ? text === 'true' || (text !== 'false' && text) : text;
+}
+
+/** How a sentence names the items of a list, by their type. */
+const ITEMS: ReadonlyMap<unknown, string> = new Map([
+  ['string', ' of text'],
+  ['integer', ' of integers'],
+  ['number', ' of numbers'],
+]);
 
 function wantedBy(schema: DescribedSchema): string {
   const { errorMessage, type = 'string', enum: choices } = schema;
@@ -70,7 +83,7 @@ function wantedBy(schema: DescribedSchema): string {
     case 'boolean':
       return 'must be true or false';
     case 'array':
-      return 'must be a list';
+      return `must be a list${ITEMS.get(schema.items?.type) ?? ''}`;
     case 'object':
       return 'must hold keys with values';
     case 'string':

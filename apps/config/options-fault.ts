@@ -6,7 +6,22 @@ import { optionsOf } from './config-keys.js';
 const SECTION_KEYWORDS = new Set(['type', 'properties', 'required', 'additionalProperties', 'title', 'description']);
 const TYPES = new Set<unknown>(['string', 'integer', 'number', 'boolean', 'array', 'object']);
 /** Keywords whose meaning no sentence of ours tells. */
-const UNTOLD = ['oneOf', 'anyOf', 'allOf', 'not', 'if', 'const', 'multipleOf', 'exclusiveMaximum', 'format'] as const;
+const UNTOLD = [
+  'oneOf',
+  'anyOf',
+  'allOf',
+  'not',
+  'if',
+  'const',
+  'multipleOf',
+  'exclusiveMaximum',
+  'format',
+  'minItems',
+  'maxItems',
+  'uniqueItems',
+  'contains',
+  'prefixItems',
+] as const;
 
 /**
  * Why the options of a driver cannot be used, as the rest of a sentence that begins with "The options of the driver …".

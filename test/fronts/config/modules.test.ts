@@ -142,6 +142,17 @@ describe('modules of the configuration', () => {
     ]);
   });
 
+  it('take lists of numbers from a variable as from the file', async () => {
+    const sizes = "sizes: { type: 'array', items: { type: 'integer' } }";
+    write('camera.mjs', `export default [${CAMERA.replace('lens: {', `${sizes}, lens: {`)}];`);
+    const text = 'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\n';
+    const { providers } = await load(text, { DARKROOM_PROVIDERS_STUDIO_SIZES: '1, 20' });
+    expect(providers.get('studio')?.options['sizes']).to.deep.equal([1, 20]);
+    expect((await faultsOf(text, { DARKROOM_PROVIDERS_STUDIO_SIZES: '1,big' })).join()).to.include(
+      'DARKROOM_PROVIDERS_STUDIO_SIZES must be a list of integers',
+    );
+  });
+
   const REFUSED: Readonly<Record<string, string>> = {
     'throw new Error("No film left.\\nMore.");': 'cannot be loaded: No film left.',
     'export const nothing = 1;':
@@ -186,6 +197,8 @@ describe('modules of the configuration', () => {
       'The options of the driver camera of the module ./broken.mjs must give lens an errorMessage, because it has oneOf.',
     [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'object', properties: { key: { writeOnly: true } } }")]:
       'The options of the driver camera of the module ./broken.mjs may not have writeOnly within lens: a secret is an option of its own.',
+    [CAMERA.replace("lens: { type: 'string' }", "lens: { type: 'array', minItems: 1 }")]:
+      'The options of the driver camera of the module ./broken.mjs must give lens an errorMessage, because it has minItems.',
     [OBJECTS.replace(' backup: {},', '')]:
       'The driver album of the module ./broken.mjs keeps its objects in the data folder, so it must have a backup.',
     [OBJECTS.replace('backup: {}', 'backup: null')]:
