@@ -12,6 +12,8 @@ const READY_TRIES = 600;
 export class ServedProcess {
   private child: ChildProcess | undefined;
   private errors = '';
+  /** Variables of its next start, in addition to those of this process. */
+  environment: Readonly<Record<string, string>> = {};
 
   constructor(
     private readonly configFile: string,
@@ -24,7 +26,8 @@ export class ServedProcess {
   /** Starts it and waits until it is ready to serve. */
   async start(): Promise<void> {
     this.errors = '';
-    const environment = { ...programEnvironment(), DARKROOM_PROFILE: `${this.folder}/profile.json` };
+    const profile = `${this.folder}/profile.json`;
+    const environment = { ...programEnvironment(), DARKROOM_PROFILE: profile, ...this.environment };
     const child = spawn(process.execPath, [this.program, 'serve', '--config', this.configFile], {
       cwd: this.folder,
       env: environment,

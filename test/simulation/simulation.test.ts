@@ -23,6 +23,8 @@ const REGRESSIONS: readonly (readonly [seed: number, found: string])[] = [
   [5_085, "a completion was answered from another key's success, with another checksum"],
   [383, 'a key was answered for two payloads: its slow first request freed it after a replay'],
   [354, 'a key was answered for two payloads: a completion answered after it had lost the key'],
+  [6315, 'a create was refused between a suspension and its end that were written together'],
+  [10630, 'a suspension and its end that were written together were taken for none'],
   [1, "a provider was not asked to stop, since the canceller's clock was behind"],
 ];
 

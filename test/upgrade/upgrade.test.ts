@@ -3,8 +3,8 @@
  * stores are shared, the older processes can be started again.
  * Method: the compiled program of the release before works for a client until generations are in every state, and is
  * killed. This build's program starts over the same data; what it answers is compared with what the other one did.
- * Recovery passes of the server are an hour apart and start generations only an hour after they are due, so that the
- * older build's wake-ups begin what was queued. A command's recovery passes take over what was running.
+ * Recovery passes of the server are an hour apart, and what the older build accepts is due for recovery after an hour, so
+ * that its wake-ups begin what was queued. A command's recovery passes take over what was running.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
@@ -32,7 +32,7 @@ import {
 } from './work-before.js';
 
 const CONFIG = {
-  settings: { lease_seconds: 5, cancel_grace_seconds: 5, poll_after_ms: 100, recovery_grace_seconds: 3_600 },
+  settings: { lease_seconds: 5, cancel_grace_seconds: 5, poll_after_ms: 100 },
   worker: { recovery_interval_seconds: 3_600 },
 };
 const LANES: readonly Lane[] = [EMBEDDED, ...DISTRIBUTED].slice(0, sizeOf('upgradedLanes'));
@@ -72,7 +72,9 @@ function upgraded(lane: Lane, isShared: boolean): void {
       ...(isShared ? { lane: open } : {}),
       program: older,
     });
+    service.server.environment = { DARKROOM_SETTINGS_RECOVERY_GRACE_SECONDS: '3600' };
     await service.server.start();
+    service.server.environment = {};
     work = await workBefore(service);
     client = service.client(work.secret);
     await service.server.end('SIGKILL');

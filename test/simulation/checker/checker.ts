@@ -145,6 +145,7 @@ export class SimulationChecker implements Observer {
     this.order.noteAsked(asked);
     this.keys.noteAsked(asked);
     this.operations.noteAsked(asked);
+    this.suspensions.noteAsked(asked);
     this.access.noteAsked(asked);
   }
 

@@ -20,6 +20,8 @@ interface Suspended {
  */
 export class Suspensions {
   private readonly accounts = new Map<string, Suspended>();
+  /** Operators' requests by operation and account. */
+  private readonly requested = new Set<string>();
 
   constructor(private readonly order: EventOrder) {}
 
@@ -38,11 +40,22 @@ export class Suspensions {
       );
       if (profile === undefined) return;
       const isSuspended = profile.suspendedAt !== undefined;
+      // A batch is decided command by command: the account may have been suspended, or not, between two of them.
+      const between = isSuspended ? 'resume' : 'suspend';
+      if (wasSuspended === isSuspended && this.requested.has(`${between} ${accountId}`)) {
+        history.set(this.order.position, isSuspended ? 0 : 1);
+        if (!isSuspended) spans.push({ from: at, to: at });
+      }
       if (span && wasSuspended && !isSuspended) span.to = at;
       if (!wasSuspended && isSuspended) spans.push({ from: at, to: Infinity });
       history.set(this.order.position, isSuspended ? 1 : 0);
     },
   };
+
+  noteAsked({ request }: Asked): void {
+    if (request.operation === 'suspend' || request.operation === 'resume')
+      this.requested.add(`${request.operation} ${request.accountId}`);
+  }
 
   served(asked: Asked, answer: Answer, at: number): void {
     if (asked.party) this.ofClient(asked, asked.party.accountId, answer, at);
