@@ -44,7 +44,10 @@ export class HttpAnswer {
       this.exchange.drop();
       throw error;
     }
-    return this.decoded(encoding);
+    const abandon = () => this.exchange.drop();
+    return decodedBody(this.exchange.received(), abandon, encoding, this.limits, (kind, what) =>
+      this.error(kind, what),
+    );
   }
 
   /** The whole body, at most `maxBodyBytes`. Throws `HttpError`. */
@@ -68,17 +71,6 @@ export class HttpAnswer {
   discard(): void {
     this.isTaken = true;
     this.exchange.drop();
-  }
-
-  /** However the reading ends, before the first byte too, nothing of the answer is waited for afterwards. */
-  private async *decoded(encoding: string): AsyncGenerator<Uint8Array> {
-    try {
-      const received = this.exchange.received();
-      const abandon = () => this.exchange.drop();
-      yield* decodedBody(received, abandon, encoding, this.limits, (kind, what) => this.error(kind, what));
-    } finally {
-      this.exchange.drop();
-    }
   }
 
   private get headers(): IncomingHttpHeaders {

@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 import { resolve as resolveImport } from 'import-meta-resolve';
 import type { Driver } from '../../adapters/driver.js';
 import { SECTIONS } from './config-keys.js';
+import { firstLine } from './first-line.js';
 import { isListOfText, optionsFault } from './options-fault.js';
 
 /** What a driver of each kind must be able to do. */
@@ -50,7 +51,7 @@ async function load(name: string, folder: string): Promise<unknown> {
     const address = find(name, folder);
     if (address !== undefined) return await import(address);
   } catch (error) {
-    throw new ModuleRefused(`The module ${name} cannot be loaded: ${firstLine(error)}`, error);
+    throw new ModuleRefused(`The module ${name} cannot be loaded: ${firstLine(error)}.`, error);
   }
   throw new ModuleRefused(`The module ${name} is missing: there is no package and no file of that name in ${folder}.`);
 }
@@ -77,11 +78,6 @@ function found(search: () => string): string | undefined {
     if (NOT_FOUND.has((error as NodeJS.ErrnoException).code ?? '')) return undefined;
     throw error;
   }
-}
-
-function firstLine(error: unknown): string {
-  const text = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '';
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 function driversOf(name: string, loaded: unknown): readonly Driver[] {

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../core/json.js';
 import { keyOf } from './config-key.js';
 import { optionsOf } from './config-keys.js';
+import { firstLine } from './first-line.js';
 
 /** What the options of a driver may say together. Everything else would be ignored, so it is refused. */
 const SECTION_KEYWORDS = new Set(['type', 'properties', 'required', 'additionalProperties', 'title', 'description']);
@@ -53,8 +54,9 @@ function nameFault(option: string): string | undefined {
 
 function schemaFault(option: string, schema: JsonObject): string | undefined {
   if (!TYPES.has(schema['type'])) return `must give ${option} one type, of ${[...TYPES].join(', ')}`;
-  const untold = schema['errorMessage'] === undefined && UNTOLD.find((keyword) => schema[keyword] !== undefined);
-  if (untold !== undefined && untold !== false) return `must give ${option} an errorMessage, because it has ${untold}`;
+  const untold = UNTOLD.find((keyword) => schema[keyword] !== undefined);
+  if (untold !== undefined && schema['errorMessage'] === undefined)
+    return `must give ${option} an errorMessage, because it has ${untold}`;
   if (holdsSecret(schema)) return `may not have writeOnly within ${option}: a secret is an option of its own`;
   const { default: byDefault = null, ...rest } = schema;
   try {
@@ -74,8 +76,4 @@ function isSecret(value: Json): boolean {
   if (typeof value !== 'object' || value === null) return false;
   if (Array.isArray(value)) return value.some(isSecret);
   return value['writeOnly'] === true || holdsSecret(value);
-}
-
-function firstLine(error: unknown): string {
-  return ((error instanceof Error ? error.message : String(error)).split('\n', 1)[0] ?? '').replace(/[.!?]$/, '');
 }

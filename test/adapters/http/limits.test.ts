@@ -28,13 +28,27 @@ describe('the limits of an answer', () => {
   });
   afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
 
+  /** The address of a server, which is closed after the test. */
+  async function listening(server: Server): Promise<string> {
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    kept({
+      close: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    });
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+  }
+
   /** A server that answers everything with this body; it counts what it could send of one that has no end. */
   async function serving(
     body: Uint8Array | 'endless',
     headers: Record<string, string> = {},
   ): Promise<{ readonly url: string; sent: number }> {
     const counted = { url: '', sent: 0 };
-    const server: Server = createServer((_, response) => {
+    const server = createServer((_, response) => {
       response.writeHead(200, headers);
       if (body !== 'endless') return void response.end(body);
       const piece = Buffer.alloc(16 * 1024, 'x');
@@ -45,16 +59,7 @@ describe('the limits of an answer', () => {
       response.on('drain', more);
       more();
     });
-    await new Promise<void>((resolve) => {
-      server.listen(0, '127.0.0.1', resolve);
-    });
-    kept({
-      close: async () => {
-        server.closeAllConnections();
-        server.close();
-      },
-    });
-    counted.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    counted.url = await listening(server);
     return counted;
   }
 
@@ -313,16 +318,7 @@ describe('the limits of an answer', () => {
         });
         request.on('end', () => response.end('ok'));
       });
-      await new Promise<void>((resolve) => {
-        server.listen(0, '127.0.0.1', resolve);
-      });
-      kept({
-        close: async () => {
-          server.closeAllConnections();
-          server.close();
-        },
-      });
-      const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      const url = await listening(server);
       const answer = await post(client, url, { body: long, limits: { headersTimeoutMs: 1_000 } });
       expect(String(await answer.bytes())).to.equal('ok');
       expect(receivedBytes).to.equal(long.byteLength);
