@@ -35,7 +35,7 @@ export const RUN_SIZES = {
   killsOfWorkers: { of: 'kills of one worker of three, one every second', byDefault: 0, inFull: 12 },
   storePairs: { of: 'pairs of a MongoDB deployment and an S3 server', byDefault: 1, inFull: 2 },
   upgradedLanes: { of: 'sets of adapters upgraded from the release before', byDefault: 0, inFull: 3 },
-  vectorLanes: { of: 'sets of adapters on which the started service answers the vectors', byDefault: 1, inFull: 3 },
+  vectorLanes: { of: 'sets of adapters on which the started service answers the vectors', byDefault: 0, inFull: 3 },
   deniedRights: { of: 'rights taken from a data folder, each tried with two commands', byDefault: 3, inFull: 7 },
   decodedGenerations: { of: 'concurrent generations whose references are decoded', byDefault: 3, inFull: 8 },
   stopSignals: { of: 'pairs of signals that stop the service at once', byDefault: 1, inFull: 3 },
