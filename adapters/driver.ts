@@ -1,12 +1,14 @@
 import type { JsonObject } from '../core/json.js';
 import type { Log } from '../core/log.js';
 import type { AccountStore } from '../core/ports/account-store.js';
+import type { ArtefactStore } from '../core/ports/artefact-store.js';
 import type { ClaimStore } from '../core/ports/claim-store.js';
 import type { Clock } from '../core/ports/clock.js';
 import type { CredentialStore } from '../core/ports/credential-store.js';
 import type { GenerationStore } from '../core/ports/generation-store.js';
 import type { MemoryBudget } from '../core/memory-budget.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
+import type { PersonStore } from '../core/ports/person-store.js';
 import type { Provider } from '../core/ports/provider.js';
 import type { UploadStore } from '../core/ports/upload-store.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
@@ -64,6 +66,8 @@ export interface DatabaseStores {
   readonly claims: ClaimStore;
   readonly uploads: UploadStore;
   readonly credentials: CredentialStore;
+  readonly people: PersonStore;
+  readonly artefacts: ArtefactStore;
 }
 
 /** What a database remembers of its first use, as fingerprints. */
@@ -87,7 +91,7 @@ export interface CloseOptions {
   readonly keepsLock?: boolean;
 }
 
-/** The database behind the five stores, open. */
+/** The database behind the stores, open. */
 export interface OpenDatabase {
   readonly stores: DatabaseStores;
   /** The things that the driver `lends`. */

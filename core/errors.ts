@@ -12,6 +12,8 @@ export const ERRORS = {
   DEVELOPER_TOKEN_REVOKED: { retry: false, message: 'The credential has been revoked.' },
   RATE_LIMITED: { retry: true, message: 'Too many requests with this credential.' },
   DEVELOPER_SCOPE_INSUFFICIENT: { retry: false, message: 'The credential does not carry the scope this needs.' },
+  ORIGIN_REFUSED: { retry: false, message: 'A page of another address sent this request.' },
+  SESSION_REQUIRED: { retry: false, message: 'Nobody is signed in, or the session has ended.' },
 
   IDEMPOTENCY_KEY_REQUIRED: { retry: false, message: 'An idempotency key is required.' },
   IDEMPOTENCY_KEY_INVALID: { retry: false, message: 'An idempotency key must be 1 to 255 visible ASCII characters.' },
@@ -72,6 +74,8 @@ export interface ErrorDetails {
   readonly field?: string;
   /** How long to wait before trying again, in milliseconds. */
   readonly retryAfterMs?: number;
+  /** Of DEVELOPER_SCOPE_INSUFFICIENT: the scope that the credential lacks. */
+  readonly scope?: string;
   /** Of QUEUE_FULL: the bound that is reached. */
   readonly bound?: Bound;
 }

@@ -56,6 +56,15 @@ export interface Settings {
   /** How long after its due time recovery treats a step as lost. */
   readonly recoveryGraceMs: number;
   readonly recoveryBatch: number;
+  /** A person who does nothing for so long is signed out. */
+  readonly sessionIdleMs: number;
+  /** A session ends so long after the sign-in, whatever is done in it. */
+  readonly sessionMaxMs: number;
+  readonly signInLinkMs: number;
+  /** How long an OAuth access token lives, in milliseconds. */
+  readonly accessTokenMs: number;
+  /** How long an OAuth grant lives without being used, in milliseconds. */
+  readonly grantIdleMs: number;
 }
 
 export const DEFAULT_SETTINGS: Settings = {
@@ -88,6 +97,11 @@ export const DEFAULT_SETTINGS: Settings = {
   retryAfterCapMs: 10 * MINUTE,
   recoveryGraceMs: 15 * SECOND,
   recoveryBatch: 500,
+  sessionIdleMs: 12 * HOUR,
+  sessionMaxMs: 14 * DAY,
+  signInLinkMs: 30 * MINUTE,
+  accessTokenMs: 60 * MINUTE,
+  grantIdleMs: 90 * DAY,
 };
 
 /** What is wrong between settings, each as a sentence for the operator; empty when all is right. */

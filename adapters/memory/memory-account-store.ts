@@ -1,6 +1,7 @@
 import { assert } from '../../core/assert.js';
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
+import type { CapUse } from '../../core/credits/cap.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
@@ -8,10 +9,11 @@ import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/pa
 
 type AccountHold = Hold & { readonly accountId: string };
 
-/** What is kept of one account: its totals without the holds, the holds by generation id, and its ledger. */
+/** What is kept of one account: its totals, the holds by generation id, the use of caps by credential id, its ledger. */
 interface Kept {
   totals: AccountTotals;
   readonly holds: Map<string, Hold>;
+  readonly capUses: Map<string, CapUse>;
   readonly entries: Entry[];
   readonly operations: Map<string, Entry>;
 }
@@ -28,10 +30,11 @@ export class MemoryAccountStore implements AccountStore {
   async create(account: Account): Promise<'created' | 'exists'> {
     if (this.accounts.has(account.accountId)) return 'exists';
     assert(account.version === 0 && account.holds.size === 0, 'a new account has version 0 and no holds');
-    const { holds: _none, ...totals } = account;
+    const { holds: _holds, capUses: _capUses, ...totals } = account;
     this.accounts.set(account.accountId, {
       totals: frozenCopy(totals),
       holds: new Map(),
+      capUses: new Map(),
       entries: [],
       operations: new Map(),
     });
@@ -65,6 +68,8 @@ export class MemoryAccountStore implements AccountStore {
     });
     for (const generationId of change.holdsClosed) this.closeHold(kept, generationId);
     for (const hold of change.holdsOpened) this.openHold(kept, hold);
+    for (const credentialId of change.capUsesDropped ?? []) kept.capUses.delete(credentialId);
+    for (const use of change.capUses ?? []) kept.capUses.set(use.credentialId, frozenCopy(use));
     for (const entry of change.entries) {
       const copy = frozenCopy(entry);
       kept.entries.push(copy);
@@ -141,8 +146,8 @@ function withProfile(totals: Kept['totals'], { profile }: AccountChange): Kept['
   return { ...rest, ...profile };
 }
 
-function accountOf({ totals, holds }: Kept): Account {
-  return { ...totals, holds: new Map(holds) };
+function accountOf({ totals, holds, capUses }: Kept): Account {
+  return { ...totals, holds: new Map(holds), ...(capUses.size === 0 ? {} : { capUses: new Map(capUses) }) };
 }
 
 /** The place right after the hold a cursor names; NUL sorts before every character an id can continue with. */

@@ -1,47 +1,8 @@
 import type { ApiKey, App } from '../../core/access/credential.js';
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { CredentialStore } from '../../core/ports/credential-store.js';
-import { frozenCopy } from './frozen-copy.js';
-import { compareText, OrderedList } from './ordered-list.js';
-import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-
-/** Things by id, and per account in order of id. */
-class AccountThings<T extends { readonly accountId: string }> {
-  private readonly things = new Map<string, T>();
-  private readonly idsByAccount = new Map<string, OrderedList<string>>();
-
-  constructor(private readonly idOf: (thing: T) => string) {}
-
-  get(id: string): T | undefined {
-    return this.things.get(id);
-  }
-
-  insert(thing: T): T {
-    const copy = this.put(thing);
-    let ids = this.idsByAccount.get(thing.accountId);
-    if (ids === undefined) this.idsByAccount.set(thing.accountId, (ids = new OrderedList(compareText)));
-    ids.insert(this.idOf(thing));
-    return copy;
-  }
-
-  /** Keeps a copy in place of what has the same id. */
-  put(thing: T): T {
-    const copy = frozenCopy(thing);
-    this.things.set(this.idOf(thing), copy);
-    return copy;
-  }
-
-  list(accountId: string, page: PageRequest): Page<T> {
-    const ids = this.idsByAccount.get(accountId);
-    const from = page.cursor === undefined || ids === undefined ? 0 : ids.firstNotBefore(`${page.cursor}\0`);
-    const found = ids?.slice(from, checkedLimit(page.limit) + 1) ?? [];
-    return pageOf(
-      found.map((id) => this.things.get(id) as T),
-      page,
-      this.idOf,
-    );
-  }
-}
+import type { Page, PageRequest } from '../../core/paging.js';
+import { AccountThings } from './account-things.js';
 
 /** Apps and API keys in this process's memory; gone when the process ends. */
 export class MemoryCredentialStore implements CredentialStore {

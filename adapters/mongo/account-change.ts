@@ -1,6 +1,7 @@
 import type { Document, Filter, UUID } from 'mongodb';
+import { assert } from '../../core/assert.js';
 import type { AccountChange } from '../../core/credits/account.js';
-import { booksDocument, holdDocument, outboxEntry, type AccountDocument } from './account-documents.js';
+import { booksDocument, capUseDocument, holdDocument, outboxEntry, type AccountDocument } from './account-documents.js';
 import { ownUuid, uuidOf } from './uuid-binary.js';
 
 /**
@@ -38,7 +39,8 @@ export function changeFilter(
  * The change as one update of one document. Values are literal: what an operator wrote may begin with a dollar sign.
  */
 export function changeUpdate(change: AccountChange): Document[] {
-  const { version, lastSequence, entries, holdsOpened, holdsClosed, profile } = change;
+  const { version, lastSequence, entries, holdsOpened, holdsClosed, profile, capUses = [] } = change;
+  const dropped = change.capUsesDropped ?? [];
   const changed = profile === undefined ? {} : { name: profile.name, suspendedAt: profile.suspendedAt ?? null };
   const totals = { version, lastSequence, ...booksDocument(change), ...changed };
   return [
@@ -47,9 +49,17 @@ export function changeUpdate(change: AccountChange): Document[] {
         ...Object.fromEntries(Object.entries(totals).map(([name, value]) => [name, literal(value)])),
         ...(holdsOpened.length + holdsClosed.length === 0 ? {} : { holds: holdsAfter(change) }),
         ...(entries.length === 0 ? {} : { outbox: { $concatArrays: ['$outbox', literal(entries.map(outboxEntry))] } }),
+        ...Object.fromEntries(capUses.map((use) => [capUsePath(use.credentialId), literal(capUseDocument(use))])),
       },
     },
+    ...(dropped.length === 0 ? [] : [{ $unset: dropped.map(capUsePath) }]),
   ];
+}
+
+/** Credentials are named by ids without dots and dollar signs, which would be read as paths. */
+function capUsePath(credentialId: string): string {
+  assert(/^[\w-]+$/u.test(credentialId), 'only credentials with an id have a cap');
+  return `capUses.${credentialId}`;
 }
 
 /** The holds closed, then those opened. A hold that is closed and not there, or an id that is none, closes nothing. */

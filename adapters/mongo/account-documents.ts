@@ -1,5 +1,6 @@
 import { Long, type UUID } from 'mongodb';
 import type { Account, AccountTotals, Attribution, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
+import type { CapUse } from '../../core/credits/cap.js';
 import { ownUuid, textOf } from './uuid-binary.js';
 
 /**
@@ -13,12 +14,18 @@ export interface AttributionFields {
   readonly credential?: string;
   readonly model?: string;
   readonly trace?: string;
+  readonly capPeriod?: string;
 }
 
 export interface HoldDocument extends AttributionFields {
   readonly generation: UUID;
   readonly credits: Credits;
   readonly heldAt: number;
+}
+
+export interface CapUseDocument {
+  readonly period: string;
+  readonly used: Credits;
 }
 
 /** An entry in the outbox of its account. */
@@ -58,6 +65,8 @@ export interface AccountDocument {
   readonly spent: Credits;
   readonly lastSequence: number;
   readonly holds: readonly HoldDocument[];
+  /** By credential id; absent in accounts without capped credentials. */
+  readonly capUses?: Readonly<Record<string, CapUseDocument>>;
   readonly outbox: readonly OutboxEntry[];
 }
 
@@ -73,10 +82,17 @@ export function booksDocument({
 
 /** An account is read without its outbox. */
 export function accountOf(document: Omit<AccountDocument, 'outbox'>): Account {
-  return { ...totalsOf(document), holds: new Map(document.holds.map(holdOf).map((hold) => [hold.generationId, hold])) };
+  const capUses = Object.entries(document.capUses ?? {}).map(([credentialId, { period, used }]) => {
+    return [credentialId, { credentialId, period, used: numberOf(used) }] as const;
+  });
+  return {
+    ...totalsOf(document),
+    holds: new Map(document.holds.map(holdOf).map((hold) => [hold.generationId, hold])),
+    ...(capUses.length === 0 ? {} : { capUses: new Map(capUses) }),
+  };
 }
 
-export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds'>): AccountTotals {
+export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds' | 'capUses'>): AccountTotals {
   const {
     _id,
     name,
@@ -105,6 +121,10 @@ export function totalsOf(document: Omit<AccountDocument, 'outbox' | 'holds'>): A
   };
 }
 
+export function capUseDocument({ period, used }: CapUse): CapUseDocument {
+  return { period, used: longOf(used) };
+}
+
 export function holdDocument({ generationId, credits, heldAt, attribution }: Hold): HoldDocument {
   return { generation: ownUuid(generationId), credits: longOf(credits), heldAt, ...attributionFields(attribution) };
 }
@@ -115,21 +135,25 @@ export function holdOf({ generation, credits, heldAt, ...by }: HoldDocument): Ho
 
 function attributionFields(attribution: Attribution | undefined): AttributionFields {
   if (attribution === undefined) return {};
-  const { credentialId, modelKey, clientTraceId } = attribution;
+  const { credentialId, modelKey, clientTraceId, capPeriod } = attribution;
   return {
     credential: credentialId,
     model: modelKey,
     ...(clientTraceId === undefined ? {} : { trace: clientTraceId }),
+    ...(capPeriod === undefined ? {} : { capPeriod }),
   };
 }
 
-function attributionOf({ credential, model, trace }: AttributionFields): { readonly attribution?: Attribution } {
+function attributionOf({ credential, model, trace, capPeriod }: AttributionFields): {
+  readonly attribution?: Attribution;
+} {
   if (credential === undefined || model === undefined) return {};
   return {
     attribution: {
       credentialId: credential,
       modelKey: model,
       ...(trace === undefined ? {} : { clientTraceId: trace }),
+      ...(capPeriod === undefined ? {} : { capPeriod }),
     },
   };
 }

@@ -62,7 +62,7 @@ export class MongoAccountStore implements AccountStore {
   async read(accountId: string, call?: Cancellation, part?: 'totals'): Promise<Account | AccountTotals | null> {
     const _id = uuidOf(accountId);
     if (_id === null) return null;
-    const projection = part === 'totals' ? { outbox: 0, holds: 0 } : { outbox: 0 };
+    const projection = part === 'totals' ? { outbox: 0, holds: 0, capUses: 0 } : { outbox: 0 };
     const found = await this.connection.ask(
       (limits) => this.accounts.findOne({ _id }, { projection, ...limits }),
       call,

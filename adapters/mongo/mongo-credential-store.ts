@@ -28,6 +28,7 @@ interface KeyDocument {
   readonly revokedAt: number | null;
   /** Absent from keys of releases before. */
   readonly lastUsedAt?: number | null;
+  readonly monthlyCap?: number | null;
 }
 
 /** Apps and API keys in MongoDB. */
@@ -128,8 +129,18 @@ export class MongoCredentialStore implements CredentialStore {
 }
 
 function changeableOf(key: ApiKey): Omit<KeyDocument, '_id' | 'account' | 'digest'> {
-  const { appId, version, name, scopes, createdAt, expiresAt = null, revokedAt = null, lastUsedAt = null } = key;
-  return { app: ownUuid(appId), version, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt };
+  const {
+    appId,
+    version,
+    name,
+    scopes,
+    createdAt,
+    expiresAt = null,
+    revokedAt = null,
+    lastUsedAt = null,
+    monthlyCap = null,
+  } = key;
+  return { app: ownUuid(appId), version, name, scopes, createdAt, expiresAt, revokedAt, lastUsedAt, monthlyCap };
 }
 
 function appOf({ _id, account, name, createdAt }: AppDocument): App {
@@ -148,6 +159,7 @@ function keyOf({
   expiresAt,
   revokedAt,
   lastUsedAt = null,
+  monthlyCap = null,
 }: KeyDocument): ApiKey {
   return {
     keyId: textOf(_id),
@@ -161,5 +173,6 @@ function keyOf({
     ...(expiresAt === null ? {} : { expiresAt }),
     ...(revokedAt === null ? {} : { revokedAt }),
     ...(lastUsedAt === null ? {} : { lastUsedAt }),
+    ...(monthlyCap === null ? {} : { monthlyCap }),
   };
 }

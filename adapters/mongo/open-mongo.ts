@@ -3,11 +3,13 @@ import type { Log } from '../../core/log.js';
 import { MongoConnection, type MongoOptions } from './connection.js';
 import { indexFaults } from './migrate-mongo.js';
 import { MongoAccountStore } from './mongo-account-store.js';
+import { MongoArtefactStore } from './mongo-artefact-store.js';
 import { MongoClaimStore } from './mongo-claim-store.js';
 import { MongoCredentialStore } from './mongo-credential-store.js';
 import { MongoGenerationStore } from './mongo-generation-store.js';
 import { MongoInstallation } from './mongo-installation.js';
 import { MongoRefused } from './mongo-refused.js';
+import { MongoPersonStore } from './mongo-person-store.js';
 import { MongoUploadStore } from './mongo-upload-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
@@ -23,6 +25,8 @@ export interface MongoStores {
   readonly claims: MongoClaimStore;
   readonly uploads: MongoUploadStore;
   readonly credentials: MongoCredentialStore;
+  readonly people: MongoPersonStore;
+  readonly artefacts: MongoArtefactStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
   /** For adapters of other technologies that keep something in the same database. */
@@ -78,6 +82,8 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
     claims: new MongoClaimStore(connection),
     uploads: new MongoUploadStore(connection),
     credentials: new MongoCredentialStore(connection),
+    people: new MongoPersonStore(connection),
+    artefacts: new MongoArtefactStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),
     db,

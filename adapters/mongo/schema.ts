@@ -106,6 +106,49 @@ export const SCHEMA = {
       { name: 'keys_by_account', keys: { account: 1, _id: 1 }, why: 'operators list the keys of an account' },
     ],
   },
+  people: {
+    // Unique by id and by e-mail address alike; people are few.
+    shardKey: null,
+    indexes: [
+      { name: 'people_by_email', keys: { email: 1 }, unique: true, why: 'a person signs in by e-mail address' },
+      { name: 'people_by_account', keys: { account: 1, _id: 1 }, why: 'operators list the people of an account' },
+    ],
+  },
+  identities: {
+    shardKey: { _id: 'hashed' },
+    indexes: [
+      { name: 'identities_by_person', keys: { person: 1, linkedAt: 1 }, why: 'a person sees how they can sign in' },
+    ],
+  },
+  artefacts: {
+    // A group is ended on all of its artefacts by one write.
+    shardKey: null,
+    indexes: [
+      {
+        name: 'artefacts_by_group',
+        keys: { group: 1 },
+        where: { group: { $exists: true } },
+        why: 'all of a grant ends together',
+      },
+      {
+        name: 'artefacts_by_owner',
+        keys: { owner: 1, createdAt: -1 },
+        where: { owner: { $exists: true } },
+        why: 'a person sees their sessions',
+      },
+      {
+        name: 'artefacts_by_alias',
+        keys: { alias: 1, createdAt: -1 },
+        where: { alias: { $exists: true } },
+        why: 'a device is found by the code that its user types',
+      },
+      { name: 'artefacts_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' },
+    ],
+  },
+  ended_groups: {
+    shardKey: null,
+    indexes: [{ name: 'ended_groups_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' }],
+  },
   wake_ups: {
     shardKey: { _id: 'hashed' },
     indexes: [{ name: 'wake_ups_by_time', keys: { at: 1, _id: 1 }, why: 'timers look for what is due' }],

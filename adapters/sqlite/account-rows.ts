@@ -1,4 +1,5 @@
 import type { Account, AccountTotals, Attribution, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
+import type { CapUse } from '../../core/credits/cap.js';
 import type { Row, SqlValue } from './driver.js';
 import { uuidOfHex } from './uuid-text.js';
 
@@ -10,9 +11,12 @@ export function accountOf(row: Row): Account {
     credential: string | null,
     model: string | null,
     trace: string | null,
+    capPeriod: string | null,
   ][];
+  const capUses = JSON.parse(row['cap_uses'] as string) as [credential: string, period: string, used: number][];
   return {
     ...totalsOf(row),
+    ...(capUses.length === 0 ? {} : { capUses: new Map(capUses.map((use) => [use[0], capUseOf(...use)])) }),
     holds: new Map(
       holds.map(([generation, credits, heldAt, ...by]) => {
         const generationId = uuidOfHex(generation);
@@ -20,6 +24,14 @@ export function accountOf(row: Row): Account {
       }),
     ),
   };
+}
+
+function capUseOf(credentialId: string, period: string, used: number): CapUse {
+  return { credentialId, period, used };
+}
+
+export function capUseValues({ credentialId, period, used }: CapUse): SqlValue[] {
+  return [credentialId, period, used];
 }
 
 export function totalsOf(row: Row): AccountTotals {
@@ -54,7 +66,8 @@ export function holdValues({ generationId, credits, heldAt, attribution }: Hold)
 }
 
 function attributionValues(attribution: Attribution | undefined): SqlValue[] {
-  return [attribution?.credentialId ?? null, attribution?.modelKey ?? null, attribution?.clientTraceId ?? null];
+  const { credentialId = null, modelKey = null, clientTraceId = null, capPeriod = null } = attribution ?? {};
+  return [credentialId, modelKey, clientTraceId, capPeriod];
 }
 
 function attributionIn(row: Row): { readonly attribution?: Attribution } {
@@ -62,6 +75,7 @@ function attributionIn(row: Row): { readonly attribution?: Attribution } {
     row['credential'] as string | null,
     row['model'] as string | null,
     row['trace'] as string | null,
+    row['cap_period'] as string | null,
   );
 }
 
@@ -69,9 +83,17 @@ function attributionOf(
   credentialId: string | null,
   modelKey: string | null,
   trace: string | null,
+  capPeriod: string | null,
 ): { readonly attribution?: Attribution } {
   if (credentialId === null || modelKey === null) return {};
-  return { attribution: { credentialId, modelKey, ...(trace === null ? {} : { clientTraceId: trace }) } };
+  return {
+    attribution: {
+      credentialId,
+      modelKey,
+      ...(trace === null ? {} : { clientTraceId: trace }),
+      ...(capPeriod === null ? {} : { capPeriod }),
+    },
+  };
 }
 
 /** In the order in which `changeAccount` takes them. */

@@ -1,11 +1,15 @@
-import type { Database, SqlValue } from './driver.js';
+import type { Database, SqlValue, Statement } from './driver.js';
 
-const ENTRY_FIELDS = 13;
-const HOLD_FIELDS = 6;
+const ENTRY_FIELDS = 14;
+const HOLD_FIELDS = 7;
+const CAP_USE_FIELDS = 3;
 /** Account, expected version and six totals. */
 const TOTALS_FIELDS = 8;
-/** After them: name and suspension, no name when the profile stays as it is, and how many holds close and open. */
-const CHANGE_FIELDS = 12;
+/**
+ * After them: name and suspension, no name when the profile stays as it is, and how many holds close and open, and how
+ * many records of the use of caps are dropped and set.
+ */
+const CHANGE_FIELDS = 14;
 
 export function accountWrites(database: Database) {
   const create = database.prepare(`
@@ -16,28 +20,41 @@ export function accountWrites(database: Database) {
     WHERE id = unhex(?1, '-') AND version = ?2`);
   const setProfile = database.prepare(`UPDATE accounts SET name = ?2, suspended_at = ?3 WHERE id = unhex(?1, '-')`);
   const openHold = database.prepare(
-    `INSERT INTO holds (account, generation, credits, held_at, credential, model, trace) VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, ?)`,
+    `INSERT INTO holds (account, generation, credits, held_at, credential, model, trace, cap_period)
+    VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, ?, ?)`,
   );
   const closeHold = database.prepare(`DELETE FROM holds WHERE account = unhex(?, '-') AND generation = unhex(?, '-')`);
   const addEntry = database.prepare(`
-    INSERT INTO entries (account, sequence, kind, from_book, to_book, credits, at, available_after, generation, operation_id, reason, credential, model, trace)
-    VALUES (unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, unhex(?, '-'), ?, ?, ?, ?, ?)`);
+    INSERT INTO entries (account, sequence, kind, from_book, to_book, credits, at, available_after, generation, operation_id, reason, credential, model, trace,
+      cap_period)
+    VALUES (unhex(?, '-'), ?, ?, ?, ?, ?, ?, ?, unhex(?, '-'), ?, ?, ?, ?, ?, ?)`);
+  const dropCapUse = database.prepare(`DELETE FROM cap_uses WHERE account = unhex(?, '-') AND credential = ?`);
+  const setCapUse = database.prepare(`
+    INSERT INTO cap_uses (account, credential, period, used) VALUES (unhex(?, '-'), ?, ?, ?)
+    ON CONFLICT DO UPDATE SET period = excluded.period, used = excluded.used`);
 
   return {
     createAccount: (...account: SqlValue[]) => Number(create.run(...account).changes),
 
-    /** After the fields of the account come one of each hold closed, six of each opened, and thirteen of each entry. */
+    /**
+     * After the fields of the account come one of each hold closed, seven of each opened, one of each use dropped, three
+     * of each set, and fourteen of each entry.
+     */
     changeAccount(...change: SqlValue[]): number {
       if (Number(update.run(...change.slice(0, TOTALS_FIELDS)).changes) === 0) return 0;
       const accountId = change[0] as string;
-      const [name = null, suspendedAt = null] = change.slice(TOTALS_FIELDS);
+      const [name = null, suspendedAt = null, ...counts] = change.slice(TOTALS_FIELDS, CHANGE_FIELDS);
+      const [closed, opened, dropped, set] = counts as [number, number, number, number];
       if (name !== null) setProfile.run(accountId, name, suspendedAt);
       let at = CHANGE_FIELDS;
-      const closed = at + (change[CHANGE_FIELDS - 2] as number);
-      for (; at < closed; at += 1) closeHold.run(accountId, change[at] as string);
-      const opened = at + HOLD_FIELDS * (change[CHANGE_FIELDS - 1] as number);
-      for (; at < opened; at += HOLD_FIELDS) openHold.run(accountId, ...change.slice(at, at + HOLD_FIELDS));
-      for (; at < change.length; at += ENTRY_FIELDS) addEntry.run(accountId, ...change.slice(at, at + ENTRY_FIELDS));
+      const runEach = (statement: Statement, fields: number, until: number): void => {
+        for (; at < until; at += fields) statement.run(accountId, ...change.slice(at, at + fields));
+      };
+      runEach(closeHold, 1, at + closed);
+      runEach(openHold, HOLD_FIELDS, at + HOLD_FIELDS * opened);
+      runEach(dropCapUse, 1, at + dropped);
+      runEach(setCapUse, CAP_USE_FIELDS, at + CAP_USE_FIELDS * set);
+      runEach(addEntry, ENTRY_FIELDS, change.length);
       return 1;
     },
   };

@@ -9,10 +9,12 @@ import { migrate } from './schema.js';
 import { ServerLock } from './server-lock.js';
 import { SqliteReader } from './reader.js';
 import { SqliteAccountStore } from './sqlite-account-store.js';
+import { SqliteArtefactStore } from './sqlite-artefact-store.js';
 import { SqliteClaimStore } from './sqlite-claim-store.js';
 import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
+import { SqlitePersonStore } from './sqlite-person-store.js';
 import { SqliteUploadStore } from './sqlite-upload-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
 import { SqliteWriter } from './writer.js';
@@ -34,6 +36,8 @@ export interface SqliteStores {
   readonly claims: SqliteClaimStore;
   readonly uploads: SqliteUploadStore;
   readonly credentials: SqliteCredentialStore;
+  readonly people: SqlitePersonStore;
+  readonly artefacts: SqliteArtefactStore;
   readonly wakeUpTable: SqliteWakeUpTable;
   readonly installation: SqliteInstallation;
   /** Writes acknowledged by this process, and the transactions they took. */
@@ -118,6 +122,8 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
     claims: new SqliteClaimStore(writer),
     uploads: new SqliteUploadStore(writer, reader),
     credentials: new SqliteCredentialStore(writer, reader),
+    people: new SqlitePersonStore(writer, reader),
+    artefacts: new SqliteArtefactStore(writer, reader),
     wakeUpTable: new SqliteWakeUpTable(writer, reader),
     installation: new SqliteInstallation(writer, reader),
     counters: writer.counters,

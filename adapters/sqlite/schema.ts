@@ -108,6 +108,38 @@ export const MIGRATIONS: readonly string[] = [
   DROP TABLE wake_ups_by_generation;
   CREATE INDEX wake_ups_by_time ON wake_ups (at, subject);
   `,
+  // Spending caps, and what capped credentials have used.
+  `
+  ALTER TABLE keys ADD COLUMN monthly_cap INTEGER;
+  ALTER TABLE holds ADD COLUMN cap_period TEXT;
+  ALTER TABLE entries ADD COLUMN cap_period TEXT;
+  CREATE TABLE cap_uses (
+    account BLOB NOT NULL, credential TEXT NOT NULL, period TEXT NOT NULL, used INTEGER NOT NULL,
+    PRIMARY KEY (account, credential)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  // People, and what secrets in their hands stand for.
+  `
+  CREATE TABLE people (
+    id BLOB NOT NULL PRIMARY KEY, account BLOB NOT NULL, version INTEGER NOT NULL, email TEXT NOT NULL UNIQUE, doc TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX people_by_account ON people (account, id);
+  CREATE TABLE identities (
+    issuer TEXT NOT NULL, subject TEXT NOT NULL, person BLOB NOT NULL, linked_at INTEGER NOT NULL, PRIMARY KEY (issuer, subject)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX identities_by_person ON identities (person, linked_at);
+
+  CREATE TABLE artefacts (
+    kind TEXT NOT NULL, id TEXT NOT NULL, grp TEXT, owner TEXT, alias TEXT, data TEXT NOT NULL, created_at INTEGER NOT NULL,
+    expires_at INTEGER NOT NULL, remove_at INTEGER NOT NULL, consumed_at INTEGER, ended_at INTEGER, PRIMARY KEY (kind, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX artefacts_by_group ON artefacts (grp) WHERE grp IS NOT NULL;
+  CREATE INDEX artefacts_by_owner ON artefacts (kind, owner, created_at) WHERE owner IS NOT NULL;
+  CREATE INDEX artefacts_by_alias ON artefacts (kind, alias, created_at) WHERE alias IS NOT NULL;
+  CREATE INDEX artefacts_by_removal ON artefacts (remove_at);
+  CREATE TABLE ended_groups (grp TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, remove_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE INDEX ended_groups_by_removal ON ended_groups (remove_at);
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

@@ -2,7 +2,7 @@ import { assert } from '../../core/assert.js';
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
-import { accountOf, entryOf, entryValues, holdOf, holdValues, totalsOf } from './account-rows.js';
+import { accountOf, capUseValues, entryOf, entryValues, holdOf, holdValues, totalsOf } from './account-rows.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
@@ -11,14 +11,15 @@ import type { SqliteWriter } from './writer.js';
 
 const TOTALS =
   'hex(id) AS id, version, issued, available, reserved, spent, last_sequence, name, currency, created_at, suspended_at';
-/** An account and its holds in one statement, so that both are of the same version. */
+/** An account, its holds and the use of its caps in one statement, so that all are of the same version. */
 const ACCOUNT = `
   SELECT ${TOTALS},
-    (SELECT json_group_array(json_array(hex(generation), credits, held_at, credential, model, trace)) FROM holds WHERE account = accounts.id) AS holds
+    (SELECT json_group_array(json_array(hex(generation), credits, held_at, credential, model, trace, cap_period)) FROM holds WHERE account = accounts.id) AS holds,
+    (SELECT json_group_array(json_array(credential, period, used)) FROM cap_uses WHERE account = accounts.id) AS cap_uses
   FROM accounts`;
 const ENTRY = `
   SELECT hex(account) AS account, sequence, kind, from_book, to_book, credits, at, available_after,
-    hex(generation) AS generation, operation_id, reason, credential, model, trace
+    hex(generation) AS generation, operation_id, reason, credential, model, trace, cap_period
   FROM entries`;
 
 /** Accounts, their open holds and their ledgers in SQLite. */
@@ -40,7 +41,7 @@ export class SqliteAccountStore implements AccountStore {
     this.ledger = reader.query(`${ENTRY} WHERE account = unhex(?, '-') AND sequence > ? ORDER BY sequence LIMIT ?`);
     this.operation = reader.query(`${ENTRY} WHERE account = unhex(?, '-') AND operation_id = ?`);
     this.holds = reader.query(`
-      SELECT hex(account) AS account, hex(generation) AS generation, credits, held_at, credential, model, trace FROM holds
+      SELECT hex(account) AS account, hex(generation) AS generation, credits, held_at, credential, model, trace, cap_period FROM holds
       WHERE held_at < ?1 AND (held_at, account, generation) > (?2, unhex(?3, '-'), unhex(?4, '-'))
       ORDER BY held_at, account, generation LIMIT ?5`);
   }
@@ -77,7 +78,7 @@ export class SqliteAccountStore implements AccountStore {
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
     assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
     const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence } = change;
-    const { holdsOpened, holdsClosed, entries, profile } = change;
+    const { holdsOpened, holdsClosed, entries, profile, capUses = [], capUsesDropped = [] } = change;
     const changed = await this.writer.write(
       'changeAccount',
       accountId,
@@ -92,8 +93,12 @@ export class SqliteAccountStore implements AccountStore {
       profile?.suspendedAt ?? null,
       holdsClosed.length,
       holdsOpened.length,
+      capUsesDropped.length,
+      capUses.length,
       ...holdsClosed,
       ...holdsOpened.flatMap(holdValues),
+      ...capUsesDropped,
+      ...capUses.flatMap(capUseValues),
       ...entries.flatMap(entryValues),
     );
     return changed === 1 ? 'applied' : 'conflict';

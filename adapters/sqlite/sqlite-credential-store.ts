@@ -11,7 +11,7 @@ import type { SqliteWriter } from './writer.js';
 const APP = `SELECT hex(id) AS id, hex(account) AS account, name, created_at FROM apps`;
 const KEY = `
   SELECT hex(id) AS id, hex(account) AS account, hex(app) AS app, version, name, digest, scopes, created_at, expires_at, revoked_at,
-    last_used_at
+    last_used_at, monthly_cap
   FROM keys`;
 const ONE_ACCOUNT = `WHERE account = unhex(?, '-') AND id > unhex(?, '-') ORDER BY id LIMIT ?`;
 
@@ -62,6 +62,7 @@ export class SqliteCredentialStore implements CredentialStore {
       expiresAt = null,
       revokedAt = null,
       lastUsedAt = null,
+      monthlyCap = null,
     } = key;
     const created = await this.writer.write(
       'insertKey',
@@ -76,6 +77,7 @@ export class SqliteCredentialStore implements CredentialStore {
       expiresAt,
       revokedAt,
       lastUsedAt,
+      monthlyCap,
     );
     return created === 1 ? 'created' : 'exists';
   }
@@ -96,6 +98,7 @@ export class SqliteCredentialStore implements CredentialStore {
       expiresAt = null,
       revokedAt = null,
       lastUsedAt = null,
+      monthlyCap = null,
     } = next;
     const changed = await this.writer.write(
       'replaceKey',
@@ -109,6 +112,7 @@ export class SqliteCredentialStore implements CredentialStore {
       expiresAt,
       revokedAt,
       lastUsedAt,
+      monthlyCap,
     );
     return changed === 1 ? 'applied' : 'conflict';
   }
@@ -150,5 +154,6 @@ function keyOf(row: Row): ApiKey {
     ...(row['expires_at'] === null ? {} : { expiresAt: row['expires_at'] as number }),
     ...(row['revoked_at'] === null ? {} : { revokedAt: row['revoked_at'] as number }),
     ...(row['last_used_at'] === null ? {} : { lastUsedAt: row['last_used_at'] as number }),
+    ...(row['monthly_cap'] === null ? {} : { monthlyCap: row['monthly_cap'] as number }),
   };
 }

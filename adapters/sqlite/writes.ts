@@ -1,9 +1,11 @@
 import type { Database, SqlValue } from './driver.js';
 import { accountWrites } from './account-writes.js';
+import { artefactWrites } from './artefact-writes.js';
 import { claimWrites } from './claim-writes.js';
 import { credentialWrites } from './credential-writes.js';
 import { generationWrites } from './generation-writes.js';
 import { installationWrites } from './installation-writes.js';
+import { personWrites } from './person-writes.js';
 import { uploadWrites } from './upload-writes.js';
 import { wakeUpWrites } from './wake-up-writes.js';
 
@@ -23,6 +25,8 @@ export function prepareWrites(database: Database) {
     ...claimWrites(database),
     ...uploadWrites(database),
     ...credentialWrites(database),
+    ...personWrites(database),
+    ...artefactWrites(database),
     ...wakeUpWrites(database),
     ...installationWrites(database),
   } satisfies Record<string, Write>;

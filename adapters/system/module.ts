@@ -1,12 +1,13 @@
 import { TOKENS } from '../../core/ports/tokens.js';
 import { provideModule } from '../provide.js';
 import { AjvJsonSchemas } from './ajv-json-schemas.js';
+import { ScryptHasher } from './scrypt-hasher.js';
 import { SystemClock } from './system-clock.js';
 import { SystemDigests } from './system-digests.js';
 import { SystemIds } from './system-ids.js';
 
 /**
- * The machine's own clock, randomness, digests and JSON Schema validation. `secret` keys the digests of credentials.
+ * The machine's own clock, randomness, digests, password hashes and JSON Schema validation. `secret` keys the digests of credentials.
  */
 export function systemModule(options: { readonly secret: Uint8Array }) {
   return provideModule((provide) => {
@@ -14,5 +15,6 @@ export function systemModule(options: { readonly secret: Uint8Array }) {
     provide(TOKENS.ids, [], () => new SystemIds());
     provide(TOKENS.digests, [], () => new SystemDigests(options));
     provide(TOKENS.jsonSchemas, [], () => new AjvJsonSchemas());
+    provide(TOKENS.passwords, [], () => new ScryptHasher());
   });
 }

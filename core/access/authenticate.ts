@@ -1,7 +1,9 @@
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { isApiKeyShaped } from './api-key.js';
-import type { ApiKey, Caller, Scope } from './credential.js';
+import { findAccessToken, isAccessTokenShaped } from '../people/access-tokens.js';
+import { noteGrantUse } from '../people/grants.js';
+import type { Audience, Caller, Scope } from './credential.js';
 import { noteUse } from './note-use.js';
 import { accountSuspended } from './suspended.js';
 
@@ -12,10 +14,16 @@ import { accountSuspended } from './suspended.js';
 export const CREDENTIAL_CACHE_MS = 3_000;
 const MAX_CACHED = 10_000;
 
-/** What is read of a credential: the key, and whether its account may spend. */
+/** What is read of a credential, and whether its account may spend. */
 interface Found {
-  readonly key: ApiKey;
+  readonly caller: Caller;
+  /** What a token is for; absent for an API key, which is for all. */
+  readonly audience?: Audience;
+  readonly expiresAt?: number | undefined;
+  readonly isRevoked: boolean;
   readonly isSuspended: boolean;
+  /** Writes down that it is used. */
+  readonly noteUse: () => void;
 }
 interface Cached {
   readonly found: Found;
@@ -27,21 +35,28 @@ interface Cached {
 export class Authenticator {
   private readonly cache = new Map<string, Cached>();
 
-  constructor(private readonly context: Pick<Context, 'accounts' | 'credentials' | 'digests' | 'clock'>) {}
+  constructor(
+    private readonly context: Pick<
+      Context,
+      'accounts' | 'credentials' | 'artefacts' | 'people' | 'digests' | 'clock' | 'settings'
+    >,
+  ) {}
 
   /**
-   * The caller a credential names. Throws DEVELOPER_TOKEN_REQUIRED without one, DEVELOPER_TOKEN_INVALID for anything
-   * that is not a known API key (anonymous tokens too), DEVELOPER_TOKEN_EXPIRED and DEVELOPER_TOKEN_REVOKED, the last
-   * for a key of a suspended account too.
+   * The caller a credential names: an API key, or an OAuth access token for this audience. Throws
+   * DEVELOPER_TOKEN_REQUIRED without one, DEVELOPER_TOKEN_INVALID for anything that is not known (anonymous tokens too)
+   * and for a token of another audience, DEVELOPER_TOKEN_EXPIRED and DEVELOPER_TOKEN_REVOKED, the last for a credential
+   * of a suspended account too.
    */
-  async authenticate(credential: string | undefined): Promise<Caller> {
+  async authenticate(credential: string | undefined, audience: Audience = 'rest'): Promise<Caller> {
     if (credential === undefined || credential === '') throw new ServiceError('DEVELOPER_TOKEN_REQUIRED');
     const found = await this.find(credential);
     if (!found) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
+    if (found.audience !== undefined && found.audience !== audience)
+      throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'This token was made for another address of the service.');
     const refusal = refusalOf(found, this.context.clock.now());
     if (refusal) throw refusal;
-    const { key } = found;
-    return { accountId: key.accountId, appId: key.appId, credentialId: key.keyId, scopes: key.scopes };
+    return found.caller;
   }
 
   /**
@@ -53,7 +68,7 @@ export class Authenticator {
     const now = this.context.clock.now();
     const cached = this.cache.get(credential);
     if (cached && isCurrent(cached, now)) return cached.found;
-    if (!isApiKeyShaped(credential)) return null;
+    if (!isCredentialShaped(credential)) return null;
     let isOver = false;
     const cancelTimer = this.context.clock.after(CREDENTIAL_CACHE_MS, () => {
       isOver = true;
@@ -73,13 +88,51 @@ export class Authenticator {
   }
 
   private async read(credential: string): Promise<Found | null> {
-    const { accounts, credentials, digests, clock } = this.context;
-    const key = await credentials.findKey({ digest: digests.keyed(credential) });
-    if (!key) return null;
-    const account = await accounts.read(key.accountId, undefined, 'totals');
-    const found = { key, isSuspended: account?.suspendedAt !== undefined };
-    if (!refusalOf(found, clock.now())) noteUse(this.context, key);
+    const credentials = isApiKeyShaped(credential) ? this.readKey(credential) : this.readToken(credential);
+    const known = await credentials;
+    if (!known) return null;
+    const account = await this.context.accounts.read(known.caller.accountId, undefined, 'totals');
+    const found = { ...known, isSuspended: account?.suspendedAt !== undefined };
+    if (!refusalOf(found, this.context.clock.now())) found.noteUse();
     return found;
+  }
+
+  private async readKey(secret: string): Promise<Omit<Found, 'isSuspended'> | null> {
+    const key = await this.context.credentials.findKey({ digest: this.context.digests.keyed(secret) });
+    if (!key) return null;
+    const { accountId, appId, keyId: credentialId, scopes, monthlyCap, expiresAt, revokedAt } = key;
+    return {
+      caller: {
+        accountId,
+        appId,
+        credentialId,
+        scopes,
+        ...(monthlyCap === undefined ? {} : { cap: { credits: monthlyCap, per: 'month' } }),
+      },
+      expiresAt,
+      isRevoked: revokedAt !== undefined,
+      noteUse: () => noteUse(this.context, key),
+    };
+  }
+
+  private async readToken(secret: string): Promise<Omit<Found, 'isSuspended'> | null> {
+    const token = await findAccessToken(this.context, secret);
+    if (!token) return null;
+    const { grant, scopes, expiresAt, isRevoked } = token;
+    const { accountId, appId, grantId: credentialId, audience, capCredits } = grant;
+    return {
+      caller: {
+        accountId,
+        appId,
+        credentialId,
+        scopes,
+        ...(capCredits === undefined ? {} : { cap: { credits: capCredits, per: 'life' } }),
+      },
+      audience,
+      expiresAt,
+      isRevoked,
+      noteUse: () => void noteGrantUse(this.context, grant).catch(() => undefined),
+    };
   }
 
   /** Forgets all credentials, and leaves no timer behind. */
@@ -102,9 +155,14 @@ export class Authenticator {
   }
 }
 
-function refusalOf({ key, isSuspended }: Found, now: number): ServiceError | undefined {
-  if (key.expiresAt !== undefined && key.expiresAt <= now) return new ServiceError('DEVELOPER_TOKEN_EXPIRED');
-  if (key.revokedAt !== undefined) return new ServiceError('DEVELOPER_TOKEN_REVOKED');
+/** Whether a text could be a credential at all, without a read of the store. */
+export function isCredentialShaped(text: string): boolean {
+  return isApiKeyShaped(text) || isAccessTokenShaped(text);
+}
+
+function refusalOf({ expiresAt, isRevoked, isSuspended }: Found, now: number): ServiceError | undefined {
+  if (expiresAt !== undefined && expiresAt <= now) return new ServiceError('DEVELOPER_TOKEN_EXPIRED');
+  if (isRevoked) return new ServiceError('DEVELOPER_TOKEN_REVOKED');
   return isSuspended ? accountSuspended() : undefined;
 }
 
@@ -115,7 +173,9 @@ function isCurrent({ readAt }: Cached, now: number): boolean {
 /** Throws DEVELOPER_SCOPE_INSUFFICIENT when the caller lacks the scope. */
 export function requireScope(caller: Caller, scope: Scope): void {
   if (!caller.scopes.includes(scope))
-    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`);
+    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', `The credential does not carry the scope ${scope}.`, {
+      scope,
+    });
 }
 
 /**

@@ -1,5 +1,10 @@
+import type { Cap } from '../credits/cap.js';
+
 export const SCOPES = ['credits:read', 'generations:read', 'generations:write', 'uploads:write'] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** What a token is for: the REST API and gRPC, or the MCP server. An API key is for all. */
+export type Audience = 'rest' | 'mcp';
 
 export interface App {
   readonly appId: string;
@@ -17,6 +22,8 @@ export interface ApiKey {
   readonly name: string;
   readonly digest: string;
   readonly scopes: readonly Scope[];
+  /** Whole credits that the key may spend in each calendar month (UTC); absent for a key without a cap. */
+  readonly monthlyCap?: number;
   readonly createdAt: number;
   readonly expiresAt?: number;
   readonly revokedAt?: number;
@@ -30,4 +37,6 @@ export interface Caller {
   readonly appId: string;
   readonly credentialId: string;
   readonly scopes: readonly Scope[];
+  /** What the credential may spend, besides what the account has; absent for one without a cap. */
+  readonly cap?: Cap;
 }

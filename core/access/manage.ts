@@ -54,6 +54,8 @@ export interface NewKey {
   /** All scopes when absent. */
   readonly scopes?: readonly string[];
   readonly expiresAt?: number;
+  /** Whole credits, 0 to 2^53 − 1; no cap when absent. */
+  readonly monthlyCap?: number;
 }
 
 /** The key and its secret. The secret is nowhere else, now or later. */
@@ -67,6 +69,7 @@ export async function createKey(
   if (request.expiresAt !== undefined && request.expiresAt <= now)
     throw fieldInvalid('/expires_at', 'The expiry of a new key must lie in the future.');
   checkExpiry(request.expiresAt);
+  checkCap(request.monthlyCap);
   const secret = formatApiKey(context.ids.random(API_KEY_BYTES));
   const key: ApiKey = {
     keyId: context.ids.uuid(),
@@ -76,6 +79,7 @@ export async function createKey(
     name: readName(request.name),
     digest: context.digests.keyed(secret),
     scopes: readScopes(request.scopes),
+    ...(request.monthlyCap === undefined ? {} : { monthlyCap: request.monthlyCap }),
     createdAt: now,
     ...(request.expiresAt === undefined ? {} : { expiresAt: request.expiresAt }),
   };
@@ -114,6 +118,11 @@ async function changeKey(context: Context, keyId: string, edit: (key: ApiKey) =>
 function checkExpiry(expiresAt: number | undefined): void {
   if (expiresAt !== undefined && !(expiresAt <= END_OF_DATES))
     throw fieldInvalid('/expires_at', 'The expiry of a key must lie before the year 10000.');
+}
+
+function checkCap(monthlyCap: number | undefined): void {
+  if (monthlyCap !== undefined && !(Number.isSafeInteger(monthlyCap) && monthlyCap >= 0))
+    throw fieldInvalid('/monthly_cap', 'A cap must be a whole number of credits, not below 0.');
 }
 
 export function readName(name: string, pointer = '/name'): string {

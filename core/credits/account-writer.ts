@@ -119,7 +119,12 @@ export class AccountWriter {
   private async read(accountId: string): Promise<OwnedAccount> {
     const account = await this.ports.accounts.read(accountId);
     if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
-    return { ...account, holds: new Map(account.holds) };
+    const { capUses, ...rest } = account;
+    return {
+      ...rest,
+      holds: new Map(account.holds),
+      ...(capUses === undefined ? {} : { capUses: new Map(capUses) }),
+    };
   }
 
   /** A refusal, or "done before", may be wrong on a cached state that another process has moved on from. */

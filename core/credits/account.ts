@@ -1,3 +1,5 @@
+import type { CapUse } from './cap.js';
+
 /** The four books of an account's credits. Every entry moves whole credits between two of them. */
 export type Book = 'issued' | 'available' | 'reserved' | 'spent';
 export type EntryKind = 'grant' | 'adjustment' | 'hold' | 'charge' | 'release';
@@ -8,6 +10,8 @@ export interface Attribution {
   readonly credentialId: string;
   readonly modelKey: string;
   readonly clientTraceId?: string;
+  /** The period of the credential's cap that these credits count for; absent for a credential without a cap. */
+  readonly capPeriod?: string;
 }
 
 /** Credits reserved for one generation. */
@@ -37,10 +41,12 @@ export interface Account {
   readonly lastSequence: number;
   /** Open holds by generation id. */
   readonly holds: ReadonlyMap<string, Hold>;
+  /** What capped credentials have used, by credential id; absent while there is none. At most `MAX_CAP_USES`. */
+  readonly capUses?: ReadonlyMap<string, CapUse>;
 }
 
-/** An account without its holds, of which there may be thousands: for callers that decide nothing about them. */
-export type AccountTotals = Omit<Account, 'holds'>;
+/** An account without its holds and caps, of which there may be thousands: for callers that decide nothing about them. */
+export type AccountTotals = Omit<Account, 'holds' | 'capUses'>;
 
 /** One line of the ledger. Never changed, never removed. */
 export interface Entry {
@@ -76,6 +82,10 @@ export interface AccountChange {
   readonly lastSequence: number;
   readonly holdsOpened: readonly Hold[];
   readonly holdsClosed: readonly string[];
+  /** What capped credentials have used after the change; those that it does not name stay as they are. */
+  readonly capUses?: readonly CapUse[];
+  /** Credentials whose use is dropped. */
+  readonly capUsesDropped?: readonly string[];
   /** May be empty: a change of the profile moves no credits. */
   readonly entries: readonly Entry[];
   /** The whole profile after the change; absent when it stays as it is. */

@@ -1,5 +1,6 @@
 import { assert } from '../assert.js';
 import type { Account, AccountProfile, Attribution, Book, Entry, EntryKind, Hold } from './account.js';
+import { isPast, MAX_CAP_USES, periodOf, usedIn, type Cap, type CapUse } from './cap.js';
 
 export type AccountCommand =
   | { readonly kind: 'grant'; readonly operationId: string; readonly credits: number; readonly reason: string }
@@ -10,7 +11,9 @@ export type AccountCommand =
       readonly generationId: string;
       readonly credits: number;
       readonly maxOpenHolds: number;
-      readonly attribution: Attribution;
+      readonly attribution: Omit<Attribution, 'capPeriod'>;
+      /** That of the credential in `attribution`; absent for one without. */
+      readonly cap?: Cap;
     }
   /** Ends the hold: `charge` is spent, the rest is available again. */
   | { readonly kind: 'settle'; readonly generationId: string; readonly charge: number }
@@ -31,6 +34,7 @@ export type DoneOperation = Pick<OperatorCommand, 'kind' | 'credits'>;
 export type AccountRefusal =
   | 'ACCOUNT_SUSPENDED'
   | 'CREDITS_INSUFFICIENT'
+  | 'CAP_REACHED'
   | 'QUEUE_FULL'
   | 'AMOUNT_INVALID'
   | 'OPERATION_DIFFERS';
@@ -55,6 +59,7 @@ export interface Move {
 export interface AccountView extends Pick<Account, 'issued' | 'available' | 'name'> {
   readonly suspendedAt?: number | undefined;
   readonly holds: Pick<Account['holds'], 'get' | 'size'>;
+  readonly capUses: Pick<ReadonlyMap<string, CapUse>, 'get' | 'size' | 'values'>;
   /** What was done before under the ids of the operations that are to be decided. */
   readonly operations: Pick<ReadonlyMap<string, DoneOperation>, 'get'>;
 }
@@ -67,6 +72,8 @@ export type AccountDecision =
       readonly moves: readonly Move[];
       readonly opens?: Hold;
       readonly closes?: string;
+      readonly capUse?: CapUse;
+      readonly dropsCapUses?: readonly string[];
       readonly profile?: AccountProfile;
     };
 
@@ -128,11 +135,42 @@ function hold(account: AccountView, command: Extract<AccountCommand, { kind: 'ho
   }
   if (account.suspendedAt !== undefined) return { refused: 'ACCOUNT_SUSPENDED' };
   if (account.available < credits) return { refused: 'CREDITS_INSUFFICIENT' };
+  const counted = countHold(account, command, now);
+  if (counted === 'over') return { refused: 'CAP_REACHED' };
   if (account.holds.size >= command.maxOpenHolds) return { refused: 'QUEUE_FULL' };
+  const by = counted === undefined ? attribution : { ...attribution, capPeriod: counted.capUse.period };
   return {
-    moves: [move('hold', 'available', 'reserved', credits, attribution)],
-    opens: { generationId, credits, heldAt: now, attribution },
+    moves: [move('hold', 'available', 'reserved', credits, by)],
+    opens: { generationId, credits, heldAt: now, attribution: by },
+    ...counted,
   };
+}
+
+type Counted = Pick<Extract<AccountDecision, { moves: unknown }>, 'dropsCapUses'> & { readonly capUse: CapUse };
+
+/** What the hold adds to its credential's use; `over` where the cap does not allow it. */
+function countHold(
+  { capUses }: AccountView,
+  { credits, cap, attribution: { credentialId } }: Extract<AccountCommand, { kind: 'hold' }>,
+  now: number,
+): Counted | 'over' | undefined {
+  if (cap === undefined) return undefined;
+  const stored = capUses.get(credentialId);
+  const period = periodOf(cap, stored, now);
+  const used = usedIn(period, stored) + credits;
+  if (!(used <= cap.credits)) return 'over';
+  const capUse = { credentialId, period, used };
+  if (stored !== undefined || capUses.size < MAX_CAP_USES) return { capUse };
+  const dropsCapUses = [...capUses.values()].filter((use) => isPast(use, now)).map((use) => use.credentialId);
+  return dropsCapUses.length === 0 ? 'over' : { capUse, dropsCapUses };
+}
+
+/** What ending a hold gives back to its credential's use: to the period that the hold counted for, if it is still kept. */
+function countRelease({ capUses }: AccountView, { attribution }: Hold, rest: number): { readonly capUse?: CapUse } {
+  if (attribution?.capPeriod === undefined || rest === 0) return {};
+  const stored = capUses.get(attribution.credentialId);
+  if (stored?.period !== attribution.capPeriod) return {};
+  return { capUse: { ...stored, used: Math.max(0, stored.used - rest) } };
 }
 
 function settle(account: AccountView, command: Extract<AccountCommand, { kind: 'settle' }>): AccountDecision {
@@ -147,7 +185,7 @@ function settle(account: AccountView, command: Extract<AccountCommand, { kind: '
   const moves: Move[] = [];
   if (charge > 0) moves.push(move('charge', 'reserved', 'spent', charge, open.attribution));
   if (rest > 0 || charge === 0) moves.push(move('release', 'reserved', 'available', rest, open.attribution));
-  return { moves, closes: open.generationId };
+  return { moves, closes: open.generationId, ...countRelease(account, open, rest) };
 }
 
 function move(kind: EntryKind, from: Book, to: Book, credits: number, attribution?: Attribution): Move {

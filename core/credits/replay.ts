@@ -24,6 +24,8 @@ export class Replay {
   private readonly books: Record<Book, number> = { issued: 0, available: 0, reserved: 0, spent: 0 };
   private readonly byGeneration = new Map<string, GenerationMoney>();
   private readonly operations = new Set<string>();
+  /** Held and not released, by credential and period of its cap. */
+  private readonly capUses = new Map<string, number>();
   private openHolds = 0;
   private sequence = 0;
 
@@ -59,6 +61,7 @@ export class Replay {
       this.operations.add(entry.operationId);
     }
     if (entry.generationId !== undefined) this.addToGeneration(entry, this.ofGeneration(entry.generationId));
+    this.addToCap(entry);
   }
 
   ofGeneration(generationId: string): GenerationMoney {
@@ -96,12 +99,25 @@ export class Replay {
       `has ${account.holds.size} open holds, and ${this.openHolds} by its entries`,
     );
     say(held === account.reserved, `reserves ${account.reserved} credits, and its open holds sum to ${held}`);
+    for (const { credentialId, period, used } of account.capUses?.values() ?? []) {
+      const counted = this.capUses.get(capKey(credentialId, period)) ?? 0;
+      say(
+        used === counted,
+        `counts ${used} credits of credential ${credentialId} in ${period}, and ${counted} by its entries`,
+      );
+    }
     return findings;
   }
 
   private isOpenWith(generationId: string, credits: number): boolean {
     const money = this.ofGeneration(generationId);
     return money.isHeld && !money.isClosed && money.held === credits;
+  }
+
+  private addToCap({ kind, credits, attribution }: Entry): void {
+    if (attribution?.capPeriod === undefined || kind === 'charge') return;
+    const key = capKey(attribution.credentialId, attribution.capPeriod);
+    this.capUses.set(key, (this.capUses.get(key) ?? 0) + (kind === 'hold' ? credits : -credits));
   }
 
   private addToGeneration(entry: Entry, money: GenerationMoney): void {
@@ -128,4 +144,8 @@ export class Replay {
   private expect(holds: boolean, entry: Entry, what: string): void {
     if (!holds) this.findings.push(`Entry ${entry.sequence} of account ${this.accountId} ${what}.`);
   }
+}
+
+function capKey(credentialId: string, period: string): string {
+  return `${credentialId} ${period}`;
 }

@@ -132,6 +132,7 @@ async function hold(
       modelKey: quote.model.modelKey,
       ...(clientTraceId === undefined ? {} : { clientTraceId }),
     },
+    ...(caller.cap === undefined ? {} : { cap: caller.cap }),
   });
   if (outcome.refused) throw refusalOf(outcome, caller, quote.credits);
 }
@@ -145,6 +146,7 @@ function refusalOf(
   if (refused === 'QUEUE_FULL')
     return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000, bound: 'open_generations' });
   if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(caller, credits, availableCredits);
+  if (refused === 'CAP_REACHED') return capReached(caller, credits);
   return new ServiceError('INTERNAL_ERROR');
 }
 
@@ -154,6 +156,15 @@ export function insufficientCredits({ scopes }: Caller, credits: number, availab
     ? `; the account has ${availableCredits} available`
     : ', more than the account has available';
   return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits${available}.`);
+}
+
+/** The account may have enough: it is the credential that may not spend it. */
+export function capReached({ cap }: Caller, credits: number): ServiceError {
+  const bound = `${cap?.credits ?? 0} credits${cap?.per === 'month' ? ' a month (UTC)' : ''}`;
+  return new ServiceError(
+    'CREDITS_INSUFFICIENT',
+    `This would reserve ${credits} credits, which is more than is left of the credential's spending cap of ${bound}.`,
+  );
 }
 
 /** The accepted generation, unless its id was ruled out before we got here; then the hold is given back. */

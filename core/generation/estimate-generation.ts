@@ -1,9 +1,10 @@
 import type { Caller } from '../access/credential.js';
 import { accountSuspended } from '../access/suspended.js';
 import type { Context } from '../context.js';
+import { periodOf, usedIn } from '../credits/cap.js';
 import { ServiceError } from '../errors.js';
 import type { Json } from '../json.js';
-import { insufficientCredits } from './create-generation.js';
+import { capReached, insufficientCredits } from './create-generation.js';
 import type { Operation } from './generation.js';
 import { quoteGeneration } from './quote.js';
 import { readGenerationRequest } from './request.js';
@@ -26,10 +27,21 @@ export async function estimateGeneration(context: Context, caller: Caller, body:
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   if (account.suspendedAt !== undefined) throw accountSuspended();
   if (account.available < quote.credits) throw insufficientCredits(caller, quote.credits, account.available);
+  if (!(await isWithinCap(context, caller, quote.credits))) throw capReached(caller, quote.credits);
   return {
     modelKey: quote.model.modelKey,
     operation: request.operation,
     estimatedCredits: quote.credits,
     currency: account.currency,
   };
+}
+
+async function isWithinCap(
+  context: Context,
+  { accountId, credentialId, cap }: Caller,
+  credits: number,
+): Promise<boolean> {
+  if (cap === undefined) return true;
+  const stored = (await context.accounts.read(accountId, context.call))?.capUses?.get(credentialId);
+  return usedIn(periodOf(cap, stored, context.clock.now()), stored) + credits <= cap.credits;
 }

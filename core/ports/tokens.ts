@@ -1,4 +1,5 @@
 import type { AccountStore } from './account-store.js';
+import type { ArtefactStore } from './artefact-store.js';
 import type { Catalog } from './catalog.js';
 import type { ClaimStore } from './claim-store.js';
 import type { Clock } from './clock.js';
@@ -9,6 +10,8 @@ import type { Ids } from './ids.js';
 import type { JsonSchemas } from './json-schemas.js';
 import type { MediaProbe } from './media-probe.js';
 import type { ObjectStore } from './object-store.js';
+import type { PasswordHasher } from './password-hasher.js';
+import type { PersonStore } from './person-store.js';
 import type { Providers } from './provider.js';
 import type { UploadStore } from './upload-store.js';
 import type { WakeUps } from './wake-ups.js';
@@ -20,6 +23,8 @@ export interface Ports {
   readonly claims: ClaimStore;
   readonly uploads: UploadStore;
   readonly credentials: CredentialStore;
+  readonly people: PersonStore;
+  readonly artefacts: ArtefactStore;
   readonly objects: ObjectStore;
   readonly wakeUps: WakeUps;
   readonly providers: Providers;
@@ -29,6 +34,7 @@ export interface Ports {
   readonly ids: Ids;
   readonly digests: Digests;
   readonly jsonSchemas: JsonSchemas;
+  readonly passwords: PasswordHasher;
 }
 
 /** A name with the type of what is bound to it, so that a wrong binding does not compile. */
@@ -48,6 +54,8 @@ export const TOKENS = {
   claims: token('claims'),
   uploads: token('uploads'),
   credentials: token('credentials'),
+  people: token('people'),
+  artefacts: token('artefacts'),
   objects: token('objects'),
   wakeUps: token('wakeUps'),
   providers: token('providers'),
@@ -57,4 +65,5 @@ export const TOKENS = {
   ids: token('ids'),
   digests: token('digests'),
   jsonSchemas: token('jsonSchemas'),
+  passwords: token('passwords'),
 } satisfies { readonly [K in keyof Ports]: Token<Ports[K]> };

@@ -9,6 +9,8 @@ export interface Recovered {
   readonly holds: HoldsRecovered;
   readonly uploads: UploadsRecovered;
   readonly claimsRemoved: number;
+  /** Sessions, sign-in links, codes and tokens past their time. */
+  readonly artefactsRemoved: number;
 }
 
 /** If the clock advances further than this between two passes of one process, one pass is skipped. */
@@ -19,6 +21,7 @@ const NOTHING: Recovered = {
   holds: { released: 0, settled: 0, failed: 0 },
   uploads: { swept: 0, removed: 0, failed: 0 },
   claimsRemoved: 0,
+  artefactsRemoved: 0,
 };
 
 /**
@@ -26,10 +29,19 @@ const NOTHING: Recovered = {
  * count as work: if there are many thousands, successive passes check them in turn, and only a pass that found a lost
  * hold is followed immediately by another.
  */
-export function mayBeMore({ generations: g, holds, uploads, claimsRemoved }: Recovered, batch: number): boolean {
+export function mayBeMore(
+  { generations: g, holds, uploads, claimsRemoved, artefactsRemoved }: Recovered,
+  batch: number,
+): boolean {
   const generations = g.woken + g.ended + g.settled + g.retired + g.failed + g.overtaken;
   const moreHolds = holds.nextCursor !== undefined && holds.released + holds.settled > 0;
-  return generations >= batch || moreHolds || uploads.swept + uploads.removed >= batch || claimsRemoved >= batch;
+  return (
+    generations >= batch ||
+    moreHolds ||
+    uploads.swept + uploads.removed >= batch ||
+    claimsRemoved >= batch ||
+    artefactsRemoved >= batch
+  );
 }
 
 /** Completes interrupted work. Runs on a schedule in every worker, and by hand; one pass per process at a time. */
@@ -97,8 +109,12 @@ export class Recovery {
       () => context.claims.removeExpired(now, context.settings.recoveryBatch),
       0,
     );
+    const artefactsRemoved = await evenIfOthersFail(
+      () => context.artefacts.removeExpired(now, context.settings.recoveryBatch),
+      0,
+    );
     if (failures.length > 0) throw failures[0];
-    return { generations, holds, uploads, claimsRemoved };
+    return { generations, holds, uploads, claimsRemoved, artefactsRemoved };
   }
 
   /** Ends a running pass after its current item, and makes later ones do nothing. */

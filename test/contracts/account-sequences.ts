@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Account, AccountChange, AccountProfile, Entry, Hold } from '../../core/credits/account.js';
+import type { CapUse } from '../../core/credits/cap.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { aChange, anAccount, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
@@ -16,12 +17,16 @@ interface Step {
   readonly closes: number;
   readonly writesEntry: boolean;
   readonly profile: AccountProfile | undefined;
+  readonly capUses: readonly CapUse[];
+  readonly capUsesDropped: readonly string[];
 }
 
 interface Model {
   account: Account;
   readonly entries: Entry[];
 }
+
+const CREDENTIALS = [uuidAt(901), uuidAt(902), 'grant-3_X'];
 
 const step = fc.record<Step>({
   versionOff: fc.constantFrom(0, 0, 0, -1, 1),
@@ -33,6 +38,18 @@ const step = fc.record<Step>({
     fc.record({ name: fc.constantFrom('Größe 水', 'x'), suspendedAt: fc.nat() }, { requiredKeys: ['name'] }),
     { nil: undefined, freq: 2 },
   ),
+  capUses: fc.uniqueArray(
+    fc.record<CapUse>(
+      {
+        credentialId: fc.constantFrom(...CREDENTIALS),
+        period: fc.constantFrom('2026-11', '2026-12', 'life'),
+        used: fc.maxSafeNat(),
+      },
+      { noNullPrototype: true },
+    ),
+    { maxLength: 2, selector: ({ credentialId }) => credentialId },
+  ),
+  capUsesDropped: fc.subarray(CREDENTIALS, { maxLength: 1 }),
 });
 
 /** Random changes, right and wrong versions among them, leave exactly what a model that is a few lines long expects. */
@@ -61,7 +78,7 @@ export function accountSequences(store: () => AccountStore): void {
 }
 
 function changeOf(
-  { versionOff, amount, opens, closes, writesEntry, profile }: Step,
+  { versionOff, amount, opens, closes, writesEntry, profile, capUses, capUsesDropped }: Step,
   index: number,
   { account }: Model,
 ): AccountChange {
@@ -91,6 +108,8 @@ function changeOf(
     holdsClosed: [...account.holds.keys()].slice(0, closes),
     ...(writesEntry ? { lastSequence: sequence, entries: [entry] } : {}),
     ...(profile === undefined ? {} : { profile }),
+    ...(capUses.length === 0 ? {} : { capUses }),
+    ...(capUsesDropped.length === 0 ? {} : { capUsesDropped: capUsesDropped.filter((id) => !isSet(capUses, id)) }),
   });
 }
 
@@ -99,8 +118,17 @@ function advance(model: Model, change: AccountChange): void {
   const holds = new Map(model.account.holds);
   for (const hold of change.holdsOpened) holds.set(hold.generationId, hold);
   for (const generationId of change.holdsClosed) holds.delete(generationId);
-  const { suspendedAt: _before, ...unsuspended } = model.account;
-  const account = change.profile ? { ...unsuspended, ...change.profile } : model.account;
-  model.account = { ...account, version, issued, available, reserved, spent, lastSequence, holds };
+  const uses = new Map(model.account.capUses);
+  for (const credentialId of change.capUsesDropped ?? []) uses.delete(credentialId);
+  for (const use of change.capUses ?? []) uses.set(use.credentialId, use);
+  const { suspendedAt, capUses: _before, ...rest } = model.account;
+  const profile = change.profile ?? (suspendedAt === undefined ? {} : { suspendedAt });
+  const capUses = uses.size === 0 ? {} : { capUses: uses };
+  const totals = { version, issued, available, reserved, spent, lastSequence };
+  model.account = { ...rest, ...profile, ...totals, holds, ...capUses };
   model.entries.push(...change.entries);
+}
+
+function isSet(uses: readonly CapUse[], credentialId: string): boolean {
+  return uses.some((use) => use.credentialId === credentialId);
 }

@@ -78,8 +78,8 @@ function keys(store: () => CredentialStore): void {
   });
 
   it('finds a key by digest and by id, revoked, expired or neither, every field of it', async () => {
-    const { revokedAt: _revoked, expiresAt: _expires, lastUsedAt: _used, ...open } = anApiKey(2);
-    for (const key of [anApiKey(1), open]) {
+    const { revokedAt: _revoked, expiresAt: _expires, lastUsedAt: _used, monthlyCap: _cap, ...open } = anApiKey(2);
+    for (const key of [anApiKey(1), open, anApiKey(3, { monthlyCap: 0 })]) {
       await store().insertKey(key);
       expect(await store().findKey({ keyId: key.keyId })).to.deep.equal(key);
       expect(await store().findKey({ digest: key.digest })).to.deep.equal(key);

@@ -12,7 +12,7 @@ export const RUN_SIZES = {
   mutantSearches: {
     of: 'mutants searched for from the first seed (by default each is played at its recorded seed)',
     byDefault: 0,
-    inFull: 93,
+    inFull: 101,
   },
   exhaustiveSearches: { of: 'searches of the small case', byDefault: 8, inFull: 20 },
   sequencesInMemory: { of: 'random sequences of steps in memory', byDefault: 40, inFull: 1_500 },

@@ -48,10 +48,11 @@ export async function openMemoryStores(clock: ManualClock): Promise<OpenedStores
 
 export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores> {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-properties-'));
-  const { accounts, generations, claims, uploads, credentials, wakeUpTable, ...opened } = await openSqlite({
-    folder,
-    role: 'server',
-  });
+  const { accounts, generations, claims, uploads, credentials, people, artefacts, wakeUpTable, ...opened } =
+    await openSqlite({
+      folder,
+      role: 'server',
+    });
   const objects = await FileObjectStore.open({
     folder: join(folder, 'objects'),
     publicBaseUrl: () => 'http://localhost',
@@ -59,7 +60,7 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
     clock,
   });
   return {
-    stores: { accounts, generations, claims, uploads, credentials, objects },
+    stores: { accounts, generations, claims, uploads, credentials, people, artefacts, objects },
     wakeUps: (_, interceptor) =>
       new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
     close: async () => {
@@ -74,7 +75,7 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
   const bucket = freshBucket(server);
   await setUpBucket(bucket);
   const objects = await MinioObjectStore.open({ ...bucket, clock: { now: () => Date.now() } });
-  const { accounts, generations, claims, uploads, credentials, wakeUpTable } = await place.open();
+  const { accounts, generations, claims, uploads, credentials, people, artefacts, wakeUpTable } = await place.open();
   return {
     stores: {
       accounts,
@@ -82,6 +83,8 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
       claims,
       uploads,
       credentials,
+      people,
+      artefacts,
       objects: signedBy(new MemoryObjectStore({ clock }), objects),
     },
     wakeUps: (_, interceptor) =>

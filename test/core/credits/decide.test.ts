@@ -20,9 +20,10 @@ import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 const EDGE = Number.MAX_SAFE_INTEGER;
 
 /** An account on which no operation was done before. */
-function emptyAccount(changes: Partial<Account> = {}): OwnedAccount & AccountView {
+function emptyAccount(changes: Partial<Omit<Account, 'capUses'>> = {}): OwnedAccount & AccountView {
   return {
     operations: new Map(),
+    capUses: new Map(),
     accountId: 'account',
     name: 'Test',
     currency: 'credits',

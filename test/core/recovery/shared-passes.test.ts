@@ -137,6 +137,7 @@ describe('whether a pass is followed by another at once', () => {
     holds: { released: 0, settled: 0, failed: 0 },
     uploads: { swept: 0, removed: 0, failed: 0 },
     claimsRemoved: 0,
+    artefactsRemoved: 0,
   };
 
   it('is, if one of its parts reached its limit, for any outcome', () => {
@@ -146,6 +147,7 @@ describe('whether a pass is followed by another at once', () => {
     }
     expect(mayBeMore({ ...nothing, uploads: { swept: 0, removed: 5, failed: 0 } }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, claimsRemoved: 5 }, 5)).to.equal(true);
+    expect(mayBeMore({ ...nothing, artefactsRemoved: 5 }, 5)).to.equal(true);
   });
 
   it('is not, if all holds have their generations, however many pages of them there are', () => {

@@ -1,0 +1,171 @@
+import { SCOPES, type App, type Audience, type Scope } from '../access/credential.js';
+import { readName } from '../access/manage.js';
+import { requireWanted } from '../cancellation.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { fieldInvalid } from '../fields.js';
+import type { Artefact } from './artefact.js';
+import type { Person } from './person.js';
+
+/** A person's permission for an OAuth client to act for them, until one of the two ends it or it is not used any more. */
+export interface Grant {
+  /** Also the credential id of every token of the grant: rate limits and caps are the grant's. */
+  readonly grantId: string;
+  readonly personId: string;
+  readonly accountId: string;
+  /** The App of this client and this person. */
+  readonly appId: string;
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly scopes: readonly Scope[];
+  readonly audience: Audience;
+  /** Whole credits that the grant may spend in its whole life; absent for one without a cap. */
+  readonly capCredits?: number;
+  readonly createdAt: number;
+  /** Unless it is renewed. */
+  readonly expiresAt: number;
+  readonly endedAt?: number;
+  /** Start of the UTC day of the last use. */
+  readonly lastUsedAt?: number;
+}
+
+export interface NewGrant extends Pick<Grant, 'clientId' | 'clientName' | 'audience' | 'capCredits'> {
+  readonly scopes: readonly string[];
+}
+
+type Ports = Pick<Context, 'artefacts' | 'clock' | 'settings'>;
+
+export const GRANT_KIND = 'grant';
+const MAX_LISTED = 1_000;
+const DAY_MS = 86_400_000;
+const MAX_NAME = 100;
+
+/**
+ * Makes a new grant, and the client's App of this person if this is its first. Throws FIELD_INVALID for unknown scopes,
+ * for none, and for a cap that is no whole number of credits.
+ */
+export async function createGrant(context: Context, person: Person, asked: NewGrant): Promise<Grant> {
+  const scopes = SCOPES.filter((scope) => asked.scopes.includes(scope));
+  if (scopes.length === 0 || scopes.length !== new Set(asked.scopes).size)
+    throw fieldInvalid('/scopes', `Scopes must be among ${SCOPES.join(', ')}.`);
+  const { capCredits } = asked;
+  if (capCredits !== undefined && !(Number.isSafeInteger(capCredits) && capCredits >= 0))
+    throw fieldInvalid('/cap', 'A cap must be a whole number of credits, not below 0.');
+  const clientName = shownName(asked.clientName);
+  const app = await appOf(context, person, { clientId: asked.clientId, clientName });
+  const now = context.clock.now();
+  const grant: Grant = {
+    grantId: context.ids.uuid(),
+    personId: person.personId,
+    accountId: person.accountId,
+    appId: app.appId,
+    clientId: asked.clientId,
+    clientName,
+    scopes,
+    audience: asked.audience,
+    ...(capCredits === undefined ? {} : { capCredits }),
+    createdAt: now,
+    expiresAt: now + context.settings.grantIdleMs,
+  };
+  requireWanted(context.call);
+  await context.artefacts.put(artefactOf(grant));
+  return grant;
+}
+
+/** The grant with this id, also when it has ended. */
+export async function findGrant({ artefacts }: Pick<Ports, 'artefacts'>, grantId: string): Promise<Grant | undefined> {
+  const artefact = await artefacts.find({ kind: GRANT_KIND, id: grantId });
+  return artefact ? grantOf(artefact) : undefined;
+}
+
+/** The grants of a person that have not ended, newest first, at most 1,000. */
+export async function listGrants({ artefacts, clock }: Ports, personId: string): Promise<readonly Grant[]> {
+  const now = clock.now();
+  const found = await artefacts.listOwned(GRANT_KIND, personId, MAX_LISTED);
+  return found.map(grantOf).filter(({ endedAt, expiresAt }) => endedAt === undefined && expiresAt > now);
+}
+
+/**
+ * Ends a grant and every token of it, also those that are made at this moment. Every process refuses them within 5
+ * seconds. Throws NOT_FOUND for a grant of another person.
+ */
+export async function disconnect(ports: Ports, personId: string, grantId: string): Promise<void> {
+  const grant = await findGrant(ports, grantId);
+  if (grant?.personId !== personId) throw new ServiceError('NOT_FOUND', 'There is no such connection.');
+  await endGrant(ports, grantId);
+}
+
+/** As `disconnect`, for the OAuth server itself. */
+export async function endGrant({ artefacts, clock, settings }: Ports, grantId: string): Promise<void> {
+  const now = clock.now();
+  await artefacts.endGroup(grantId, now, now + settings.grantIdleMs + DAY_MS);
+}
+
+/** Postpones the end of a grant that is used, and writes the day of its use. A lost write is of no harm. */
+export async function noteGrantUse({ artefacts, clock, settings }: Ports, grant: Grant): Promise<void> {
+  const now = clock.now();
+  const today = Math.floor(now / DAY_MS) * DAY_MS;
+  if (grant.endedAt !== undefined || (grant.lastUsedAt ?? 0) >= today) return;
+  await artefacts.put(artefactOf({ ...grant, lastUsedAt: today, expiresAt: now + settings.grantIdleMs }));
+}
+
+/**
+ * One App for each client and person, so that each client sees only what it made for that person. Its id follows from
+ * the two, so that no concurrent consents make two of them.
+ */
+async function appOf(
+  context: Context,
+  { personId, accountId }: Person,
+  { clientId, clientName }: Pick<Grant, 'clientId' | 'clientName'>,
+): Promise<App> {
+  const appId = uuidOf(context.digests.keyed(`app of ${personId} ${clientId}`));
+  const known = await context.credentials.readApp(appId, context.call);
+  if (known) return known;
+  const app: App = { appId, accountId, name: clientName, createdAt: context.clock.now() };
+  requireWanted(context.call);
+  await context.credentials.insertApp(app);
+  return app;
+}
+
+/** A UUID of version 8 (RFC 9562) of a digest's first bits. */
+function uuidOf(hex: string): string {
+  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 0x3) | 0x8).toString(16);
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    variant + hex.slice(17, 20),
+    hex.slice(20, 32),
+  ].join('-');
+}
+
+/** What a client calls itself, as text that can be a name here. */
+function shownName(text: string): string {
+  const clean = text.replaceAll(/[\p{Cc}\p{Cf}\p{Surrogate}]/gu, ' ').trim();
+  return readName(clean === '' ? 'unnamed client' : clean.slice(0, MAX_NAME));
+}
+
+function artefactOf({ grantId, personId, createdAt, expiresAt, endedAt: _endedAt, ...data }: Grant): Artefact {
+  return {
+    kind: GRANT_KIND,
+    id: grantId,
+    group: grantId,
+    owner: personId,
+    data: { ...data, scopes: [...data.scopes] },
+    createdAt,
+    expiresAt,
+    removeAt: expiresAt + DAY_MS,
+  };
+}
+
+/** The store keeps what `artefactOf` gave it. */
+function grantOf({ id, owner = '', data, createdAt, expiresAt, endedAt }: Artefact): Grant {
+  return {
+    ...(data as unknown as Omit<Grant, 'grantId' | 'personId' | 'createdAt' | 'expiresAt' | 'endedAt'>),
+    grantId: id,
+    personId: owner,
+    createdAt,
+    expiresAt,
+    ...(endedAt === undefined ? {} : { endedAt }),
+  };
+}

@@ -1,0 +1,114 @@
+import { requireWanted } from '../cancellation.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { fieldInvalid } from '../fields.js';
+import type { PasswordHash, Person } from './person.js';
+
+const MAX_TRIES = 5;
+/** RFC 5321 allows no longer path. */
+const MAX_EMAIL = 254;
+const MIN_PASSWORD = 12;
+const MAX_PASSWORD = 256;
+
+export interface NewPerson {
+  readonly accountId: string;
+  readonly email: string;
+  readonly password?: string;
+}
+
+type Ports = Pick<Context, 'people' | 'accounts' | 'ids' | 'clock' | 'passwords' | 'call'>;
+
+/**
+ * The operators' actions on people. Every function throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence, and
+ * `CallOver` before it writes for a call that is over.
+ */
+export async function createPerson(ports: Ports, { accountId, email, password }: NewPerson): Promise<Person> {
+  if (!(await ports.accounts.read(accountId, ports.call, 'totals')))
+    throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  const person: Person = {
+    personId: ports.ids.uuid(),
+    accountId,
+    version: 1,
+    email: readEmail(email),
+    createdAt: ports.clock.now(),
+    ...(password === undefined ? {} : { password: await hashed(ports, password) }),
+    passkeys: [],
+    sessionEpoch: ports.ids.uuid(),
+  };
+  requireWanted(ports.call);
+  if ((await ports.people.insert(person)) === 'exists')
+    throw new ServiceError('CONFLICT', `There is a person with the address ${person.email} already.`);
+  return person;
+}
+
+/** They may not sign in any more, and every session of theirs ends. Again, it changes nothing. */
+export function disablePerson(ports: Ports, personId: string): Promise<Person> {
+  return changePerson(ports, personId, (person) =>
+    person.disabledAt === undefined
+      ? { ...person, disabledAt: ports.clock.now(), sessionEpoch: ports.ids.uuid() }
+      : person,
+  );
+}
+
+/** They may sign in again, as they could before. */
+export function enablePerson(ports: Ports, personId: string): Promise<Person> {
+  return changePerson(ports, personId, ({ disabledAt, ...person }) =>
+    disabledAt === undefined ? { ...person } : person,
+  );
+}
+
+/** Takes the password and the passkeys away and ends every session, for a person who has lost them. */
+export function resetPerson(ports: Ports, personId: string): Promise<Person> {
+  return changePerson(ports, personId, ({ password: _password, ...person }) => ({
+    ...person,
+    passkeys: [],
+    sessionEpoch: ports.ids.uuid(),
+  }));
+}
+
+/** Every session of theirs ends, also the one in which the password was changed. */
+export async function setPassword(ports: Ports, personId: string, password: string): Promise<Person> {
+  const hash = await hashed(ports, password);
+  return changePerson(ports, personId, (person) => ({ ...person, password: hash, sessionEpoch: ports.ids.uuid() }));
+}
+
+/** Throws NOT_FOUND, and CONFLICT for a person whom others change all the time. */
+export async function changePerson(
+  { people, call }: Pick<Ports, 'people' | 'call'>,
+  personId: string,
+  edit: (person: Person) => Person,
+): Promise<Person> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const person = await people.read(personId, call);
+    if (!person) throw new ServiceError('NOT_FOUND', `There is no person ${personId}.`);
+    const edited = edit(person);
+    if (edited === person) return person;
+    const next = { ...edited, version: person.version + 1 };
+    requireWanted(call);
+    if ((await people.replace(next, person.version)) === 'applied') return next;
+  }
+  throw new ServiceError('CONFLICT');
+}
+
+/** An address as it is compared, whether anybody can have it or not. */
+export function readSignInEmail(email: string): string {
+  return email.trim().normalize('NFC').toLowerCase();
+}
+
+/** An address as it is stored. Throws FIELD_INVALID. */
+export function readEmail(email: string): string {
+  const address = readSignInEmail(email);
+  if (address.length > MAX_EMAIL || !/^[^\s@\p{Cc}\p{Surrogate}]+@[^\s@\p{Cc}\p{Surrogate}]+$/u.test(address))
+    throw fieldInvalid('/email', `An e-mail address must have one @ and at most ${MAX_EMAIL} characters.`);
+  return address;
+}
+
+async function hashed(
+  { passwords, clock }: Pick<Ports, 'passwords' | 'clock'>,
+  password: string,
+): Promise<PasswordHash> {
+  const length = [...password].length;
+  if (length < MIN_PASSWORD || length > MAX_PASSWORD || password.trim() === '')
+    throw fieldInvalid('/password', `A password must have ${MIN_PASSWORD} to ${MAX_PASSWORD} characters.`);
+  return { ...(await passwords.hash(password)), setAt: clock.now() };
+}

@@ -1,0 +1,57 @@
+/** A human being who signs in for an account. All people of an account have equal rights. */
+export interface Person {
+  readonly personId: string;
+  readonly accountId: string;
+  /** Grows by one with each change. */
+  readonly version: number;
+  /** In lower case; no other person of the installation has it, and it never changes. */
+  readonly email: string;
+  readonly createdAt: number;
+  /** Since when the person may not sign in; absent while they may. */
+  readonly disabledAt?: number;
+  /** Absent for a person without a password, who signs in by a link or through another provider. */
+  readonly password?: PasswordHash;
+  /** At most `MAX_PASSKEYS`. */
+  readonly passkeys: readonly Passkey[];
+  /**
+   * Sessions carry the epoch in which they began, and end with it: another password, a reset and disabling begin a new
+   * one.
+   */
+  readonly sessionEpoch: string;
+  readonly lastSignInAt?: number;
+}
+
+/** An scrypt hash (RFC 7914) with its own parameters, so that they can be raised later. */
+export interface PasswordHash {
+  readonly n: number;
+  readonly r: number;
+  readonly p: number;
+  /** Base64url, as is the salt. */
+  readonly hash: string;
+  readonly salt: string;
+  readonly setAt: number;
+}
+
+/** An account at an outside OpenID provider that signs a person in. It belongs to one person of the installation. */
+export interface OutsideIdentity {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly personId: string;
+  readonly linkedAt: number;
+}
+
+/** A WebAuthn credential. */
+export interface Passkey {
+  /** Base64url, as the authenticator named it. */
+  readonly credentialId: string;
+  /** COSE key, base64url. */
+  readonly publicKey: string;
+  readonly counter: number;
+  readonly transports: readonly string[];
+  readonly name: string;
+  readonly createdAt: number;
+  readonly lastUsedAt?: number;
+}
+
+export const MAX_PASSKEYS = 20;
+export const MAX_IDENTITIES = 10;

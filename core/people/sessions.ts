@@ -1,0 +1,108 @@
+import type { Context } from '../context.js';
+import type { Artefact } from './artefact.js';
+import { secretDigest, secretText } from './secrets.js';
+import type { Person } from './person.js';
+
+/** How a person proved who they are. */
+export type SignInMethod = 'password' | 'link' | 'passkey' | 'provider';
+
+/** A person's time in a browser, from sign-in to its end. */
+export interface Session {
+  /** Names the session in lists; its secret cannot be computed from it. */
+  readonly sessionId: string;
+  readonly createdAt: number;
+  readonly expiresAt: number;
+  readonly method: SignInMethod;
+  /** What the browser says it is; shown as text. */
+  readonly userAgent: string;
+}
+
+export interface SignedIn {
+  readonly person: Person;
+  readonly session: Session;
+}
+
+type Ports = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'settings'>;
+
+const KIND = 'session';
+const SECRET_BYTES = 32;
+const MAX_USER_AGENT = 200;
+const MAX_LISTED = 100;
+/** How long an ended session is kept, so that it is not taken for one that never was. */
+const KEPT_MS = 86_400_000;
+
+/** Begins a session. The secret is in the answer and nowhere else. */
+export async function beginSession(
+  ports: Ports,
+  person: Person,
+  { method, userAgent }: { readonly method: SignInMethod; readonly userAgent: string },
+): Promise<SignedIn & { readonly secret: string }> {
+  const { clock, settings, ids } = ports;
+  const secret = secretText(ids.random(SECRET_BYTES));
+  const now = clock.now();
+  const expiresAt = now + Math.min(settings.sessionIdleMs, settings.sessionMaxMs);
+  const artefact: Artefact = {
+    kind: KIND,
+    id: digestOf(ports, secret),
+    owner: person.personId,
+    data: { epoch: person.sessionEpoch, method, userAgent: userAgent.slice(0, MAX_USER_AGENT) },
+    createdAt: now,
+    expiresAt,
+    removeAt: expiresAt + KEPT_MS,
+  };
+  await ports.artefacts.put(artefact);
+  return { person, session: sessionOf(artefact), secret };
+}
+
+/**
+ * Who is signed in with this secret, read from the stores each time: sign-out, another password and disabling count in
+ * every process at once. Undefined for a session that has ended. Using a session postpones its end, up to its maximum.
+ */
+export async function findSession(ports: Ports, secret: string): Promise<SignedIn | undefined> {
+  const { artefacts, people, clock, settings } = ports;
+  const artefact = await artefacts.find({ kind: KIND, id: digestOf(ports, secret) });
+  const now = clock.now();
+  if (!artefact || artefact.endedAt !== undefined || artefact.expiresAt <= now || artefact.owner === undefined)
+    return undefined;
+  const person = await people.read(artefact.owner);
+  if (!person || person.disabledAt !== undefined || person.sessionEpoch !== artefact.data['epoch']) return undefined;
+  const expiresAt = Math.min(now + settings.sessionIdleMs, artefact.createdAt + settings.sessionMaxMs);
+  // A write for each request would be many; a twentieth of the idle time is precise enough.
+  if (expiresAt - artefact.expiresAt <= settings.sessionIdleMs / 20) return { person, session: sessionOf(artefact) };
+  const next = { ...artefact, expiresAt, removeAt: expiresAt + KEPT_MS };
+  return (await artefacts.put(next)) === 'kept' ? { person, session: sessionOf(next) } : undefined;
+}
+
+/** Ends one session of a person. No effect on sessions of others. */
+export async function endSession({ artefacts, clock }: Ports, { personId }: Person, sessionId: string): Promise<void> {
+  const artefact = await artefacts.find({ kind: KIND, id: sessionId });
+  if (artefact?.owner === personId) await artefacts.end(artefact, clock.now());
+}
+
+/** A person's sessions that have not ended, newest first, at most 100. */
+export async function listSessions(
+  { artefacts, clock }: Ports,
+  { personId, sessionEpoch }: Person,
+): Promise<readonly Session[]> {
+  const now = clock.now();
+  const found = await artefacts.listOwned(KIND, personId, MAX_LISTED);
+  return found
+    .filter(
+      ({ endedAt, expiresAt, data }) => endedAt === undefined && expiresAt > now && data['epoch'] === sessionEpoch,
+    )
+    .map(sessionOf);
+}
+
+function digestOf(ports: Pick<Ports, 'digests'>, secret: string): string {
+  return secretDigest(ports, KIND, secret);
+}
+
+function sessionOf({ id, createdAt, expiresAt, data }: Artefact): Session {
+  return {
+    sessionId: id,
+    createdAt,
+    expiresAt,
+    method: data['method'] as SignInMethod,
+    userAgent: data['userAgent'] as string,
+  };
+}
