@@ -1,3 +1,4 @@
+import type { KnownCap } from '../history/cap-uses.js';
 import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
@@ -25,7 +26,10 @@ export interface Effect {
 export interface Party {
   readonly accountId: string;
   readonly appId: string;
+  /** Of an API key, or of the grant of a token. */
   readonly keyId: string;
+  /** Credits that may be spent with it; absent for one without a cap. */
+  readonly cap?: KnownCap;
 }
 
 /** What a client or an operator asks of one process. */
@@ -42,7 +46,8 @@ export type Request =
       readonly operationId: string;
       readonly credits: number;
     }
-  | { readonly operation: 'revoke'; readonly keyId: string }
+  /** `personId`: who disconnects a program, whose grant it is then. */
+  | { readonly operation: 'revoke'; readonly keyId: string; readonly personId?: string }
   /** `cancels`: whether what is open is to be cancelled, too. */
   | { readonly operation: 'suspend'; readonly accountId: string; readonly cancels: boolean }
   | { readonly operation: 'resume'; readonly accountId: string }

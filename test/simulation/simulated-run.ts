@@ -40,6 +40,9 @@ export interface Outcome {
   readonly failure?: { readonly invariant: number; readonly message: string };
 }
 
+/** Far from the seeds that are played. */
+const FIRST_OF_PROGRAMS = 1_000_000_007;
+
 /** One seed's run: a service on shared stores under a fault profile, clients that use it, and a checker. */
 export class SimulatedRun implements RunContext {
   readonly tally = new Tally();
@@ -53,6 +56,7 @@ export class SimulatedRun implements RunContext {
   private readonly service: Service;
   private readonly network: Network;
   private readonly life: Chance;
+  private readonly ofPrograms: Chance;
   private clients: Clients | undefined;
 
   constructor(
@@ -63,6 +67,7 @@ export class SimulatedRun implements RunContext {
     this.drawnProfile = drawFaultProfile(source.fork());
     this.chance = source.fork();
     this.life = source.fork();
+    this.ofPrograms = Chance.from(seed + FIRST_OF_PROGRAMS);
     this.timeline = new Timeline(print);
     this.scheduler = new Scheduler(source.fork());
     const { roles, isExclusive = false } = source.fork().pick(PLACES);
@@ -108,7 +113,7 @@ export class SimulatedRun implements RunContext {
   private async live(): Promise<void> {
     const { scheduler, life } = this;
     this.service.startAll();
-    const clients = await createClients(this.service, this.network, scheduler, life);
+    const clients = await createClients(this.service, this.network, scheduler, life, this.ofPrograms);
     this.clients = clients;
     const { developers, operators } = clients;
 

@@ -52,11 +52,11 @@ export class ClientPool {
     return this.recorder.now();
   }
 
-  /** Somebody with an account of their own. */
-  async openAccount(name: string, credits: number): Promise<ApiClient> {
+  /** Somebody with an account of their own, and perhaps a cap on what their key may spend of it. */
+  async openAccount(name: string, credits: number, monthlyCap?: number): Promise<ApiClient> {
     const owner = await newOwner(this.context, name, credits);
     this.granted[owner.accountId] = credits;
-    return (await this.giveKey(name, owner)).api;
+    return (await this.giveKey(name, owner, monthlyCap)).api;
   }
 
   /** Another App of somebody's account: the credits are shared, and nothing else. */
@@ -66,9 +66,10 @@ export class ClientPool {
   }
 
   /** Another key of somebody's App. */
-  async giveKey(name: string, { accountId, appId }: Owner): Promise<Leaving> {
-    const { key, secret } = await createKey(this.context, { appId, name });
-    const party = { name, keyId: key.keyId, accountId, appId };
+  async giveKey(name: string, { accountId, appId }: Owner, monthlyCap?: number): Promise<Leaving> {
+    const cap = monthlyCap === undefined ? {} : { monthlyCap };
+    const { key, secret } = await createKey(this.context, { appId, name, ...cap });
+    const party: Party = { name, keyId: key.keyId, accountId, appId, ...cap };
     this.parties.push(party);
     this.secrets.push({ name: `the key of ${name}`, text: secret.slice(PREFIX_LENGTH, PREFIX_LENGTH + BODY_LENGTH) });
     const api = new ApiClient(party, secret, this.urls, this.recorder);
@@ -100,7 +101,7 @@ export class ClientPool {
   }
 
   /**
-   * More creates at once than the account can pay, through both processes, each once. Answers whether it was exact: all
+   * More creates at once than the account can pay, or the key may spend, through both processes, each once. Answers whether it was exact: all
    * were answered at once, and nobody had to ask again.
    */
   async burst(api: ApiClient, { balance, creates, cost, mayBeExact }: BurstTerms): Promise<boolean> {

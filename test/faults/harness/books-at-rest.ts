@@ -1,5 +1,6 @@
 import type { Collection, Db, UUID } from 'mongodb';
 import type { Account, Entry } from '../../../core/credits/account.js';
+import type { CapUse } from '../../../core/credits/cap.js';
 import { canonical } from '../../history/values.js';
 import type { AtRest } from '../history/history.js';
 
@@ -10,6 +11,7 @@ interface EntryRow extends Omit<Entry, 'accountId' | 'generationId' | 'operation
   readonly credential?: string;
   readonly model?: string;
   readonly trace?: string;
+  readonly capPeriod?: string;
 }
 
 interface LedgerRow extends EntryRow {
@@ -17,10 +19,11 @@ interface LedgerRow extends EntryRow {
   readonly account: UUID;
 }
 
-interface AccountRow extends Omit<Account, 'accountId' | 'holds'> {
+interface AccountRow extends Omit<Account, 'accountId' | 'holds' | 'capUses'> {
   readonly _id: UUID;
   readonly holds: readonly { readonly generation: UUID; readonly credits: number; readonly heldAt: number }[];
   readonly outbox: readonly EntryRow[];
+  readonly capUses?: Readonly<Record<string, Omit<CapUse, 'credentialId'>>>;
 }
 
 /**
@@ -41,7 +44,7 @@ export async function booksIn(db: Db): Promise<AtRest['accounts']> {
 }
 
 function accountOf(
-  { _id, holds, outbox, ...rest }: AccountRow,
+  { _id, holds, outbox, capUses = {}, ...rest }: AccountRow,
   moved: readonly EntryRow[],
 ): AtRest['accounts'][number] {
   const accountId = _id.toString();
@@ -59,6 +62,7 @@ function accountOf(
         { generationId: generation.toString(), credits, heldAt },
       ]),
     ),
+    capUses: new Map(Object.entries(capUses).map(([credentialId, use]) => [credentialId, { credentialId, ...use }])),
     entries: [...entries.values()].sort((a, b) => a.sequence - b.sequence),
   };
 }
@@ -83,8 +87,14 @@ function entryOf(
   };
 }
 
-function attributionOf({ credential, model, trace }: Pick<EntryRow, 'credential' | 'model' | 'trace'>) {
+function attributionOf({ credential, model, trace, capPeriod }: Partial<EntryRow>): Pick<Entry, 'attribution'> {
   if (credential === undefined || model === undefined) return {};
-  const attribution = { credentialId: credential, modelKey: model };
-  return { attribution: trace === undefined ? attribution : { ...attribution, clientTraceId: trace } };
+  return {
+    attribution: {
+      credentialId: credential,
+      modelKey: model,
+      ...(trace === undefined ? {} : { clientTraceId: trace }),
+      ...(capPeriod === undefined ? {} : { capPeriod }),
+    },
+  };
 }

@@ -1,4 +1,5 @@
-import { IDS, POOR, QUIET_AT, RICH } from './clean-history.js';
+import { IDS, POOR, RICH } from './clean-cases.js';
+import { CAPPED, QUIET_AT } from './clean-history.js';
 import { account, ask, asked, dataOf, entry, record, the, type Breach } from './draft-changes.js';
 
 export const MONEY: readonly Breach[] = [
@@ -65,6 +66,27 @@ export const MONEY: readonly Breach[] = [
     what: 'an entry of a generation names no key',
     make: (draft) => {
       delete entry(draft, IDS.succeeded, 'charge').attribution;
+    },
+  },
+  {
+    invariant: 24,
+    what: 'a key spends more than its cap',
+    make: (draft) => {
+      the(draft.facts.parties.find(({ name }) => name === 'poor')).monthlyCap = 1;
+    },
+  },
+  {
+    invariant: 24,
+    what: 'credits of a capped key count for no month',
+    make: (draft) => {
+      for (const { attribution } of account(draft, POOR).entries) delete attribution?.capPeriod;
+    },
+  },
+  {
+    invariant: 24,
+    what: 'an account counts otherwise than its entries',
+    make: (draft) => {
+      the(account(draft, POOR).capUses?.get(CAPPED.keyId)).used += 1;
     },
   },
   {

@@ -1,4 +1,5 @@
-import { IDS, POOR, QUIET_AT, RICH } from './clean-history.js';
+import { IDS, POOR, RICH } from './clean-cases.js';
+import { QUIET_AT } from './clean-history.js';
 import { SECRET, ask, asked, dataOf, fail, record, the, upload, wantUntil, type Breach } from './draft-changes.js';
 
 export const KEYS: readonly Breach[] = [

@@ -6,7 +6,8 @@
 import { expect } from 'chai';
 import { checkHistory } from './check-history.js';
 import { whatIsMissing } from './enough.js';
-import { cleanHistory, IDS, QUIET_AT } from './clean-history.js';
+import { IDS } from './clean-cases.js';
+import { cleanHistory, QUIET_AT } from './clean-history.js';
 
 import { MONEY, VIEWS } from './breaches-of-money.js';
 import { ACCESS, BYTES, ENDS, KEYS } from './breaches-of-service.js';
@@ -84,6 +85,9 @@ describe('the history checker', () => {
 
   it('knows every invariant that can be seen from outside', () => {
     const tested = new Set([...MONEY, ...VIEWS, ...KEYS, ...BYTES, ...ACCESS].map(({ invariant }) => invariant));
-    expect([...tested].sort((a, b) => a - b)).to.deep.equal(Array.from({ length: 20 }, (_, index) => index + 1));
+    expect([...tested].sort((a, b) => a - b)).to.deep.equal([
+      ...Array.from({ length: 20 }, (_, index) => index + 1),
+      24,
+    ]);
   });
 });

@@ -6,6 +6,7 @@ import { checkAnswers } from './rules/answers.js';
 import { checkAttributions } from './rules/attributions.js';
 import { checkBalances, checkBooks } from './rules/books.js';
 import { checkCancels } from './rules/cancels.js';
+import { checkCaps } from './rules/caps.js';
 import { checkCharges } from './rules/charges.js';
 import { checkEnds } from './rules/ends.js';
 import { checkKeys } from './rules/keys.js';
@@ -21,6 +22,7 @@ const RULES = [
   checkAttributions,
   checkBalances,
   checkCharges,
+  checkCaps,
   checkViews,
   checkCancels,
   checkKeys,

@@ -2,6 +2,7 @@ import type { Account, Entry } from '../../../core/credits/account.js';
 import type { Generation, Output } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Upload } from '../../../core/uploads/upload.js';
+import { GENERATION_CASES, id, IDS, POOR, RICH, type GenerationCase } from './clean-cases.js';
 import type { Answer, Exchange, History, Request } from './history.js';
 
 /** A history whose every part can be changed, to break one promise of it. */
@@ -14,107 +15,16 @@ export type Draft<T> =
         ? { -readonly [M in keyof T]: Draft<T[M]> }
         : T;
 
-const id = (last: number) => `019a0000-0000-7000-8000-${String(last).padStart(12, '0')}`;
 const time = (at: number) => new Date(at).toISOString();
 const sha = (digit: string) => digit.repeat(64);
 
-export const RICH = { accountId: id(1), appId: id(2) };
-export const POOR = { accountId: id(3), appId: id(4) };
-/** One of each end, one made with a reference, and one that a poor account could pay. */
-export const IDS = {
-  succeeded: id(11),
-  cancelled: id(12),
-  failed: id(13),
-  stopped: id(14),
-  poor: id(15),
-  upload: id(21),
-  media: id(22),
-  output: id(23),
-  random: id(99),
-} as const;
 /** Long after everything that is told here. */
 export const QUIET_AT = 1_000_000;
 
 /** The key that all generations were created with. */
 const CREDENTIAL = id(98);
-
-/** How one generation went, from which its record, entries and answers are made. */
-interface GenerationCase {
-  readonly generationId: string;
-  readonly key: string;
-  readonly owner: typeof RICH;
-  readonly n: number;
-  readonly createdAt: number;
-  readonly endedAt: number;
-  readonly status: 'succeeded' | 'failed' | 'cancelled';
-  readonly outputs: number;
-  readonly wasBegun: boolean;
-  /** What it was asked to do, beside n. */
-  readonly asked: JsonObject;
-}
-
-const GENERATION_CASES: readonly GenerationCase[] = [
-  {
-    generationId: IDS.succeeded,
-    key: 'key-succeeded',
-    owner: RICH,
-    n: 2,
-    createdAt: 1_000,
-    endedAt: 3_000,
-    status: 'succeeded',
-    outputs: 1,
-    wasBegun: true,
-    asked: { behaviour: 'partial', deliver: 1 },
-  },
-  {
-    generationId: IDS.cancelled,
-    key: 'key-cancelled',
-    owner: RICH,
-    n: 1,
-    createdAt: 4_000,
-    endedAt: 4_500,
-    status: 'cancelled',
-    outputs: 0,
-    wasBegun: false,
-    asked: { behaviour: 'slow' },
-  },
-  {
-    generationId: IDS.failed,
-    key: 'key-failed',
-    owner: RICH,
-    n: 3,
-    createdAt: 5_000,
-    endedAt: 6_000,
-    status: 'failed',
-    outputs: 0,
-    wasBegun: true,
-    asked: { behaviour: 'fail' },
-  },
-  {
-    generationId: IDS.stopped,
-    key: 'key-stopped',
-    owner: RICH,
-    n: 1,
-    createdAt: 7_000,
-    endedAt: 9_000,
-    status: 'cancelled',
-    outputs: 0,
-    wasBegun: true,
-    asked: { behaviour: 'slow' },
-  },
-  {
-    generationId: IDS.poor,
-    key: 'poor-1',
-    owner: POOR,
-    n: 2,
-    createdAt: 20_100,
-    endedAt: 30_000,
-    status: 'succeeded',
-    outputs: 2,
-    wasBegun: true,
-    asked: {},
-  },
-];
+/** That of the poor: it may spend no more than its account has. */
+export const CAPPED = { keyId: id(96), monthlyCap: 3, month: '1970-01' };
 
 const MODEL: JsonObject = {
   model_key: 'sandbox-test',
@@ -184,7 +94,7 @@ function recordOf(testCase: GenerationCase): Generation {
           ]
         : [],
     clientTraceId: key,
-    credentialId: CREDENTIAL,
+    credentialId: credentialOf(testCase.owner),
     createdAt,
     updatedAt: endedAt,
     completedAt: endedAt,
@@ -216,6 +126,10 @@ function recordOf(testCase: GenerationCase): Generation {
   };
 }
 
+function credentialOf(owner: typeof RICH): string {
+  return owner === POOR ? CAPPED.keyId : CREDENTIAL;
+}
+
 function accountOf({ accountId }: typeof RICH, granted: number): Account & { entries: Entry[] } {
   const entries: Entry[] = [];
   let available = 0;
@@ -225,10 +139,15 @@ function accountOf({ accountId }: typeof RICH, granted: number): Account & { ent
   };
   add({ kind: 'grant', from: 'issued', to: 'available', credits: granted, at: 0 });
   const own = GENERATION_CASES.filter(({ owner }) => owner.accountId === accountId);
-  for (const { generationId, key, n, outputs, createdAt, endedAt } of own) {
+  for (const { generationId, key, owner, n, outputs, createdAt, endedAt } of own) {
     const about = () => ({
       generationId,
-      attribution: { credentialId: CREDENTIAL, modelKey: 'sandbox-test', clientTraceId: key },
+      attribution: {
+        credentialId: credentialOf(owner),
+        modelKey: 'sandbox-test',
+        clientTraceId: key,
+        ...(owner === POOR ? { capPeriod: CAPPED.month } : {}),
+      },
     });
     add({ kind: 'hold', from: 'available', to: 'reserved', credits: n, at: createdAt, ...about() });
     if (outputs > 0) add({ kind: 'charge', from: 'reserved', to: 'spent', credits: outputs, at: endedAt, ...about() });
@@ -248,6 +167,9 @@ function accountOf({ accountId }: typeof RICH, granted: number): Account & { ent
     spent,
     lastSequence: entries.length,
     holds: new Map(),
+    ...(accountId === POOR.accountId
+      ? { capUses: new Map([[CAPPED.keyId, { credentialId: CAPPED.keyId, period: CAPPED.month, used: spent }]]) }
+      : {}),
     entries,
   };
 }
@@ -454,7 +376,7 @@ export function cleanHistory(): Draft<History> {
     facts: {
       parties: [
         { name: 'rich', keyId: CREDENTIAL, ...RICH },
-        { name: 'poor', keyId: CREDENTIAL, ...POOR },
+        { name: 'poor', keyId: CAPPED.keyId, monthlyCap: CAPPED.monthlyCap, ...POOR },
         { name: 'leaver', keyId: id(97), ...RICH },
       ],
       granted: { [RICH.accountId]: 100, [POOR.accountId]: 3 },

@@ -1,7 +1,8 @@
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Entry } from '../../../core/credits/account.js';
 import type { JsonObject } from '../../../core/json.js';
-import { IDS, RICH, type Draft } from './clean-history.js';
+import { IDS, RICH } from './clean-cases.js';
+import type { Draft } from './clean-history.js';
 import type { Exchange, History, Request } from './history.js';
 
 export type HistoryDraft = Draft<History>;

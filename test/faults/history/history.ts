@@ -9,6 +9,8 @@ import type { UploadRecord } from '../../../core/uploads/upload.js';
 export interface Party {
   readonly name: string;
   readonly keyId: string;
+  /** Credits that the key may spend in each month; absent for one without a cap. */
+  readonly monthlyCap?: number;
   readonly accountId: string;
   readonly appId: string;
 }

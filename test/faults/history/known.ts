@@ -1,6 +1,7 @@
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { AccountLedger, type GenerationMoney } from '../../history/account-ledger.js';
+import { CapUses } from '../../history/cap-uses.js';
 import type { CreditsAnswer } from '../../history/credits.js';
 import type { Finding } from '../../history/finding.js';
 import type { AskedOutputs } from '../../history/outputs.js';
@@ -69,13 +70,41 @@ export class Known {
     return this.history.atRest.generations.filter((record) => record.kind === 'generation');
   }
 
-  /** An answered request, and what its account may have had available while it was under way. */
+  /** The use of caps, to add up from the entries of an account. */
+  capUses(): CapUses {
+    return new CapUses(
+      new Map(
+        this.history.facts.parties.flatMap(({ keyId, monthlyCap }) =>
+          monthlyCap === undefined ? [] : [[keyId, { credits: monthlyCap, per: 'month' as const }]],
+        ),
+      ),
+    );
+  }
+
+  /** An answered request, and what its account, and its key by its cap, may have had available while it was under way. */
   creditsAnswer(exchange: Exchange & { readonly at: number }): CreditsAnswer {
-    const { accountId } = this.party(exchange.by);
-    const spans = (this.available.get(accountId) ?? []).filter(
+    const { accountId, keyId } = this.party(exchange.by);
+    const spans = [...(this.available.get(accountId) ?? []), ...this.leftOfCap(accountId, keyId)].filter(
       ({ from, until }) => from <= exchange.at && until >= exchange.sentAt,
     );
     return { told: told(exchange), accountId, available: spans.map(({ amount }) => amount) };
+  }
+
+  /** What may have been left of a key's cap, and when; nothing for one without. */
+  private leftOfCap(accountId: string, keyId: string): Available[] {
+    const { facts, atRest } = this.history;
+    const cap = facts.parties.find((party) => party.keyId === keyId)?.monthlyCap;
+    if (cap === undefined) return [];
+    const uses = this.capUses();
+    const entries = atRest.accounts.find((account) => account.accountId === accountId)?.entries ?? [];
+    const own = entries.flatMap((entry) => {
+      if (entry.attribution?.credentialId !== keyId) return [];
+      uses.add(entry);
+      return [{ ...entry, availableAfter: uses.leftOf(keyId) }];
+    });
+    const [first] = own;
+    const whole = { amount: cap, from: -Infinity, until: first?.at ?? Infinity };
+    return [whole, ...availableOver(own, facts)];
   }
 
   /** What the client had asked for that this generation came from. */

@@ -37,7 +37,8 @@ export interface Play {
  */
 export async function playRound(round: Round, { installation, pool, rich, seed, signal }: Play): Promise<PlayedRound> {
   const pause = (ms: number) => sleep(ms, undefined, { signal });
-  const poor = await pool.openAccount(`poor-${round.number}`, BURST.balance);
+  const isCapped = round.number % 2 === 0 && !installation.hasOlderProcesses;
+  const poor = await openPoor(pool, `poor-${round.number}`, { balance: BURST.balance, isCapped });
   const leaving = await pool.giveKey(`leaver-${round.number}`, rich.party);
   let isOver = false;
   const usesItsKey = useUntil(leaving.api, drawsFrom(seed + round.number), () => !isOver && !signal.aborted);
@@ -61,6 +62,15 @@ export async function playRound(round: Round, { installation, pool, rich, seed, 
   ]);
   await heal(installation);
   return { aftermath, trouble: { from, until: pool.now() }, struck };
+}
+
+/** With a cap, the account has more than its key may spend. Processes of the release before know no caps. */
+export function openPoor(
+  pool: ClientPool,
+  name: string,
+  { balance, isCapped }: { readonly balance: number; readonly isCapped: boolean },
+): Promise<ApiClient> {
+  return isCapped ? pool.openAccount(name, 10 * balance, balance) : pool.openAccount(name, balance);
 }
 
 /** One that is cut short is not undone: the installation is ended then. */

@@ -15,7 +15,7 @@ import { findAtRest } from '../harness/at-rest.js';
 import type { Installation } from '../harness/installation.js';
 import { QUEUE_TIMEOUT_MS, RUN_TIMEOUT_MS, STOP_GRACE_MS } from '../harness/settings.js';
 import { tellFigures } from './figures.js';
-import { playRound } from './play-round.js';
+import { openPoor, playRound } from './play-round.js';
 import { describeRound, type Round } from './schedule.js';
 import { Settling } from './settle.js';
 import type { Struck } from './struck.js';
@@ -192,12 +192,18 @@ export class Run {
     for (let number = 1; number <= MOST_BURSTS && exact < EXACT_BURSTS; number += 1) {
       this.signal.throwIfAborted();
       if (
-        await this.pool.burst(await this.pool.openAccount(`exact-${number}`, 9), {
-          balance: 9,
-          creates: 7,
-          cost: 2,
-          mayBeExact: true,
-        })
+        await this.pool.burst(
+          await openPoor(this.pool, `exact-${number}`, {
+            balance: 9,
+            isCapped: number % 2 === 0 && !this.installation.hasOlderProcesses,
+          }),
+          {
+            balance: 9,
+            creates: 7,
+            cost: 2,
+            mayBeExact: true,
+          },
+        )
       )
         exact += 1;
     }

@@ -5,6 +5,7 @@ import type { Settings } from '../../../core/settings.js';
 import type { Upload } from '../../../core/uploads/upload.js';
 import type { Answer, Asked, Durable, Party } from '../observed.js';
 import type { Books } from './books.js';
+import type { Caps } from './caps.js';
 import type { Claims } from './claims.js';
 import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Generations } from './generations.js';
@@ -22,6 +23,7 @@ interface Knowledge {
   readonly settings: Settings;
   readonly order: EventOrder;
   readonly books: Books;
+  readonly caps: Caps;
   readonly claims: Claims;
   readonly keys: Keys;
   readonly prices: Prices;
@@ -188,9 +190,9 @@ export class Accepted implements GenerationListener {
     );
   }
 
-  private refused(asked: Asked, { accountId }: Party, { code, message }: Refused): void {
+  private refused(asked: Asked, { accountId, keyId }: Party, { code, message }: Refused): void {
     const { request } = asked;
-    const { claims, keys, books, prices, order, settings } = this.known;
+    const { caps, claims, keys, books, prices, order, settings } = this.known;
     const since = order.arrivedOrder(asked);
     demand(
       code !== 'INTERNAL_ERROR',
@@ -213,7 +215,11 @@ export class Accepted implements GenerationListener {
       );
     }
     if (code === 'CREDITS_INSUFFICIENT' && (request.operation === 'create' || request.operation === 'estimate')) {
-      const available = books.availableOf(accountId)?.valuesSince(since) ?? [];
+      // What the key may spend is as good a reason as what the account has.
+      const available = [
+        ...(books.availableOf(accountId)?.valuesSince(since) ?? []),
+        ...(caps.leftSince(keyId, since) ?? []),
+      ];
       const told = `request ${asked.number}`;
       demandNone(checkShortage({ told, accountId, available }, prices.ofBody(request.body)));
     }

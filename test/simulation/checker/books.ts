@@ -22,6 +22,10 @@ export interface BooksListener {
   held?(entry: Entry & { readonly generationId: string }, money: GenerationMoney): void;
   closed?(generationId: string, money: GenerationMoney): void;
   operated?(entry: Entry): void;
+  /** Every entry, once it counts in the books. */
+  entered?(entry: Entry, at: number): void;
+  /** A change, and the account as it is stored with it. */
+  applied?(change: AccountChange, stored: Account): void;
 }
 
 /** Invariants 1, 2, 4 and 5: all accounts, added up from their entries and held against what is stored. */
@@ -43,8 +47,8 @@ export class Books {
     'accounts.create': ({ args: [account], result }) => {
       if (result === 'created') this.open(account);
     },
-    'accounts.apply': async ({ args: [change], result }) => {
-      if (result === 'applied') await this.apply(change);
+    'accounts.apply': async ({ args: [change], result, at }) => {
+      if (result === 'applied') await this.apply(change, at);
     },
   };
 
@@ -95,7 +99,7 @@ export class Books {
     });
   }
 
-  private async apply(change: AccountChange): Promise<void> {
+  private async apply(change: AccountChange, at: number): Promise<void> {
     const { accountId } = change;
     const books = this.accounts.get(accountId);
     demand(books !== undefined, 1, () => `a change was written to account ${accountId}, which does not exist`);
@@ -107,7 +111,7 @@ export class Books {
         `account ${accountId} went from version ${books.version} to ${change.version}, by a change made for ${change.expectedVersion}`,
     );
     const before = new Set(books.ledger.holds.keys());
-    const closed = change.entries.map((entry) => this.add(books, entry)).filter((id) => id !== undefined);
+    const closed = change.entries.map((entry) => this.add(books, entry, at)).filter((id) => id !== undefined);
     books.version = change.version;
     this.compareHolds(change, books, before);
     for (const generationId of new Set(closed)) this.conclude(generationId);
@@ -119,13 +123,15 @@ export class Books {
           `account ${accountId} says ${change[name]} ${name} at version ${change.version}, and its entries say ${books.ledger.credits[name]}`,
       );
     }
-    await this.compareStored(accountId, books);
+    const stored = await this.compareStored(accountId, books);
+    for (const listener of this.listeners) listener.applied?.(change, stored);
   }
 
   /** Adds one entry up; answers the generation whose hold it ends, if it does. */
-  private add(books: AccountBooks, entry: Entry): string | undefined {
+  private add(books: AccountBooks, entry: Entry, at: number): string | undefined {
     demandNone(books.ledger.add(entry));
     const closes = this.announce(entry);
+    for (const listener of this.listeners) listener.entered?.(entry, at);
     // A batch is decided entry by entry: a refusal within it may have seen the balance between two of them.
     books.available.set(this.order.position, Number(books.ledger.credits.available));
     books.openHolds.set(this.order.position, books.ledger.holds.size);
@@ -142,7 +148,7 @@ export class Books {
       demandNone(checkAttribution(nameOf(entry), entry.attribution, [this.attributions.get(generationId) ?? {}]));
       return generationId;
     }
-    this.attributions.set(generationId, { ...entry.attribution });
+    this.attributions.set(generationId, named(entry));
     const money = this.byGeneration.get(generationId);
     if (money) for (const listener of this.listeners) listener.held?.({ ...entry, generationId }, money);
     return undefined;
@@ -187,7 +193,7 @@ export class Books {
   private async compareStored(
     accountId: string,
     { version, ledger: { sequence, credits, holds } }: AccountBooks,
-  ): Promise<void> {
+  ): Promise<Account> {
     const stored = await this.durable.accounts.read(accountId);
     demand(stored !== null, 1, () => `account ${accountId} is gone`);
     const isSame =
@@ -213,9 +219,16 @@ export class Books {
           `account ${accountId} is stored with a hold of ${hold.credits} for generation ${hold.generationId}; its entries say ${holds.get(hold.generationId)}`,
       );
     }
+    return stored;
   }
 }
 
 function nameOf({ sequence, accountId, kind }: Entry): string {
   return `entry ${sequence} of account ${accountId} (${kind})`;
+}
+
+/** What the credits of an entry are attributed to, without the period of a cap. */
+function named({ attribution }: Entry): JsonObject {
+  const { capPeriod: _period, ...request } = attribution ?? {};
+  return request;
 }

@@ -4,6 +4,7 @@ import { Accepted } from './accepted.js';
 import { Access } from './access.js';
 import { Books } from './books.js';
 import { CallTable } from './calls.js';
+import { Caps } from './caps.js';
 import { Charges } from './charges.js';
 import { Claims } from './claims.js';
 import { Generations } from './generations.js';
@@ -51,6 +52,7 @@ export class SimulationChecker implements Observer {
   private readonly uploads: Uploads;
   private readonly provider: ProviderCalls;
   private readonly keys = new Keys();
+  private readonly caps: Caps;
   private readonly accepted: Accepted;
   private readonly views: Views;
   private readonly foreignIds: ForeignIds;
@@ -64,6 +66,7 @@ export class SimulationChecker implements Observer {
     const { order, clocks, keys } = this;
     const prices = new Prices(premises.models);
     this.books = new Books(durable, order);
+    this.caps = new Caps(order);
     this.operations = new Operations(this.books, order);
     this.generations = new Generations(durable, settings);
     this.objects = new GuardedObjects(durable.objects);
@@ -79,7 +82,17 @@ export class SimulationChecker implements Observer {
       },
       isExclusive,
     );
-    this.accepted = new Accepted({ durable, settings, order, books, claims, keys, prices, generations });
+    this.accepted = new Accepted({
+      durable,
+      settings,
+      order,
+      books,
+      caps: this.caps,
+      claims,
+      keys,
+      prices,
+      generations,
+    });
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
     this.views = new Views(generations, books, prices, order);
@@ -89,6 +102,7 @@ export class SimulationChecker implements Observer {
     this.secrets = new Secrets(() => premises.secrets());
     this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted });
 
+    books.listen(this.caps);
     const charges = new Charges({
       settings,
       books,
@@ -144,6 +158,7 @@ export class SimulationChecker implements Observer {
     this.order.tick();
     this.order.noteAsked(asked);
     this.keys.noteAsked(asked);
+    this.caps.noteAsked(asked);
     this.operations.noteAsked(asked);
     this.suspensions.noteAsked(asked);
     this.access.noteAsked(asked);

@@ -14,6 +14,8 @@ const LOST: Answer = { outcome: 'lost' };
 /** A client's own credential: whom it speaks for, and the secret that proves it. */
 export interface Credential extends Party {
   readonly secret: string;
+  /** Whose grant the token is of; absent for an API key. */
+  readonly personId?: string;
 }
 
 /** The way between clients and processes: requests and answers take time, get lost, and come twice. */
@@ -30,7 +32,7 @@ export class Network {
   async ask(request: Request, credential?: Credential, to = this.service.door()): Promise<Answer> {
     const { scheduler, observer, timeline } = this.context;
     this.asked += 1;
-    const party = credential && { accountId: credential.accountId, appId: credential.appId, keyId: credential.keyId };
+    const party = credential && partyOf(credential);
     const asked: Asked = { number: this.asked, at: scheduler.now, ...(party ? { party } : {}), request };
     timeline.note(scheduler.now, `ask ${asked.number}`, () => `${to?.name ?? 'nobody'}: ${brief(request)}`);
     observer.asked(asked);
@@ -98,4 +100,8 @@ export class Network {
     tally.add(`client ${fate}`);
     return fate;
   }
+}
+
+function partyOf({ secret: _secret, personId: _personId, ...party }: Credential): Party {
+  return party;
 }

@@ -16,8 +16,8 @@ interface Happening {
   run: (() => void) | undefined;
 }
 
-/** 1 January 2030, UTC. */
-const BEGINNING = 1_893_456_000_000;
+/** A minute before a month ends, UTC: what is counted by month goes on in the next one while clients are at work. */
+const BEGINNING = Date.UTC(2029, 11, 31, 23, 59);
 
 /**
  * Owns time. Nothing in a run waits for anything but this: each step takes the next happening, lets it and every

@@ -1,6 +1,7 @@
 import { requireScope } from '../../../core/access/authenticate.js';
 import { revokeKey } from '../../../core/access/manage.js';
 import { renameAccount, resumeAccount, suspendAccount } from '../../../core/access/manage-accounts.js';
+import { disconnect } from '../../../core/people/grants.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { cancelOpenGenerations } from '../../../core/generation/cancel-open-generations.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
@@ -42,7 +43,8 @@ function isOperators(request: Request): request is OperatorRequest {
 
 async function operate({ context }: SimulatedProcess, request: OperatorRequest): Promise<void> {
   if (request.operation === 'revoke') {
-    await revokeKey(context, request.keyId);
+    const { keyId, personId } = request;
+    await (personId === undefined ? revokeKey(context, keyId) : disconnect(context, personId, keyId));
     return;
   }
   if (request.operation === 'suspend') {

@@ -5,6 +5,8 @@ import { expect } from 'chai';
 import { MUTANTS } from './list/all.js';
 import { mutated, type Mutant } from './mutant.js';
 
+/** Their numbers in docs/correctness.md; those between belong to parts that are not there yet. */
+const INVARIANTS = [...Array.from({ length: 20 }, (_, index) => index + 1), 24];
 const DIST = new URL('../../../', import.meta.url);
 
 describe('mutants of core', () => {
@@ -20,7 +22,7 @@ describe('mutants of core', () => {
   it('name existing invariants', () => {
     for (const { name, breaks } of MUTANTS) {
       expect(breaks, name).to.have.lengthOf.above(0);
-      for (const number of breaks) expect(number, name).to.be.within(1, 20);
+      for (const number of breaks) expect(INVARIANTS, name).to.include(number);
     }
   });
 

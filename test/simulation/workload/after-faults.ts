@@ -31,6 +31,10 @@ export class AfterFaults {
     await Promise.all(this.clients.developers.map((developer) => developer.makeSure()));
     await this.rest();
     await observer.atRest(scheduler.now);
+    for (const credential of this.clients.capped) {
+      await this.spendAll(credential);
+      await this.rest();
+    }
     for (const credential of this.clients.lasting) await this.spendAll(credential);
     await this.rest();
     for (let played = 0; played < 2; played += 1) await this.playScenario();
@@ -67,9 +71,9 @@ export class AfterFaults {
     return items.reduce((sum, account) => sum + account.holds.size, 0);
   }
 
-  /** More creates at once than there are credits for: exactly as many are accepted as can be paid. */
+  /** More creates at once than there are credits for, or the key's cap allows: exactly as many are accepted as fit. */
   private async spendAll(credential: Credential): Promise<void> {
-    const balance = await this.balance(credential);
+    const balance = Math.min(await this.balance(credential), await this.leftOfCap(credential));
     const count = this.chance.between(1, 4);
     const cost = 10 * count;
     // Never so many that the account's queue could be full: how fast places become free is not what this is about.
@@ -107,6 +111,13 @@ export class AfterFaults {
   private create(credential: Credential, model: string, count: number, key: string): Promise<Answer> {
     const body = { model_key: model, operation: 'image_generation', prompt: key, parameters: { count } };
     return this.network.ask({ operation: 'create', key, body }, credential);
+  }
+
+  private async leftOfCap({ accountId, keyId, cap }: Credential): Promise<number> {
+    const account = await this.service.durable.accounts.read(accountId);
+    const month = new Date(this.context.scheduler.now).toISOString().slice(0, 7);
+    const use = account?.capUses?.get(keyId);
+    return (cap?.credits ?? Infinity) - (use !== undefined && use.period >= month ? use.used : 0);
   }
 
   private async balance(credential: Credential): Promise<number> {

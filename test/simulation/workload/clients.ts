@@ -6,6 +6,7 @@ import type { Scheduler } from '../harness/scheduler.js';
 import type { Service } from '../harness/service.js';
 import { Developer, type KnownIds } from './developer.js';
 import { Operator } from './operator.js';
+import { connectProgram } from './programs.js';
 
 /** The clients of a run. */
 export interface Clients {
@@ -14,6 +15,8 @@ export interface Clients {
   readonly operators: readonly Operator[];
   /** One credential an account that is never revoked. */
   readonly lasting: readonly Credential[];
+  /** Credentials with a spending cap, which are never revoked. */
+  readonly capped: readonly Credential[];
   readonly secrets: readonly string[];
 }
 
@@ -30,25 +33,28 @@ export async function passHours(
 }
 
 /**
- * Two accounts, one of them with two Apps; two keys an App, of which one may be revoked; one or two developers an App.
+ * Two accounts, one of them with two Apps; two keys an App, of which one may be revoked, and often a third one with a
+ * spending cap; one or two developers an App. In some runs a person of the first account has connected a program.
  */
 export async function createClients(
   service: Service,
   network: Network,
   scheduler: Scheduler,
   chance: Chance,
+  ofPrograms: Chance,
 ): Promise<Clients> {
   const process = service.processes[0];
   if (process === undefined) throw new Error('There is no process to set things up with.');
   const { context } = process;
   const others: KnownIds = { generationIds: new Set(), uploadIds: new Set() };
-  const [accountIds, developers, lasting, revocable, secrets]: [
+  const [accountIds, developers, lasting, capped, revocable, secrets]: [
     string[],
     Developer[],
     Credential[],
     Credential[],
+    Credential[],
     string[],
-  ] = [[], [], [], [], []];
+  ] = [[], [], [], [], [], []];
   for (const [index, apps] of [2, 1].entries()) {
     const { accountId } = await createAccount(context, { name: `account ${index + 1}` });
     accountIds.push(accountId);
@@ -66,6 +72,20 @@ export async function createClients(
         credentials.push({ accountId, appId, keyId: key.keyId, secret });
         secrets.push(secret);
       }
+      if (chance.happens(600)) {
+        const monthlyCap = chance.pick([7, 25, 60, 150]);
+        const { key, secret } = await createKey(context, { appId, name: 'capped', monthlyCap });
+        const credential: Credential = {
+          accountId,
+          appId,
+          keyId: key.keyId,
+          secret,
+          cap: { credits: monthlyCap, per: 'month' },
+        };
+        credentials.push(credential);
+        capped.push(credential);
+        secrets.push(secret);
+      }
       if (app === 0) lasting.push(credentials[0] as Credential);
       if (chance.happens(500)) revocable.push(credentials[1] as Credential);
       for (let count = chance.between(1, 2); count > 0; count -= 1) {
@@ -75,11 +95,22 @@ export async function createClients(
       }
     }
   }
+  // Runs without connected programs draw as they did before there were any.
+  for (const accountId of accountIds.slice(0, ofPrograms.happens(300) ? 1 : 0)) {
+    const program = await connectProgram(context, ofPrograms, accountId);
+    revocable.push(...program.revocable);
+    capped.push(...program.credentials.filter(({ cap }) => cap !== undefined));
+    secrets.push(...program.credentials.map(({ secret }) => secret));
+    developers.push(
+      new Developer(`d${developers.length + 1}`, program.credentials, network, scheduler, ofPrograms.fork(), others),
+    );
+  }
   return {
     accountIds,
     developers,
     operators: [new Operator(network, scheduler, chance.fork(), accountIds, revocable)],
     lasting,
+    capped,
     secrets,
   };
 }

@@ -4,7 +4,7 @@ import type { Request } from '../observed.js';
 import type { Scheduler } from '../harness/scheduler.js';
 import { UNKNOWN_ID } from './unknown-id.js';
 
-/** The operator: issues credits, corrects them, takes keys away, and suspends accounts for a while. */
+/** The operator: issues credits, corrects them, takes keys away, disconnects programs, and suspends accounts for a while. */
 export class Operator {
   private operations = 0;
   private readonly suspended = new Set<string>();
@@ -83,6 +83,7 @@ export class Operator {
   private async revoke(): Promise<void> {
     const credential = this.revocable.pop();
     if (credential === undefined) return;
-    await this.insist({ operation: 'revoke', keyId: credential.keyId });
+    const { keyId, personId } = credential;
+    await this.insist({ operation: 'revoke', keyId, ...(personId === undefined ? {} : { personId }) });
   }
 }

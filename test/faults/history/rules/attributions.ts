@@ -30,7 +30,9 @@ export function* checkAttributions(known: Known): Iterable<Finding> {
     // Of a generation that never came to be only the entries are known.
     if (generationId !== undefined && generation === undefined) continue;
     if (attribution === undefined && (generation === undefined || facts.hasOlderProcesses)) continue;
-    if (generation === undefined || canonical(attribution ?? null) !== canonical(namedBy(generation)))
+    // The month of a cap is for the rule about caps.
+    const { capPeriod: _period, ...named } = attribution ?? {};
+    if (generation === undefined || canonical(named) !== canonical(namedBy(generation)))
       yield {
         invariant: 1,
         sentence: `entry ${sequence} of account ${accountId} is attributed to ${canonical(attribution ?? null)}, and its generation is of ${canonical(generation && namedBy(generation))}`,
