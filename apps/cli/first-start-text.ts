@@ -2,8 +2,8 @@ import { FIRST_PROMPT, type Demo } from '../service/first-start.js';
 import type { KeptKey } from './client/profile.js';
 import { facts } from './terminal.js';
 
-/** Where the first key is to be had: on the screen, in a file, or nowhere. */
-export interface FirstKey {
+/** Where a secret of the first start is: on the screen, in a file, or nowhere. */
+export interface FirstSecret {
   readonly shown?: string;
   readonly file?: string;
 }
@@ -13,7 +13,8 @@ interface FirstStart {
   readonly serving: string;
   readonly url: string;
   readonly demo: Demo;
-  readonly key: FirstKey;
+  readonly key: FirstSecret;
+  readonly link: FirstSecret;
   /** Undefined when the profile could not be written. */
   readonly kept: KeptKey | undefined;
   /** The profile that the key is kept in. */
@@ -21,7 +22,7 @@ interface FirstStart {
 }
 
 /** What the first start over an empty database says: who may call now, and how to see a first picture. */
-export function firstStartText({ serving, url, demo, key, kept, profile }: FirstStart): string {
+export function firstStartText({ serving, url, demo, key, link, kept, profile }: FirstStart): string {
   return [
     serving,
     '',
@@ -31,6 +32,7 @@ export function firstStartText({ serving, url, demo, key, kept, profile }: First
       ['account', demo.accountId],
       ['app', demo.appId],
       ['API key', keyText(key)],
+      ['sign in', linkText(link)],
     ]),
     ...keptText(url, kept, profile),
     '',
@@ -38,11 +40,18 @@ export function firstStartText({ serving, url, demo, key, kept, profile }: First
   ].join('\n');
 }
 
-function keyText({ shown, file }: FirstKey): string {
+function keyText({ shown, file }: FirstSecret): string {
   if (shown !== undefined) return `${shown}   (shown this once)`;
   return file === undefined
     ? 'not shown, because this is not a terminal; darkroom keys create makes another'
     : `in ${file}, which only you can read`;
+}
+
+function linkText({ shown, file }: FirstSecret): string {
+  if (shown !== undefined) return `${shown}   (works once, for half an hour)`;
+  return file === undefined
+    ? 'no link is shown, because this is not a terminal; darkroom people reset makes another'
+    : `by the link in ${file}, which only you can read (works once, for half an hour)`;
 }
 
 function keptText(url: string, kept: KeptKey | undefined, profile: string): string[] {
@@ -61,7 +70,7 @@ function keptText(url: string, kept: KeptKey | undefined, profile: string): stri
   ];
 }
 
-function tryText(url: string, modelKey: string | undefined, key: FirstKey, kept: KeptKey | undefined): string[] {
+function tryText(url: string, modelKey: string | undefined, key: FirstSecret, kept: KeptKey | undefined): string[] {
   if (modelKey === undefined)
     return [
       `No model of the catalog makes a picture from a prompt alone; ${url}/api/v1/developer/models lists what there is.`,

@@ -17,6 +17,7 @@ import { addLedger } from './commands/ledger.js';
 import { addLogin } from './commands/login.js';
 import { addMigrate } from './commands/migrate.js';
 import { addModels } from './commands/models.js';
+import { addPeople } from './commands/people.js';
 import { addRecover } from './commands/recover.js';
 import { addServe } from './commands/serve.js';
 import { addStatus } from './commands/status.js';
@@ -59,6 +60,7 @@ export function createProgram(io: CliIo): Command {
     addAccounts,
     addApps,
     addKeys,
+    addPeople,
     addCreditOperations,
     addLedger,
     addGenerations,

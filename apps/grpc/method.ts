@@ -24,7 +24,7 @@ export interface ActingCall<Request> extends Call<Request> {
 export interface WatchingCall<Request> extends ActingCall<Request> {
   readonly signal: AbortSignal;
   /** Throws once the service may not call any more: to be asked whenever there may be something to tell. */
-  readonly requireAllowed: () => void;
+  readonly requireAllowed: () => Promise<void>;
 }
 
 interface Described<I extends DescMessage, O extends DescMessage> {

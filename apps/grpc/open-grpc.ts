@@ -19,7 +19,7 @@ export interface OpenGrpc extends GrpcServer {
 /** The gRPC front as it is configured. Nothing listens yet. Throws `ConfigInvalid` and `CallersInvalid`. */
 export function openGrpc(
   config: GrpcConfig,
-  parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady' | 'requireStores'>,
+  parts: Pick<GrpcServerOptions, 'context' | 'logger' | 'observer' | 'isReady' | 'requireStores' | 'tokens'>,
 ): OpenGrpc {
   const callers = callersOf(config, parts.logger);
   try {
@@ -27,6 +27,7 @@ export function openGrpc(
     const server = createGrpcServer({ ...parts, callers, credentials });
     const close = (): void => {
       callers.close();
+      parts.tokens?.close();
       if (credentials instanceof WatchedCertificates) credentials.close();
     };
     return {

@@ -14,6 +14,7 @@ import type { Context } from '../../core/context.js';
 import { MAX_BODY_BYTES } from '../http/host/limits.js';
 import { ActingFor } from './callers/acting-for.js';
 import { ACCESS_METHODS } from './methods/access.js';
+import { PEOPLE_METHODS } from './methods/people.js';
 import { STORAGE_METHODS } from './methods/storage.js';
 import type { CallObserver } from './calls/call-observer.js';
 import { CallerRates } from './callers/caller-rates.js';
@@ -31,6 +32,7 @@ import { reflectionOf } from './reflection.js';
 import type { ServedMethod, ServedStream } from './method.js';
 import { serveStream, serveUnary, type ServingCalls } from './calls/serve-call.js';
 import { serviceDefinition } from './service-definition.js';
+import type { TokenCallers } from './callers/token-callers.js';
 import type { ServiceCallers } from './callers/service-callers.js';
 
 export interface GrpcServerOptions {
@@ -44,6 +46,8 @@ export interface GrpcServerOptions {
   readonly isReady?: (() => Promise<boolean>) | undefined;
   /** Throws what refuses a call that the stores could not answer anyway; absent, all are tried. */
   readonly requireStores?: (() => void) | undefined;
+  /** Takes the OAuth tokens of connected programs; absent, none are taken. */
+  readonly tokens?: TokenCallers | undefined;
   /** Told of every call. */
   readonly observer?: CallObserver | undefined;
 }
@@ -61,6 +65,7 @@ const METHODS = [
   ...CREDIT_METHODS,
   ...CATALOG_METHODS,
   ...ACCESS_METHODS,
+  ...PEOPLE_METHODS,
   ...STORAGE_METHODS,
   ...OPERATIONS_METHODS,
 ] as unknown as readonly ServedMethod[];
@@ -96,6 +101,7 @@ export function createGrpcServer({
   logger,
   observer,
   isReady,
+  tokens,
   requireStores = () => undefined,
   requestTimeoutMs = REQUEST_TIMEOUT_MS,
   credentials = ServerCredentials.createInsecure(),
@@ -110,6 +116,7 @@ export function createGrpcServer({
     callers,
     rates: new CallerRates(),
     actingFor: new ActingFor(context),
+    tokens,
     logger: logger.child({ front: 'grpc' }),
   };
   setMaxListeners(0, stopping.signal);

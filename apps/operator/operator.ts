@@ -7,6 +7,8 @@ import type { CancelledWork } from '../../core/generation/cancel-open-generation
 import type { Generation } from '../../core/generation/generation.js';
 import type { GenerationFilter } from '../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../core/paging.js';
+import type { NewPerson } from '../../core/people/manage-people.js';
+import type { Person } from '../../core/people/person.js';
 import type { RecoveredTotals } from './recover-all.js';
 import type { AccountStorage } from './account-storage.js';
 
@@ -22,6 +24,28 @@ export interface ShownKey extends Omit<ApiKey, 'version' | 'digest' | 'scopes'> 
 }
 
 export type ShownEntry = Omit<Entry, 'accountId'>;
+
+/** A person without what they sign in with. */
+export interface ShownPerson extends Pick<
+  Person,
+  'personId' | 'accountId' | 'email' | 'createdAt' | 'disabledAt' | 'lastSignInAt'
+> {
+  readonly hasPassword: boolean;
+  readonly passkeyCount: number;
+}
+
+/** A link that signs a person in once. */
+export interface SignInLink {
+  /** Below the public address of the service. */
+  readonly path: string;
+  readonly expiresAt: number;
+}
+
+export interface WithSignInLink {
+  readonly person: ShownPerson;
+  /** Absent for a person who needs none: one with a password, or who may not sign in. */
+  readonly link?: SignInLink;
+}
 
 export interface NewAccount {
   readonly name: string;
@@ -97,6 +121,13 @@ export interface Operator {
   revokeKey(keyId: string): Promise<ShownKey>;
   /** CONFLICT for a key that is revoked. */
   expireKey(keyId: string, expiresAt: number): Promise<ShownKey>;
+  /** Without a password, with a link. */
+  createPerson(person: NewPerson): Promise<WithSignInLink>;
+  listPeople(accountId: string, page: PageRequest): Promise<Page<ShownPerson>>;
+  disablePerson(personId: string): Promise<ShownPerson>;
+  enablePerson(personId: string): Promise<ShownPerson>;
+  /** Takes password and passkeys away. */
+  resetPerson(personId: string): Promise<WithSignInLink>;
   /** Happens once under its operation id; CONFLICT for another amount or kind under it. */
   grantCredits(operation: CreditOperation): Promise<Operated>;
   /** As a grant; CREDITS_INSUFFICIENT below zero. */

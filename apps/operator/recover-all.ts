@@ -14,6 +14,7 @@ const COUNTS = [
   'uploads_swept',
   'uploads_removed',
   'claims_removed',
+  'artefacts_removed',
   'failed',
 ] as const;
 export type RecoveredTotals = Record<(typeof COUNTS)[number], number>;
@@ -38,7 +39,10 @@ export async function recoverAll(context: Context): Promise<RecoveredTotals> {
   return total;
 }
 
-function add(total: RecoveredTotals, { generations: g, holds, uploads, claimsRemoved }: Recovered): void {
+function add(
+  total: RecoveredTotals,
+  { generations: g, holds, uploads, claimsRemoved, artefactsRemoved }: Recovered,
+): void {
   total.generations_woken += g.woken;
   total.generations_ended += g.ended;
   total.generations_settled += g.settled;
@@ -48,5 +52,6 @@ function add(total: RecoveredTotals, { generations: g, holds, uploads, claimsRem
   total.uploads_swept += uploads.swept;
   total.uploads_removed += uploads.removed;
   total.claims_removed += claimsRemoved;
+  total.artefacts_removed += artefactsRemoved;
   total.failed += g.failed + holds.failed + uploads.failed;
 }

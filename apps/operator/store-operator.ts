@@ -15,6 +15,13 @@ import {
   type GenerationFilter,
 } from '../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../core/paging.js';
+import {
+  createPerson,
+  disablePerson,
+  enablePerson,
+  resetPerson,
+  type NewPerson,
+} from '../../core/people/manage-people.js';
 import { pageByToken } from '../requests/page-token.js';
 import { readUuid } from './read-uuid.js';
 import { recoverAll } from './recover-all.js';
@@ -28,8 +35,11 @@ import type {
   ShownEntry,
   ShownGeneration,
   ShownKey,
+  ShownPerson,
   Suspended,
+  WithSignInLink,
 } from './operator.js';
+import { shownPerson, withSignInLink } from './people.js';
 
 /** The operators' operations on the stores, for the gRPC front and the commands. */
 export class StoreOperator implements Operator {
@@ -100,6 +110,30 @@ export class StoreOperator implements Operator {
     if (before?.revokedAt !== undefined)
       throw new ServiceError('CONFLICT', `Key ${keyId} (${before.name}) is revoked already; nothing was changed.`);
     return expireKey(this.context, keyId, expiresAt);
+  }
+
+  async createPerson(person: NewPerson): Promise<WithSignInLink> {
+    const accountId = readUuid(person.accountId, '/account_id');
+    return withSignInLink(this.context, await createPerson(this.context, { ...person, accountId }));
+  }
+
+  async listPeople(id: string, page: PageRequest): Promise<Page<ShownPerson>> {
+    const { items, ...more } = await this.pageOf(id, 'people', page, (accountId, asked) =>
+      this.context.people.list(accountId, asked, this.context.call),
+    );
+    return { items: items.map(shownPerson), ...more };
+  }
+
+  async disablePerson(personId: string): Promise<ShownPerson> {
+    return shownPerson(await disablePerson(this.context, readUuid(personId, '/person_id')));
+  }
+
+  async enablePerson(personId: string): Promise<ShownPerson> {
+    return shownPerson(await enablePerson(this.context, readUuid(personId, '/person_id')));
+  }
+
+  async resetPerson(personId: string): Promise<WithSignInLink> {
+    return withSignInLink(this.context, await resetPerson(this.context, readUuid(personId, '/person_id')));
   }
 
   grantCredits(operation: CreditOperation): Promise<Operated> {

@@ -15,10 +15,9 @@ async function readPipe({ stdin }: CliIo): Promise<string> {
   let text = '';
   for await (const chunk of stdin.setEncoding('utf8')) {
     text += String(chunk);
-    if (text.length > MAX_PIPED_CHARACTERS)
-      throw new Failure('What was piped in is too long for an API key.', EXIT.usage);
+    if (text.length > MAX_PIPED_CHARACTERS) throw new Failure('What was piped in is too long.', EXIT.usage);
   }
-  return text.trim();
+  return text.replace(/\r?\n$/, '');
 }
 
 function ask({ stdin, stderr }: CliIo, question: string): Promise<string> {
@@ -42,7 +41,7 @@ function ask({ stdin, stderr }: CliIo, question: string): Promise<string> {
           });
         if (ENTER.has(character))
           return finish(() => {
-            resolve(text.trim());
+            resolve(text);
           });
         text = RUB_OUT.has(character) ? text.slice(0, -1) : text + character;
       }

@@ -3,6 +3,7 @@ import { createAccount, createApp, createKey } from '../../../core/access/manage
 import { grantCredits } from '../../../core/credits/operate.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
+import { readCredits } from '../operator/read-credits.js';
 import { storeCommand, withContext, type StoreOptions } from '../operator/store-command.js';
 import { dataPlace } from '../operator/data-place.js';
 import { facts, say, show } from '../terminal.js';
@@ -29,14 +30,7 @@ function init(io: CliIo, options: Options): Promise<void> {
   if (options.credits !== undefined && options.account === undefined) {
     throw usageFailure('--credits needs --account, which says who they are for.');
   }
-  if (
-    options.credits !== undefined &&
-    !(/^[0-9]+$/.test(options.credits) && Number.isSafeInteger(Number(options.credits)))
-  ) {
-    throw usageFailure(
-      `--credits must be a whole number from 0 to ${Number.MAX_SAFE_INTEGER}, not ${options.credits}.`,
-    );
-  }
+  const credits = options.credits === undefined ? 0 : readCredits('--credits', options.credits);
   return withContext(
     io,
     options,
@@ -47,7 +41,6 @@ function init(io: CliIo, options: Options): Promise<void> {
         return;
       }
       const { accountId } = await createAccount(context, { name: options.account });
-      const credits = Number(options.credits ?? 0);
       if (credits > 0)
         await grantCredits(context, { accountId, operationId: context.ids.uuid(), credits, reason: 'First grant' });
       const { appId } = await createApp(context, { accountId, name: 'default' });

@@ -2,6 +2,8 @@ import type { Command } from 'commander';
 import { SCOPES } from '../../../core/access/credential.js';
 import type { ShownKey } from '../../operator/operator.js';
 import type { CliIo } from '../io.js';
+import { amountText } from '../amount.js';
+import { readCredits } from '../operator/read-credits.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { readTime } from '../operator/read-time.js';
@@ -13,6 +15,7 @@ interface CreateOptions extends OperatorOptions {
   readonly name: string;
   readonly scope?: readonly string[];
   readonly expires?: string;
+  readonly monthlyCap?: string;
 }
 
 const collect = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value];
@@ -25,10 +28,11 @@ export function addKeys(program: Command, io: CliIo): void {
     .requiredOption('--name <name>', 'what the key is for')
     .option('--scope <scope>', `what the key may do (repeatable; everything if omitted): ${SCOPES.join(', ')}`, collect)
     .option('--expires <when>', 'when it ends: 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
+    .option('--monthly-cap <credits>', 'how much it may spend in each calendar month (UTC); no cap if omitted')
     .addHelpText(
       'after',
       examples([
-        `darkroom keys create ${EXAMPLE_ID} --name laptop`,
+        `darkroom keys create ${EXAMPLE_ID} --name laptop --monthly-cap 500`,
         `darkroom keys create ${EXAMPLE_ID} --name dashboard --scope credits:read --expires 90d`,
       ]),
     )
@@ -46,13 +50,16 @@ export function addKeys(program: Command, io: CliIo): void {
           stateOf(key, Date.now()),
           isoTime(key.createdAt),
           key.lastUsedAt === undefined ? '' : isoDate(key.lastUsedAt),
+          key.monthlyCap === undefined ? '' : String(key.monthlyCap),
           key.scopes.join(' '),
         ]);
         show(
           io,
           {
             json: { keys: page.items.map(keyJson), ...moreJson(page) },
-            text: table(['key', 'name', 'app', 'state', 'created', 'last used', 'scopes'], rows) + moreText(page),
+            text:
+              table(['key', 'name', 'app', 'state', 'created', 'last used', 'monthly cap', 'scopes'], rows) +
+              moreText(page),
           },
           options,
         );
@@ -92,6 +99,7 @@ function create(io: CliIo, appId: string, options: CreateOptions): Promise<void>
       name: options.name,
       ...(options.scope === undefined ? {} : { scopes: options.scope }),
       ...(options.expires === undefined ? {} : { expiresAt: readTime(options.expires, Date.now()) }),
+      ...(options.monthlyCap === undefined ? {} : { monthlyCap: readCredits('--monthly-cap', options.monthlyCap) }),
     });
     show(
       io,
@@ -101,6 +109,7 @@ function create(io: CliIo, appId: string, options: CreateOptions): Promise<void>
           ['key', key.keyId],
           ['name', key.name],
           ['scopes', key.scopes.join(' ')],
+          ...(key.monthlyCap === undefined ? [] : [['monthly cap', amountText(key.monthlyCap)] as const]),
           ['secret', secret],
         ]),
       },

@@ -8,13 +8,13 @@ import { configOf, storeCommand, type StoreOptions } from '../operator/store-com
 import { keepFirstKey, profilePath, type KeptKey } from '../client/profile.js';
 import { EXIT, Failure, sentenceOf } from '../exit.js';
 import { failureOf } from '../failure-of.js';
-import { firstStartText, type FirstKey } from '../first-start-text.js';
+import { firstStartText, type FirstSecret } from '../first-start-text.js';
 import { writePrivateFile } from '../private-file.js';
 import { say, show } from '../terminal.js';
 import { examples } from './examples.js';
 
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once; where stdout
-is no terminal, the key goes to the file first-key in the data folder. The log goes to stderr. Ctrl-C or SIGTERM stops it gracefully; a second one immediately.`;
+is no terminal, the key goes to the file first-key in the data folder, and a link to sign in to the file sign-in-link. The log goes to stderr. Ctrl-C or SIGTERM stops it gracefully; a second one immediately.`;
 
 interface Options extends StoreOptions {
   readonly role?: Role;
@@ -127,7 +127,14 @@ function showServed(
     show(io, { json: { url }, text: serving }, options);
     return;
   }
-  const key = tellFirstKey(io, demo.secret, join(config.dataFolder, 'first-key'), logger);
+  const key = tell(io, { secret: demo.secret, path: join(config.dataFolder, 'first-key') }, (about) =>
+    about.fault === undefined ? logger.info(about, 'first key written') : logger.warn(about, 'first key not written'),
+  );
+  const link = tell(io, { secret: url + demo.signInPath, path: join(config.dataFolder, 'sign-in-link') }, (about) =>
+    about.fault === undefined
+      ? logger.info(about, 'sign-in link written')
+      : logger.warn(about, 'sign-in link not written'),
+  );
   const kept = keepKey(io, url, demo.secret);
   const json = {
     url,
@@ -135,8 +142,10 @@ function showServed(
     app_id: demo.appId,
     ...(key.file === undefined ? {} : { key_file: key.file }),
     ...(key.shown === undefined ? {} : { secret: key.shown }),
+    ...(link.file === undefined ? {} : { sign_in_link_file: link.file }),
+    ...(link.shown === undefined ? {} : { sign_in_link: link.shown }),
   };
-  show(io, { json, text: firstStartText({ serving, url, demo, key, kept, profile: profilePath(io) }) }, options);
+  show(io, { json, text: firstStartText({ serving, url, demo, key, link, kept, profile: profilePath(io) }) }, options);
 }
 
 function servingText(url: string, listening: string | null): string {
@@ -145,17 +154,21 @@ function servingText(url: string, listening: string | null): string {
 }
 
 /**
- * A terminal shows the key to the user who started the service. Any other output may be stored, so then the key goes to
- * a file.
+ * A terminal shows a secret to the user who started the service. Any other output may be stored, so then the secret goes
+ * to a file.
  */
-function tellFirstKey(io: CliIo, secret: string, path: string, logger: Logger): FirstKey {
+function tell(
+  io: CliIo,
+  { secret, path }: { readonly secret: string; readonly path: string },
+  log: (about: { readonly file: string; readonly fault?: string }) => void,
+): FirstSecret {
   if (io.stdout.isTTY) return { shown: secret };
   try {
     writePrivateFile(path, io.folder, `${secret}\n`);
-    logger.info({ keyFile: path }, 'first key written');
+    log({ file: path });
     return { file: path };
   } catch (error) {
-    logger.warn({ keyFile: path, fault: sentenceOf(error) }, 'first key not written');
+    log({ file: path, fault: sentenceOf(error) });
     return {};
   }
 }

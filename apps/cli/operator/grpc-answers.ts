@@ -55,6 +55,7 @@ export function keyOf(apiKey: ApiKey | undefined): ShownKey {
     expireTime,
     revokeTime,
     lastUseTime,
+    monthlyCap,
   } = present(apiKey);
   return {
     keyId,
@@ -66,6 +67,7 @@ export function keyOf(apiKey: ApiKey | undefined): ShownKey {
     ...(expireTime === undefined ? {} : { expiresAt: timeOf(expireTime) }),
     ...(revokeTime === undefined ? {} : { revokedAt: timeOf(revokeTime) }),
     ...(lastUseTime === undefined ? {} : { lastUsedAt: timeOf(lastUseTime) }),
+    ...(monthlyCap === undefined ? {} : { monthlyCap: Number(monthlyCap) }),
   };
 }
 
@@ -152,11 +154,11 @@ function wordOf<Word extends string>(numbers: Readonly<Record<Word, number>>, nu
   return present((Object.keys(numbers) as Word[]).find((word) => numbers[word] === number));
 }
 
-function timeOf(time: Timestamp | undefined): number {
+export function timeOf(time: Timestamp | undefined): number {
   return timestampMs(present(time));
 }
 
-function present<T>(value: T | undefined): T {
+export function present<T>(value: T | undefined): T {
   // No `Failure`: what was asked for was done.
   if (value === undefined)
     throw new Error('The answer of the server lacks fields that this command shows; is it another version?');

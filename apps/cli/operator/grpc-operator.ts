@@ -4,6 +4,7 @@ import { SCOPES, type App } from '../../../core/access/credential.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
 import type { GenerationFilter } from '../../../core/generation/operators-generations.js';
 import type { Page, PageRequest } from '../../../core/paging.js';
+import type { NewPerson } from '../../../core/people/manage-people.js';
 import { Access } from '../../grpc/generated/darkroom/v1/access_pb.js';
 import { Credits } from '../../grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
@@ -17,7 +18,9 @@ import type {
   ShownEntry,
   ShownGeneration,
   ShownKey,
+  ShownPerson,
   Suspended,
+  WithSignInLink,
 } from '../../operator/operator.js';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
@@ -25,6 +28,7 @@ import { GrpcCalls } from './grpc-calls.js';
 import { readGrpcPlace, type GrpcOptions } from './grpc-place.js';
 import { accountOf, appOf, entryOf, generationOf, inspectedOf, keyOf, operatedOf } from './grpc-answers.js';
 import type { AccountStorage } from '../../operator/account-storage.js';
+import { GrpcPeople } from './grpc-people.js';
 import { storageOf } from './grpc-storage.js';
 
 /** For calls that examine all data. */
@@ -41,7 +45,11 @@ export function openGrpcOperator(io: CliIo, options: GrpcOptions): GrpcOperator 
 
 /** Operators' work on a server elsewhere, through its gRPC front. */
 export class GrpcOperator implements Operator {
-  constructor(private readonly calls: GrpcCalls) {}
+  private readonly people: GrpcPeople;
+
+  constructor(private readonly calls: GrpcCalls) {
+    this.people = new GrpcPeople(calls);
+  }
 
   close(): void {
     this.calls.close();
@@ -104,6 +112,7 @@ export class GrpcOperator implements Operator {
     name,
     scopes = SCOPES,
     expiresAt,
+    monthlyCap,
   }: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
     const expiry = expiresAt === undefined ? {} : { expireTime: timestampFromMs(expiresAt) };
     const { apiKey, secret } = await this.calls.call(Access.method.createApiKey, {
@@ -111,6 +120,7 @@ export class GrpcOperator implements Operator {
       displayName: name,
       scopes: [...scopes],
       ...expiry,
+      ...(monthlyCap === undefined ? {} : { monthlyCap: BigInt(monthlyCap) }),
     });
     return { key: keyOf(apiKey), secret };
   }
@@ -121,6 +131,26 @@ export class GrpcOperator implements Operator {
       ...sizeAndToken(page),
     });
     return { items: apiKeys.map(keyOf), ...cursorOf(nextPageToken) };
+  }
+
+  createPerson(person: NewPerson): Promise<WithSignInLink> {
+    return this.people.create(person);
+  }
+
+  listPeople(accountId: string, page: PageRequest): Promise<Page<ShownPerson>> {
+    return this.people.list(accountId, page);
+  }
+
+  disablePerson(personId: string): Promise<ShownPerson> {
+    return this.people.disable(personId);
+  }
+
+  enablePerson(personId: string): Promise<ShownPerson> {
+    return this.people.enable(personId);
+  }
+
+  resetPerson(personId: string): Promise<WithSignInLink> {
+    return this.people.reset(personId);
   }
 
   async revokeKey(keyId: string): Promise<ShownKey> {
@@ -188,6 +218,7 @@ export class GrpcOperator implements Operator {
       uploads_swept: Number(total.uploadsSwept),
       uploads_removed: Number(total.uploadsRemoved),
       claims_removed: Number(total.claimsRemoved),
+      artefacts_removed: Number(total.artefactsRemoved),
       failed: Number(total.failed),
     };
   }

@@ -5,6 +5,7 @@ import type {
   ShownEntry,
   ShownGeneration,
   ShownKey,
+  ShownPerson,
 } from '../../operator/operator.js';
 import { isoDate, isoTime } from '../terminal.js';
 
@@ -35,10 +36,24 @@ export function keyJson(key: ShownKey) {
     app_id: key.appId,
     name: key.name,
     scopes: key.scopes,
+    ...(key.monthlyCap === undefined ? {} : { monthly_cap: key.monthlyCap }),
     created_at: isoTime(key.createdAt),
     ...(key.expiresAt === undefined ? {} : { expires_at: isoTime(key.expiresAt) }),
     ...(key.revokedAt === undefined ? {} : { revoked_at: isoTime(key.revokedAt) }),
     ...(key.lastUsedAt === undefined ? {} : { last_used_on: isoDate(key.lastUsedAt) }),
+  };
+}
+
+export function personJson(person: ShownPerson) {
+  return {
+    person_id: person.personId,
+    account_id: person.accountId,
+    email: person.email,
+    created_at: isoTime(person.createdAt),
+    ...(person.disabledAt === undefined ? {} : { disabled_at: isoTime(person.disabledAt) }),
+    ...(person.lastSignInAt === undefined ? {} : { last_sign_in_on: isoDate(person.lastSignInAt) }),
+    has_password: person.hasPassword,
+    passkeys: person.passkeyCount,
   };
 }
 

@@ -6,7 +6,7 @@ import { isUuid } from '../../../core/uuid.js';
 import type { ServiceCaller } from './service-callers.js';
 
 const ACCOUNT = 'darkroom-account-id';
-const APP = 'darkroom-app-id';
+export const APP_KEY = 'darkroom-app-id';
 const MAX_KNOWN = 10_000;
 
 /** For whom services act. One a process: an App never changes, so each is read once. */
@@ -20,7 +20,7 @@ export class ActingFor {
    * metadata, FIELD_INVALID for a malformed id, and NOT_FOUND for an App that the account does not have.
    */
   async caller(service: ServiceCaller, metadata: Metadata): Promise<Caller> {
-    const [accountId, appId] = [readId(metadata, ACCOUNT), readId(metadata, APP)];
+    const [accountId, appId] = [readId(metadata, ACCOUNT), readId(metadata, APP_KEY)];
     if ((await this.accountOf(appId)) !== accountId)
       throw new ServiceError('NOT_FOUND', `Account ${accountId} has no App ${appId}.`);
     return {

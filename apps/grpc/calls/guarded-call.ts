@@ -8,6 +8,7 @@ import { ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import { asServiceError } from '../../requests/service-error.js';
 import { authenticate } from '../callers/authenticate.js';
+import { accessTokenOf } from '../callers/token-callers.js';
 import { RefusedRequest } from './refused-request.js';
 import type { ServiceCallers } from '../callers/service-callers.js';
 import { GRPC_STATUSES } from '../statuses.js';
@@ -25,14 +26,14 @@ export interface Guard {
 /**
  * Checks a call before any of its request is read. The library decompresses every message, and a compressed message of
  * a hundred bytes can expand to the maximum size of a message: so no request of an unauthenticated caller is read where
- * only services may call, and no compressed one elsewhere. A refused call is passed to its method without its request,
+ * only services may call, and no compressed one elsewhere. An OAuth token is looked up in the stores, which takes longer. A refused call is passed to its method without its request,
  * and is refused there like any other.
  */
 export function guardCalls({ open, closed, callers, clock, requestTimeoutMs }: Guard): ServerInterceptor {
   return ({ path, requestStream }, call) => {
     const isOurs = open.has(path) || closed.has(path);
     const refusalOf = (metadata: Metadata): ServiceError | undefined =>
-      closed.has(path) ? strangeness(call, metadata) : compression(call);
+      closed.has(path) && accessTokenOf(metadata) === undefined ? strangeness(call, metadata) : compression(call);
     return new GuardedCall(call, { refusalOf, isOurs, timeoutMs: requestStream ? undefined : requestTimeoutMs });
   };
 

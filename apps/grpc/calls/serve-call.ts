@@ -6,6 +6,7 @@ import {
   type ServerWritableStream,
 } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
+import type { Scope } from '../../../core/access/credential.js';
 import { CallOver, requireWanted, type Cancellation } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
@@ -16,6 +17,7 @@ import type { ActingFor } from '../callers/acting-for.js';
 import { authenticate, identify, requireCurrent, requireServiceScope } from '../callers/authenticate.js';
 import type { CallObserver, EndedCall } from './call-observer.js';
 import type { CallerRates } from '../callers/caller-rates.js';
+import { accessTokenOf, type TokenCallers } from '../callers/token-callers.js';
 import { errorStatus, REQUEST_ID_KEY } from '../error-status.js';
 import type { ServedMethod, ServedStream } from '../method.js';
 import { RefusedRequest } from './refused-request.js';
@@ -33,6 +35,8 @@ export interface ServingCalls {
   readonly callers: ServiceCallers;
   readonly rates: CallerRates;
   readonly actingFor: ActingFor;
+  /** Absent where no OAuth tokens are taken. */
+  readonly tokens?: TokenCallers | undefined;
   readonly logger: Logger;
   readonly observer?: CallObserver | undefined;
   /** Throws what refuses a call that the stores could not answer anyway. */
@@ -74,8 +78,12 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
       parts,
       async (asked, scope, { requestId }) => {
         // A caller that was revoked or has expired meanwhile gets no further messages.
-        const requireAllowed = (): void =>
-          requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
+        const requireAllowed = async (): Promise<void> => {
+          const token = parts.tokens && accessTokenOf(call.metadata);
+          if (token === undefined)
+            requireServiceScope(authenticate(parts.callers, parts.context.clock, call), served.scope);
+          else await parts.tokens?.requireCurrent(token);
+        };
         const over = new AbortController();
         const end = (): void => over.abort();
         const listenNoMore = scope.onOver(end);
@@ -201,13 +209,25 @@ interface AboutCall {
 async function admit(
   call: AnyCall,
   { scope, acts }: Pick<ServedMethod, 'scope' | 'acts'>,
-  { context, callers, rates, actingFor, requireStores }: ServingCalls,
+  { context, callers, rates, actingFor, tokens, requireStores }: ServingCalls,
   about: AboutCall,
 ): Promise<object> {
   const request: unknown = call.request;
   const ofThisCall: Context = { ...context, call: about.scope };
   requireWanted(about.scope);
   if (scope === undefined) return { request: requireRequest(request), context: ofThisCall };
+  const token = acts ? accessTokenOf(call.metadata) : undefined;
+  if (token !== undefined && tokens !== undefined) {
+    requireStores();
+    // A method that acts has a scope of the API, not of operators.
+    const asked = { scope: scope as Scope, byteSize: byteSizeOf(call.request), metadata: call.metadata };
+    const caller = await tokens.caller(token, asked);
+    about.caller = caller.credentialId;
+    about.accountId = caller.accountId;
+    requireRequest(request);
+    requireWanted(about.scope);
+    return { request, context: ofThisCall, caller };
+  }
   const service = identify(callers, call);
   about.caller = service.name;
   requireCurrent(service, context.clock);

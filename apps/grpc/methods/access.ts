@@ -74,7 +74,7 @@ export const ACCESS_METHODS = [
   }),
   plain(method.createApiKey, {
     scope: 'access:write',
-    async answer({ context, request: { appId, displayName: name, scopes, expireTime } }) {
+    async answer({ context, request: { appId, displayName: name, scopes, expireTime, monthlyCap } }) {
       // Core takes no list for all scopes; here one that was lost on its way would make a key to everything.
       if (scopes.length === 0)
         throw new ServiceError('FIELD_REQUIRED', 'scopes is required: name all that the key may do.', {
@@ -85,6 +85,8 @@ export const ACCESS_METHODS = [
         name,
         scopes,
         ...(expireTime === undefined ? {} : { expiresAt: readExpiry(expireTime) }),
+        // Core refuses what is no safe integer.
+        ...(monthlyCap === undefined ? {} : { monthlyCap: Number(monthlyCap) }),
       });
       return { apiKey: renderKey(key), secret };
     },
@@ -139,6 +141,7 @@ function renderKey({
   expiresAt,
   revokedAt,
   lastUsedAt,
+  monthlyCap,
 }: ShownKey): MessageInitShape<typeof ApiKeySchema> {
   return {
     keyId,
@@ -150,5 +153,6 @@ function renderKey({
     ...(expiresAt === undefined ? {} : { expireTime: timestamp(expiresAt) }),
     ...(revokedAt === undefined ? {} : { revokeTime: timestamp(revokedAt) }),
     ...(lastUsedAt === undefined ? {} : { lastUseTime: timestamp(lastUsedAt) }),
+    ...(monthlyCap === undefined ? {} : { monthlyCap: BigInt(monthlyCap) }),
   };
 }

@@ -26,6 +26,7 @@ export const OPERATIONS_METHODS = [
         uploadsSwept: BigInt(total.uploads_swept),
         uploadsRemoved: BigInt(total.uploads_removed),
         claimsRemoved: BigInt(total.claims_removed),
+        artefactsRemoved: BigInt(total.artefacts_removed),
         failed: BigInt(total.failed),
       };
     },

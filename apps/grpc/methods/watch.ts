@@ -16,7 +16,7 @@ export const WATCH_METHODS = [
       const rest = new WakeableDelay(context.clock);
       signal.addEventListener('abort', () => rest.wake());
       for (let seen: number | undefined; !signal.aborted; await rest.sleep(LOOK_EVERY_MS)) {
-        requireAllowed();
+        await requireAllowed();
         const generation = await getGeneration(context, caller, request.generationId);
         if (generation.version === seen) continue;
         seen = generation.version;

@@ -80,6 +80,7 @@ async function runCreditCommands({ accountId: demoAccountId }: CliService, run: 
     '2999-01-31T12:00:00.123Z',
   );
   await record('keys', 'create', app, '--name', 'desk');
+  await record('keys', 'create', app, '--name', 'capped', '--monthly-cap', '500');
   await made('grants', 'create', account, '50', '--operation-id', 'invoice-1', '--reason', '');
   for (const [verb, credits, id] of [
     ['grants', '50', 'invoice-1'],
@@ -169,6 +170,8 @@ function refusals(account: string, app: string): readonly (readonly string[])[] 
     ['apps', 'list', UNKNOWN_ID],
     ['keys', 'create', UNKNOWN_ID, '--name', 'k'],
     ['keys', 'create', app, '--name', 'k', '--scope', 'everything'],
+    ['keys', 'create', app, '--name', 'k', '--monthly-cap', '-1'],
+    ['keys', 'create', app, '--name', 'k', '--monthly-cap', '1.5'],
     ['keys', 'create', app, '--name', 'k', '--expires', '2001-01-31'],
     ['keys', 'create', app, '--name', 'k', '--expires', '9999-12-31T23:59:59-01:00'],
     ['keys', 'revoke', UNKNOWN_ID],

@@ -89,6 +89,32 @@ for (const [name, way] of Object.entries(WAYS)) {
       expect((await operate('verify')).code).to.equal(0);
     });
 
+    it('cap what a key may spend in a month', async () => {
+      const { account, appId } = await newAccount();
+      await operate('grants', 'create', account.account_id, '50', '--operation-id', 'invoice-1');
+      const key = await operated<NewKey & { monthly_cap: number }>(
+        'keys',
+        'create',
+        appId,
+        '--name',
+        'capped',
+        '--monthly-cap',
+        '1',
+      );
+      expect(key.monthly_cap).to.equal(1);
+      const environment = { DARKROOM_API_KEY: key.secret };
+      const generate = () => service.run(['generate', 'x', '-m', 'sandbox-test'], { environment });
+      expect((await generate()).code).to.equal(0);
+      const { code, stderr } = await generate();
+      expect(code).to.equal(3);
+      expect(stderr).to.include(
+        "This would reserve 1 credits, which is more than is left of the credential's spending cap of 1 credits a month (UTC).",
+      );
+      const { keys } = await operated<{ keys: { monthly_cap?: number }[] }>('keys', 'list', account.account_id);
+      expect(keys.map(({ monthly_cap: cap }) => cap)).to.deep.equal([1]);
+      expect((await operate('verify')).code).to.equal(0);
+    });
+
     it('end keys, immediately and permanently', async () => {
       const { account, appId } = await newAccount();
       const create = (...more: string[]) =>

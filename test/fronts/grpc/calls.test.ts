@@ -2,7 +2,6 @@
 // by default, as often as its limit allows; lists are paged; a watched generation is reported until it ends; every call
 // is counted.
 // Method: a server over its own harness and the library's own client, with services of chosen scopes.
-import { create, type MessageShape } from '@bufbuild/protobuf';
 import type { Duration } from '@bufbuild/protobuf/wkt';
 import { type Metadata, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
@@ -18,7 +17,6 @@ import {
   RequestInfoSchema,
   RetryInfoSchema,
 } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
-import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import type { JsonObject } from '../../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
@@ -249,17 +247,8 @@ describe('calls over gRPC', () => {
 
   it('send the current state of a watched generation until it has ended', async () => {
     const generationId = await grpc.picture('watched');
-    const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
-    const stream = grpc.client.makeServerStreamRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      create(Generations.method.watchGeneration.input, { generationId }),
-      grpc.as('reader'),
-    );
     const seen: GenerationStatus[] = [];
-    for await (const message of stream) {
-      const { generation } = message as MessageShape<typeof Generations.method.watchGeneration.output>;
+    for await (const { generation } of grpc.watch(generationId, grpc.as('reader'))) {
       seen.push(generation?.status ?? GenerationStatus.UNSPECIFIED);
       if (seen.length === 1) await grpc.harness.startWorker();
     }
@@ -269,18 +258,10 @@ describe('calls over gRPC', () => {
 
   it('send nothing more to a service that was revoked while it watched', async () => {
     const generationId = await grpc.picture('watched');
-    const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
-    const stream = grpc.client.makeServerStreamRequest(
-      path,
-      requestSerialize,
-      responseDeserialize,
-      create(Generations.method.watchGeneration.input, { generationId }),
-      grpc.as('limited'),
-    );
     let told = 0;
     const error = await errorOf(
       (async () => {
-        for await (const _ of stream) {
+        for await (const _ of grpc.watch(generationId, grpc.as('limited'))) {
           told += 1;
           SERVICES['limited'] = { ...LIMITED, isRevoked: true };
           await grpc.harness.startWorker();

@@ -149,6 +149,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
       required('scopes'),
       ...each('scopes', ['credits:write'], ['credits:read', '']),
       ...each('expire_time', '1970-01-01T00:00:00Z'),
+      ...each('monthly_cap', -1, '9007199254740992'),
     ],
   },
   ListApiKeys: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },

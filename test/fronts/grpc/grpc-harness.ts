@@ -1,12 +1,14 @@
-import { fromBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+import { create, fromBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
-import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { Generations, type WatchGenerationResponse } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
+import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../../../apps/grpc/server.js';
+import { TokenCallers, type TokenRates } from '../../../apps/grpc/callers/token-callers.js';
 import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers/service-callers.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
@@ -32,7 +34,10 @@ export const PICTURE = {
 export interface StageOptions
   extends
     HarnessOptions,
-    Partial<Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs' | 'logger' | 'requireStores'>> {}
+    Partial<Pick<GrpcServerOptions, 'observer' | 'requestTimeoutMs' | 'logger' | 'requireStores'>> {
+  /** How many calls a minute a token may send; as many as it likes when absent. */
+  readonly tokenRates?: TokenRates;
+}
 
 /** A server over a harness of its own, a client of it, and an account to act for. */
 export class GrpcHarness {
@@ -47,6 +52,7 @@ export class GrpcHarness {
     observer,
     requestTimeoutMs,
     requireStores,
+    tokenRates = { readsPerMinute: 0, writesPerMinute: 0 },
     logger = pino({ level: 'silent' }),
     ...options
   }: StageOptions = {}): Promise<GrpcHarness> {
@@ -58,6 +64,7 @@ export class GrpcHarness {
       observer,
       requestTimeoutMs,
       requireStores,
+      tokens: new TokenCallers(harness.authenticator, tokenRates),
     });
     const port = await server.listen('127.0.0.1', 0);
     return new GrpcHarness(
@@ -78,6 +85,14 @@ export class GrpcHarness {
     if (of.accountId !== undefined) metadata.set('darkroom-account-id', of.accountId);
     if (of.appId !== undefined) metadata.set('darkroom-app-id', of.appId);
     return metadata;
+  }
+
+  /** The messages of a watched generation, as they come. */
+  watch(generationId: string, metadata: Metadata): AsyncIterable<WatchGenerationResponse> {
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchGeneration);
+    const request = create(Generations.method.watchGeneration.input, { generationId });
+    const stream = this.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
+    return stream as AsyncIterable<WatchGenerationResponse>;
   }
 
   async picture(key: string): Promise<string> {
