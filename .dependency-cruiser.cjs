@@ -31,7 +31,7 @@ module.exports = {
         "A technology is picked by its driver's name, so that another one is a line in the list. The machine's own are no choice.",
       severity: 'error',
       from: { path: '^apps/', pathNot: '^apps/wiring/built-in-drivers\\.ts$' },
-      to: { path: '^adapters/(?!(system|media|catalog-file|http)/)[^/]+/' },
+      to: { path: '^adapters/(?!(system|media|catalog-file|http|openid)/)[^/]+/' },
     },
     {
       name: 'apps-do-not-know-tests',
@@ -70,11 +70,14 @@ module.exports = {
       name: 'commands-load-grpc-late',
       comment: 'Most commands never call a server over gRPC; --help would wait for its library.',
       severity: 'error',
-      from: { path: '^apps/cli/', pathNot: '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts' },
+      from: {
+        path: '^apps/cli/',
+        pathNot: '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers|people)\\.ts',
+      },
       to: {
         path: [
           '^apps/grpc/',
-          '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers)\\.ts',
+          '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers|people)\\.ts',
           'node_modules/(@grpc|@bufbuild)',
         ],
         dependencyTypesNot: ['dynamic-import'],
@@ -83,10 +86,10 @@ module.exports = {
     {
       name: 'fronts-do-not-meet',
       comment:
-        'Each front can be left out, and changed without a look at the others. What HTTP fronts share is in apps/http/host.',
+        'Each front can be left out, and changed without a look at the others. What HTTP fronts share is in apps/http/host, and for browsers in apps/http/pages.',
       severity: 'error',
-      from: { path: '^apps/(http/(?!host/)[^/]+|grpc)/' },
-      to: { path: '^apps/(http/(?!host/)[^/]+|grpc)/', pathNot: '^apps/$1/' },
+      from: { path: '^apps/(http/(?!host/|pages/)[^/]+|grpc)/' },
+      to: { path: '^apps/(http/(?!host/|pages/)[^/]+|grpc)/', pathNot: '^apps/$1/' },
     },
     {
       name: 'host-knows-no-front',
@@ -94,6 +97,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^apps/http/host/' },
       to: { path: '^apps/(http/(?!host/)|grpc/)' },
+    },
+    {
+      name: 'pages-know-no-front',
+      comment: 'What pages share serves whatever front shows them.',
+      severity: 'error',
+      from: { path: '^apps/http/pages/' },
+      to: { path: '^apps/(http/(?!host/|pages/)|grpc/)' },
     },
     {
       name: 'no-cycles',
@@ -122,7 +132,7 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     doNotFollow: { path: ['node_modules', '^dist/'] },
-    exclude: { path: ['^dist/', '\\.d\\.ts$'] },
+    exclude: { path: ['^dist/', '^apps/web/', '\\.d\\.ts$'] },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],

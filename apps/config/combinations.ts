@@ -2,8 +2,12 @@ import type { Config, Configured } from './config.js';
 import type { DatabaseDriver, Driver, ObjectsDriver, WakeUpsDriver } from '../../adapters/driver.js';
 import { STORE_KEYS } from './config-keys.js';
 import { grpcFaults } from './grpc-faults.js';
+import { peopleFaults } from './people-config.js';
 
-type Choice = Pick<Config, 'role' | 'stores' | 'providers' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc'>;
+type Choice = Pick<
+  Config,
+  'role' | 'stores' | 'providers' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc' | 'signIn' | 'oauth'
+>;
 
 /**
  * One sentence for each thing that the chosen stores lack, and for each choice that several processes could not share:
@@ -17,6 +21,7 @@ export function combinationFaults(config: Choice, drivers: readonly Driver[]): s
     ...tooTight(config),
     ...samePort(config),
     ...grpcFaults(config),
+    ...peopleFaults(config),
   ];
 }
 

@@ -145,6 +145,11 @@ export function optionalText(): ConfigKey<string | null> {
   return keyOf({ ...FILLED_TEXT });
 }
 
+/** As `optionalText`; its value is never repeated. */
+export function optionalSecret(): ConfigKey<string | null> {
+  return keyOf({ ...FILLED_TEXT, writeOnly: true });
+}
+
 /** An http or https address without query and fragment, which may be left out; read without a slash at its end. */
 export function optionalUrl(): ConfigKey<string | null> {
   const schema = {
@@ -163,6 +168,16 @@ export function moduleNames(): ConfigKey<readonly string[]> {
     items: { ...FILLED_TEXT },
     default: [],
     errorMessage: 'must be a list of package names and paths',
+  });
+}
+
+/** A list of hosts, which may be empty, or have `*` for any; a variable has commas between them. */
+export function hosts(): ConfigKey<readonly string[]> {
+  return keyOf({
+    type: 'array',
+    items: { type: 'string', pattern: '^(\\*|(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?)$' },
+    default: [],
+    errorMessage: 'must be a list of host names, as app.example, or *',
   });
 }
 

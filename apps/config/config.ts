@@ -17,6 +17,8 @@ export interface Config {
   /** The catalog file; the one that comes with the program when nothing is said. */
   readonly catalog: string;
   readonly rest: RestConfig;
+  readonly signIn: SignInConfig;
+  readonly oauth: OAuthConfig;
   /** Where internal services call; nowhere when absent. */
   readonly grpc?: GrpcConfig;
   readonly worker: { readonly enabled: boolean; readonly recoveryIntervalMs: number; readonly stopGraceMs: number };
@@ -55,6 +57,29 @@ export interface RestConfig {
   readonly limits: RestLimits;
   /** Addresses and networks of proxies whose X-Forwarded-For is believed. */
   readonly trustedProxies: readonly string[];
+}
+
+export interface SignInConfig {
+  /** Whether people can sign in at all. */
+  readonly enabled: boolean;
+  /** An outside OpenID provider that people may sign in with. */
+  readonly provider?: OutsideProviderConfig;
+}
+
+export interface OutsideProviderConfig {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** What its button says. */
+  readonly name: string;
+}
+
+export interface OAuthConfig {
+  readonly enabled: boolean;
+  /** Whether clients may register themselves. */
+  readonly registration: boolean;
+  /** Hosts whose documents may name clients; `*` for any public one. */
+  readonly clientDocuments: readonly string[];
 }
 
 export interface GrpcConfig {

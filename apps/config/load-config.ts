@@ -28,6 +28,7 @@ import {
 import { combinationFaults } from './combinations.js';
 import { ConfigInvalid, type Config, type Configured, type Role, type StoreChoice } from './config.js';
 import { grpcOf, restOf } from './front-config.js';
+import { peopleOf } from './people-config.js';
 import { ModuleRefused, withModules } from './load-modules.js';
 import { providerKinds } from './provider-kinds.js';
 import { valuesOfEnvironment, valuesOfFile, type ConfigFault, type Given } from './read-values.js';
@@ -201,6 +202,7 @@ function configOf(
     secretFile: values.secret_file === null ? join(dataFolder, 'secret') : resolve(folder, values.secret_file),
     catalog: values.catalog === null ? SHIPPED_CATALOG : resolve(folder, values.catalog),
     rest: restOf(values),
+    ...peopleOf(values),
     ...grpcOf(values, folder),
     ...(internalPort === null ? {} : { internal: { host: values['internal.host'], port: internalPort } }),
     worker: {

@@ -63,4 +63,9 @@ export const SETTING_KEYS: Readonly<Record<keyof Settings, SettingKey>> = {
   retryAfterCapMs: time('retryAfterCapMs', 'retry_after_cap_seconds', SECOND, 86_400),
   recoveryGraceMs: time('recoveryGraceMs', 'recovery_grace_seconds', SECOND, 3_600),
   recoveryBatch: count('recoveryBatch', 'recovery_batch', 1, 1_000),
+  sessionIdleMs: time('sessionIdleMs', 'session_idle_hours', HOUR, 24 * 365),
+  sessionMaxMs: time('sessionMaxMs', 'session_max_days', DAY, 365),
+  signInLinkMs: time('signInLinkMs', 'sign_in_link_minutes', MINUTE, 24 * 60),
+  accessTokenMs: time('accessTokenMs', 'access_token_minutes', MINUTE, 24 * 60),
+  grantIdleMs: time('grantIdleMs', 'grant_idle_days', DAY, 10 * 365),
 };

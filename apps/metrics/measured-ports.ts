@@ -16,6 +16,8 @@ export function measuredPorts(
     claims: stores.measured('claims', ports.claims),
     uploads: stores.measured('uploads', ports.uploads),
     credentials: stores.measured('credentials', ports.credentials),
+    people: stores.measured('people', ports.people),
+    artefacts: stores.measured('artefacts', ports.artefacts),
     objects: { ...measuredObjects, ...objects.counted(measuredObjects) },
     wakeUps: wakeUps.counted(ports.wakeUps, stores.measured('wakeUps', ports.wakeUps)),
     providers: providers.measured(ports.providers),

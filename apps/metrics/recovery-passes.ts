@@ -48,9 +48,15 @@ export class RecoveryPasses {
     this.count(recovered);
   }
 
-  private count({ generations, holds, uploads, claimsRemoved }: Recovered): void {
+  private count({ generations, holds, uploads, claimsRemoved, artefactsRemoved }: Recovered): void {
     const { nextCursor: _nextCursor, ...heldOutcomes } = holds;
-    const kinds = { generation: generations, hold: heldOutcomes, upload: uploads, claim: { removed: claimsRemoved } };
+    const kinds = {
+      generation: generations,
+      hold: heldOutcomes,
+      upload: uploads,
+      claim: { removed: claimsRemoved },
+      artefact: { removed: artefactsRemoved },
+    };
     for (const [kind, outcomes] of Object.entries(kinds)) {
       for (const [outcome, count] of Object.entries(outcomes) as [string, number][])
         this.found.inc({ kind, outcome }, count);
@@ -64,4 +70,5 @@ const NOTHING: Recovered = {
   holds: { released: 0, settled: 0, failed: 0 },
   uploads: { swept: 0, removed: 0, failed: 0 },
   claimsRemoved: 0,
+  artefactsRemoved: 0,
 };

@@ -8,7 +8,7 @@ import { PreparedHistogram } from './prepared-histogram.js';
 /** The ports whose calls reach a store; of the wake-ups, only the calls that do. */
 export interface StorePorts extends Pick<
   Ports,
-  'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'objects'
+  'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'people' | 'artefacts' | 'objects'
 > {
   readonly wakeUps: Pick<Ports['wakeUps'], 'schedule'>;
 }
@@ -36,6 +36,28 @@ export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]
     findKey: true,
     replaceKey: true,
     listKeys: true,
+  },
+  people: {
+    insert: true,
+    read: true,
+    findByEmail: true,
+    replace: true,
+    list: true,
+    insertIdentity: true,
+    findIdentity: true,
+    listIdentities: true,
+    removeIdentity: true,
+  },
+  artefacts: {
+    put: true,
+    find: true,
+    findByAlias: true,
+    consume: true,
+    end: true,
+    endGroup: true,
+    listOwned: true,
+    remove: true,
+    removeExpired: true,
   },
   objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
   wakeUps: { schedule: true },

@@ -13,6 +13,8 @@ const STORES: Readonly<Record<StorePort, Store>> = {
   claims: 'database',
   uploads: 'database',
   credentials: 'database',
+  people: 'database',
+  artefacts: 'database',
   objects: 'objects',
   wakeUps: 'wake-ups',
 };
@@ -59,6 +61,8 @@ export class Outages {
       claims: watched('claims'),
       uploads: watched('uploads'),
       credentials: watched('credentials'),
+      people: watched('people'),
+      artefacts: watched('artefacts'),
       objects: watched('objects'),
       wakeUps: {
         ...watched('wakeUps'),

@@ -3,9 +3,13 @@ import { createAccount, createApp, createKey } from '../../core/access/manage.js
 import type { Model } from '../../core/catalog/model.js';
 import type { Context } from '../../core/context.js';
 import { grantCredits } from '../../core/credits/operate.js';
+import { createPerson } from '../../core/people/manage-people.js';
+import { createSignInLink } from '../../core/people/sign-in.js';
+import { signInPath } from '../operator/people.js';
 import { estimateGeneration } from '../../core/generation/estimate-generation.js';
 
 const DEMO_CREDITS = 10_000;
+const DEMO_EMAIL = 'demo@localhost';
 export const FIRST_PROMPT = 'a lighthouse at dusk';
 
 export interface Demo {
@@ -13,6 +17,8 @@ export interface Demo {
   readonly appId: string;
   /** Told once, in a terminal or a file of the owner's; only its digest is kept. */
   readonly secret: string;
+  /** Signs the demo person in, once; told as `secret` is. */
+  readonly signInPath: string;
   /**
    * The first model of the catalog that makes a picture of a prompt alone, for less than there is; undefined when none
    * does.
@@ -21,7 +27,7 @@ export interface Demo {
 }
 
 /**
- * Gives an empty data folder a demo account: 10,000 credits, one App and one key. Answers null if there is already an
+ * Gives an empty data folder a demo account: 10,000 credits, one person, one App and one key. Answers null if there is already an
  * account with a key. An interrupted start is completed, not repeated.
  */
 export async function firstStart(context: Context): Promise<Demo | null> {
@@ -40,9 +46,19 @@ export async function firstStart(context: Context): Promise<Demo | null> {
   const [app = await createApp(context, { accountId, name: 'demo' })] = (
     await context.credentials.listApps(accountId, { limit: 1 })
   ).items;
+  const person =
+    (await context.people.findByEmail(DEMO_EMAIL)) ?? (await createPerson(context, { accountId, email: DEMO_EMAIL }));
+  const link = await createSignInLink(context, person.personId);
+  // Last: an account with a key is complete.
   const { secret, key } = await createKey(context, { appId: app.appId, name: 'first key' });
   const model = await firstPictureModel(context, { accountId, appId: app.appId, credentialId: key.keyId, scopes: [] });
-  return { accountId, appId: app.appId, secret, modelKey: model?.modelKey };
+  return {
+    accountId,
+    appId: app.appId,
+    secret,
+    signInPath: signInPath(link.secret),
+    modelKey: model?.modelKey,
+  };
 }
 
 async function firstPictureModel(context: Context, caller: Caller): Promise<Model | undefined> {

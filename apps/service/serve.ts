@@ -13,6 +13,7 @@ import { onHangUp, reload } from './reload.js';
 import type { HttpHost } from '../http/host/server.js';
 import { placeOf } from '../stores/open-database.js';
 import { createHttpFronts } from '../wiring/http-fronts.js';
+import { PeopleOutgoing } from '../wiring/people-outgoing.js';
 import { StopRequest, type Signals, type StopSignal } from './stop-request.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
 import { Worker } from '../worker/worker.js';
@@ -43,10 +44,11 @@ export async function startService(config: Config, logger: Logger = createLogger
   const quiet = outages.quiet(logTo(logger));
   const log = metrics?.warnings.counted(quiet) ?? quiet;
   const program = await openProgram(config, 'server', { log, publicUrl: () => url, metrics, outages });
-  const front = config.role === 'worker' ? undefined : createFront(program, { config, logger, metrics });
+  let front: Front | undefined;
   let grpc: OpenGrpc | undefined;
   let internal: InternalServer | undefined;
   try {
+    if (config.role !== 'worker') front = await createFront(program, { config, logger, metrics, publicUrl: () => url });
     const at = await front?.rest.listen(config.rest.host, config.rest.port);
     if (at !== undefined) url = configuredUrl(config, at.port);
     const listening = at === undefined ? null : hostAndPort(at);
@@ -101,28 +103,43 @@ interface Front {
   close(graceMs: number): Promise<void>;
 }
 
-function createFront(
+async function createFront(
   program: Program,
   {
     config,
     logger,
     metrics,
-  }: { readonly config: Config; readonly logger: Logger; readonly metrics: Metrics | undefined },
-): Front {
+    publicUrl,
+  }: {
+    readonly config: Config;
+    readonly logger: Logger;
+    readonly metrics: Metrics | undefined;
+    readonly publicUrl: () => string;
+  },
+): Promise<Front> {
   const { context, signedObjects } = program;
   const authenticator = new Authenticator(context);
+  const outgoing = await PeopleOutgoing.open(config, { publicUrl, log: context.log });
   const rest = createHttpFronts({
     context,
     authenticator,
     logger,
     limits: config.rest.limits,
     trustedProxies: config.rest.trustedProxies,
+    publicUrl,
+    people: outgoing.options,
     ...(signedObjects ? { signedObjects } : {}),
     readiness: () => program.isReady(),
     requireStores: (wouldAsk) => program.requireStores(wouldAsk),
     ...(metrics ? { observer: metrics.http } : {}),
   });
-  return { rest, close: (graceMs) => rest.close(graceMs).finally(() => authenticator.close()) };
+  return {
+    rest,
+    close: async (graceMs) => {
+      await rest.close(graceMs).finally(() => authenticator.close());
+      await outgoing.close();
+    },
+  };
 }
 
 /** Only once the front listens, so that a process that takes no requests yet is not reported as ready. */
@@ -151,18 +168,23 @@ function createWorker(program: Program, config: Config, metrics: Metrics | undef
 /** The gRPC front, where it is configured and this process takes requests. */
 async function listenForServices(
   program: Program,
-  { grpc, role }: Config,
+  { grpc, role, signIn, oauth, rest: { limits } }: Config,
   { logger, observer }: { readonly logger: Logger; readonly observer: CallObserver | undefined },
 ): Promise<OpenGrpc | undefined> {
   if (grpc === undefined || role === 'worker') return undefined;
-  const { openGrpc } = await import('../grpc/open-grpc.js');
+  const [{ openGrpc }, { TokenCallers }] = await Promise.all([
+    import('../grpc/open-grpc.js'),
+    import('../grpc/callers/token-callers.js'),
+  ]);
   const { context } = program;
+  const givesTokens = signIn.enabled && oauth.enabled;
   const server = openGrpc(grpc, {
     context,
     logger,
     observer,
     isReady: () => program.isReady(),
     requireStores: () => program.requireStores(),
+    tokens: givesTokens ? new TokenCallers(new Authenticator(context), limits) : undefined,
   });
   const port = await server.listen(grpc.host, grpc.port);
   const isOpen = grpc.callersFile === undefined;

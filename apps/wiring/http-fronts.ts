@@ -6,6 +6,8 @@ import type { RestLimits } from '../config/rest-limits.js';
 import { developerApi, type DeveloperApiOptions } from '../http/developer/developer-api.js';
 import { probes } from '../http/host/probes.js';
 import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
+import { givesTokens, peopleFronts, type PeopleFrontsOptions } from './people-fronts.js';
+import { resourceMetadataUrl } from '../http/oauth/resources.js';
 import { signedObjects } from '../http/objects/signed-objects.js';
 
 export interface HttpFrontsOptions
@@ -18,6 +20,10 @@ export interface HttpFrontsOptions
   readonly limits: RestLimits;
   /** Serves `/objects/…`, for an object store without its own server. */
   readonly signedObjects?: SignedObjectGate;
+  /** Where clients reach this process, without a slash at the end. */
+  readonly publicUrl: () => string;
+  /** How people sign in and connect programs; as by default where nothing is said. */
+  readonly people?: PeopleFrontsOptions;
   /** Whether the database answers; asked for `/readyz`, once at a time. */
   readonly readiness: () => Promise<boolean>;
 }
@@ -30,6 +36,8 @@ export function createHttpFronts({
   requireStores,
   signedObjects: gate,
   readiness,
+  publicUrl,
+  people = {},
   ...options
 }: HttpFrontsOptions): HttpHost {
   const { ids, clock } = context;
@@ -39,8 +47,10 @@ export function createHttpFronts({
       authenticator,
       rates: limits,
       bodyTimeoutMs: limits.bodyTimeoutMs,
+      ...(givesTokens(people) ? { resourceMetadata: () => resourceMetadataUrl(publicUrl(), 'rest') } : {}),
       ...(requireStores ? { requireStores } : {}),
     }),
+    ...peopleFronts({ context, publicUrl, limits, logger: options.logger, ...people }),
     ...(gate ? [signedObjects(gate)] : []),
     probes(readiness),
   ]);

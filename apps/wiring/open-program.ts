@@ -188,6 +188,8 @@ function storesModule(stores: DatabaseStores, others: Pick<Ports, 'objects' | 'w
     provide(TOKENS.claims, [], () => stores.claims);
     provide(TOKENS.uploads, [], () => stores.uploads);
     provide(TOKENS.credentials, [], () => stores.credentials);
+    provide(TOKENS.people, [], () => stores.people);
+    provide(TOKENS.artefacts, [], () => stores.artefacts);
     provide(TOKENS.objects, [], () => others.objects);
     provide(TOKENS.wakeUps, [], () => others.wakeUps);
   });
@@ -235,6 +237,8 @@ function portsFrom(container: Container): Ports {
     claims: resolve(container, TOKENS.claims),
     uploads: resolve(container, TOKENS.uploads),
     credentials: resolve(container, TOKENS.credentials),
+    people: resolve(container, TOKENS.people),
+    artefacts: resolve(container, TOKENS.artefacts),
     objects: resolve(container, TOKENS.objects),
     wakeUps: resolve(container, TOKENS.wakeUps),
     providers: resolve(container, TOKENS.providers),
@@ -244,5 +248,6 @@ function portsFrom(container: Container): Ports {
     ids: resolve(container, TOKENS.ids),
     digests: resolve(container, TOKENS.digests),
     jsonSchemas: resolve(container, TOKENS.jsonSchemas),
+    passwords: resolve(container, TOKENS.passwords),
   };
 }

@@ -4,6 +4,7 @@ import type { GrpcServer } from '../../apps/grpc/server.js';
 import { measuredPorts } from '../../apps/metrics/measured-ports.js';
 import { Metrics } from '../../apps/metrics/metrics.js';
 import { createHttpFronts } from '../../apps/wiring/http-fronts.js';
+import { configuredUrl } from '../../apps/wiring/open-program.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import { createContext, type Context } from '../../core/context.js';
@@ -39,6 +40,7 @@ const rest = createHttpFronts({
   logger: createLogger(config.log),
   limits: config.rest.limits,
   ...(program.signedObjects ? { signedObjects: program.signedObjects } : {}),
+  publicUrl: () => configuredUrl(config),
   readiness: () => Promise.resolve(true),
   ...(metrics ? { observer: metrics.http } : {}),
 });

@@ -13,6 +13,8 @@ export interface DeveloperApiOptions {
   readonly rates: DeveloperRates;
   /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
   readonly bodyTimeoutMs: number;
+  /** The address of the API's metadata as a protected resource (RFC 9728); absent where no tokens are given out. */
+  readonly resourceMetadata?: () => string | undefined;
   /** Throws what refuses a protected request that the stores could not answer anyway; absent, all are tried. */
   readonly requireStores?: ServingParts['requireStores'];
 }
@@ -23,6 +25,7 @@ export function developerApi({
   authenticator,
   rates,
   bodyTimeoutMs,
+  resourceMetadata = () => undefined,
   requireStores = () => undefined,
 }: DeveloperApiOptions): HttpFront {
   return ({ addresses, refusals }) => {
@@ -33,6 +36,7 @@ export function developerApi({
       addresses,
       refusals,
       bodyTimeoutMs,
+      resourceMetadata,
       requireStores,
     };
     const routes = ROUTES.map((route): HttpRoute => ({

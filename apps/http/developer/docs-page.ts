@@ -1,8 +1,6 @@
-import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import type { Settings } from '../../../core/settings.js';
 import { openApiDocument } from './openapi/document.js';
+import { servePackagedFile } from '../host/packaged-file.js';
 import type { HttpHandler, HttpRoute } from '../host/routing.js';
 import { ROUTES } from './routes.js';
 
@@ -72,17 +70,6 @@ function serveText(type: string, text: string): HttpHandler {
   };
 }
 
-/** A file of the swagger-ui-dist package, read at the first request and kept. A failed read is tried again. */
-function servePackaged(name: string, type: string): HttpRoute {
-  const folder = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
-  let bytes: Promise<Buffer> | undefined;
-  const serve: HttpHandler = async (ctx) => {
-    bytes ??= readFile(join(folder, name)).catch((error: unknown) => {
-      bytes = undefined;
-      throw error;
-    });
-    ctx.set({ 'Content-Type': type, 'Cache-Control': 'public, max-age=3600' });
-    ctx.body = await bytes;
-  };
-  return { method: 'GET', path: `/docs/${name}`, serve };
+function servePackaged(file: string, mediaType: string): HttpRoute {
+  return servePackagedFile(`/docs/${file}`, { package: 'swagger-ui-dist', file, mediaType });
 }

@@ -1,5 +1,4 @@
-import { isApiKeyShaped } from '../../../core/access/api-key.js';
-import { isOwnApp, requireScope, type Authenticator } from '../../../core/access/authenticate.js';
+import { isCredentialShaped, isOwnApp, requireScope, type Authenticator } from '../../../core/access/authenticate.js';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
@@ -24,6 +23,8 @@ export interface ServingParts extends Pick<HttpShared, 'addresses' | 'refusals'>
   readonly authenticator: Authenticator;
   readonly rateLimits: RateLimits;
   readonly bodyTimeoutMs: number;
+  /** The address of the API's metadata as a protected resource; undefined where no tokens are given out. */
+  readonly resourceMetadata: () => string | undefined;
   /** Throws what refuses a request that the stores could not answer anyway, if they would be asked at all. */
   readonly requireStores: (wouldAsk: () => boolean) => void;
 }
@@ -37,6 +38,8 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
   const rateLimit = rateLimits[route.rate];
   return async (ctx) => {
     const { req, res, state, params } = ctx;
+    const metadata = parts.resourceMetadata();
+    if (metadata !== undefined) state.resourceMetadata = metadata;
     state.ids = loggedIds({ generationId: params['generation_id'], uploadId: params['upload_id'] });
     const caller = await authenticate(ctx, parts);
     state.caller = caller;
@@ -92,7 +95,7 @@ async function authenticate(ctx: HttpContext, parts: ServingParts): Promise<Call
  */
 function requireStores({ state }: HttpContext, credential: string | undefined, parts: ServingParts): void {
   try {
-    parts.requireStores(() => isApiKeyShaped(credential ?? ''));
+    parts.requireStores(() => isCredentialShaped(credential ?? ''));
   } catch (error) {
     state.isLeftOut = true;
     throw error;

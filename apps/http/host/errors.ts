@@ -2,10 +2,11 @@ import type { Logger } from 'pino';
 import { loggedRefusal } from '../../logging/logged-fields.js';
 import { messageOf } from '../../requests/message-of.js';
 import { asServiceError, levelOf } from '../../requests/service-error.js';
+import { bearerChallenge } from './bearer-challenge.js';
 import { errorEnvelope } from './envelope.js';
-import type { HttpContext } from './http-context.js';
+import type { ErrorRenderer, HttpContext } from './http-context.js';
 import { HTTP_MESSAGES } from './messages.js';
-import { send } from './send.js';
+import { JSON_TYPE, sendText } from './send.js';
 import { STATUSES } from './statuses.js';
 
 /**
@@ -26,11 +27,19 @@ export async function answerError(ctx: HttpContext, error: unknown, logger: Logg
     res.destroy();
     return;
   }
-  if (status === 401) res.setHeader('WWW-Authenticate', 'Bearer');
+  const { renderError = inEnvelope, requestId, resourceMetadata } = ctx.state;
+  if ((status === 401 || status === 403) && renderError === inEnvelope)
+    res.setHeader('WWW-Authenticate', bearerChallenge({ code, scope: details.scope, resourceMetadata }));
   // What has not arrived by now is not waited for.
   if (code === 'REQUEST_TIMEOUT') res.setHeader('Connection', 'close');
   const { retryAfterMs } = details;
   if (retryAfterMs !== undefined) res.setHeader('Retry-After', Math.max(1, Math.ceil(retryAfterMs / 1_000)));
   res.setHeader('Cache-Control', 'no-store');
-  await send(ctx, status, errorEnvelope(ctx.state.requestId, code, messageOf(refusal, HTTP_MESSAGES)));
+  const { text, mediaType } = renderError({ status, code, message: messageOf(refusal, HTTP_MESSAGES), requestId });
+  await sendText(ctx, status, { mediaType, text });
 }
+
+const inEnvelope: ErrorRenderer = ({ requestId, code, message }) => ({
+  mediaType: JSON_TYPE,
+  text: errorEnvelope(requestId, code, message),
+});

@@ -1,4 +1,5 @@
 import type { ParameterizedContext } from 'koa';
+import type { ErrorCode } from '../../../core/errors.js';
 import type { LoggedIds, LoggedRefusal } from '../../logging/logged-fields.js';
 import type { RequestTarget } from './request-target.js';
 
@@ -8,15 +9,29 @@ export interface LoggedCaller {
   readonly credentialId: string;
 }
 
+/** A refusal as a client is told of it. */
+export interface ShownError {
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly requestId: string;
+}
+
+export type ErrorRenderer = (error: ShownError) => { readonly mediaType: string; readonly text: string };
+
 /** What the host and the front that serves a request tell each other about it, and the log. */
 export interface HttpState {
   requestId: string;
   /** Read before any other part of the request. */
   target: RequestTarget;
-  /** The JSON text of the answer, which the host sends once the front is done. */
+  /** The text of the answer, which the host sends once the front is done. */
   text?: string | undefined;
+  /** Renders a refusal, for fronts whose clients do not read the JSON envelope. */
+  renderError?: ErrorRenderer;
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
   route?: string;
+  /** Where clients of this route learn how to get a token, where tokens are given out. */
+  resourceMetadata?: string;
   caller?: LoggedCaller;
   /** Where a request came from that did not authenticate. */
   address?: string;

@@ -5,7 +5,7 @@ import { MAX_BODY_PIECES } from './limits.js';
 import { streamBody } from './stream-body.js';
 import type { HttpContext } from './http-context.js';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** An unread body is skipped up to this many bytes so that its connection can be used again. */
 const MAX_SKIPPED_BYTES = 1024 * 1024;
@@ -20,7 +20,7 @@ export function sendAnswer(ctx: HttpContext, status: number, answer: Answer | St
   for (const name in headers) res.setHeader(name, headers[name] as string);
   if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
   const dataText = 'text' in data ? data.text : JSON.stringify(data);
-  return send(ctx, status, successEnvelope(ctx.state.requestId, dataText));
+  return sendText(ctx, status, { mediaType: JSON_TYPE, text: successEnvelope(ctx.state.requestId, dataText) });
 }
 
 function sendStream(ctx: HttpContext, status: number, { stream, mediaType, headers }: StreamedAnswer): Promise<void> {
@@ -47,17 +47,21 @@ export function cutLateBody({ req, res }: Pick<HttpContext, 'req' | 'res'>, ling
   else res.once('finish', cutSoon);
 }
 
-/** Answers with JSON text. Resolves when the answer is handed over, not when the client has it. */
-export async function send(ctx: HttpContext, status: number, text: string): Promise<void> {
+/** Answers with a text. Resolves when the answer is handed over, not when the client has it. */
+export async function sendText(
+  ctx: HttpContext,
+  status: number,
+  { mediaType, text }: { readonly mediaType: string; readonly text: string },
+): Promise<void> {
   const { req, res, state } = ctx;
   res.statusCode = status;
-  res.setHeader('Content-Type', JSON_TYPE);
+  res.setHeader('Content-Type', mediaType);
   if (isLongBodyUnread(req)) return answerAndClose(ctx, text);
   state.text = text;
 }
 
 /**
- * Hands over the text that `send` was given, if it was. The framework would find out the type and the length of each
+ * Hands over the text that `sendText` was given, if it was. The framework would find out the type and the length of each
  * body again, which costs a few percent of a request.
  */
 export function finishSending(ctx: HttpContext): void {

@@ -40,6 +40,7 @@ describe('built-in drivers', () => {
   it('marks every option that holds a secret', () => {
     const secrets = [...CONFIG_KEYS].filter(([, { isSecret }]) => isSecret).map(([path]) => path);
     expect(secrets).to.deep.equal([
+      'sign_in.provider_client_secret',
       'mongo.url',
       'minio.access_key',
       'minio.secret_key',

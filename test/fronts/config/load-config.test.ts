@@ -56,7 +56,7 @@ describe('configuration', () => {
   it('lets variables override the file, and the file the defaults', async () => {
     writeFileSync(
       join(folder, 'mine.yaml'),
-      'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsettings:\n  replay_window_hours: 0.5\nworker:\n',
+      'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsign_in:\n  enabled: false\noauth:\n  enabled: false\nsettings:\n  replay_window_hours: 0.5\nworker:\n',
     );
     const config = await loadConfig({
       folder,

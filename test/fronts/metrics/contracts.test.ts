@@ -3,17 +3,21 @@
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
 import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
+import { MemoryArtefactStore } from '../../../adapters/memory/memory-artefact-store.js';
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
 import { MemoryCredentialStore } from '../../../adapters/memory/memory-credential-store.js';
 import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
+import { MemoryPersonStore } from '../../../adapters/memory/memory-person-store.js';
 import { MemoryUploadStore } from '../../../adapters/memory/memory-upload-store.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { accountStoreContract } from '../../contracts/account-store.contract.js';
+import { artefactStoreContract } from '../../contracts/artefact-store.contract.js';
 import { claimStoreContract } from '../../contracts/claim-store.contract.js';
 import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
 import { generationStoreContract } from '../../contracts/generation-store.contract.js';
+import { personStoreContract } from '../../contracts/person-store.contract.js';
 import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { CoreHarness } from '../../harness/core-harness.js';
@@ -29,6 +33,8 @@ const subject = { name: 'memory, measured', close: async () => undefined, suppor
 accountStoreContract({ ...subject, open: () => measured('accounts', new MemoryAccountStore()) });
 claimStoreContract({ ...subject, open: () => measured('claims', new MemoryClaimStore()) });
 credentialStoreContract({ ...subject, open: () => measured('credentials', new MemoryCredentialStore()) });
+personStoreContract({ ...subject, open: () => measured('people', new MemoryPersonStore()) });
+artefactStoreContract({ ...subject, open: () => measured('artefacts', new MemoryArtefactStore()) });
 generationStoreContract({ ...subject, open: () => measured('generations', new MemoryGenerationStore()) });
 uploadStoreContract({ ...subject, open: () => measured('uploads', new MemoryUploadStore()) });
 

@@ -200,7 +200,6 @@ const HEADERS: readonly HttpVector[] = [
     headers: [KEY, TYPE],
     status: 401,
     code: 'DEVELOPER_TOKEN_REQUIRED',
-    answers: { 'www-authenticate': 'Bearer' },
   },
   {
     name: 'an empty credential',

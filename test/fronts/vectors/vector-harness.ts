@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { Context as Suite } from 'mocha';
 import type { Settings } from '../../../core/settings.js';
+import type { Context } from '../../../core/context.js';
+import type { CredentialIssuer } from '../../harness/credential-issuers.js';
 import { createRequestFixture, type IsNeeded, type RequestFixture } from '../../harness/request-fixture.js';
 import { VECTORS_BY_TOPIC } from './all.js';
 import { FRONTS, type FrontName } from './fronts.js';
@@ -71,8 +73,19 @@ function group(name: string, vectors: readonly Vector[], needs: Needs): Group {
   return { name, parts: parts.filter((part) => part.vectors.length > 0), needs };
 }
 
+export interface LaneOptions {
+  /** All when absent. */
+  readonly fronts?: readonly FrontName[];
+  /** Makes the credentials that requests are sent with; API keys when absent. */
+  readonly issuer?: (context: Context) => CredentialIssuer;
+}
+
 /** Every vector over every front of one service a group. `open` may skip the group where a server is absent. */
-export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) => Promise<VectorHarness>): void {
+export function playAllVectors(
+  lane: string,
+  open: (needs: Needs, suite: Suite) => Promise<VectorHarness>,
+  { fronts = FRONTS, issuer }: LaneOptions = {},
+): void {
   for (const { name, parts, needs } of GROUPS) {
     describe(name, () => {
       let vectorHarness: VectorHarness | undefined;
@@ -83,14 +96,14 @@ export function playAllVectors(lane: string, open: (needs: Needs, suite: Suite) 
       });
       after(() => vectorHarness?.close());
 
-      for (const [part, front] of parts.flatMap((each) => FRONTS.map((over) => [each, over] as const))) {
+      for (const [part, front] of parts.flatMap((each) => fronts.map((over) => [each, over] as const))) {
         describe(`${part.name}, over ${front}`, () => {
           for (const vector of part.vectors) {
             it(vector.name, async function plays() {
               const { clients, ...target } = vectorHarness as VectorHarness;
-              const fixture = leavesNoTrace(vector)
-                ? (shared ??= createRequestFixture(target.context))
-                : createRequestFixture(target.context, neededBy(vector));
+              const create = (isNeeded?: IsNeeded) =>
+                createRequestFixture(target.context, isNeeded, issuer?.(target.context));
+              const fixture = leavesNoTrace(vector) ? (shared ??= create()) : create(neededBy(vector));
               const played = playOn(vector, { ...target, client: clients[front] }, await fixture);
               const reason = whyLeftOut(front, vector.name);
               if (reason !== undefined) expect(await reasonOf(played), 'why it is left out').to.equal(reason);

@@ -4,6 +4,7 @@
 // and after. What a front omits is in one table by its reason, and must be impossible to express over that front.
 import { expect } from 'chai';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
+import { TokenIssuer } from '../../harness/credential-issuers.js';
 import { VECTORS_BY_TOPIC } from './all.js';
 import { openInMemory } from './in-memory.js';
 import { LEFT_OUT } from './left-out.js';
@@ -12,6 +13,12 @@ import { GROUPS, playAllVectors } from './vector-harness.js';
 const VECTORS = Object.values(VECTORS_BY_TOPIC).flat();
 
 describe('every front answers the shared vectors', () => playAllVectors('in memory', openInMemory));
+
+describe('an OAuth token is answered as an API key is', () =>
+  playAllVectors('in memory, with OAuth tokens', openInMemory, {
+    fronts: ['REST'],
+    issuer: (context) => new TokenIssuer(context),
+  }));
 
 describe('the shared vectors', () => {
   it('cover every operation, under distinct names', () => {

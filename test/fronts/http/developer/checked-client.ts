@@ -18,11 +18,26 @@ export function checkedRestClient(origin: string): FrontClient {
       expect(answer.status, 'status').to.equal(
         answer.code === 'OK' ? STATUS_OF_SUCCESS.get(operation) : STATUSES[answer.code as ErrorCode],
       );
-      expect(answer.headers.get('www-authenticate'), 'WWW-Authenticate').to.equal(
-        answer.status === 401 ? 'Bearer' : null,
-      );
+      expectChallenge(origin, answer);
       expectConformity(operation, answer);
       return answer;
     },
   };
+}
+
+/** As RFC 6750 §3 has it, with the address of RFC 9728. A refusal for another App names no scope to ask for. */
+function expectChallenge(origin: string, { status, code, headers }: Awaited<ReturnType<typeof sendHttp>>): void {
+  const challenge = headers.get('www-authenticate');
+  if (status !== 401 && status !== 403) {
+    expect(challenge, 'WWW-Authenticate').to.equal(null);
+    return;
+  }
+  const metadata = `resource_metadata="${origin}/.well-known/oauth-protected-resource/api/v1/developer"`;
+  expect(challenge, 'WWW-Authenticate')
+    .to.match(/^Bearer /)
+    .and.include(metadata);
+  const [, error = 'none'] = /error="([^"]*)"/.exec(challenge ?? '') ?? [];
+  const expected = code === 'DEVELOPER_TOKEN_REQUIRED' ? 'none' : status === 401 ? 'invalid_token' : error;
+  expect(error, 'WWW-Authenticate').to.equal(expected).and.be.oneOf(['none', 'invalid_token', 'insufficient_scope']);
+  expect(/scope="[a-z:]+"/.test(challenge ?? ''), 'scope in WWW-Authenticate').to.equal(error === 'insufficient_scope');
 }

@@ -19,11 +19,13 @@ export async function serve(
   harness: ServiceHarness,
   options: Partial<Omit<HttpFrontsOptions, 'limits'>> & { readonly limits?: Partial<RestLimits> } = {},
 ): Promise<RunningServer> {
+  let origin = 'http://127.0.0.1';
   const server = createHttpFronts({
     context: harness.context,
     authenticator: harness.authenticator,
     logger: pino({ level: 'silent' }),
     readiness: () => Promise.resolve(true),
+    publicUrl: () => origin,
     ...options,
     limits: {
       ...DEFAULT_REST_LIMITS,
@@ -34,7 +36,8 @@ export async function serve(
     },
   });
   const { port } = await server.listen('127.0.0.1', 0);
-  return { server, port, origin: `http://127.0.0.1:${port}` };
+  origin = `http://127.0.0.1:${port}`;
+  return { server, port, origin };
 }
 
 const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string, path: (id: string) => string]>> = {

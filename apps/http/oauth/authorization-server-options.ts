@@ -1,0 +1,17 @@
+import type { Logger } from 'pino';
+import type { Context } from '../../../core/context.js';
+
+export interface AuthorizationServerOptions {
+  readonly context: Context;
+  readonly logger: Logger;
+  /** The issuer: the public address, without a path. */
+  readonly publicUrl: () => string;
+  /** Fetches a client's metadata document; absent where an operator allows none. */
+  readonly fetchClientDocument?: ClientDocumentFetch | undefined;
+}
+
+export interface ClientDocumentFetch {
+  /** Whether the document may be asked for at all. */
+  readonly allows: (url: string) => Promise<boolean>;
+  readonly fetch: (url: string) => Promise<Response>;
+}

@@ -1,0 +1,45 @@
+import { fetchBy } from '../../../adapters/http/fetch.js';
+import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
+import { RateLimit } from '../../requests/rate-limit.js';
+import type { ClientDocumentFetch } from './authorization-server-options.js';
+
+const LIMITS = {
+  maxBodyBytes: 16 * 1024,
+  connectTimeoutMs: 2_000,
+  headersTimeoutMs: 2_000,
+  totalTimeoutMs: 4_000,
+} as const;
+
+const PER_HOST_A_MINUTE = 60;
+/** Any host of the public internet. */
+const ANY_HOST = '*';
+
+/**
+ * Fetches the metadata documents that clients name as their ids, from the hosts that an operator has listed: names, or
+ * `*` for any public one. Addresses that are not public are never connected to, unless the host is listed by its name.
+ */
+export class ClientDocuments implements ClientDocumentFetch {
+  readonly fetch: ClientDocumentFetch['fetch'];
+  private readonly client: HttpClient;
+  private readonly rates = new RateLimit(PER_HOST_A_MINUTE);
+
+  constructor(
+    private readonly hosts: readonly string[],
+    options: Pick<HttpClientOptions, 'resolve' | 'extraCa'> = {},
+  ) {
+    this.client = new HttpClient({ ...options, allow: hosts.filter((host) => host !== ANY_HOST), keepAliveMs: 1 });
+    const fetch = fetchBy(this.client, LIMITS);
+    this.fetch = (url) => fetch(url, { headers: { accept: 'application/json' } });
+  }
+
+  /** Anybody can name a document, so each host is asked for 60 a minute at most. */
+  async allows(url: string): Promise<boolean> {
+    const { hostname, host } = new URL(url);
+    const isListed = this.hosts.some((listed) => listed === ANY_HOST || listed === hostname || listed === host);
+    return isListed && !(await this.rates.take(host)).isOver;
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}

@@ -1,0 +1,145 @@
+import { errors, type Provider } from 'oidc-provider';
+import { SCOPES, type Audience, type Scope } from '../../../core/access/credential.js';
+import type { Context } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
+import { fieldInvalid } from '../../../core/fields.js';
+import { createGrant } from '../../../core/people/grants.js';
+import type { SignedIn } from '../../../core/people/sessions.js';
+import type { HttpContext } from '../host/http-context.js';
+import type { BrowserSessions } from '../pages/browser-sessions.js';
+import { readForm } from '../pages/read-form.js';
+import { requireSameOrigin } from '../pages/same-origin.js';
+import { redirectTo, sendPage } from '../pages/send-page.js';
+import { consentForm } from './consent-view.js';
+import { audienceOf, resourceUrl } from './resources.js';
+
+export interface ConsentParts {
+  readonly context: Context;
+  readonly sessions: BrowserSessions;
+  readonly publicUrl: () => string;
+  readonly bodyTimeoutMs: number;
+}
+
+interface Request {
+  readonly clientId: string;
+  readonly clientName: string;
+  readonly redirectUri: string | undefined;
+  readonly audience: Audience;
+  readonly scopes: readonly Scope[];
+}
+
+/** The page on which a person allows a client to act for them, or refuses it. */
+export class ConsentPage {
+  constructor(
+    private readonly provider: Provider,
+    private readonly parts: ConsentParts,
+  ) {}
+
+  async show(ctx: HttpContext): Promise<void> {
+    const request = await this.requestOf(ctx);
+    const signedIn = await this.parts.sessions.find(ctx);
+    if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(ctx.state.target.path)}`);
+    await this.showForm(ctx, request, signedIn);
+  }
+
+  async answer(ctx: HttpContext): Promise<void> {
+    const { context, sessions, publicUrl, bodyTimeoutMs } = this.parts;
+    requireSameOrigin(ctx, publicUrl());
+    const form = await readForm(ctx, { timeoutMs: bodyTimeoutMs, lists: ['scope'] });
+    const request = await this.requestOf(ctx);
+    const signedIn = await sessions.find(ctx);
+    if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(ctx.state.target.path)}`);
+    if (form.get('decision') !== 'allow')
+      return this.finish(ctx, { error: 'access_denied', error_description: 'The person refused the request.' });
+    const ticked = form.getAll('scope');
+    const scopes = request.scopes.filter((scope) => ticked.includes(scope));
+    const { person } = signedIn;
+    try {
+      if (scopes.length === 0) throw fieldInvalid('/scope', 'Tick what the program may do, or refuse it.');
+      const { clientId, clientName, audience } = request;
+      const capCredits = readCap(form.get('cap') ?? '');
+      const asked = { clientId, clientName, audience, scopes, ...(capCredits === undefined ? {} : { capCredits }) };
+      const { grantId } = await createGrant(context, person, asked);
+      await this.finish(ctx, { login: { accountId: person.personId, remember: false }, consent: { grantId } });
+    } catch (error) {
+      if (!(error instanceof ServiceError) || error.code !== 'FIELD_INVALID') throw error;
+      await this.showForm(ctx, request, signedIn, error.message);
+    }
+  }
+
+  private async showForm(
+    ctx: HttpContext,
+    { clientName, redirectUri, audience, scopes }: Request,
+    { person }: SignedIn,
+    fault?: string,
+  ): Promise<void> {
+    const account = await this.parts.context.accounts.read(person.accountId, undefined, 'totals');
+    if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
+    await sendPage(ctx, {
+      title: 'Connect a program',
+      status: fault === undefined ? 200 : 422,
+      redirectsAway: true,
+      content: consentForm({
+        action: ctx.state.target.path,
+        clientName,
+        leadsTo: leadsTo(redirectUri),
+        email: person.email,
+        accountName: account.name,
+        balance: `${account.available} ${account.currency}`,
+        audience,
+        scopes,
+        fault,
+      }),
+    });
+  }
+
+  /** The request that this browser was sent here with. */
+  private async requestOf(ctx: HttpContext): Promise<Request> {
+    const { params } = await this.provider.interactionDetails(ctx.req, ctx.res).catch((error: unknown) => {
+      throw error instanceof errors.SessionNotFound ? expired() : error;
+    });
+    const clientId = textOf(params['client_id']);
+    const client = await this.provider.Client.find(clientId);
+    if (!client) throw expired();
+    const { publicUrl } = this.parts;
+    const asked = textOf(params['scope']).split(' ');
+    const redirectUri = params['redirect_uri'];
+    return {
+      clientId,
+      clientName: client.clientName ?? clientId,
+      redirectUri: typeof redirectUri === 'string' ? redirectUri : undefined,
+      audience: audienceOf(publicUrl(), textOf(params['resource'], resourceUrl(publicUrl(), 'rest'))) ?? 'rest',
+      scopes: SCOPES.filter((scope) => asked.includes(scope)),
+    };
+  }
+
+  private async finish(ctx: HttpContext, result: Parameters<Provider['interactionResult']>[2]): Promise<void> {
+    redirectTo(ctx, await this.provider.interactionResult(ctx.req, ctx.res, result));
+  }
+}
+
+function textOf(param: unknown, otherwise = ''): string {
+  return typeof param === 'string' ? param : otherwise;
+}
+
+function expired(): ServiceError {
+  return new ServiceError(
+    'NOT_FOUND',
+    'This request is too old, or began in another browser. Go back to the program and start again.',
+  );
+}
+
+function readCap(text: string): number | undefined {
+  const digits = text.trim();
+  if (digits === '') return undefined;
+  if (!/^\d{1,15}$/.test(digits)) throw fieldInvalid('/cap', 'A limit must be a whole number of credits.');
+  return Number(digits);
+}
+
+/** What a person can tell of where the answer goes. */
+function leadsTo(redirectUri: string | undefined): string {
+  if (redirectUri === undefined) return 'the device that shows the code';
+  const { protocol, host, hostname } = new URL(redirectUri);
+  if (protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)) return 'a program on this computer';
+  return protocol === 'https:' ? host : `a program on this computer (${protocol})`;
+}

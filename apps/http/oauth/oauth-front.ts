@@ -1,0 +1,146 @@
+import type { Provider } from 'oidc-provider';
+import type { Logger } from 'pino';
+import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
+import type { HttpContext } from '../host/http-context.js';
+import type { HttpFront } from '../host/server.js';
+import { asPage, redirectTo } from '../pages/send-page.js';
+import type { AuthorizationServerOptions, ClientDocumentFetch } from './authorization-server-options.js';
+import type { ConsentPage, ConsentParts } from './consent-page.js';
+import { ENDPOINTS, metadataRouter } from './metadata.js';
+import { registrationRouter } from './registration.js';
+
+export interface OAuthOptions extends ConsentParts {
+  readonly logger: Logger;
+  /** Whether clients may register themselves (RFC 7591). */
+  readonly hasRegistration: boolean;
+  readonly fetchClientDocument?: ClientDocumentFetch | undefined;
+}
+
+/** The OAuth server, its consent and device pages, and its public documents. */
+export function oauth(options: OAuthOptions): HttpFront {
+  return ({ addresses }) => {
+    const { publicUrl, fetchClientDocument, hasRegistration } = options;
+    const server = new LazyServer(options);
+    const metadata = metadataRouter({
+      publicUrl,
+      hasRegistration,
+      hasClientDocuments: fetchClientDocument !== undefined,
+    });
+    const toLibrary = (method: HttpRoute['method'], path: string): HttpRoute => ({
+      method,
+      path,
+      serve: (ctx) => server.handle(ctx),
+    });
+    const page = (method: HttpRoute['method'], path: string, serve: HttpHandler): HttpRoute => ({
+      method,
+      path,
+      serve: asPage(serve),
+    });
+    return [
+      metadata,
+      createRouter([
+        page('GET', ENDPOINTS.authorization, (ctx) => server.begin(ctx)),
+        page('GET', `${ENDPOINTS.authorization}/:uid`, (ctx) => server.begin(ctx)),
+        page('GET', '/oauth/consent/:uid', async (ctx) => (await server.consent()).show(ctx)),
+        page('POST', '/oauth/consent/:uid', async (ctx) => (await server.consent()).answer(ctx)),
+        page('GET', '/oauth/device', (ctx) => server.beginDevice(ctx)),
+        page('POST', '/oauth/device', (ctx) => server.confirmDevice(ctx)),
+        page('GET', '/oauth/device/:uid', (ctx) => server.handle(ctx)),
+        toLibrary('any', ENDPOINTS.token),
+        toLibrary('any', ENDPOINTS.revocation),
+        toLibrary('any', ENDPOINTS.device_authorization),
+      ]),
+      ...(hasRegistration ? [registrationRouter(options, { addresses })] : []),
+    ];
+  };
+}
+
+interface Loaded {
+  readonly provider: Provider;
+  readonly consent: ConsentPage;
+  readonly prefillUserCode: (req: object, userCode: string) => void;
+}
+
+/** The library takes a quarter of a second to load, so it is loaded by the first request that needs it. */
+class LazyServer {
+  private loading: Promise<Loaded> | undefined;
+
+  constructor(private readonly options: AuthorizationServerOptions & OAuthOptions) {}
+
+  async consent(): Promise<ConsentPage> {
+    return (await this.load()).consent;
+  }
+
+  /** Who is signed in is our session's to say, and not what the library kept of an earlier request. */
+  async begin(ctx: HttpContext): Promise<void> {
+    dropSession(ctx);
+    await this.handle(ctx);
+  }
+
+  /** As `begin`. The code of a link is shown in the form, and sent by the person. */
+  async beginDevice(ctx: HttpContext): Promise<void> {
+    const { prefillUserCode } = await this.load();
+    const userCode = new URLSearchParams(ctx.state.target.query).get('user_code');
+    if (userCode !== null) prefillUserCode(ctx.req, userCode);
+    ctx.req.url = ctx.state.target.path;
+    await this.begin(ctx);
+  }
+
+  /** A form of a page that this browser was not shown is not looked at. */
+  async confirmDevice(ctx: HttpContext): Promise<void> {
+    if (!(ctx.req.headers.cookie ?? '').includes(SESSION_COOKIE_NAME)) return redirectTo(ctx, '/oauth/device');
+    await this.handle(ctx);
+  }
+
+  /** Hands the request over as it came, but for what a client could make the library believe of its own address. */
+  async handle(ctx: HttpContext): Promise<void> {
+    const { provider } = await this.load();
+    const { req, res } = ctx;
+    const { host, protocol } = new URL(this.options.publicUrl());
+    for (const name of Object.keys(req.headers)) if (/^(x-forwarded-|forwarded$)/.test(name)) delete req.headers[name];
+    req.headers.host = host;
+    req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+    ctx.respond = false;
+    await provider.callback()(req, res);
+  }
+
+  private load(): Promise<Loaded> {
+    this.loading ??= this.open().catch((error: unknown) => {
+      this.loading = undefined;
+      throw error;
+    });
+    return this.loading;
+  }
+
+  private async open(): Promise<Loaded> {
+    const [{ createAuthorizationServer }, { ConsentPage: Page }, { prefillUserCode }] = await quietly(
+      this.options.logger,
+      () =>
+        Promise.all([import('./authorization-server.js'), import('./consent-page.js'), import('./library-pages.js')]),
+    );
+    const provider = createAuthorizationServer(this.options);
+    return { provider, consent: new Page(provider, this.options), prefillUserCode };
+  }
+}
+
+const SESSION_COOKIE_NAME = 'darkroom_oauth_session=';
+const SESSION_COOKIE = /(?:^|;\s*)darkroom_oauth_session(?:\.sig)?=[^;]*/g;
+
+function dropSession({ req }: HttpContext): void {
+  const { cookie } = req.headers;
+  if (cookie !== undefined) req.headers.cookie = cookie.replaceAll(SESSION_COOKIE, '').replace(/^;\s*/, '');
+}
+
+/** On other releases of Node than its newest, the library says so on the console when it is loaded. */
+async function quietly<T>(logger: Logger, load: () => Promise<T>): Promise<T> {
+  const { warn } = console;
+  console.warn = (...said: unknown[]) => {
+    if (String(said[0]).includes('oidc-provider')) logger.debug({ said: said[0] }, 'loading the OAuth server');
+    else warn.apply(console, said);
+  };
+  try {
+    return await load();
+  } finally {
+    console.warn = warn;
+  }
+}

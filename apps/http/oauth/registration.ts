@@ -1,0 +1,100 @@
+import { ServiceError } from '../../../core/errors.js';
+import type { Context } from '../../../core/context.js';
+import type { JsonObject } from '../../../core/json.js';
+import { RateLimit } from '../../requests/rate-limit.js';
+import type { HttpContext } from '../host/http-context.js';
+import { readBody } from '../host/read-body.js';
+import { createRouter, type HttpHandler, type HttpRouter } from '../host/routing.js';
+import { sendText } from '../host/send.js';
+import type { HttpShared } from '../host/server.js';
+import { registeredMetadata } from './client-metadata.js';
+import { ENDPOINTS } from './metadata.js';
+import { redirectFault } from './redirect-policy.js';
+import { registerClient } from './registered-clients.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' } as const;
+const MAX_BYTES = 16 * 1024;
+const PER_ADDRESS_A_MINUTE = 20;
+
+export interface RegistrationOptions {
+  readonly context: Context;
+  readonly bodyTimeoutMs: number;
+}
+
+/** A refusal as RFC 7591 §3.2.2 wants it. */
+class RegistrationRefused extends Error {
+  constructor(
+    readonly code: 'invalid_redirect_uri' | 'invalid_client_metadata',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'RegistrationRefused';
+  }
+}
+
+/**
+ * Dynamic registration (RFC 7591). Anybody may register a client, so the size of a request, its rate for an address, and
+ * the number of clients that nobody uses are bounded.
+ */
+export function registrationRouter(
+  { context, bodyTimeoutMs }: RegistrationOptions,
+  { addresses }: Pick<HttpShared, 'addresses'>,
+): HttpRouter {
+  const rates = new RateLimit(PER_ADDRESS_A_MINUTE);
+  const register: HttpHandler = async (ctx) => {
+    ctx.set({ ...ANY_ORIGIN, 'Cache-Control': 'no-store' });
+    ctx.state.renderError = ({ code, message }) => ({ mediaType: JSON_TYPE, text: refusalText(codeOf(code), message) });
+    const rate = await rates.take(addresses.ofRequest(ctx.req));
+    if (rate.isOver)
+      throw new ServiceError('RATE_LIMITED', 'Too many clients were registered from this address; try again later.', {
+        retryAfterMs: rate.resetMs,
+      });
+    try {
+      const metadata = metadataOf(
+        await readBody(ctx.req, { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, required: true }),
+      );
+      await sendText(ctx, 201, { mediaType: JSON_TYPE, text: JSON.stringify(await registerClient(context, metadata)) });
+    } catch (error) {
+      if (!(error instanceof RegistrationRefused)) throw error;
+      await sendText(ctx, 400, { mediaType: JSON_TYPE, text: refusalText(error.code, error.message) });
+    }
+  };
+  return createRouter([
+    { method: 'POST', path: ENDPOINTS.registration, serve: register },
+    { method: 'any', path: ENDPOINTS.registration, serve: allowOrigins },
+  ]);
+}
+
+function metadataOf(body: unknown): JsonObject {
+  if (body === null || typeof body !== 'object' || Array.isArray(body))
+    throw new RegistrationRefused('invalid_client_metadata', 'Send the metadata of the client as a JSON object.');
+  const metadata = registeredMetadata(body as JsonObject);
+  if ((metadata['response_types'] as readonly string[]).length === 0) return metadata;
+  const fault = redirectFault(metadata['redirect_uris']);
+  if (fault !== undefined) throw new RegistrationRefused('invalid_redirect_uri', fault);
+  return metadata;
+}
+
+/** Asked by a browser before a page of another origin may register. */
+async function allowOrigins(ctx: HttpContext): Promise<void> {
+  if (ctx.method !== 'OPTIONS') {
+    ctx.set('Allow', 'OPTIONS, POST');
+    throw new ServiceError('METHOD_NOT_ALLOWED', 'This route takes OPTIONS, POST.');
+  }
+  ctx.set({
+    ...ANY_ORIGIN,
+    'Access-Control-Allow-Methods': 'POST',
+    'Access-Control-Allow-Headers': 'content-type',
+    'Access-Control-Max-Age': '3600',
+  });
+  ctx.status = 204;
+}
+
+function codeOf(code: string): string {
+  return ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'].includes(code) ? 'temporarily_unavailable' : 'invalid_client_metadata';
+}
+
+function refusalText(error: string, description: string): string {
+  return JSON.stringify({ error, error_description: description });
+}

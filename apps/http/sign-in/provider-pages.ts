@@ -1,0 +1,71 @@
+import type { Context } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
+import {
+  beginOutsideSignIn,
+  finishOutsideSignIn,
+  linkIdentity,
+  personByIdentity,
+} from '../../../core/people/outside-sign-in.js';
+import type { Person } from '../../../core/people/person.js';
+import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
+import type { HttpContext } from '../host/http-context.js';
+import { readQuery } from '../host/read-query.js';
+import type { BrowserSessions } from '../pages/browser-sessions.js';
+import { OneTimeCookie } from '../pages/one-time-cookie.js';
+import { returnPath } from '../pages/return-path.js';
+import { redirectTo, sendPage } from '../pages/send-page.js';
+import { providerFault } from './views.js';
+
+export interface ProviderPagesParts {
+  readonly context: Context;
+  readonly provider: OutsideProvider;
+  readonly sessions: BrowserSessions;
+  readonly publicUrl: () => string;
+  /** Begins the person's session. */
+  readonly begin: (ctx: HttpContext, person: Person) => Promise<void>;
+}
+
+/** Sign-in through the outside provider: out to it, and back. */
+export class ProviderPages {
+  private readonly cookie: OneTimeCookie;
+
+  constructor(private readonly parts: ProviderPagesParts) {
+    this.cookie = new OneTimeCookie('darkroom_outside', parts.publicUrl);
+  }
+
+  /** Where the provider sends browsers back. */
+  static readonly CALLBACK = '/sign-in/provider/callback';
+
+  async leave(ctx: HttpContext): Promise<void> {
+    const { context, provider } = this.parts;
+    const { return: asked } = readQuery(ctx.state.target.query, ['return']);
+    const { location, secret } = await beginOutsideSignIn(context, provider, { returnTo: returnPath(asked) });
+    this.cookie.write(ctx, secret);
+    redirectTo(ctx, location);
+  }
+
+  async comeBack(ctx: HttpContext): Promise<void> {
+    const { context, provider, publicUrl, begin } = this.parts;
+    const secret = this.cookie.take(ctx);
+    const currentUrl = `${publicUrl()}${ProviderPages.CALLBACK}?${ctx.state.target.query}`;
+    const back =
+      secret === undefined ? undefined : await finishOutsideSignIn(context, provider, { currentUrl, secret });
+    if (!back) return this.refuse(ctx, 422, 'The sign-in was not completed.');
+    const { identity, returnTo, personId } = back;
+    if (personId !== undefined) {
+      const { person } = await this.parts.sessions.require(ctx);
+      if (person.personId !== personId) throw new ServiceError('SESSION_REQUIRED', 'Somebody else is signed in now.');
+      await linkIdentity(context, person, identity);
+      return redirectTo(ctx, returnTo);
+    }
+    const person = await personByIdentity(context, identity);
+    if (!person) return this.refuse(ctx, 422, 'Nobody here is connected with this identity.');
+    await begin(ctx, person);
+    redirectTo(ctx, returnTo);
+  }
+
+  private refuse(ctx: HttpContext, status: number, text: string): Promise<void> {
+    const { name } = this.parts.provider;
+    return sendPage(ctx, { title: 'Sign in', status, content: providerFault(name, text) });
+  }
+}

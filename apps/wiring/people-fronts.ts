@@ -1,0 +1,55 @@
+import type { Logger } from 'pino';
+import type { Context } from '../../core/context.js';
+import type { OutsideProvider } from '../../core/ports/outside-provider.js';
+import type { RestLimits } from '../config/rest-limits.js';
+import type { HttpFront } from '../http/host/server.js';
+import type { ClientDocumentFetch } from '../http/oauth/authorization-server-options.js';
+import { oauth } from '../http/oauth/oauth-front.js';
+import { pageAssets } from '../http/pages/assets.js';
+import { BrowserSessions } from '../http/pages/browser-sessions.js';
+import { signIn } from '../http/sign-in/sign-in-front.js';
+
+export interface PeopleFrontsOptions {
+  /** Whether people can sign in; true when absent. */
+  readonly hasSignIn?: boolean;
+  /** Whether they can connect programs; true when absent. */
+  readonly hasOAuth?: boolean;
+  /** Whether programs may register themselves; true when absent. */
+  readonly hasRegistration?: boolean;
+  readonly outsideProvider?: OutsideProvider | undefined;
+  readonly clientDocuments?: ClientDocumentFetch | undefined;
+}
+
+/** Whether people can connect programs, which then have tokens. */
+export function givesTokens({ hasSignIn = true, hasOAuth = true }: PeopleFrontsOptions): boolean {
+  return hasSignIn && hasOAuth;
+}
+
+interface Parts extends PeopleFrontsOptions {
+  readonly context: Context;
+  readonly publicUrl: () => string;
+  readonly limits: RestLimits;
+  readonly logger: Logger;
+}
+
+/** The fronts for people in browsers, and for the programs that they connect. */
+export function peopleFronts({
+  context,
+  publicUrl,
+  limits: { bodyTimeoutMs },
+  logger,
+  hasSignIn = true,
+  hasOAuth = true,
+  hasRegistration = true,
+  outsideProvider,
+  clientDocuments,
+}: Parts): readonly HttpFront[] {
+  if (!hasSignIn) return [];
+  const sessions = new BrowserSessions(context, publicUrl);
+  const shared = { context, sessions, publicUrl, bodyTimeoutMs };
+  return [
+    pageAssets(),
+    signIn({ ...shared, outsideProvider }),
+    ...(hasOAuth ? [oauth({ ...shared, logger, hasRegistration, fetchClientDocument: clientDocuments })] : []),
+  ];
+}

@@ -1,0 +1,223 @@
+/*
+ * Goal: nobody gets a code, a token or a consent that a person did not mean to give: by addresses that are almost right, by
+ * weaker requests, by other pages, by other browsers, or by a forged host.
+ * Method: each attack as its author would try it, against a whole service over HTTP in this process.
+ */
+import { request as httpRequest } from 'node:http';
+import { expect } from 'chai';
+import { createPerson } from '../../../core/people/manage-people.js';
+import { listGrants } from '../../../core/people/grants.js';
+import { TestBrowser } from '../../harness/test-browser.js';
+import { OAuthHarness, PASSWORD, REDIRECT } from './oauth-harness.js';
+
+describe('attacks on the OAuth server', () => {
+  let service: OAuthHarness;
+  let browser: TestBrowser;
+  let clientId: string;
+  beforeEach(async () => {
+    service = await OAuthHarness.open();
+    browser = await service.signedIn();
+    clientId = await service.register({ redirect_uris: [REDIRECT, 'https://client.example/callback'] });
+  });
+  afterEach(() => service.close());
+  const grants = () => listGrants(service.harness.context, service.person.personId);
+
+  describe('by redirect addresses', () => {
+    for (const uri of [
+      'https://client.example/callback/',
+      'https://client.example/callback?more=1',
+      'https://client.example/callback/../other',
+      'https://client.example.evil.example/callback',
+      'https://client.example@evil.example/callback',
+      'https://CLIENT.example/callback2',
+      'http://127.0.0.1:3999/other',
+      'http://127.0.0.2:3999/callback',
+      'http://localhost:3999/callback',
+      'javascript:alert(1)',
+      '//evil.example/callback',
+      '',
+    ])
+      it(`is no code sent to ${uri === '' ? 'an empty one' : uri}`, async () => {
+        const page = await browser.open(service.request(clientId, { redirect_uri: uri }).path);
+        expect(page.headers.get('location')).to.equal(null);
+        expect(page.status).to.equal(400);
+        expect(page.headers.get('content-type')).to.include('text/html');
+      });
+
+    it('is a loopback address taken on any port, since programs take a free one', async () => {
+      const page = await browser.open(
+        service.request(clientId, { redirect_uri: 'http://127.0.0.1:51234/callback' }).path,
+      );
+      expect(page.text).to.include('Connect a program');
+    });
+  });
+
+  describe('by weaker requests', () => {
+    for (const [what, params, error] of [
+      ['no proof key', { code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+      ['a plain proof key', { code_challenge_method: 'plain' }, 'invalid_request'],
+      ['no method of the proof key, which means plain', { code_challenge_method: undefined }, 'invalid_request'],
+      ['the implicit flow', { response_type: 'token' }, 'unsupported_response_type'],
+      ['an identity token', { response_type: 'code id_token' }, 'unsupported_response_type'],
+      ['a fragment', { response_mode: 'fragment' }, 'invalid_request'],
+      ['a form that posts itself', { response_mode: 'form_post' }, 'invalid_request'],
+      ['another resource', { resource: 'https://other.example/api' }, 'invalid_target'],
+      ['a request by reference', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
+      ['a signed request', { request: 'e30.e30.' }, 'request_not_supported'],
+      ['no interaction', { prompt: 'none' }, 'login_required'],
+    ] as const)
+      it(`is ${what} refused`, async () => {
+        const page = await browser.open(service.request(clientId, params).path);
+        const location = page.headers.get('location') ?? page.text;
+        expect(location).to.include(error);
+        expect(location).not.to.include('code=');
+      });
+
+    it('is no password taken at the token endpoint', async () => {
+      for (const grantType of ['password', 'client_credentials', 'implicit']) {
+        const { body } = await service.token({
+          grant_type: grantType,
+          client_id: clientId,
+          username: 'ada@example.com',
+          password: PASSWORD,
+        });
+        expect(body['error'], grantType).to.equal('unsupported_grant_type');
+      }
+    });
+
+    it('is there no introspection', async () => {
+      expect((await service.token({ token: 'x', client_id: clientId }, '/oauth/introspect')).status).to.equal(404);
+    });
+
+    it('is an unknown client shown no consent', async () => {
+      const page = await browser.open(service.request('0199f0d2-6d1c-7c4e-9a53-3f2b8e1d7a60').path);
+      expect(page.status).to.equal(400);
+      expect(page.headers.get('location')).to.equal(null);
+    });
+  });
+
+  describe('by other pages', () => {
+    it('is consent refused that another page sends', async () => {
+      const page = await browser.open(service.request(clientId).path);
+      const path = new URL(page.url).pathname;
+      const fields = { decision: 'allow', scope: 'credits:read' };
+      for (const headers of [
+        { Origin: 'https://evil.example' },
+        { Origin: 'null' },
+        { 'Origin': `${service.origin}.evil.example`, 'Sec-Fetch-Site': 'same-origin' },
+      ] as Record<string, string>[])
+        expect((await browser.submit(path, fields, headers)).status, JSON.stringify(headers)).to.equal(403);
+      expect(await grants()).to.deep.equal([]);
+    });
+
+    it('are pages kept out of frames, and run no script of others', async () => {
+      const consent = await browser.open(service.request(clientId).path);
+      const others = await Promise.all(
+        ['/sign-in', '/oauth/device', '/oauth/authorize'].map((path) => new TestBrowser(service.origin).open(path)),
+      );
+      for (const { headers, url } of [consent, ...others]) {
+        const policy = headers.get('content-security-policy') ?? '';
+        expect(policy, url).to.include("frame-ancestors 'none'").and.include("default-src 'none'");
+        expect(policy, url).not.to.include('unsafe');
+        expect(headers.get('referrer-policy'), url).to.equal('same-origin');
+        expect(headers.get('cache-control'), url).to.equal('no-store');
+      }
+    });
+
+    it('is the name of a client shown as text', async () => {
+      const name = `<script>alert('x')</script>"&`;
+      const other = await service.register({ client_name: name });
+      const { text } = await browser.open(service.request(other).path);
+      expect(text).to.include('&lt;script&gt;').and.not.include('<script>');
+    });
+
+    it('are no cookies taken by the API', async () => {
+      const { status } = await fetch(`${service.origin}/api/v1/developer/credits`, {
+        headers: { Cookie: browser.cookieHeader('/') },
+      });
+      expect(status).to.equal(401);
+    });
+  });
+
+  describe('by other browsers', () => {
+    it('is a consent that began in one not finished in another', async () => {
+      const page = await browser.open(service.request(clientId).path);
+      const victim = await service.signedIn();
+      const path = new URL(page.url).pathname;
+      expect((await victim.open(path)).status).to.equal(404);
+      const answer = await victim.submit(path, { decision: 'allow', scope: 'credits:read' });
+      expect(answer.status).to.equal(404);
+      expect(await grants()).to.deep.equal([]);
+    });
+
+    it('is the person who consents the one who is signed in now', async () => {
+      const page = await browser.open(service.request(clientId).path);
+      const { accountId } = service.person;
+      await createPerson(service.harness.context, { accountId, email: 'bob@example.com', password: PASSWORD });
+      await browser.submit('/sign-out', {});
+      const refused = await browser.submit(new URL(page.url).pathname, { decision: 'allow', scope: 'credits:read' });
+      expect(refused.url).to.include('/sign-in?return=');
+      await browser.submit('/sign-in', { email: 'bob@example.com', password: PASSWORD });
+      await service.allow(browser, await browser.open(new URL(page.url).pathname));
+      expect(await grants()).to.deep.equal([]);
+    });
+
+    it('is another person asked in a browser in which one has consented', async () => {
+      await service.connect(browser, clientId);
+      const { accountId } = service.person;
+      const bob = await createPerson(service.harness.context, {
+        accountId,
+        email: 'bob@example.com',
+        password: PASSWORD,
+      });
+      await browser.submit('/sign-out', {});
+      await browser.submit('/sign-in', { email: 'bob@example.com', password: PASSWORD });
+      await service.connect(browser, clientId);
+      expect(await grants()).to.have.lengthOf(1);
+      expect(await listGrants(service.harness.context, bob.personId)).to.have.lengthOf(1);
+    });
+  });
+
+  it('by a forged host change no address', async () => {
+    const forged = {
+      'Host': 'evil.example',
+      'X-Forwarded-Host': 'evil.example',
+      'X-Forwarded-Proto': 'https',
+      'Forwarded': 'host=evil.example',
+    };
+    const { path } = service.request(clientId);
+    for (const target of [
+      path,
+      '/.well-known/oauth-authorization-server',
+      '/.well-known/oauth-protected-resource/api/v1/developer/mcp',
+      '/oauth/device',
+    ]) {
+      const answer = await raw(service.origin, target, forged);
+      expect(answer, target).not.to.include('evil.example');
+    }
+  });
+
+  it('by a secret of another kind give nothing', async () => {
+    const { path, verifier } = service.request(clientId);
+    const callback = await service.allow(browser, await browser.open(path));
+    const code = callback.searchParams.get('code') ?? '';
+    expect((await service.refresh(clientId, code)).body['error']).to.equal('invalid_grant');
+    const tokens = (await service.exchange(clientId, code, verifier)).body;
+    expect((await service.refresh(clientId, String(tokens['access_token']))).body['error']).to.equal('invalid_grant');
+    expect((await service.call(String(tokens['refresh_token']))).status).to.equal(401);
+  });
+});
+
+/** Headers and body of an answer to a request with any header at all. */
+function raw(origin: string, path: string, headers: Record<string, string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    httpRequest(origin + path, { headers }, (response) => {
+      let text = JSON.stringify(response.headers);
+      response.setEncoding('utf8');
+      response.on('data', (piece: string) => (text += piece));
+      response.on('end', () => resolve(text));
+    })
+      .on('error', reject)
+      .end();
+  });
+}

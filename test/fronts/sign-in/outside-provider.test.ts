@@ -1,0 +1,179 @@
+/*
+ * Goal: a person signs in through an outside OpenID provider with an identity that they have connected, and with no other:
+ * not by their e-mail address, not with an answer meant for another browser, not twice with one answer.
+ * Method: a whole service over HTTP in this process, and a real OpenID provider beside it whose forms the test fills in.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { Provider } from 'oidc-provider';
+import { OpenIdProvider } from '../../../adapters/openid/openid-provider.js';
+import { beginOutsideSignIn, linkIdentity } from '../../../core/people/outside-sign-in.js';
+import { disablePerson } from '../../../core/people/manage-people.js';
+import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
+import { SILENT } from '../../fixtures/silent-log.js';
+import { OAuthHarness } from '../oauth/oauth-harness.js';
+
+const SUBJECT = 'subject-of-ada';
+
+describe('sign-in through an outside provider', () => {
+  let outside: Server;
+  let issuer: string;
+  let provider: OpenIdProvider;
+  let service: OAuthHarness;
+  let browser: TestBrowser;
+
+  const { warn, info } = console;
+  before(async () => {
+    // The provider says that its defaults are for development only, and so they are.
+    console.warn = console.info = () => undefined;
+    outside = createServer();
+    await new Promise<void>((resolve) => {
+      outside.listen(0, '127.0.0.1', resolve);
+    });
+    issuer = `http://127.0.0.1:${(outside.address() as AddressInfo).port}`;
+  });
+  after(() => {
+    Object.assign(console, { warn, info });
+    outside.close();
+  });
+
+  beforeEach(async () => {
+    provider = new OpenIdProvider({
+      issuer,
+      clientId: 'darkroom',
+      clientSecret: 'secret-of-the-client',
+      name: 'the company',
+      redirectUri: () => `${service.origin}/sign-in/provider/callback`,
+      log: SILENT,
+    });
+    service = await OAuthHarness.open({ people: { outsideProvider: provider } });
+    browser = new TestBrowser(service.origin);
+    outside.removeAllListeners('request');
+    const serve = openIdServer(issuer, `${service.origin}/sign-in/provider/callback`);
+    outside.on('request', (request, response) => void serve(request, response));
+  });
+  afterEach(async () => {
+    await provider.close();
+    await service.close();
+  });
+
+  /** Goes to the provider, signs in there, and answers the address that the provider leads back to. */
+  async function signInThere(subject = SUBJECT, from = browser): Promise<string> {
+    const { headers } = await from.open('/sign-in/provider?return=/docs');
+    const there = new TestBrowser(issuer);
+    const login = await there.open(headers.get('location') ?? '');
+    const consent = await there.submit(new URL(login.url).pathname, { prompt: 'login', login: subject, password: 'x' });
+    const back = await there.submit(new URL(consent.url).pathname, { prompt: 'consent' });
+    return back.headers.get('location') ?? '';
+  }
+  const comeBack = (address: string, to = browser): Promise<TestPage> =>
+    to.open(address.slice(service.origin.length), { 'Sec-Fetch-Site': 'cross-site' });
+  const link = (subject = SUBJECT) => linkIdentity(service.harness.context, service.person, { issuer, subject });
+
+  it('is offered on the page', async () => {
+    expect((await browser.open('/sign-in')).text).to.include('Sign in with the company');
+  });
+
+  it('signs in the person who has connected the identity, and leads on', async () => {
+    await link();
+    expect((await comeBack(await signInThere())).url).to.equal(`${service.origin}/docs`);
+    expect((await browser.open('/sign-in?return=/docs')).url).to.equal(`${service.origin}/docs`);
+  });
+
+  it('signs nobody in with an identity that nobody has connected, whatever it is called', async () => {
+    await link('another subject');
+    const page = await comeBack(await signInThere('ada@example.com'));
+    expect(page.status).to.equal(422);
+    expect(page.text).to.include('Nobody here is connected with this identity.');
+  });
+
+  it('signs nobody in who is disabled', async () => {
+    await link();
+    await disablePerson(service.harness.context, service.person.personId);
+    expect((await comeBack(await signInThere())).status).to.equal(422);
+  });
+
+  it('takes no answer that another browser got', async () => {
+    await link();
+    const address = await signInThere();
+    const victim = new TestBrowser(service.origin);
+    expect((await comeBack(address, victim)).text).to.include('was not completed');
+    await victim.open('/sign-in/provider');
+    expect((await comeBack(address, victim)).status).to.equal(422);
+  });
+
+  it('takes an answer once', async () => {
+    await link();
+    const address = await signInThere();
+    const cookies = browser.cookieHeader('/');
+    expect((await comeBack(address)).status).to.equal(200);
+    const again = new TestBrowser(service.origin);
+    again.setCookie('darkroom_outside', /darkroom_outside=([^;]+)/.exec(cookies)?.[1] ?? '');
+    expect((await comeBack(address, again)).status).to.equal(422);
+  });
+
+  it('takes no answer that names another issuer', async () => {
+    await link();
+    const address = new URL(await signInThere());
+    address.searchParams.set('iss', 'https://evil.example');
+    expect((await comeBack(address.href)).status).to.be.oneOf([422, 503]);
+    expect((await browser.open('/sign-in')).url).to.include('/sign-in');
+  });
+
+  it('tells a person who gave up that it was not completed', async () => {
+    const { headers } = await browser.open('/sign-in/provider');
+    const state = new URL(headers.get('location') ?? '').searchParams.get('state') ?? '';
+    const address = `${service.origin}/sign-in/provider/callback?error=access_denied&state=${state}&iss=${encodeURIComponent(issuer)}`;
+    const page = await comeBack(address);
+    expect([page.status, page.text.includes('was not completed')]).to.deep.equal([422, true]);
+  });
+
+  it('takes no answer after ten minutes', async () => {
+    await link();
+    const address = await signInThere();
+    service.harness.clock.advance(600_000);
+    expect((await comeBack(address)).status).to.equal(422);
+  });
+
+  it('links an identity only to the person who asked for it in this session', async () => {
+    const { context } = service.harness;
+    const { location, secret } = await beginOutsideSignIn(context, provider, {
+      returnTo: '/docs',
+      personId: service.person.personId,
+    });
+    const there = new TestBrowser(issuer);
+    const login = await there.open(location);
+    const consent = await there.submit(new URL(login.url).pathname, { prompt: 'login', login: SUBJECT, password: 'x' });
+    const back = await there.submit(new URL(consent.url).pathname, { prompt: 'consent' });
+    browser.setCookie('darkroom_outside', secret);
+    expect((await comeBack(back.headers.get('location') ?? '')).status).to.equal(401);
+    expect(await context.people.findIdentity({ issuer, subject: SUBJECT })).to.equal(null);
+  });
+
+  it('says so when the provider does not answer, and works again once it does', async () => {
+    await link();
+    const [serveRequest] = outside.listeners('request');
+    outside.removeAllListeners('request');
+    outside.on('request', (_, response: { statusCode: number; end(): void }) => {
+      response.statusCode = 500;
+      response.end();
+    });
+    const page = await browser.open('/sign-in/provider');
+    expect([page.status, page.text.includes('the company cannot be reached')]).to.deep.equal([503, true]);
+    outside.removeAllListeners('request');
+    outside.on('request', serveRequest as never);
+    expect((await comeBack(await signInThere())).url).to.equal(`${service.origin}/docs`);
+  });
+});
+
+/** The library's own server with its forms for development: any name signs in. */
+function openIdServer(issuer: string, redirectUri: string) {
+  const server = new Provider(issuer, {
+    clients: [{ client_id: 'darkroom', client_secret: 'secret-of-the-client', redirect_uris: [redirectUri] }],
+    features: { devInteractions: { enabled: true } },
+    cookies: { keys: ['for the test'] },
+    pkce: { required: () => true },
+  });
+  return server.callback();
+}
