@@ -29,6 +29,7 @@ const NOT_VALUES = [
   'secret_file',
   'catalog',
   'mongo.url',
+  'sign_in.provider_client_secret',
   'minio.access_key',
   'minio.secret_key',
   'minio.upload_access_key',

@@ -9,7 +9,7 @@ import { catalogTools } from '../../apps/wiring/catalog-tools.js';
 import { CASES, renderedText, type Case } from './chart-files.js';
 import { driverNames } from '../fixtures/driver-names.js';
 import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
-import { loadAs, SECRETS, UPLOAD_SECRETS, VARIABLES, type Role } from './program-config.js';
+import { loadAs, SECRETS, OPTIONAL_SECRETS, VARIABLES, type Role } from './program-config.js';
 
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };
@@ -121,7 +121,8 @@ for (const name of CASES) {
     async function configOf({ spec }: Manifest, role: Role) {
       const { volumes } = spec.template.spec;
       const files = textOfConfig(volumes.find((volume) => volume.configMap)?.configMap?.name ?? '');
-      return { files, config: await loadAs(role, files['darkroom.yaml'] ?? '', SECRETS) };
+      const secrets = name === 'full' ? { ...SECRETS, ...OPTIONAL_SECRETS } : SECRETS;
+      return { files, config: await loadAs(role, files['darkroom.yaml'] ?? '', secrets) };
     }
 
     it('have the requested kinds', () => {
@@ -179,7 +180,7 @@ for (const name of CASES) {
             .filter(({ valueFrom }) => valueFrom?.secretKeyRef)
             .map((variable) => variable.name)
             .sort(),
-        ).to.deep.equal(Object.keys({ ...SECRETS, ...(name === 'full' ? UPLOAD_SECRETS : {}) }).sort());
+        ).to.deep.equal(Object.keys({ ...SECRETS, ...(name === 'full' ? OPTIONAL_SECRETS : {}) }).sort());
       });
 
       for (const role of rolesOf(container)) {
@@ -350,7 +351,8 @@ describe('values that reach the manifests', () => {
 
   it('keep integers as integers, and round a grace period up', async () => {
     const [configMap] = full.filter(({ kind }) => kind === 'ConfigMap');
-    const { settings, worker } = await loadAs('rest', configMap?.data?.['darkroom.yaml'] ?? '', SECRETS);
+    const secrets = { ...SECRETS, ...OPTIONAL_SECRETS };
+    const { settings, worker } = await loadAs('rest', configMap?.data?.['darkroom.yaml'] ?? '', secrets);
     expect(settings.maxUploadBytes).to.equal(10_485_760);
     expect(worker.stopGraceMs).to.equal(45_500);
     expect(full.find(({ kind }) => kind === 'Deployment')?.spec.template.spec.terminationGracePeriodSeconds).to.equal(

@@ -18,9 +18,10 @@ export const SECRETS = {
 } as const;
 
 /** Secrets that few installations need. */
-export const UPLOAD_SECRETS = {
+export const OPTIONAL_SECRETS = {
   DARKROOM_MINIO_UPLOAD_ACCESS_KEY: 'an-upload-key',
   DARKROOM_MINIO_UPLOAD_SECRET_KEY: 'not-a-secret',
+  DARKROOM_SIGN_IN_PROVIDER_CLIENT_SECRET: 'not-a-secret',
 } as const;
 
 /** Loads a darkroom.yaml as the program would in a container. Throws `ConfigInvalid` with what is wrong. */

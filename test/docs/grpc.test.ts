@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { status as Status } from '@grpc/grpc-js';
 import type { ServedMethod, ServedStream } from '../../apps/grpc/method.js';
 import { ACCESS_METHODS } from '../../apps/grpc/methods/access.js';
+import { PEOPLE_METHODS } from '../../apps/grpc/methods/people.js';
 import { CATALOG_METHODS } from '../../apps/grpc/methods/catalog.js';
 import { CREDIT_METHODS } from '../../apps/grpc/methods/credits.js';
 import { GENERATION_METHODS } from '../../apps/grpc/methods/generations.js';
@@ -28,6 +29,7 @@ const SERVED = [
   ...CREDIT_METHODS,
   ...CATALOG_METHODS,
   ...ACCESS_METHODS,
+  ...PEOPLE_METHODS,
   ...STORAGE_METHODS,
   ...OPERATIONS_METHODS,
   ...WATCH_METHODS,

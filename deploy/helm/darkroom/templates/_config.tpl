@@ -47,4 +47,11 @@ catalog.yaml: |
       name: {{ .Values.secrets.objectStore.existingSecret }}
       key: {{ required "secrets.objectStore.uploadSecretKeyKey belongs to uploadAccessKeyKey." .Values.secrets.objectStore.uploadSecretKeyKey }}
 {{- end }}
+{{- if .Values.secrets.signIn.existingSecret }}
+- name: DARKROOM_SIGN_IN_PROVIDER_CLIENT_SECRET
+  valueFrom:
+    secretKeyRef:
+      name: {{ .Values.secrets.signIn.existingSecret }}
+      key: {{ .Values.secrets.signIn.clientSecretKey }}
+{{- end }}
 {{- end -}}
