@@ -50,11 +50,12 @@ export function disablePerson(ports: Ports, personId: string): Promise<Person> {
   );
 }
 
-/** They may sign in again, as they could before. */
+/** They may sign in again, as they could before. Again, it changes nothing. */
 export function enablePerson(ports: Ports, personId: string): Promise<Person> {
-  return changePerson(ports, personId, ({ disabledAt, ...person }) =>
-    disabledAt === undefined ? { ...person } : person,
-  );
+  return changePerson(ports, personId, (person) => {
+    const { disabledAt, ...enabled } = person;
+    return disabledAt === undefined ? person : enabled;
+  });
 }
 
 /** Takes the password and the passkeys away and ends every session, for a person who has lost them. */

@@ -59,6 +59,13 @@ describe('people', () => {
       expect((await signIn(PASSWORD))?.personId).to.equal(person.personId);
     });
 
+    it('are enabled once: enabling them again writes nothing', async () => {
+      expect((await enablePerson(people(), person.personId)).version).to.equal(person.version);
+      const { version } = await disablePerson(people(), person.personId);
+      expect(await enablePerson(people(), person.personId)).to.include({ version: version + 1 });
+      expect((await people().people.read(person.personId))?.version).to.equal(version + 1);
+    });
+
     it('are refused after the same work, whatever is wrong', async () => {
       await create('without@example.com');
       const asked: unknown[] = [];
