@@ -7,13 +7,12 @@ import { GrantView, markRedeemed, ProviderStore } from './provider-store.js';
 import type { AuthorizationServerOptions } from './authorization-server-options.js';
 import { errorPage } from './library-pages.js';
 import { ENDPOINTS } from './metadata.js';
-import { featuresOf } from './provider-features.js';
+import { featuresOf, wholeSeconds } from './provider-features.js';
 import { redirectFault } from './redirect-policy.js';
 
 const CODE_SECONDS = 60;
 const DEVICE_CODE_SECONDS = 600;
 const INTERACTION_SECONDS = 900;
-const SECOND = 1_000;
 
 /** The OAuth 2.1 server, by the library, over the artefact store of core. */
 export function createAuthorizationServer(options: AuthorizationServerOptions): Provider {
@@ -88,13 +87,13 @@ function configurationOf(options: AuthorizationServerOptions): Configuration {
       ],
     },
     ttl: {
-      AccessToken: settings.accessTokenMs / SECOND,
+      AccessToken: wholeSeconds(settings.accessTokenMs),
       AuthorizationCode: CODE_SECONDS,
       DeviceCode: DEVICE_CODE_SECONDS,
-      Grant: settings.grantIdleMs / SECOND,
+      Grant: wholeSeconds(settings.grantIdleMs),
       IdToken: CODE_SECONDS,
       Interaction: INTERACTION_SECONDS,
-      RefreshToken: settings.grantIdleMs / SECOND,
+      RefreshToken: wholeSeconds(settings.grantIdleMs),
       Session: INTERACTION_SECONDS,
     },
     cookies: {

@@ -3,10 +3,13 @@ import type { Logger } from 'pino';
 import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
 import type { HttpContext } from '../host/http-context.js';
 import type { HttpFront } from '../host/server.js';
-import { asPage, redirectTo } from '../pages/send-page.js';
+import { pageRoutes } from '../pages/page-route.js';
+import { redirectTo } from '../pages/send-page.js';
 import type { AuthorizationServerOptions, ClientDocumentFetch } from './authorization-server-options.js';
 import type { ConsentPage, ConsentParts } from './consent-page.js';
 import { ENDPOINTS, metadataRouter } from './metadata.js';
+import { oauthErrors } from './oauth-refusal.js';
+import { RequestRates } from './request-rates.js';
 import { registrationRouter } from './registration.js';
 
 export interface OAuthOptions extends ConsentParts {
@@ -21,34 +24,51 @@ export function oauth(options: OAuthOptions): HttpFront {
   return ({ addresses }) => {
     const { publicUrl, fetchClientDocument, hasRegistration } = options;
     const server = new LazyServer(options);
+    const rates = new RequestRates(addresses);
     const metadata = metadataRouter({
       publicUrl,
       hasRegistration,
       hasClientDocuments: fetchClientDocument !== undefined,
     });
-    const toLibrary = (method: HttpRoute['method'], path: string): HttpRoute => ({
-      method,
+    const toLibrary = (path: string, take: (ctx: HttpContext) => Promise<void>): HttpRoute => ({
+      method: 'any',
       path,
-      serve: (ctx) => server.handle(ctx),
+      serve: async (ctx) => {
+        ctx.state.renderError = (error) => {
+          // A page of any origin may be a client, and may know why it was refused.
+          ctx.set('Access-Control-Allow-Origin', '*');
+          return oauthErrors('invalid_request')(error);
+        };
+        await take(ctx);
+        await server.handle(ctx);
+      },
     });
-    const page = (method: HttpRoute['method'], path: string, serve: HttpHandler): HttpRoute => ({
-      method,
-      path,
-      serve: asPage(serve),
-    });
+    const request = (ctx: HttpContext) => rates.takeRequest(ctx);
+    const begun = (ctx: HttpContext) => rates.takeBegun(ctx);
+    const pageAt = pageRoutes(publicUrl);
+    const page = (
+      method: HttpRoute['method'],
+      path: string,
+      serve: HttpHandler,
+      take: (ctx: HttpContext) => Promise<void> = request,
+    ): HttpRoute =>
+      pageAt(method, path, async (ctx) => {
+        await take(ctx);
+        await serve(ctx);
+      });
     return [
       metadata,
       createRouter([
-        page('GET', ENDPOINTS.authorization, (ctx) => server.begin(ctx)),
+        page('GET', ENDPOINTS.authorization, (ctx) => server.begin(ctx), begun),
         page('GET', `${ENDPOINTS.authorization}/:uid`, (ctx) => server.begin(ctx)),
         page('GET', '/oauth/consent/:uid', async (ctx) => (await server.consent()).show(ctx)),
         page('POST', '/oauth/consent/:uid', async (ctx) => (await server.consent()).answer(ctx)),
-        page('GET', '/oauth/device', (ctx) => server.beginDevice(ctx)),
+        page('GET', '/oauth/device', (ctx) => server.beginDevice(ctx), begun),
         page('POST', '/oauth/device', (ctx) => server.confirmDevice(ctx)),
         page('GET', '/oauth/device/:uid', (ctx) => server.handle(ctx)),
-        toLibrary('any', ENDPOINTS.token),
-        toLibrary('any', ENDPOINTS.revocation),
-        toLibrary('any', ENDPOINTS.device_authorization),
+        toLibrary(ENDPOINTS.token, request),
+        toLibrary(ENDPOINTS.revocation, request),
+        toLibrary(ENDPOINTS.device_authorization, begun),
       ]),
       ...(hasRegistration ? [registrationRouter(options, { addresses })] : []),
     ];
@@ -56,7 +76,7 @@ export function oauth(options: OAuthOptions): HttpFront {
 }
 
 interface Loaded {
-  readonly provider: Provider;
+  readonly serve: ReturnType<Provider['callback']>;
   readonly consent: ConsentPage;
   readonly prefillUserCode: (req: object, userCode: string) => void;
 }
@@ -94,14 +114,14 @@ class LazyServer {
 
   /** Hands the request over as it came, but for what a client could make the library believe of its own address. */
   async handle(ctx: HttpContext): Promise<void> {
-    const { provider } = await this.load();
+    const { serve } = await this.load();
     const { req, res } = ctx;
     const { host, protocol } = new URL(this.options.publicUrl());
     for (const name of Object.keys(req.headers)) if (/^(x-forwarded-|forwarded$)/.test(name)) delete req.headers[name];
     req.headers.host = host;
     req.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     ctx.respond = false;
-    await provider.callback()(req, res);
+    await serve(req, res);
   }
 
   private load(): Promise<Loaded> {
@@ -119,7 +139,7 @@ class LazyServer {
         Promise.all([import('./authorization-server.js'), import('./consent-page.js'), import('./library-pages.js')]),
     );
     const provider = createAuthorizationServer(this.options);
-    return { provider, consent: new Page(provider, this.options), prefillUserCode };
+    return { serve: provider.callback(), consent: new Page(provider, this.options), prefillUserCode };
   }
 }
 

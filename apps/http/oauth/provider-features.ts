@@ -7,6 +7,11 @@ import { audienceOf, resourceUrl } from './resources.js';
 const SECOND = 1_000;
 const DOCUMENT_CACHE_SECONDS = { min: 60, max: 3_600 };
 
+/** The library refuses lives that are no whole number of seconds. */
+export function wholeSeconds(ms: number): number {
+  return Math.ceil(ms / SECOND);
+}
+
 /** What the library does and does not do here. */
 export function featuresOf({
   context: { settings },
@@ -39,7 +44,7 @@ export function featuresOf({
           scope: SCOPES.join(' '),
           audience: resourceUrl(publicUrl(), audience),
           accessTokenFormat: 'opaque',
-          accessTokenTTL: settings.accessTokenMs / SECOND,
+          accessTokenTTL: wholeSeconds(settings.accessTokenMs),
         };
       },
       useGrantedResource: () => true,

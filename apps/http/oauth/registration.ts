@@ -9,10 +9,10 @@ import { sendText } from '../host/send.js';
 import type { HttpShared } from '../host/server.js';
 import { registeredMetadata } from './client-metadata.js';
 import { ENDPOINTS } from './metadata.js';
+import { OAUTH_JSON_TYPE, oauthErrors, oauthRefusal } from './oauth-refusal.js';
 import { redirectFault } from './redirect-policy.js';
 import { registerClient } from './registered-clients.js';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' } as const;
 const MAX_BYTES = 16 * 1024;
 const PER_ADDRESS_A_MINUTE = 20;
@@ -44,7 +44,7 @@ export function registrationRouter(
   const rates = new RateLimit(PER_ADDRESS_A_MINUTE);
   const register: HttpHandler = async (ctx) => {
     ctx.set({ ...ANY_ORIGIN, 'Cache-Control': 'no-store' });
-    ctx.state.renderError = ({ code, message }) => ({ mediaType: JSON_TYPE, text: refusalText(codeOf(code), message) });
+    ctx.state.renderError = oauthErrors('invalid_client_metadata');
     const rate = await rates.take(addresses.ofRequest(ctx.req));
     if (rate.isOver)
       throw new ServiceError('RATE_LIMITED', 'Too many clients were registered from this address; try again later.', {
@@ -54,10 +54,13 @@ export function registrationRouter(
       const metadata = metadataOf(
         await readBody(ctx.req, { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, required: true }),
       );
-      await sendText(ctx, 201, { mediaType: JSON_TYPE, text: JSON.stringify(await registerClient(context, metadata)) });
+      await sendText(ctx, 201, {
+        mediaType: OAUTH_JSON_TYPE,
+        text: JSON.stringify(await registerClient(context, metadata)),
+      });
     } catch (error) {
       if (!(error instanceof RegistrationRefused)) throw error;
-      await sendText(ctx, 400, { mediaType: JSON_TYPE, text: refusalText(error.code, error.message) });
+      await sendText(ctx, 400, { mediaType: OAUTH_JSON_TYPE, text: oauthRefusal(error.code, error.message) });
     }
   };
   return createRouter([
@@ -89,12 +92,4 @@ async function allowOrigins(ctx: HttpContext): Promise<void> {
     'Access-Control-Max-Age': '3600',
   });
   ctx.status = 204;
-}
-
-function codeOf(code: string): string {
-  return ['RATE_LIMITED', 'SERVICE_UNAVAILABLE'].includes(code) ? 'temporarily_unavailable' : 'invalid_client_metadata';
-}
-
-function refusalText(error: string, description: string): string {
-  return JSON.stringify({ error, error_description: description });
 }

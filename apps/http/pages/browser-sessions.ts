@@ -9,19 +9,24 @@ import {
   type SignInMethod,
 } from '../../../core/people/sessions.js';
 import type { HttpContext } from '../host/http-context.js';
+import { PageCookie } from './page-cookie.js';
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
 /** A person's session in a browser: the cookie that carries its secret, and whom it signs in. */
 export class BrowserSessions {
+  private readonly cookie: PageCookie;
+
   constructor(
     private readonly context: Context,
-    private readonly publicUrl: () => string,
-  ) {}
+    publicUrl: () => string,
+  ) {
+    this.cookie = new PageCookie('darkroom_session', { publicUrl, lifeMs: context.settings.sessionMaxMs });
+  }
 
   /** Who is signed in; undefined for nobody, and for a session that has ended. */
   async find(ctx: HttpContext): Promise<SignedIn | undefined> {
-    const secret = ctx.cookies.get(this.cookieName);
+    const secret = this.cookie.read(ctx);
     return secret !== undefined && SECRET.test(secret) ? findSession(this.context, secret) : undefined;
   }
 
@@ -38,36 +43,13 @@ export class BrowserSessions {
     const userAgent = ctx.req.headers['user-agent'] ?? '';
     const { secret, ...signedIn } = await beginSession(this.context, person, { method, userAgent });
     if (before) await endSession(this.context, before.person, before.session.sessionId);
-    this.setCookie(ctx, secret, this.context.settings.sessionMaxMs);
+    this.cookie.write(ctx, secret);
     return signedIn;
   }
 
   async end(ctx: HttpContext): Promise<void> {
     const signedIn = await this.find(ctx);
     if (signedIn) await endSession(this.context, signedIn.person, signedIn.session.sessionId);
-    this.setCookie(ctx, '', 0);
-  }
-
-  private setCookie(ctx: HttpContext, secret: string, maxAge: number): void {
-    const { isSecure } = this;
-    // The connection that the server sees may be a proxy's; what the browser uses is the public address.
-    ctx.cookies.secure = isSecure;
-    ctx.cookies.set(this.cookieName, secret, {
-      httpOnly: true,
-      sameSite: 'lax',
-      path: '/',
-      secure: isSecure,
-      maxAge,
-      overwrite: true,
-    });
-  }
-
-  /** With the prefix `__Host-` browsers take the cookie from this host alone, over TLS alone. */
-  private get cookieName(): string {
-    return this.isSecure ? '__Host-darkroom_session' : 'darkroom_session';
-  }
-
-  private get isSecure(): boolean {
-    return this.publicUrl().startsWith('https:');
+    this.cookie.clear(ctx);
   }
 }

@@ -11,10 +11,13 @@ import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
 import type { HttpContext } from '../host/http-context.js';
 import { readQuery } from '../host/read-query.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
-import { OneTimeCookie } from '../pages/one-time-cookie.js';
+import { PageCookie } from '../pages/page-cookie.js';
 import { returnPath } from '../pages/return-path.js';
 import { redirectTo, sendPage } from '../pages/send-page.js';
 import { providerFault } from './views.js';
+
+/** How long a person may stay at the provider. */
+const AWAY_MS = 600_000;
 
 export interface ProviderPagesParts {
   readonly context: Context;
@@ -27,10 +30,10 @@ export interface ProviderPagesParts {
 
 /** Sign-in through the outside provider: out to it, and back. */
 export class ProviderPages {
-  private readonly cookie: OneTimeCookie;
+  private readonly cookie: PageCookie;
 
   constructor(private readonly parts: ProviderPagesParts) {
-    this.cookie = new OneTimeCookie('darkroom_outside', parts.publicUrl);
+    this.cookie = new PageCookie('darkroom_outside', { publicUrl: parts.publicUrl, lifeMs: AWAY_MS });
   }
 
   /** Where the provider sends browsers back. */

@@ -5,14 +5,15 @@ import type { SignInMethod } from '../../../core/people/sessions.js';
 import { isLinkUsable, noteSignIn, personByLink, personByPassword } from '../../../core/people/sign-in.js';
 import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
 import type { HttpContext } from '../host/http-context.js';
-import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
+import { createRouter } from '../host/routing.js';
 import { readQuery } from '../host/read-query.js';
 import type { HttpFront, HttpShared } from '../host/server.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
+import { pageRoutes } from '../pages/page-route.js';
 import { readForm } from '../pages/read-form.js';
 import { returnPath } from '../pages/return-path.js';
 import { requireSameOrigin } from '../pages/same-origin.js';
-import { asPage, redirectTo, sendPage } from '../pages/send-page.js';
+import { redirectTo, sendPage } from '../pages/send-page.js';
 import { DeviceCookie } from './device-cookie.js';
 import { ProviderPages } from './provider-pages.js';
 import { SignInRates } from './sign-in-rates.js';
@@ -33,11 +34,7 @@ export function signIn(options: SignInOptions): HttpFront {
   return ({ addresses }) => {
     const pages = new SignInPages(options, addresses);
     const provider = providerPages(options, pages);
-    const page = (method: HttpRoute['method'], path: string, serve: HttpHandler): HttpRoute => ({
-      method,
-      path,
-      serve: asPage(serve),
-    });
+    const page = pageRoutes(options.publicUrl);
     return [
       createRouter([
         page('GET', '/sign-in', (ctx) => pages.show(ctx)),
@@ -93,7 +90,8 @@ class SignInPages {
     const returnTo = returnPath(form.get('return') ?? undefined);
     await this.rates.take({
       address: this.addresses.ofRequest(ctx.req),
-      person: email,
+      // An address may be long, and the rates keep what they count.
+      person: context.digests.keyed(`sign-in of ${email}`),
       device: this.device.read(ctx, email),
     });
     const person = await personByPassword(context, { email, password: form.get('password') ?? '' });

@@ -3,6 +3,7 @@
  * guessing is slowed and tells nothing; nobody is led to another server.
  * Method: a whole service over HTTP in this process, and a browser without scripts.
  */
+import { get as httpGet } from 'node:http';
 import { expect } from 'chai';
 import { createPerson, disablePerson, setPassword } from '../../../core/people/manage-people.js';
 import { createSignInLink } from '../../../core/people/sign-in.js';
@@ -260,6 +261,32 @@ describe('the sign-in page', () => {
       browser = new TestBrowser(next.origin);
       return next;
     }
+  });
+
+  describe('under another name of this computer', () => {
+    const port = () => new URL(service.origin).port;
+    const asked = (host: string, path = '/sign-in?return=/docs') =>
+      new Promise<{ readonly status: number | undefined; readonly location: string | undefined }>((resolve, reject) => {
+        httpGet(service.origin + path, { headers: { host } }, (response) => {
+          response.resume();
+          resolve({ status: response.statusCode, location: response.headers.location });
+        }).on('error', reject);
+      });
+
+    it('leads to the public one, to which cookies and forms belong', async () => {
+      expect(await asked(`localhost:${port()}`)).to.include({
+        status: 303,
+        location: `${service.origin}/sign-in?return=/docs`,
+      });
+      const path = await link();
+      expect(await asked(`localhost:${port()}`, path)).to.include({ status: 303, location: service.origin + path });
+    });
+
+    for (const host of ['evil.example', 'localhost.evil.example', 'localhost:1', '127.0.0.1@evil.example'])
+      it(`leads nowhere for ${JSON.stringify(host)}`, async () => {
+        const { status, location } = await asked(host);
+        expect([status, location]).to.deep.equal([200, undefined]);
+      });
   });
 
   it('takes no form that is too large, or of another type', async () => {
