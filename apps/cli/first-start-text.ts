@@ -14,7 +14,8 @@ interface FirstStart {
   readonly url: string;
   readonly demo: Demo;
   readonly key: FirstSecret;
-  readonly link: FirstSecret;
+  /** Undefined where people cannot sign in. */
+  readonly link: FirstSecret | undefined;
   /** Undefined when the profile could not be written. */
   readonly kept: KeptKey | undefined;
   /** The profile that the key is kept in. */
@@ -32,7 +33,7 @@ export function firstStartText({ serving, url, demo, key, link, kept, profile }:
       ['account', demo.accountId],
       ['app', demo.appId],
       ['API key', keyText(key)],
-      ['sign in', linkText(link)],
+      ['sign in', link && linkText(link)],
     ]),
     ...keptText(url, kept, profile),
     '',

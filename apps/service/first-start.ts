@@ -17,8 +17,8 @@ export interface Demo {
   readonly appId: string;
   /** Told once, in a terminal or a file of the owner's; only its digest is kept. */
   readonly secret: string;
-  /** Signs the demo person in, once; told as `secret` is. */
-  readonly signInPath: string;
+  /** Signs the demo person in, once; told as `secret` is. Undefined where people cannot sign in. */
+  readonly signInPath: string | undefined;
   /**
    * The first model of the catalog that makes a picture of a prompt alone, for less than there is; undefined when none
    * does.
@@ -27,10 +27,13 @@ export interface Demo {
 }
 
 /**
- * Gives an empty data folder a demo account: 10,000 credits, one person, one App and one key. Answers null if there is already an
- * account with a key. An interrupted start is completed, not repeated.
+ * Gives an empty data folder a demo account: 10,000 credits, one App, one key, and one person where people can sign in.
+ * Answers null if there is already an account with a key. An interrupted start is completed, not repeated.
  */
-export async function firstStart(context: Context): Promise<Demo | null> {
+export async function firstStart(
+  context: Context,
+  { hasSignIn }: { readonly hasSignIn: boolean },
+): Promise<Demo | null> {
   const [known] = (await context.accounts.list({ limit: 1 })).items;
   if (known) {
     const keys = await context.credentials.listKeys(known.accountId, { limit: 1 });
@@ -46,9 +49,7 @@ export async function firstStart(context: Context): Promise<Demo | null> {
   const [app = await createApp(context, { accountId, name: 'demo' })] = (
     await context.credentials.listApps(accountId, { limit: 1 })
   ).items;
-  const person =
-    (await context.people.findByEmail(DEMO_EMAIL)) ?? (await createPerson(context, { accountId, email: DEMO_EMAIL }));
-  const link = await createSignInLink(context, person.personId);
+  const link = hasSignIn ? await demoLink(context, accountId) : undefined;
   // Last: an account with a key is complete.
   const { secret, key } = await createKey(context, { appId: app.appId, name: 'first key' });
   const model = await firstPictureModel(context, { accountId, appId: app.appId, credentialId: key.keyId, scopes: [] });
@@ -56,9 +57,15 @@ export async function firstStart(context: Context): Promise<Demo | null> {
     accountId,
     appId: app.appId,
     secret,
-    signInPath: signInPath(link.secret),
+    signInPath: link,
     modelKey: model?.modelKey,
   };
+}
+
+async function demoLink(context: Context, accountId: string): Promise<string> {
+  const person =
+    (await context.people.findByEmail(DEMO_EMAIL)) ?? (await createPerson(context, { accountId, email: DEMO_EMAIL }));
+  return signInPath((await createSignInLink(context, person.personId)).secret);
 }
 
 async function firstPictureModel(context: Context, caller: Caller): Promise<Model | undefined> {

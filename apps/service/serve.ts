@@ -55,7 +55,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     grpc = await listenForServices(program, config, { logger, observer: metrics?.grpc });
     internal = await openInternal(program, config, metrics);
     // Only once nothing else can fail: the key it creates is shown once.
-    const demo = config.role === 'all' ? await firstStart(program.context) : null;
+    const demo = config.role === 'all' ? await firstStart(program.context, { hasSignIn: config.signIn.enabled }) : null;
     const worker = works(config) ? createWorker(program, config, metrics) : undefined;
     await worker?.start();
     const addresses = {

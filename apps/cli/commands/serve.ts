@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { Option, type Command } from 'commander';
 import type { Logger } from 'pino';
 import { ConfigInvalid, type Config, type Role } from '../../config/config.js';
+import type { Demo } from '../../service/first-start.js';
 import type { Served } from '../../service/serve.js';
 import type { CliIo } from '../io.js';
 import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
@@ -130,11 +131,7 @@ function showServed(
   const key = tell(io, { secret: demo.secret, path: join(config.dataFolder, 'first-key') }, (about) =>
     about.fault === undefined ? logger.info(about, 'first key written') : logger.warn(about, 'first key not written'),
   );
-  const link = tell(io, { secret: url + demo.signInPath, path: join(config.dataFolder, 'sign-in-link') }, (about) =>
-    about.fault === undefined
-      ? logger.info(about, 'sign-in link written')
-      : logger.warn(about, 'sign-in link not written'),
-  );
+  const link = tellLink(io, url, { demo, config, logger });
   const kept = keepKey(io, url, demo.secret);
   const json = {
     url,
@@ -142,10 +139,24 @@ function showServed(
     app_id: demo.appId,
     ...(key.file === undefined ? {} : { key_file: key.file }),
     ...(key.shown === undefined ? {} : { secret: key.shown }),
-    ...(link.file === undefined ? {} : { sign_in_link_file: link.file }),
-    ...(link.shown === undefined ? {} : { sign_in_link: link.shown }),
+    ...(link?.file === undefined ? {} : { sign_in_link_file: link.file }),
+    ...(link?.shown === undefined ? {} : { sign_in_link: link.shown }),
   };
   show(io, { json, text: firstStartText({ serving, url, demo, key, link, kept, profile: profilePath(io) }) }, options);
+}
+
+/** Undefined where people cannot sign in. */
+function tellLink(
+  io: CliIo,
+  url: string,
+  { demo, config, logger }: Pick<Shown, 'config' | 'logger'> & { readonly demo: Demo },
+): FirstSecret | undefined {
+  if (demo.signInPath === undefined) return undefined;
+  return tell(io, { secret: url + demo.signInPath, path: join(config.dataFolder, 'sign-in-link') }, (about) =>
+    about.fault === undefined
+      ? logger.info(about, 'sign-in link written')
+      : logger.warn(about, 'sign-in link not written'),
+  );
 }
 
 function servingText(url: string, listening: string | null): string {

@@ -98,6 +98,14 @@ describe('a first start', () => {
     });
   });
 
+  it('makes no person and no link where people cannot sign in', async () => {
+    writeFileSync(join(folder, 'darkroom.yaml'), 'sign_in:\n  enabled: false\noauth:\n  enabled: false\n');
+    await whileServing('to have it saved', (stdout) => {
+      expect(stdout).to.include('API key').and.not.to.include('sign in');
+    });
+    expect(() => statSync(join(folder, 'data', 'sign-in-link'))).to.throw('ENOENT');
+  });
+
   it('suggests none if no model makes a picture from a prompt alone', async () => {
     const video = readFileSync(SHIPPED, 'utf8')
       .split(/^(?= {2}- model_key:)/m)
