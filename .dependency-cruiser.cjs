@@ -86,10 +86,10 @@ module.exports = {
     {
       name: 'fronts-do-not-meet',
       comment:
-        'Each front can be left out, and changed without a look at the others. What HTTP fronts share is in apps/http/host, and for browsers in apps/http/pages.',
+        'Each front can be left out, and changed without a look at the others. What HTTP fronts share is in apps/http/host and apps/http/render, and for browsers in apps/http/pages.',
       severity: 'error',
-      from: { path: '^apps/(http/(?!host/|pages/)[^/]+|grpc)/' },
-      to: { path: '^apps/(http/(?!host/|pages/)[^/]+|grpc)/', pathNot: '^apps/$1/' },
+      from: { path: '^apps/(http/(?!host/|pages/|render/)[^/]+|grpc)/' },
+      to: { path: '^apps/(http/(?!host/|pages/|render/)[^/]+|grpc)/', pathNot: '^apps/$1/' },
     },
     {
       name: 'host-knows-no-front',
@@ -97,6 +97,13 @@ module.exports = {
       severity: 'error',
       from: { path: '^apps/http/host/' },
       to: { path: '^apps/(http/(?!host/)|grpc/)' },
+    },
+    {
+      name: 'rendering-knows-no-front',
+      comment: 'What clients see of the objects of core is the same in every front.',
+      severity: 'error',
+      from: { path: '^apps/http/render/' },
+      to: { path: '^apps/(http/(?!render/)|grpc/)' },
     },
     {
       name: 'pages-know-no-front',

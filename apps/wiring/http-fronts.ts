@@ -4,6 +4,7 @@ import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
 import type { RestLimits } from '../config/rest-limits.js';
 import { developerApi, type DeveloperApiOptions } from '../http/developer/developer-api.js';
+import { createCredentialRates } from '../http/host/credential-rates.js';
 import { probes } from '../http/host/probes.js';
 import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
 import { givesTokens, peopleFronts, type PeopleFrontsOptions } from './people-fronts.js';
@@ -45,7 +46,7 @@ export function createHttpFronts({
     developerApi({
       context,
       authenticator,
-      rates: limits,
+      rates: createCredentialRates(limits),
       bodyTimeoutMs: limits.bodyTimeoutMs,
       ...(givesTokens(people) ? { resourceMetadata: () => resourceMetadataUrl(publicUrl(), 'rest') } : {}),
       ...(requireStores ? { requireStores } : {}),

@@ -1,16 +1,16 @@
 import type { Authenticator } from '../../../core/access/authenticate.js';
 import type { Context } from '../../../core/context.js';
+import type { CredentialRates } from '../host/credential-rates.js';
 import { createRouter, type HttpRoute } from '../host/routing.js';
 import type { HttpFront } from '../host/server.js';
 import { docsRoutes } from './docs-page.js';
 import { BASE, ROUTES } from './routes.js';
 import { serveProtected, servePublic, type ServingParts } from './serve-operation.js';
-import { createRateLimits, type DeveloperRates } from './shown-rate-limit.js';
 
 export interface DeveloperApiOptions {
   readonly context: Context;
   readonly authenticator: Authenticator;
-  readonly rates: DeveloperRates;
+  readonly rates: CredentialRates;
   /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
   readonly bodyTimeoutMs: number;
   /** The address of the API's metadata as a protected resource (RFC 9728); absent where no tokens are given out. */
@@ -32,7 +32,7 @@ export function developerApi({
     const parts: ServingParts = {
       context,
       authenticator,
-      rateLimits: createRateLimits(rates),
+      rates,
       addresses,
       refusals,
       bodyTimeoutMs,

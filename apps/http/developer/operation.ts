@@ -5,9 +5,7 @@ import type { Json, JsonObject } from '../../../core/json.js';
 import type { HttpRoute } from '../host/routing.js';
 import type { Settings } from '../../../core/settings.js';
 import type { Answer, StreamedAnswer } from '../host/answer.js';
-
-/** A schema under the name it has in the OpenAPI document. */
-export type TitledSchema = JsonObject & { readonly title: string };
+import type { TitledSchema } from '../render/titled-schema.js';
 
 /** What the OpenAPI document says of an operation. */
 export interface Description {

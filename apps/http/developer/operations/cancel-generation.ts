@@ -1,7 +1,7 @@
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { viewGeneration } from '../../../../core/generation/view.js';
 import type { ProtectedOperation } from '../operation.js';
-import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
+import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
 
 export const cancelGenerationOperation: ProtectedOperation = {
   operationId: 'cancelGeneration',

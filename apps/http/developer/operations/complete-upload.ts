@@ -1,7 +1,7 @@
 import { completeUpload } from '../../../../core/uploads/complete-upload.js';
 import { COMPLETE_REQUEST_SCHEMA } from '../../../../core/uploads/request.js';
 import type { ProtectedOperation } from '../operation.js';
-import { COMPLETED_UPLOAD_SCHEMA, renderCompleted } from '../render/upload.js';
+import { COMPLETED_UPLOAD_SCHEMA, renderCompleted } from '../../render/upload.js';
 
 export const completeUploadOperation: ProtectedOperation = {
   operationId: 'completeUpload',

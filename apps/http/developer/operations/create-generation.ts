@@ -3,7 +3,7 @@ import { GENERATION_REQUEST_SCHEMA } from '../../../../core/generation/request.j
 import { viewGeneration } from '../../../../core/generation/view.js';
 import { EXAMPLE_REQUEST } from '../openapi/example-request.js';
 import type { ProtectedOperation } from '../operation.js';
-import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
+import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
 
 export const createGenerationOperation: ProtectedOperation = {
   operationId: 'createGeneration',

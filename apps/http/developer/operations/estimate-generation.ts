@@ -2,7 +2,7 @@ import { estimateGeneration } from '../../../../core/generation/estimate-generat
 import { GENERATION_REQUEST_SCHEMA } from '../../../../core/generation/request.js';
 import { EXAMPLE_REQUEST } from '../openapi/example-request.js';
 import type { ProtectedOperation } from '../operation.js';
-import { ESTIMATE_SCHEMA, renderEstimate } from '../render/estimate.js';
+import { ESTIMATE_SCHEMA, renderEstimate } from '../../render/estimate.js';
 
 export const estimateGenerationOperation: ProtectedOperation = {
   operationId: 'estimateGeneration',

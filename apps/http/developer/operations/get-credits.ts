@@ -1,6 +1,6 @@
 import { getBalance } from '../../../../core/credits/get-balance.js';
 import type { ProtectedOperation } from '../operation.js';
-import { BALANCE_SCHEMA, renderBalance } from '../render/balance.js';
+import { BALANCE_SCHEMA, renderBalance } from '../../render/balance.js';
 
 export const getCreditsOperation: ProtectedOperation = {
   operationId: 'getCredits',

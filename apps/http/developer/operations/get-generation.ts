@@ -1,7 +1,7 @@
 import { getGeneration } from '../../../../core/generation/get-generation.js';
 import { viewGeneration } from '../../../../core/generation/view.js';
 import type { ProtectedOperation } from '../operation.js';
-import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
+import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
 
 export const getGenerationOperation: ProtectedOperation = {
   operationId: 'getGeneration',

@@ -1,7 +1,7 @@
 import type { Context } from '../../../../core/context.js';
 import type { Model } from '../../../../core/catalog/model.js';
 import type { PublicOperation } from '../operation.js';
-import { CATALOG_SCHEMA, renderCatalog } from '../render/catalog.js';
+import { CATALOG_SCHEMA, renderCatalog } from '../../render/catalog.js';
 
 interface Rendered {
   readonly text: string;

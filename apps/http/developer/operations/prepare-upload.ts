@@ -1,7 +1,7 @@
 import { prepareUpload } from '../../../../core/uploads/prepare-upload.js';
 import { PREPARE_REQUEST_SCHEMA } from '../../../../core/uploads/request.js';
 import type { ProtectedOperation } from '../operation.js';
-import { limitedPrepareSchema, PREPARED_UPLOAD_SCHEMA, renderPrepared } from '../render/upload.js';
+import { limitedPrepareSchema, PREPARED_UPLOAD_SCHEMA, renderPrepared } from '../../render/upload.js';
 
 export const prepareUploadOperation: ProtectedOperation = {
   operationId: 'prepareUpload',

@@ -1,7 +1,7 @@
-import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
-import type { GenerationView, OutputView } from '../../../../core/generation/view.js';
-import type { JsonObject } from '../../../../core/json.js';
-import type { TitledSchema } from '../operation.js';
+import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
+import type { GenerationView, OutputView } from '../../../core/generation/view.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { TitledSchema } from './titled-schema.js';
 import { CREDITS, MODALITY, OPERATION, TIMESTAMP, UUID } from './schema-parts.js';
 import { timestamp } from './timestamp.js';
 

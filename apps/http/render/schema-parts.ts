@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../../../core/json.js';
+import type { JsonObject } from '../../../core/json.js';
 
 /** Parts of response schemas that several of them share. */
 export const UUID: JsonObject = { type: 'string', format: 'uuid' };

@@ -1,5 +1,5 @@
-import type { Estimate } from '../../../../core/generation/estimate-generation.js';
-import type { TitledSchema } from '../operation.js';
+import type { Estimate } from '../../../core/generation/estimate-generation.js';
+import type { TitledSchema } from './titled-schema.js';
 import { CREDITS, OPERATION } from './schema-parts.js';
 
 export const ESTIMATE_SCHEMA: TitledSchema = {

@@ -1,9 +1,9 @@
-import type { Completed } from '../../../../core/uploads/complete-upload.js';
-import type { Prepared } from '../../../../core/uploads/prepare-upload.js';
-import { PREPARE_REQUEST_SCHEMA, UPLOAD_MEDIA_TYPES } from '../../../../core/uploads/request.js';
-import type { JsonObject } from '../../../../core/json.js';
-import type { Settings } from '../../../../core/settings.js';
-import type { TitledSchema } from '../operation.js';
+import type { Completed } from '../../../core/uploads/complete-upload.js';
+import type { Prepared } from '../../../core/uploads/prepare-upload.js';
+import { PREPARE_REQUEST_SCHEMA, UPLOAD_MEDIA_TYPES } from '../../../core/uploads/request.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { Settings } from '../../../core/settings.js';
+import type { TitledSchema } from './titled-schema.js';
 import { ROLE, TIMESTAMP, UUID } from './schema-parts.js';
 import { timestamp } from './timestamp.js';
 

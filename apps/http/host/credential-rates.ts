@@ -29,17 +29,18 @@ export class ShownRateLimit {
 }
 
 /** Reads and writes a minute for one credential in this process; 0 turns the limit off. */
-export interface DeveloperRates {
+export interface CredentialLimits {
   readonly readsPerMinute: number;
   readonly writesPerMinute: number;
 }
 
-export const DEFAULT_DEVELOPER_RATES: DeveloperRates = { readsPerMinute: 1_200, writesPerMinute: 300 };
+export const DEFAULT_CREDENTIAL_LIMITS: CredentialLimits = { readsPerMinute: 1_200, writesPerMinute: 300 };
 
-export type RateLimits = Readonly<Partial<Record<'reads' | 'writes', ShownRateLimit>>>;
+/** Shared by the fronts that credentials are for: none of them is a way around the rates of another. */
+export type CredentialRates = Readonly<Partial<Record<'reads' | 'writes', ShownRateLimit>>>;
 
 /** A rate of 0 is no limit. */
-export function createRateLimits({ readsPerMinute, writesPerMinute }: DeveloperRates): RateLimits {
+export function createCredentialRates({ readsPerMinute, writesPerMinute }: CredentialLimits): CredentialRates {
   return {
     ...(readsPerMinute > 0 ? { reads: new ShownRateLimit('reads', readsPerMinute) } : {}),
     ...(writesPerMinute > 0 ? { writes: new ShownRateLimit('writes', writesPerMinute) } : {}),

@@ -1,5 +1,5 @@
-import type { Balance } from '../../../../core/credits/get-balance.js';
-import type { TitledSchema } from '../operation.js';
+import type { Balance } from '../../../core/credits/get-balance.js';
+import type { TitledSchema } from './titled-schema.js';
 import { CREDITS } from './schema-parts.js';
 
 export const BALANCE_SCHEMA: TitledSchema = {
