@@ -14,6 +14,7 @@ export const ERRORS = {
   DEVELOPER_SCOPE_INSUFFICIENT: { retry: false, message: 'The credential does not carry the scope this needs.' },
   ORIGIN_REFUSED: { retry: false, message: 'A page of another address sent this request.' },
   SESSION_REQUIRED: { retry: false, message: 'Nobody is signed in, or the session has ended.' },
+  RECENT_SIGN_IN_REQUIRED: { retry: false, message: 'This needs a sign-in of the last 15 minutes; sign in again.' },
 
   IDEMPOTENCY_KEY_REQUIRED: { retry: false, message: 'An idempotency key is required.' },
   IDEMPOTENCY_KEY_INVALID: { retry: false, message: 'An idempotency key must be 1 to 255 visible ASCII characters.' },
@@ -24,6 +25,7 @@ export const ERRORS = {
   REQUEST_TIMEOUT: { retry: true, message: 'The request did not arrive in time.' },
   FIELD_REQUIRED: { retry: false, message: 'A required field is missing.' },
   FIELD_INVALID: { retry: false, message: 'A field is not valid.' },
+  PASSKEY_REFUSED: { retry: false, message: 'The passkey was not accepted; try again, or sign in another way.' },
   UPLOAD_FILE_TOO_LARGE: { retry: false, message: 'The file is larger than uploads may be.' },
   UPLOAD_TYPE_NOT_ALLOWED: { retry: false, message: 'Files of this type cannot be uploaded.' },
 

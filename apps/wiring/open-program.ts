@@ -7,6 +7,7 @@ import { provideModule, resolve } from '../../adapters/provide.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { systemModule } from '../../adapters/system/module.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
+import { webAuthnModule } from '../../adapters/webauthn/module.js';
 import { createContext, type Context } from '../../core/context.js';
 import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
@@ -99,6 +100,7 @@ export async function openProgram(
     container.load(
       systemModule({ secret: secrets.credentials }),
       mediaModule({ memory }),
+      webAuthnModule(),
       storesModule(database.stores, { objects: objects.store, wakeUps }),
     );
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
@@ -249,5 +251,6 @@ function portsFrom(container: Container): Ports {
     digests: resolve(container, TOKENS.digests),
     jsonSchemas: resolve(container, TOKENS.jsonSchemas),
     passwords: resolve(container, TOKENS.passwords),
+    passkeys: resolve(container, TOKENS.passkeys),
   };
 }

@@ -54,4 +54,6 @@ export interface Passkey {
 }
 
 export const MAX_PASSKEYS = 20;
+/** COSE algorithms of the keys that are taken, the preferred first: Ed25519, ES256 and RS256. */
+export const PASSKEY_ALGORITHMS: readonly number[] = [-8, -7, -257];
 export const MAX_IDENTITIES = 10;

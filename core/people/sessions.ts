@@ -1,4 +1,5 @@
 import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
 import type { Artefact } from './artefact.js';
 import { secretDigest, secretText } from './secrets.js';
 import type { Person } from './person.js';
@@ -30,6 +31,7 @@ const MAX_USER_AGENT = 200;
 const MAX_LISTED = 100;
 /** How long an ended session is kept, so that it is not taken for one that never was. */
 const KEPT_MS = 86_400_000;
+const RECENT_MS = 900_000;
 
 /** Begins a session. The secret is in the answer and nowhere else. */
 export async function beginSession(
@@ -71,6 +73,14 @@ export async function findSession(ports: Ports, secret: string): Promise<SignedI
   if (expiresAt - artefact.expiresAt <= settings.sessionIdleMs / 20) return { person, session: sessionOf(artefact) };
   const next = { ...artefact, expiresAt, removeAt: expiresAt + KEPT_MS };
   return (await artefacts.put(next)) === 'kept' ? { person, session: sessionOf(next) } : undefined;
+}
+
+/**
+ * For what gives lasting access to whoever finds a browser open. Throws RECENT_SIGN_IN_REQUIRED for a session that began
+ * more than 15 minutes ago, however much it was used since.
+ */
+export function requireRecentSignIn({ clock }: Pick<Ports, 'clock'>, { createdAt }: Session): void {
+  if (clock.now() - createdAt > RECENT_MS) throw new ServiceError('RECENT_SIGN_IN_REQUIRED');
 }
 
 /** Ends one session of a person. No effect on sessions of others. */

@@ -10,6 +10,7 @@ import type { Ids } from './ids.js';
 import type { JsonSchemas } from './json-schemas.js';
 import type { MediaProbe } from './media-probe.js';
 import type { ObjectStore } from './object-store.js';
+import type { PasskeyVerifier } from './passkey-verifier.js';
 import type { PasswordHasher } from './password-hasher.js';
 import type { PersonStore } from './person-store.js';
 import type { Providers } from './provider.js';
@@ -35,6 +36,7 @@ export interface Ports {
   readonly digests: Digests;
   readonly jsonSchemas: JsonSchemas;
   readonly passwords: PasswordHasher;
+  readonly passkeys: PasskeyVerifier;
 }
 
 /** A name with the type of what is bound to it, so that a wrong binding does not compile. */
@@ -66,4 +68,5 @@ export const TOKENS = {
   digests: token('digests'),
   jsonSchemas: token('jsonSchemas'),
   passwords: token('passwords'),
+  passkeys: token('passkeys'),
 } satisfies { readonly [K in keyof Ports]: Token<Ports[K]> };

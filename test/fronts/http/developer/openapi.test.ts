@@ -121,7 +121,14 @@ describe('the OpenAPI document', () => {
         expect(at(schema, 'properties', 'code')['enum'], `${route.operation.operationId} ${code}`).to.include(code);
       }
     }
-    const elsewhere: ErrorCode[] = ['NOT_FOUND', 'CONFLICT', 'ORIGIN_REFUSED', 'SESSION_REQUIRED'];
+    const elsewhere: ErrorCode[] = [
+      'NOT_FOUND',
+      'CONFLICT',
+      'ORIGIN_REFUSED',
+      'SESSION_REQUIRED',
+      'RECENT_SIGN_IN_REQUIRED',
+      'PASSKEY_REFUSED',
+    ];
     expect([...met, ...elsewhere]).to.have.members(Object.keys(ERRORS));
   });
 

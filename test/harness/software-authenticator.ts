@@ -1,0 +1,131 @@
+import { createHash, generateKeyPairSync, randomBytes, sign, type JsonWebKey, type KeyObject } from 'node:crypto';
+import type { PasskeyAssertion, PasskeyAttestation, RelyingParty } from '../../core/ports/passkey-verifier.js';
+import { cbor, type CborValue } from './cbor.js';
+
+export type KeyKind = 'ES256' | 'EdDSA' | 'RS256';
+
+/** What a browser and its authenticator were asked, and where they get it wrong. */
+export interface Ceremony {
+  readonly challenge: string;
+  readonly party: RelyingParty;
+  readonly isVerified?: boolean;
+  readonly isPresent?: boolean;
+  /** Instead of `webauthn.create` and `webauthn.get`. */
+  readonly type?: string;
+  readonly crossOrigin?: boolean;
+  /** Instead of one more than the last one. */
+  readonly counter?: number;
+}
+
+/** What an attestation says of the authenticator's maker, made of the signature by the passkey itself. */
+export interface Statement {
+  readonly format: string;
+  readonly members: (signature: Buffer) => readonly (readonly [string, CborValue])[];
+}
+
+const NO_STATEMENT: Statement = { format: 'none', members: () => [] };
+const FLAGS = { present: 0x01, verified: 0x04, hasCredential: 0x40 } as const;
+
+/** One passkey in software, as an authenticator keeps it, and the browser in front of it (WebAuthn Level 3). */
+export class SoftwareAuthenticator {
+  readonly credentialId: string;
+  private readonly key: KeyObject;
+  private readonly coseKey: Buffer;
+  private counter: number;
+
+  constructor(
+    private readonly kind: KeyKind = 'ES256',
+    /** 0 for one that never counts, as those that are copied between devices. */
+    { firstCounter = 1, id = randomBytes(16) }: { readonly firstCounter?: number; readonly id?: Buffer } = {},
+  ) {
+    const { privateKey, publicKey } = keyPair(kind);
+    this.key = privateKey;
+    this.coseKey = cbor(coseKey(kind, publicKey.export({ format: 'jwk' })));
+    this.credentialId = id.toString('base64url');
+    this.counter = firstCounter;
+  }
+
+  /** Makes the passkey. */
+  register(ceremony: Ceremony, { format, members }: Statement = NO_STATEMENT): PasskeyAttestation {
+    const id = Buffer.from(this.credentialId, 'base64url');
+    const idLength = Buffer.alloc(2);
+    idLength.writeUInt16BE(id.byteLength);
+    const made = Buffer.concat([Buffer.alloc(16), idLength, id, this.coseKey]);
+    const authenticatorData = Buffer.concat([this.head(ceremony, FLAGS.hasCredential), made]);
+    const data = clientData(ceremony, 'webauthn.create');
+    const attestationObject = cbor(
+      new Map<string, CborValue>([
+        ['fmt', format],
+        ['attStmt', new Map(members(this.sign(authenticatorData, data)))],
+        ['authData', authenticatorData],
+      ]),
+    );
+    return {
+      clientData: data.toString('base64url'),
+      attestationObject: attestationObject.toString('base64url'),
+      transports: ['internal'],
+    };
+  }
+
+  /** Signs in with it. */
+  authenticate(ceremony: Ceremony): PasskeyAssertion {
+    const data = clientData(ceremony, 'webauthn.get');
+    const authenticatorData = this.head(ceremony, 0);
+    return {
+      credentialId: this.credentialId,
+      clientData: data.toString('base64url'),
+      authenticatorData: authenticatorData.toString('base64url'),
+      signature: this.sign(authenticatorData, data).toString('base64url'),
+    };
+  }
+
+  private sign(authenticatorData: Buffer, data: Buffer): Buffer {
+    const signed = Buffer.concat([authenticatorData, createHash('sha256').update(data).digest()]);
+    return sign(this.kind === 'EdDSA' ? null : 'sha256', signed, this.key);
+  }
+
+  private head(ceremony: Ceremony, moreFlags: number): Buffer {
+    const { party, isPresent = true, isVerified = true, counter = this.counter } = ceremony;
+    if (ceremony.counter === undefined && this.counter > 0) this.counter += 1;
+    const rest = Buffer.alloc(5);
+    rest.writeUInt8((isPresent ? FLAGS.present : 0) | (isVerified ? FLAGS.verified : 0) | moreFlags);
+    rest.writeUInt32BE(counter, 1);
+    return Buffer.concat([createHash('sha256').update(party.id).digest(), rest]);
+  }
+}
+
+function clientData({ challenge, party, type, crossOrigin = false }: Ceremony, usualType: string): Buffer {
+  return Buffer.from(JSON.stringify({ type: type ?? usualType, challenge, origin: party.origin, crossOrigin }));
+}
+
+function keyPair(kind: KeyKind): { readonly privateKey: KeyObject; readonly publicKey: KeyObject } {
+  if (kind === 'ES256') return generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  if (kind === 'EdDSA') return generateKeyPairSync('ed25519');
+  return generateKeyPairSync('rsa', { modulusLength: 2048 });
+}
+
+/** The public key as RFC 9053 and RFC 8230 have it. */
+function coseKey(kind: KeyKind, { x = '', y = '', n = '', e = '' }: JsonWebKey): ReadonlyMap<number, CborValue> {
+  const bytes = (text: string) => Buffer.from(text, 'base64url');
+  if (kind === 'ES256')
+    return new Map<number, CborValue>([
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, bytes(x)],
+      [-3, bytes(y)],
+    ]);
+  if (kind === 'EdDSA')
+    return new Map<number, CborValue>([
+      [1, 1],
+      [3, -8],
+      [-1, 6],
+      [-2, bytes(x)],
+    ]);
+  return new Map<number, CborValue>([
+    [1, 3],
+    [3, -257],
+    [-1, bytes(n)],
+    [-2, bytes(e)],
+  ]);
+}
