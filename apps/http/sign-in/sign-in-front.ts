@@ -6,15 +6,18 @@ import { isLinkUsable, noteSignIn, personByLink, personByPassword } from '../../
 import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
 import type { HttpContext } from '../host/http-context.js';
 import { createRouter } from '../host/routing.js';
+import { serveStaticFile } from '../host/static-file.js';
 import { readQuery } from '../host/read-query.js';
 import type { HttpFront, HttpShared } from '../host/server.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { pageRoutes } from '../pages/page-route.js';
+import { relyingParty } from '../pages/relying-party.js';
 import { readForm } from '../pages/read-form.js';
 import { returnPath } from '../pages/return-path.js';
 import { requireSameOrigin } from '../pages/same-origin.js';
 import { redirectTo, sendPage } from '../pages/send-page.js';
 import { DeviceCookie } from './device-cookie.js';
+import { PasskeyOperations } from './passkey-operations.js';
 import { ProviderPages } from './provider-pages.js';
 import { SignInRates } from './sign-in-rates.js';
 import { linkForm, linkOver, signInForm, type SignInView } from './views.js';
@@ -29,7 +32,7 @@ export interface SignInOptions {
   readonly bodyTimeoutMs: number;
 }
 
-/** `/sign-in`: by password or by a link, and `/sign-out`. */
+/** `/sign-in`: by password, by a link, with a passkey or through the outside provider, and `/sign-out`. */
 export function signIn(options: SignInOptions): HttpFront {
   return ({ addresses }) => {
     const pages = new SignInPages(options, addresses);
@@ -42,6 +45,11 @@ export function signIn(options: SignInOptions): HttpFront {
         page('GET', '/sign-in/link/:secret', (ctx) => pages.showLink(ctx, ctx.params['secret'] ?? '')),
         page('POST', '/sign-in/link/:secret', (ctx) => pages.withLink(ctx, ctx.params['secret'] ?? '')),
         page('POST', '/sign-out', (ctx) => pages.signOut(ctx)),
+        ...pages.passkeys.routes,
+        serveStaticFile(PASSKEY_SCRIPT, {
+          file: new URL('browser/passkey-sign-in.js', import.meta.url),
+          mediaType: 'text/javascript; charset=utf-8',
+        }),
         ...(provider === undefined
           ? []
           : [
@@ -61,10 +69,13 @@ function providerPages(
   return new ProviderPages({ ...options, provider, begin: (ctx, person) => pages.begin(ctx, person, 'provider') });
 }
 
+const PASSKEY_SCRIPT = '/assets/passkey-sign-in.js';
+
 /** Said of an unknown address and of a wrong password alike. */
 const REFUSED = 'The e-mail address or the password is wrong.';
 
 class SignInPages {
+  readonly passkeys: PasskeyOperations;
   private readonly rates = new SignInRates();
   private readonly device: DeviceCookie;
 
@@ -73,6 +84,12 @@ class SignInPages {
     private readonly addresses: HttpShared['addresses'],
   ) {
     this.device = new DeviceCookie(options.context, options.publicUrl);
+    this.passkeys = new PasskeyOperations({
+      ...options,
+      addresses,
+      rates: this.rates,
+      begin: (ctx, person) => this.begin(ctx, person, 'passkey'),
+    });
   }
 
   async show(ctx: HttpContext): Promise<void> {
@@ -130,10 +147,13 @@ class SignInPages {
     view: Omit<SignInView, 'hasPasskeys' | 'provider'>,
     status: number,
   ): Promise<void> {
+    const { publicUrl, outsideProvider } = this.options;
+    const hasPasskeys = relyingParty(publicUrl()) !== undefined;
     return sendPage(ctx, {
       title: 'Sign in',
       status,
-      content: signInForm({ ...view, provider: this.options.outsideProvider?.name, hasPasskeys: false }),
+      scripts: hasPasskeys ? [PASSKEY_SCRIPT] : [],
+      content: signInForm({ ...view, provider: outsideProvider?.name, hasPasskeys }),
     });
   }
 

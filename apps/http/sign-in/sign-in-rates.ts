@@ -15,8 +15,8 @@ const PER_PERSON: Allowance = { burst: 10, secondsBetween: 10 };
 export interface SignInTry {
   /** Where it comes from. */
   readonly address: string;
-  /** Whom it is for; the same text whether there is such a person or not. */
-  readonly person: string;
+  /** Whom it is for; the same text whether there is such a person or not. Absent where nobody is named. */
+  readonly person?: string;
   /** The browser, if that person has signed in with it before. */
   readonly device?: string | undefined;
 }
@@ -34,6 +34,7 @@ export class SignInRates {
   /** Counts a try, before any password is looked at. Throws RATE_LIMITED with the time to wait. */
   async take({ address, person, device }: SignInTry): Promise<void> {
     await take(this.addresses, address);
+    if (person === undefined) return;
     await (device === undefined ? take(this.people, person) : take(this.devices, `${person} ${device}`));
   }
 }

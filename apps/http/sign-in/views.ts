@@ -18,7 +18,7 @@ export function signInForm({ returnTo, email = '', fault, provider, hasPasskeys 
       <input type="hidden" name="return" value="${returnTo}" />
       <label>
         E-mail address
-        <input type="email" name="email" value="${email}" autocomplete="username webauthn" required maxlength="254" />
+        <input type="email" name="email" value="${email}" autocomplete="username" required maxlength="254" />
       </label>
       <label>
         Password
@@ -30,11 +30,12 @@ export function signInForm({ returnTo, email = '', fault, provider, hasPasskeys 
     <p class="quiet">Without a password, or with a lost one: ask the operator of this service for a sign-in link.</p>`;
 }
 
-/** Shown by the script that can use it. */
+/** Shown by the script that can use it, which also puts faults there. */
 function passkeyButton(returnTo: string): Html {
-  return html`<p id="passkey" hidden>
-    <button type="button" class="secondary" data-return="${returnTo}">Sign in with a passkey</button>
-  </p>`;
+  return html`<div id="passkey" hidden>
+    <p><button type="button" class="secondary" data-return="${returnTo}">Sign in with a passkey</button></p>
+    <p role="alert" class="alert"></p>
+  </div>`;
 }
 
 function providerLink(provider: string, returnTo: string): Html {
