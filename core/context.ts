@@ -1,16 +1,18 @@
 import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
 import { AccountWriter } from './credits/account-writer.js';
+import { GenerationWatch } from './generation/generation-watch.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
 import type { Log } from './log.js';
 import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
-/** What use cases work with: the ports, the settings, the account writer, cached sums, and a log. */
+/** What use cases work with: the ports, the settings, the account writer, cached sums, the watch, and a log. */
 export interface Context extends Ports {
   readonly settings: Settings;
   readonly accountWriter: AccountWriter;
   readonly unchargedSums: UnchargedSums;
+  readonly generationWatch: GenerationWatch;
   readonly log: Log;
   /** Of this process; its leases and claims carry the id. */
   readonly boot: Boot;
@@ -38,5 +40,6 @@ export function createContext(
     boot,
     accountWriter: new AccountWriter(ports),
     unchargedSums: new UnchargedSums(ports),
+    generationWatch: new GenerationWatch(ports),
   };
 }

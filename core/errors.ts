@@ -48,6 +48,7 @@ export const ERRORS = {
 
   QUEUE_FULL: { retry: true, message: 'The account has as many open generations as it may have.' },
   CREDITS_INSUFFICIENT: { retry: false, message: 'The account does not have enough credits.' },
+  SPENDING_NOT_CONFIRMED: { retry: false, message: 'Nobody has confirmed that this many credits may be spent.' },
 
   NOT_FOUND: { retry: false, message: 'There is no such thing.' },
   CONFLICT: { retry: false, message: 'That already exists, or was changed meanwhile.' },
@@ -80,6 +81,8 @@ export interface ErrorDetails {
   readonly scope?: string;
   /** Of QUEUE_FULL: the bound that is reached. */
   readonly bound?: Bound;
+  /** Of SPENDING_NOT_CONFIRMED: the credits that the request would reserve. */
+  readonly credits?: number;
 }
 
 /** The only error that use cases throw for an expected refusal. Any other becomes INTERNAL_ERROR. */

@@ -49,6 +49,11 @@ export async function probeImage(
   }
 }
 
+/** Opens bytes whose size and form were checked before; of an animation, its first frame. */
+export function openImage(bytes: Uint8Array): Sharp {
+  return sharp(bytes, { failOn: 'warning', limitInputPixels: false, pages: 1 });
+}
+
 /**
  * Decodes every row and keeps none. A JPEG decoder that shrinks while it decodes does not read all of the file; an
  * extract before the shrinking, even of the whole picture, makes it decode every pixel.

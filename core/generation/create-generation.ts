@@ -28,16 +28,20 @@ export interface Created {
  * process that minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is
  * now.
  *
+ * `approvedCredits` is the most that may be reserved without being asked for; a replay reserves nothing, and is never
+ * refused for it.
+ *
  * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), the three idempotency codes, FIELD_INVALID (of
- * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), DEVELOPER_TOKEN_REVOKED for a suspended
- * account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal frees the key. `StoreUnavailable` means
- * that the outcome is unknown; a retry with the same key finds it out.
+ * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), SPENDING_NOT_CONFIRMED,
+ * DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal
+ * frees the key. `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
  */
 export async function createGeneration(
   context: Context,
   caller: Caller,
   idempotencyKey: string,
   body: Json,
+  approvedCredits = Infinity,
 ): Promise<Created> {
   const request = readGenerationRequest(context, body);
   const digest = context.digests.ofJson(request.content);
@@ -49,7 +53,7 @@ export async function createGeneration(
   const claimed = await claim(context, context.settings, { key, digest }, generationTarget(context, caller));
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
 
-  const generation = await accept(context, caller, request, claimed.mine, uncharged);
+  const generation = await accept(context, caller, request, claimed.mine, { uncharged, approvedCredits });
   // This create was so slow that another process took the key over and may have answered it, perhaps with a refusal. To
   // continue could charge the client for a generation that was refused.
   if (generation === 'taken-over') throw takenOver();
@@ -88,12 +92,13 @@ async function accept(
   caller: Caller,
   request: GenerationRequest,
   mine: Claim,
-  uncharged: Promise<number>,
+  { uncharged, approvedCredits }: { readonly uncharged: Promise<number>; readonly approvedCredits: number },
 ): Promise<Generation | 'taken-over'> {
   let quote: Quote | undefined;
   try {
     const quoted = await quoteGeneration(context, caller, request);
     refuseMoreContent(await uncharged, context.settings);
+    refuseUnapproved(quoted.credits, approvedCredits);
     quote = quoted;
     await hold(context, caller, mine, quote, request);
   } catch (error) {
@@ -113,6 +118,12 @@ function refuseMoreContent(
   if (bytes < max) return;
   const message = `The content that the account stores of generations that ended without charge counts ${bytes} bytes, and may count ${max}; that of each counts for ${unchargedContentRetentionMs / 3_600_000} hours after its end.`;
   throw new ServiceError('QUEUE_FULL', message, { retryAfterMs: 60_000, bound: 'uncharged_content_bytes' });
+}
+
+function refuseUnapproved(credits: number, approvedCredits: number): void {
+  if (credits <= approvedCredits) return;
+  const message = `This would reserve ${credits} credits, more than the ${approvedCredits} that were allowed for it.`;
+  throw new ServiceError('SPENDING_NOT_CONFIRMED', message, { credits });
 }
 
 async function hold(

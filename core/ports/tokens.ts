@@ -13,6 +13,7 @@ import type { ObjectStore } from './object-store.js';
 import type { PasskeyVerifier } from './passkey-verifier.js';
 import type { PasswordHasher } from './password-hasher.js';
 import type { PersonStore } from './person-store.js';
+import type { Previews } from './previews.js';
 import type { Providers } from './provider.js';
 import type { UploadStore } from './upload-store.js';
 import type { WakeUps } from './wake-ups.js';
@@ -31,6 +32,7 @@ export interface Ports {
   readonly providers: Providers;
   readonly catalog: Catalog;
   readonly mediaProbe: MediaProbe;
+  readonly previews: Previews;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly digests: Digests;
@@ -63,6 +65,7 @@ export const TOKENS = {
   providers: token('providers'),
   catalog: token('catalog'),
   mediaProbe: token('mediaProbe'),
+  previews: token('previews'),
   clock: token('clock'),
   ids: token('ids'),
   digests: token('digests'),

@@ -128,6 +128,7 @@ describe('the OpenAPI document', () => {
       'SESSION_REQUIRED',
       'RECENT_SIGN_IN_REQUIRED',
       'PASSKEY_REFUSED',
+      'SPENDING_NOT_CONFIRMED',
     ];
     expect([...met, ...elsewhere]).to.have.members(Object.keys(ERRORS));
   });

@@ -1,0 +1,57 @@
+import PQueue from 'p-queue';
+import { decodeBytesOf } from '../../core/media/decode-cost.js';
+import { readImageHeader } from '../../core/media/image-header.js';
+import { MemoryBudget, type Waits } from '../../core/memory-budget.js';
+import type { Preview, Previews } from '../../core/ports/previews.js';
+import { BytesCollector } from './collect-bytes.js';
+
+const MIB = 1024 * 1024;
+
+/** Larger pictures have no preview: it would take the memory of many others. */
+const MAX_SOURCE_BYTES = 64 * MIB;
+const MAX_DECODE_BYTES = 160 * MIB;
+
+export interface SharpPreviewsOptions {
+  /** Previews that are being made at the same time; 2 when absent. */
+  readonly concurrency?: number;
+  /** The memory budget for bytes and pixels, shared with other decoders; one of 192 MiB when absent. */
+  readonly memory?: MemoryBudget;
+}
+
+/** Makes previews with sharp, which is loaded with the first one. */
+export class SharpPreviews implements Previews {
+  readonly #queue: PQueue;
+  readonly #memory: MemoryBudget;
+
+  constructor({ concurrency = 2, memory = new MemoryBudget(192 * MIB) }: SharpPreviewsOptions = {}) {
+    this.#queue = new PQueue({ concurrency });
+    this.#memory = memory;
+  }
+
+  async ofImage(
+    bytes: AsyncIterable<Uint8Array>,
+    { sourceBytes, maxBytes }: { readonly sourceBytes: number; readonly maxBytes: number },
+    waits?: Waits,
+  ): Promise<Preview | null> {
+    return this.#queue.add(async () => {
+      const collector = new BytesCollector(bytes, Math.min(sourceBytes, MAX_SOURCE_BYTES));
+      const head = await collector.head((found) => readImageHeader(found) !== 'more');
+      const decodeBytes = decodeBytesOf(head);
+      const isPicture = decodeBytes > 0 && decodeBytes <= MAX_DECODE_BYTES;
+      if (!isPicture || sourceBytes > MAX_SOURCE_BYTES) {
+        await collector.close();
+        return null;
+      }
+      return this.#memory.during(
+        sourceBytes + decodeBytes,
+        async () => {
+          const collected = await collector.all();
+          if (collected === undefined) return null;
+          const { shrinkImage } = await import('./shrink-image.js');
+          return shrinkImage(collected, maxBytes);
+        },
+        waits,
+      );
+    });
+  }
+}

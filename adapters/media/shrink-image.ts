@@ -1,0 +1,25 @@
+import type { Preview } from '../../core/ports/previews.js';
+import { openImage } from './sharp-image.js';
+
+/** The longer side and the quality of a preview, the best first: the first one that is small enough is taken. */
+const FORMS = [
+  { sidePx: 768, quality: 80 },
+  { sidePx: 512, quality: 70 },
+  { sidePx: 256, quality: 60 },
+] as const;
+
+/** What is transparent becomes white, since a JPEG has no transparency. Null for bytes that cannot be decoded. */
+export async function shrinkImage(bytes: Uint8Array, maxBytes: number): Promise<Preview | null> {
+  for (const { sidePx, quality } of FORMS) {
+    const made = await openImage(bytes)
+      .autoOrient()
+      .resize(sidePx, sidePx, { fit: 'inside', withoutEnlargement: true })
+      .flatten({ background: '#ffffff' })
+      .jpeg({ quality })
+      .toBuffer()
+      .catch(() => null);
+    if (made === null) return null;
+    if (made.byteLength <= maxBytes) return { mediaType: 'image/jpeg', bytes: made };
+  }
+  return null;
+}

@@ -1,0 +1,52 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { isTerminal, type Generation, type GenerationRecord } from './generation.js';
+import { getGeneration } from './get-generation.js';
+
+export interface Waiting {
+  /** How long to wait at most, in milliseconds; with 0 the generation is only read. */
+  readonly waitMs: number;
+  /** Told of the generation each time that it was read while it has not ended. Must not throw. */
+  readonly onLook?: (generation: Generation) => void;
+}
+
+/**
+ * The caller's own generation once it has ended, or as it is when the time or the call is over. Throws TASK_NOT_FOUND
+ * and GENERATION_JOB_NOT_FOUND as `getGeneration` does.
+ */
+export async function waitForGeneration(
+  context: Pick<Context, 'generations' | 'generationWatch' | 'clock' | 'call'>,
+  caller: Caller,
+  generationId: string,
+  { waitMs, onLook = () => undefined }: Waiting,
+): Promise<Generation> {
+  const found = await getGeneration(context, caller, generationId);
+  if (isTerminal(found.status) || waitMs <= 0 || context.call?.isOver === true) return found;
+  const last = await lastSeen(context, found, { waitMs, onLook });
+  if (last?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return last;
+}
+
+function lastSeen(
+  { generationWatch, clock, call }: Pick<Context, 'generationWatch' | 'clock' | 'call'>,
+  found: Generation,
+  { waitMs, onLook }: Required<Waiting>,
+): Promise<GenerationRecord | null> {
+  return new Promise((resolve) => {
+    let last: GenerationRecord | null = found;
+    const end = (): void => {
+      cancelTimer();
+      listenNoMore?.();
+      followNoMore();
+      resolve(last);
+    };
+    const cancelTimer = clock.after(waitMs, end);
+    const listenNoMore = call?.onOver(end);
+    const followNoMore = generationWatch.follow(found.generationId, (record) => {
+      last = record;
+      if (record?.kind !== 'generation' || isTerminal(record.status)) end();
+      else onLook(record);
+    });
+  });
+}

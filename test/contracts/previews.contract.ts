@@ -1,0 +1,109 @@
+// Goal: a preview is a small upright picture without metadata, within the bytes it may have, and whatever cannot be
+// shown has none.
+// Method: bytes that are no picture first, then pictures of each kind and shape, looked at with a decoder.
+import { expect } from 'chai';
+import sharp from 'sharp';
+import type { Previews } from '../../core/ports/previews.js';
+import { breakingOff, bytesOf, inPieces } from '../fixtures/byte-streams.js';
+import { TestedCall } from '../fixtures/cancellation.js';
+import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
+import { mp4 } from '../fixtures/videos.js';
+import type { ContractSubject } from './subject.js';
+
+const MAX_BYTES = 100_000;
+
+export function previewsContract(subject: ContractSubject<Previews>): void {
+  describe(`Previews contract: ${subject.name}`, () => {
+    let previews: Previews;
+    beforeEach(async () => {
+      previews = await subject.open();
+    });
+    afterEach(async () => subject.close(previews));
+
+    const made = (bytes: Uint8Array, maxBytes = MAX_BYTES) =>
+      previews.ofImage(inPieces(bytes, 1_000), { sourceBytes: bytes.byteLength, maxBytes });
+
+    const NOTHING: Readonly<Record<string, () => Promise<Uint8Array>>> = {
+      'nothing at all': async () => new Uint8Array(),
+      'a text': async () => bytesOf('hello'),
+      'an SVG': async () => bytesOf('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>'),
+      'a video': mp4,
+      'a picture that breaks off': async () => (await image('png', 200, 200)).subarray(0, 2_000),
+    };
+    for (const [what, bytes] of Object.entries(NOTHING)) {
+      it(`has none of ${what}`, async () => {
+        expect(await made(await bytes())).to.equal(null);
+      });
+    }
+
+    it('has none where no small picture is small enough', async () => {
+      expect(await made(await image('png', 300, 300), 500)).to.equal(null);
+    });
+
+    it('has none of a file that is longer than was said', async () => {
+      const bytes = await image('png', 200, 200);
+      const said = { sourceBytes: bytes.byteLength - 1, maxBytes: MAX_BYTES };
+      expect(await previews.ofImage(inPieces(bytes, 1_000), said)).to.equal(null);
+    });
+
+    it('passes a failure of the source on', async () => {
+      const error = await previews
+        .ofImage(breakingOff((await image('png', 200, 200)).subarray(0, 2_000)), {
+          sourceBytes: 500_000,
+          maxBytes: MAX_BYTES,
+        })
+        .catch((thrown: unknown) => thrown);
+      expect(error).to.be.instanceOf(Error);
+    });
+
+    it('makes none for a call that is over', async () => {
+      const bytes = await image('png', 200, 200);
+      const limits = { sourceBytes: bytes.byteLength, maxBytes: MAX_BYTES };
+      const error = await previews
+        .ofImage(inPieces(bytes), limits, TestedCall.over())
+        .catch((thrown: unknown) => thrown);
+      expect(error).to.have.property('name', 'CallOver');
+    });
+
+    for (const format of ['png', 'jpeg', 'webp'] satisfies FixtureFormat[]) {
+      it(`makes a small JPEG of a large ${format.toUpperCase()}`, async () => {
+        const preview = await made(await image(format, 1_600, 800), 400_000);
+        const { format: shown, width, height } = await sharp(preview?.bytes).metadata();
+        expect([preview?.mediaType, shown, width, height]).to.deep.equal(['image/jpeg', 'jpeg', 768, 384]);
+      });
+    }
+
+    it('does not enlarge', async () => {
+      const { width, height } = await sharp((await made(await image('png', 24, 16)))?.bytes).metadata();
+      expect([width, height]).to.deep.equal([24, 16]);
+    });
+
+    it('takes a smaller form where a larger one has too many bytes', async () => {
+      const bytes = await image('png', 1_000, 1_000);
+      const [wide, narrow] = [await made(bytes, 1_000_000), await made(bytes, 100_000)];
+      expect((await sharp(wide?.bytes).metadata()).width).to.equal(768);
+      expect((await sharp(narrow?.bytes).metadata()).width).to.be.below(768);
+      expect(narrow?.bytes.byteLength).to.be.at.most(100_000);
+    });
+
+    it('shows what is transparent as white, and of an animation the first frame', async () => {
+      const clear = await sharp({ create: { width: 8, height: 8, channels: 4, background: '#00000000' } })
+        .png()
+        .toBuffer();
+      const { data } = await sharp((await made(clear))?.bytes)
+        .raw()
+        .toBuffer({ resolveWithObject: true });
+      expect([...data].every((value) => value > 250)).to.equal(true);
+      const { width, height, pages } = await sharp((await made(await animatedWebp(3)))?.bytes).metadata();
+      expect([width, height, pages]).to.deep.equal([24, 16, undefined]);
+    });
+
+    it('is upright and carries no metadata', async () => {
+      const turned = await sharp(await image('jpeg', 60, 30))
+        .withMetadata({ orientation: 6, exif: { IFD0: { Copyright: 'somebody' } } })
+        .toBuffer();
+      const shown = await sharp((await made(turned))?.bytes).metadata();
+      expect([shown.width, shown.height, shown.exif, shown.orientation]).to.deep.equal([30, 60, undefined, undefined]);
+    });
+  });
+}
