@@ -86,8 +86,9 @@ describe('deploy/Dockerfile', () => {
     const runs = stages.flatMap((stage) => restsOf('RUN', stage));
     expect(runs).to.include('npm ci --omit=dev --ignore-scripts');
     const { references } = JSON.parse(textOf('apps/tsconfig.json')) as { references: readonly { path: string }[] };
+    const others = references.map(({ path }) => path).filter((path) => path.startsWith('../'));
     expect(copied()).to.include.members(
-      references.map(({ path }) => path.replace('../', '')).filter((path) => !path.startsWith('docs')),
+      ['apps', ...others.map((path) => path.replace('../', ''))].filter((path) => !path.startsWith('docs')),
     );
   });
 
