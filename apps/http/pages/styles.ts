@@ -3,6 +3,7 @@ export const PAGE_STYLES = `
 main.container { max-width: 34rem; padding-block: 3rem; }
 .brand { letter-spacing: .08em; text-transform: uppercase; font-size: .8rem; color: var(--pico-muted-color); }
 .alert { border-inline-start: .25rem solid var(--pico-del-color); padding: .75rem 1rem; background: var(--pico-card-background-color); }
+.wide { inline-size: 100%; }
 .alert:empty { display: none; }
 .quiet { color: var(--pico-muted-color); font-size: .85rem; }
 .split { display: flex; flex-wrap: wrap; gap: 1rem; }

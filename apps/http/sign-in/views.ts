@@ -33,14 +33,16 @@ export function signInForm({ returnTo, email = '', fault, provider, hasPasskeys 
 /** Shown by the script that can use it, which also puts faults there. */
 function passkeyButton(returnTo: string): Html {
   return html`<div id="passkey" hidden>
-    <p><button type="button" class="secondary" data-return="${returnTo}">Sign in with a passkey</button></p>
+    <p>
+      <button type="button" class="secondary outline wide" data-return="${returnTo}">Sign in with a passkey</button>
+    </p>
     <p role="alert" class="alert"></p>
   </div>`;
 }
 
 function providerLink(provider: string, returnTo: string): Html {
   const address = `/sign-in/provider?return=${encodeURIComponent(returnTo)}`;
-  return html`<p><a role="button" class="secondary" href="${address}">Sign in with ${provider}</a></p>`;
+  return html`<p><a role="button" class="secondary outline wide" href="${address}">Sign in with ${provider}</a></p>`;
 }
 
 export function linkForm(action: string): Html {

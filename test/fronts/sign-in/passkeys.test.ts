@@ -66,7 +66,7 @@ describe('sign-in with a passkey', () => {
 
   it('is offered by a hidden button and a script of this service', async () => {
     const { text, headers } = await browser.open('/sign-in?return=/docs');
-    expect(text).to.match(/<div id="passkey" hidden>\s*<p><button type="button" [^>]*data-return="\/docs"/);
+    expect(text).to.match(/<div id="passkey" hidden>\s*<p>\s*<button type="button" [^>]*data-return="\/docs"/);
     const script = /<script type="module" src="([^"]*)">/.exec(text)?.[1] ?? '';
     expect(headers.get('content-security-policy')).to.include("script-src 'self'");
     const served = await browser.open(script);
