@@ -23,6 +23,7 @@ Each mutant is played at its recorded seed first (found-at.ts), and searched for
   --from N        the first of them (1)
   --passed N      the first N seeds have just passed with core as it is, and are not played again without a mutant
   --only MUTANT   this one alone; may be given more than once
+  --sample N      N mutants at their recorded seeds, spread evenly over the list
 `;
 
 const OPTIONS = {
@@ -32,6 +33,7 @@ const OPTIONS = {
   from: { type: 'string' },
   passed: { type: 'string' },
   only: { type: 'string', multiple: true },
+  sample: { type: 'string' },
 } as const;
 
 interface Judged {
@@ -97,8 +99,9 @@ async function main(): Promise<number> {
     seeds: wholeNumber('seeds', values.seeds) ?? DEFAULT_SEEDS,
     from: wholeNumber('from', values.from) ?? 1,
   };
-  const chosen = choose(values.only);
-  const isSearch = values.search ?? sizeOf('mutantSearches') > 0;
+  const sample = wholeNumber('sample', values.sample);
+  const chosen = spread(choose(values.only), sample);
+  const isSearch = values.search ?? (sample === undefined && sizeOf('mutantSearches') > 0);
   const recordedOf = ({ name }: Mutant) => (isSearch ? undefined : FOUND_AT[name]);
   const passed = wholeNumber('passed', values.passed) ?? 0;
   const pool = new Pool(seedsOf({ seeds: passed, from: 1 }));
@@ -147,6 +150,13 @@ function choose(names: readonly string[] | undefined): readonly Mutant[] {
   const unknown = names?.find((name) => !MUTANTS.some((mutant) => mutant.name === name));
   if (unknown !== undefined) throw new Misused(`There is no mutant ${unknown}.`);
   return MUTANTS.filter(({ name }) => names?.includes(name) ?? true);
+}
+
+/** So many of them, at equal distances. */
+function spread<T>(all: readonly T[], count = all.length): readonly T[] {
+  return all.filter(
+    (_, index) => Math.floor((index * count) / all.length) !== Math.floor(((index - 1) * count) / all.length),
+  );
 }
 
 await runProgram(USAGE, main);
