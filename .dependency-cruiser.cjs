@@ -92,6 +92,20 @@ module.exports = {
       to: { path: '^apps/(http/(?!host/|pages/|render/)[^/]+|grpc)/', pathNot: '^apps/$1/' },
     },
     {
+      name: 'page-and-server-do-not-meet',
+      comment: 'The account page runs in browsers, and knows of its server what it is answered.',
+      severity: 'error',
+      from: { path: '^apps/web/src/' },
+      to: { pathNot: ['^apps/web/src/', 'node_modules/(preact|@preact|@picocss)/'] },
+    },
+    {
+      name: 'server-knows-no-page',
+      comment: 'The server serves the files that the build has made.',
+      severity: 'error',
+      from: { pathNot: '^apps/web/' },
+      to: { path: '^apps/web/' },
+    },
+    {
       name: 'host-knows-no-front',
       comment: 'The HTTP host serves whatever fronts it is given.',
       severity: 'error',
@@ -139,7 +153,8 @@ module.exports = {
     tsPreCompilationDeps: true,
     tsConfig: { fileName: 'tsconfig.base.json' },
     doNotFollow: { path: ['node_modules', '^dist/'] },
-    exclude: { path: ['^dist/', '^apps/web/', '\\.d\\.ts$'] },
+    // The parser does not read JSX. The compiler holds those files to their own folder: see `rootDir` in apps/web/tsconfig.json.
+    exclude: { path: ['^dist/', '\\.tsx$', '\\.d\\.ts$'] },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],

@@ -4,10 +4,12 @@ import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Context } from '../../core/context.js';
 import type { RestLimits } from '../config/rest-limits.js';
 import { developerApi, type DeveloperApiOptions } from '../http/developer/developer-api.js';
+import { CONSOLE_PATH } from '../http/console/console-front.js';
 import { createCredentialRates } from '../http/host/credential-rates.js';
 import { probes } from '../http/host/probes.js';
+import { startPage } from '../http/host/start-page.js';
 import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
-import { givesTokens, peopleFronts, type PeopleFrontsOptions } from './people-fronts.js';
+import { givesTokens, hasConsole, peopleFronts, type PeopleFrontsOptions } from './people-fronts.js';
 import { resourceMetadataUrl } from '../http/oauth/resources.js';
 import { signedObjects } from '../http/objects/signed-objects.js';
 
@@ -51,6 +53,7 @@ export function createHttpFronts({
       ...(givesTokens(people) ? { resourceMetadata: () => resourceMetadataUrl(publicUrl(), 'rest') } : {}),
       ...(requireStores ? { requireStores } : {}),
     }),
+    startPage(hasConsole(people) ? CONSOLE_PATH : '/docs'),
     ...peopleFronts({ context, publicUrl, limits, logger: options.logger, ...people }),
     ...(gate ? [signedObjects(gate)] : []),
     probes(readiness),

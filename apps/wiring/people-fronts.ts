@@ -2,11 +2,13 @@ import type { Logger } from 'pino';
 import type { Context } from '../../core/context.js';
 import type { OutsideProvider } from '../../core/ports/outside-provider.js';
 import type { RestLimits } from '../config/rest-limits.js';
+import { consolePages } from '../http/console/console-front.js';
 import type { HttpFront } from '../http/host/server.js';
 import type { ClientDocumentFetch } from '../http/oauth/authorization-server-options.js';
 import { oauth } from '../http/oauth/oauth-front.js';
 import { pageAssets } from '../http/pages/assets.js';
 import { BrowserSessions } from '../http/pages/browser-sessions.js';
+import { SignInRates } from '../http/pages/sign-in-rates.js';
 import { signIn } from '../http/sign-in/sign-in-front.js';
 
 export interface PeopleFrontsOptions {
@@ -23,6 +25,11 @@ export interface PeopleFrontsOptions {
 /** Whether people can connect programs, which then have tokens. */
 export function givesTokens({ hasSignIn = true, hasOAuth = true }: PeopleFrontsOptions): boolean {
   return hasSignIn && hasOAuth;
+}
+
+/** Whether people have an account page. */
+export function hasConsole({ hasSignIn = true }: PeopleFrontsOptions): boolean {
+  return hasSignIn;
 }
 
 interface Parts extends PeopleFrontsOptions {
@@ -47,9 +54,11 @@ export function peopleFronts({
   if (!hasSignIn) return [];
   const sessions = new BrowserSessions(context, publicUrl);
   const shared = { context, sessions, publicUrl, bodyTimeoutMs };
+  const rates = new SignInRates();
   return [
     pageAssets(),
-    signIn({ ...shared, outsideProvider }),
+    signIn({ ...shared, rates, outsideProvider }),
+    consolePages({ ...shared, signInRates: rates, hasOAuth, hasMcp: false, outsideProvider }),
     ...(hasOAuth ? [oauth({ ...shared, logger, hasRegistration, fetchClientDocument: clientDocuments })] : []),
   ];
 }

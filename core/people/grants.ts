@@ -5,6 +5,7 @@ import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Artefact } from './artefact.js';
+import { derivedUuid } from './derived-uuid.js';
 import type { Person } from './person.js';
 
 /** A person's permission for an OAuth client to act for them, until one of the two ends it or it is not used any more. */
@@ -118,25 +119,13 @@ async function appOf(
   { personId, accountId }: Person,
   { clientId, clientName }: Pick<Grant, 'clientId' | 'clientName'>,
 ): Promise<App> {
-  const appId = uuidOf(context.digests.keyed(`app of ${personId} ${clientId}`));
+  const appId = derivedUuid(context.digests.keyed(`app of ${personId} ${clientId}`));
   const known = await context.credentials.readApp(appId, context.call);
   if (known) return known;
   const app: App = { appId, accountId, name: clientName, createdAt: context.clock.now() };
   requireWanted(context.call);
   await context.credentials.insertApp(app);
   return app;
-}
-
-/** A UUID of version 8 (RFC 9562) of a digest's first bits. */
-function uuidOf(hex: string): string {
-  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 0x3) | 0x8).toString(16);
-  return [
-    hex.slice(0, 8),
-    hex.slice(8, 12),
-    `8${hex.slice(13, 16)}`,
-    variant + hex.slice(17, 20),
-    hex.slice(20, 32),
-  ].join('-');
 }
 
 /** What a client calls itself, as text that can be a name here. */

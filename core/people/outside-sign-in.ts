@@ -15,22 +15,22 @@ const LIFE_MS = 600_000;
 export interface OutsidePurpose {
   /** Where they go on afterwards. */
   readonly returnTo: string;
-  /** The person to whom the identity is to be linked; absent for a sign-in. */
-  readonly personId?: string;
+  /** The session of the person to whom the identity is to be linked; absent for a sign-in. */
+  readonly sessionId?: string;
 }
 
 /** Where the browser goes, and the secret that only this browser keeps. */
 export async function beginOutsideSignIn(
   ports: Ports,
   provider: OutsideProvider,
-  { returnTo, personId }: OutsidePurpose,
+  { returnTo, sessionId }: OutsidePurpose,
 ): Promise<{ readonly location: string; readonly secret: string }> {
   const { location, checks } = await provider.begin();
   const now = ports.clock.now();
   const artefact: Artefact = {
     kind: KIND,
     id: secretDigest(ports, KIND, checks.state),
-    data: { ...checks, returnTo, ...(personId === undefined ? {} : { personId }) },
+    data: { ...checks, returnTo, ...(sessionId === undefined ? {} : { sessionId }) },
     createdAt: now,
     expiresAt: now + LIFE_MS,
     removeAt: now + LIFE_MS,
@@ -53,10 +53,10 @@ export async function finishOutsideSignIn(
   if (!found || found.expiresAt <= ports.clock.now()) return undefined;
   if ((await ports.artefacts.consume(key, ports.clock.now())) === 'refused') return undefined;
   // The store keeps what `beginOutsideSignIn` gave it.
-  const { returnTo, personId, ...checks } = found.data as unknown as OutsidePurpose & ProviderChecks;
+  const { returnTo, sessionId, ...checks } = found.data as unknown as OutsidePurpose & ProviderChecks;
   const identity = await provider.finish(currentUrl, checks);
   if (identity === null) return undefined;
-  return { identity, returnTo, ...(personId === undefined ? {} : { personId }) };
+  return { identity, returnTo, ...(sessionId === undefined ? {} : { sessionId }) };
 }
 
 /** The person to whom an identity is linked, if they may sign in. */

@@ -1,6 +1,7 @@
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { Artefact } from './artefact.js';
+import { changePerson } from './manage-people.js';
 import { secretDigest, secretText } from './secrets.js';
 import type { Person } from './person.js';
 
@@ -29,6 +30,8 @@ const KIND = 'session';
 const SECRET_BYTES = 32;
 const MAX_USER_AGENT = 200;
 const MAX_LISTED = 100;
+/** Ended sessions are read too, and not listed. */
+const MAX_READ = 1_000;
 /** How long an ended session is kept, so that it is not taken for one that never was. */
 const KEPT_MS = 86_400_000;
 const RECENT_MS = 900_000;
@@ -75,12 +78,17 @@ export async function findSession(ports: Ports, secret: string): Promise<SignedI
   return (await artefacts.put(next)) === 'kept' ? { person, session: sessionOf(next) } : undefined;
 }
 
+/** Whether a session began so lately that it proves by itself that the person is there. */
+export function isRecentSignIn({ clock }: Pick<Ports, 'clock'>, { createdAt }: Session): boolean {
+  return clock.now() - createdAt <= RECENT_MS;
+}
+
 /**
  * For what gives lasting access to whoever finds a browser open. Throws RECENT_SIGN_IN_REQUIRED for a session that began
  * more than 15 minutes ago, however much it was used since.
  */
-export function requireRecentSignIn({ clock }: Pick<Ports, 'clock'>, { createdAt }: Session): void {
-  if (clock.now() - createdAt > RECENT_MS) throw new ServiceError('RECENT_SIGN_IN_REQUIRED');
+export function requireRecentSignIn(ports: Pick<Ports, 'clock'>, session: Session): void {
+  if (!isRecentSignIn(ports, session)) throw new ServiceError('RECENT_SIGN_IN_REQUIRED');
 }
 
 /** Ends one session of a person. No effect on sessions of others. */
@@ -89,17 +97,34 @@ export async function endSession({ artefacts, clock }: Ports, { personId }: Pers
   if (artefact?.owner === personId) await artefacts.end(artefact, clock.now());
 }
 
+/**
+ * Ends all sessions of a person but this one, which goes on in a new epoch. It has ended too if it did so meanwhile, or if
+ * the process ends in between.
+ */
+export async function endOtherSessions(
+  ports: Ports & Pick<Context, 'call'>,
+  { person: { personId }, session: { sessionId } }: SignedIn,
+): Promise<void> {
+  const { sessionEpoch: epoch } = await changePerson(ports, personId, (person) => ({
+    ...person,
+    sessionEpoch: ports.ids.uuid(),
+  }));
+  const artefact = await ports.artefacts.find({ kind: KIND, id: sessionId });
+  if (artefact?.owner === personId) await ports.artefacts.put({ ...artefact, data: { ...artefact.data, epoch } });
+}
+
 /** A person's sessions that have not ended, newest first, at most 100. */
 export async function listSessions(
   { artefacts, clock }: Ports,
   { personId, sessionEpoch }: Person,
 ): Promise<readonly Session[]> {
   const now = clock.now();
-  const found = await artefacts.listOwned(KIND, personId, MAX_LISTED);
+  const found = await artefacts.listOwned(KIND, personId, MAX_READ);
   return found
     .filter(
       ({ endedAt, expiresAt, data }) => endedAt === undefined && expiresAt > now && data['epoch'] === sessionEpoch,
     )
+    .slice(0, MAX_LISTED)
     .map(sessionOf);
 }
 

@@ -46,7 +46,6 @@ const INITIALIZER = `SwaggerUIBundle({
 export function docsRoutes(settings: Settings): readonly HttpRoute[] {
   const documentText = JSON.stringify(openApiDocument(ROUTES, settings));
   return [
-    { method: 'GET', path: '/', serve: redirectToDocs },
     { method: 'GET', path: '/openapi.json', serve: serveText('application/json; charset=utf-8', documentText) },
     { method: 'GET', path: '/docs', serve: serveText('text/html; charset=utf-8', PAGE) },
     { method: 'GET', path: '/docs/initializer.js', serve: serveText('text/javascript; charset=utf-8', INITIALIZER) },
@@ -55,12 +54,6 @@ export function docsRoutes(settings: Settings): readonly HttpRoute[] {
     servePackaged('favicon-32x32.png', 'image/png'),
   ];
 }
-
-/** The base address in a browser shows the documentation. */
-const redirectToDocs: HttpHandler = async (ctx) => {
-  ctx.status = 302;
-  ctx.set('Location', '/docs');
-};
 
 function serveText(type: string, text: string): HttpHandler {
   const bytes = Buffer.from(text);

@@ -14,9 +14,9 @@ import { PageCookie } from '../pages/page-cookie.js';
 import { relyingParty } from '../pages/relying-party.js';
 import { returnPath } from '../pages/return-path.js';
 import { requireSameOrigin } from '../pages/same-origin.js';
+import type { SignInRates } from '../pages/sign-in-rates.js';
 import { withoutChallenge } from '../pages/without-challenge.js';
 import { readPasskeyRequest } from './passkey-request.js';
-import type { SignInRates } from './sign-in-rates.js';
 
 const MAX_BODY_BYTES = 16 * 1024;
 

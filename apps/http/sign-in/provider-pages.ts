@@ -11,13 +11,11 @@ import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
 import type { HttpContext } from '../host/http-context.js';
 import { readQuery } from '../host/read-query.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
-import { PageCookie } from '../pages/page-cookie.js';
+import { outsideCookie } from '../pages/outside-cookie.js';
+import type { PageCookie } from '../pages/page-cookie.js';
 import { returnPath } from '../pages/return-path.js';
 import { redirectTo, sendPage } from '../pages/send-page.js';
 import { providerFault } from './views.js';
-
-/** How long a person may stay at the provider. */
-const AWAY_MS = 600_000;
 
 export interface ProviderPagesParts {
   readonly context: Context;
@@ -33,7 +31,7 @@ export class ProviderPages {
   private readonly cookie: PageCookie;
 
   constructor(private readonly parts: ProviderPagesParts) {
-    this.cookie = new PageCookie('darkroom_outside', { publicUrl: parts.publicUrl, lifeMs: AWAY_MS });
+    this.cookie = outsideCookie(parts.publicUrl);
   }
 
   /** Where the provider sends browsers back. */
@@ -54,10 +52,11 @@ export class ProviderPages {
     const back =
       secret === undefined ? undefined : await finishOutsideSignIn(context, provider, { currentUrl, secret });
     if (!back) return this.refuse(ctx, 422, 'The sign-in was not completed.');
-    const { identity, returnTo, personId } = back;
-    if (personId !== undefined) {
-      const { person } = await this.parts.sessions.require(ctx);
-      if (person.personId !== personId) throw new ServiceError('SESSION_REQUIRED', 'Somebody else is signed in now.');
+    const { identity, returnTo, sessionId } = back;
+    if (sessionId !== undefined) {
+      const { person, session } = await this.parts.sessions.require(ctx);
+      if (session.sessionId !== sessionId)
+        throw new ServiceError('SESSION_REQUIRED', 'You have signed in again since; connect the identity once more.');
       await linkIdentity(context, person, identity);
       return redirectTo(ctx, returnTo);
     }

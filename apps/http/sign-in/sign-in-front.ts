@@ -16,16 +16,17 @@ import { readForm } from '../pages/read-form.js';
 import { returnPath } from '../pages/return-path.js';
 import { requireSameOrigin } from '../pages/same-origin.js';
 import { redirectTo, sendPage } from '../pages/send-page.js';
+import type { SignInRates } from '../pages/sign-in-rates.js';
 import { DeviceCookie } from './device-cookie.js';
 import { PasskeyOperations } from './passkey-operations.js';
 import { ProviderPages } from './provider-pages.js';
-import { SignInRates } from './sign-in-rates.js';
 import { linkForm, linkOver, signInForm, type SignInView } from './views.js';
 
 export interface SignInOptions {
   readonly context: Context;
   readonly sessions: BrowserSessions;
   readonly publicUrl: () => string;
+  readonly rates: SignInRates;
   /** An outside provider that people may sign in with. */
   readonly outsideProvider?: OutsideProvider | undefined;
   /** How long a form may take to arrive once its headers are here, in milliseconds. */
@@ -76,7 +77,6 @@ const REFUSED = 'The e-mail address or the password is wrong.';
 
 class SignInPages {
   readonly passkeys: PasskeyOperations;
-  private readonly rates = new SignInRates();
   private readonly device: DeviceCookie;
 
   constructor(
@@ -87,7 +87,6 @@ class SignInPages {
     this.passkeys = new PasskeyOperations({
       ...options,
       addresses,
-      rates: this.rates,
       begin: (ctx, person) => this.begin(ctx, person, 'passkey'),
     });
   }
@@ -105,7 +104,7 @@ class SignInPages {
     const form = await readForm(ctx, { timeoutMs: bodyTimeoutMs });
     const email = readSignInEmail(form.get('email') ?? '');
     const returnTo = returnPath(form.get('return') ?? undefined);
-    await this.rates.take({
+    await this.options.rates.take({
       address: this.addresses.ofRequest(ctx.req),
       // An address may be long, and the rates keep what they count.
       person: context.digests.keyed(`sign-in of ${email}`),

@@ -8,10 +8,11 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { Provider } from 'oidc-provider';
 import { OpenIdProvider } from '../../../adapters/openid/openid-provider.js';
-import { beginOutsideSignIn, linkIdentity } from '../../../core/people/outside-sign-in.js';
-import { disablePerson } from '../../../core/people/manage-people.js';
+import { linkIdentity } from '../../../core/people/outside-sign-in.js';
+import { createPerson, disablePerson } from '../../../core/people/manage-people.js';
 import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { SILENT } from '../../fixtures/silent-log.js';
+import { clientOf, type ConsoleClient } from '../console/console-harness.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
 
 const SUBJECT = 'subject-of-ada';
@@ -136,19 +137,61 @@ describe('sign-in through an outside provider', () => {
     expect((await comeBack(address)).status).to.equal(422);
   });
 
-  it('links an identity only to the person who asked for it in this session', async () => {
-    const { context } = service.harness;
-    const { location, secret } = await beginOutsideSignIn(context, provider, {
-      returnTo: '/docs',
-      personId: service.person.personId,
+  describe('links an identity', () => {
+    /** Asks for it on the account page, goes to the provider, and answers where that sends the browser back to. */
+    const askThere = async (client: ConsoleClient): Promise<string> => {
+      const { data, headers, status } = await client.post('/identities/link');
+      expect(status).to.equal(200);
+      const there = new TestBrowser(issuer);
+      const login = await there.open(String(data['location']));
+      const consent = await there.submit(new URL(login.url).pathname, {
+        prompt: 'login',
+        login: SUBJECT,
+        password: 'x',
+      });
+      const back = await there.submit(new URL(consent.url).pathname, { prompt: 'consent' });
+      const [, secret = ''] = /^darkroom_outside=([^;]+)/.exec(headers.getSetCookie().join('\n')) ?? [];
+      browser.setCookie('darkroom_outside', secret);
+      return back.headers.get('location') ?? '';
+    };
+    const asSession = ({ cookie }: ConsoleClient) => browser.setCookie('darkroom_session', cookie.split('=')[1] ?? '');
+    const linked = () => service.harness.context.people.findIdentity({ issuer, subject: SUBJECT });
+
+    it('to the person who asked for it on the account page, who then signs in with it', async () => {
+      const ada = await clientOf(service, service.person);
+      const address = await askThere(ada);
+      asSession(ada);
+      await comeBack(address);
+      expect((await linked())?.personId).to.equal(service.person.personId);
+      browser = new TestBrowser(service.origin);
+      expect((await comeBack(await signInThere())).url).to.equal(`${service.origin}/docs`);
     });
-    const there = new TestBrowser(issuer);
-    const login = await there.open(location);
-    const consent = await there.submit(new URL(login.url).pathname, { prompt: 'login', login: SUBJECT, password: 'x' });
-    const back = await there.submit(new URL(consent.url).pathname, { prompt: 'consent' });
-    browser.setCookie('darkroom_outside', secret);
-    expect((await comeBack(back.headers.get('location') ?? '')).status).to.equal(401);
-    expect(await context.people.findIdentity({ issuer, subject: SUBJECT })).to.equal(null);
+
+    it('in the session that asked for it, and in no other of the same person or without one', async () => {
+      const ada = await clientOf(service, service.person);
+      expect((await comeBack(await askThere(ada))).status).to.equal(401);
+      const address = await askThere(ada);
+      asSession(await clientOf(service, service.person));
+      expect((await comeBack(address)).status).to.equal(401);
+      expect(await linked()).to.equal(null);
+    });
+
+    it('soon after signing in, and not later', async () => {
+      const ada = await clientOf(service, service.person);
+      service.harness.clock.advance(15 * 60_000 + 1_000);
+      expect(await ada.post('/identities/link')).to.include({ status: 403, code: 'RECENT_SIGN_IN_REQUIRED' });
+    });
+
+    it('not to a second person', async () => {
+      const { context } = service.harness;
+      const bob = await createPerson(context, { accountId: service.person.accountId, email: 'bob@example.com' });
+      await link();
+      const client = await clientOf(service, bob);
+      const address = await askThere(client);
+      asSession(client);
+      expect((await comeBack(address)).status).to.equal(409);
+      expect((await linked())?.personId).to.equal(service.person.personId);
+    });
   });
 
   it('says so when the provider does not answer, and works again once it does', async () => {

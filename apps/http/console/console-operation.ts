@@ -1,0 +1,49 @@
+import type { Context } from '../../../core/context.js';
+import type { BodySchema, Wording } from '../../../core/fields.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { SignedIn } from '../../../core/people/sessions.js';
+import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
+import type { RoutedContext } from '../host/routing.js';
+import type { HttpShared } from '../host/server.js';
+import type { BrowserSessions } from '../pages/browser-sessions.js';
+import type { SignInRates } from '../pages/sign-in-rates.js';
+
+export interface ConsoleOptions {
+  readonly context: Context;
+  readonly sessions: BrowserSessions;
+  readonly publicUrl: () => string;
+  /** How long a body may take to arrive once its headers are here, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+  /** Those of the sign-in page: a password guessed here counts there. */
+  readonly signInRates: SignInRates;
+  /** Whether people can connect programs. */
+  readonly hasOAuth: boolean;
+  /** Whether there is an MCP server. */
+  readonly hasMcp: boolean;
+  /** An outside provider that people may sign in with. */
+  readonly outsideProvider?: OutsideProvider | undefined;
+}
+
+export interface ConsoleParts extends ConsoleOptions, Pick<HttpShared, 'addresses'> {}
+
+/** A request of the page that passed all checks. */
+export interface ConsoleCall {
+  readonly ctx: RoutedContext;
+  readonly signedIn: SignedIn;
+  /** As its schema says; an empty object where there is none. */
+  readonly body: JsonObject;
+}
+
+/**
+ * One request that the page makes of its server. It acts for the person of the session alone. What changes something is
+ * a POST with JSON, which no form can send.
+ */
+export interface ConsoleOperation {
+  readonly method: 'GET' | 'POST';
+  /** Under `/console/api`. */
+  readonly path: string;
+  /** Without it the body is an empty object. */
+  readonly body?: { readonly schema: BodySchema; readonly wording?: Wording };
+  /** The data of the envelope. Throws `ServiceError`. */
+  answer(parts: ConsoleParts, call: ConsoleCall): Promise<object>;
+}

@@ -1,0 +1,33 @@
+import type { ConsoleOperation } from './console-operation.js';
+import { changePassword } from './operations/change-password.js';
+import { createKey } from './operations/create-key.js';
+import { disconnect } from './operations/disconnect.js';
+import { endOtherSessions } from './operations/end-other-sessions.js';
+import { endSession } from './operations/end-session.js';
+import { getOverview } from './operations/get-overview.js';
+import { linkIdentity } from './operations/link-identity.js';
+import { listApps } from './operations/list-apps.js';
+import { listConnections } from './operations/list-connections.js';
+import { listIdentities } from './operations/list-identities.js';
+import { listKeys } from './operations/list-keys.js';
+import { listSessions } from './operations/list-sessions.js';
+import { revokeKey } from './operations/revoke-key.js';
+import { unlinkIdentity } from './operations/unlink-identity.js';
+
+/** Everything that the page asks of its server, under `/console/api`. */
+export const CONSOLE_OPERATIONS: readonly ConsoleOperation[] = [
+  getOverview,
+  listApps,
+  listKeys,
+  createKey,
+  revokeKey,
+  listConnections,
+  disconnect,
+  listSessions,
+  endSession,
+  endOtherSessions,
+  changePassword,
+  listIdentities,
+  linkIdentity,
+  unlinkIdentity,
+];

@@ -1,0 +1,21 @@
+import { signal } from '@preact/signals';
+
+const said = signal('');
+
+/** Says the result of an action, on the page and to screen readers. */
+export function announce(text: string): void {
+  said.value = '';
+  // The same sentence twice is two changes.
+  requestAnimationFrame(() => {
+    said.value = text;
+  });
+}
+
+/** Where results are said. It is always there, so that screen readers watch it. */
+export function Announcer() {
+  return (
+    <p class="announcer" role="status" aria-live="polite">
+      {said.value}
+    </p>
+  );
+}

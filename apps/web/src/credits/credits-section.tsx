@@ -1,0 +1,45 @@
+import { announce } from '../announce.js';
+import { numberText } from '../format.js';
+import { Card } from '../parts/card.js';
+import type { Overview } from '../server-types.js';
+
+interface CreditsProps {
+  readonly overview: Overview;
+  readonly reload: () => Promise<void>;
+}
+
+/** What the account can spend, what is set aside for generations under way, and what was charged. */
+export function CreditsSection({ overview: { account }, reload }: CreditsProps) {
+  const again = async (): Promise<void> => {
+    await reload();
+    announce('The credits are up to date.');
+  };
+  const figures = [
+    { name: 'Available', credits: account.available_credits, note: 'can be spent now' },
+    { name: 'Reserved', credits: account.reserved_credits, note: 'held for generations that have not ended' },
+    { name: 'Spent', credits: account.spent_credits, note: 'charged for what was delivered' },
+  ];
+  return (
+    <Card id="credits" title="Credits" note={`Of the account ${account.name}, in ${account.currency}.`}>
+      {account.is_suspended ? (
+        <p class="fault" role="alert">
+          The account is suspended: nothing can be spent until the operator resumes it.
+        </p>
+      ) : null}
+      <dl class="figures">
+        {figures.map(({ name, credits, note }) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>
+              <strong>{numberText(credits)}</strong>
+              <span class="quiet">{note}</span>
+            </dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" class="secondary small" onClick={() => void again()}>
+        Read again
+      </button>
+    </Card>
+  );
+}

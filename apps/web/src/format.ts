@@ -1,0 +1,50 @@
+import type { Scope, SignInMethod } from './server-types.js';
+
+const numbers = new Intl.NumberFormat();
+const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
+/** Days of use are UTC days. */
+const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+
+export const numberText = (value: number): string => numbers.format(value);
+export const dateText = (time: string): string => dates.format(new Date(time));
+export const dayText = (time: string): string => days.format(new Date(time));
+export const timeText = (time: string): string => times.format(new Date(time));
+
+export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
+  'credits:read': 'See the balance',
+  'generations:read': 'See pictures and videos',
+  'generations:write': 'Make pictures and videos, which spends credits',
+  'uploads:write': 'Upload files',
+};
+
+export const METHOD_TEXTS: Readonly<Record<SignInMethod, string>> = {
+  password: 'with a password',
+  link: 'by a sign-in link',
+  passkey: 'with a passkey',
+  provider: 'through an outside provider',
+};
+
+const BROWSERS: readonly [pattern: RegExp, name: string][] = [
+  [/\bEdg\//, 'Edge'],
+  [/\bOPR\//, 'Opera'],
+  [/\bFirefox\//, 'Firefox'],
+  [/\bChrom(e|ium)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+];
+
+const SYSTEMS: readonly [pattern: RegExp, name: string][] = [
+  [/\biPhone|\biPad/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b/, 'macOS'],
+  [/\bLinux\b/, 'Linux'],
+];
+
+/** What a browser calls itself, in short; its own words where they are not known. */
+export function browserText(userAgent: string): string {
+  const nameIn = (names: typeof BROWSERS) => names.find(([pattern]) => pattern.test(userAgent))?.[1];
+  const [browser, system] = [nameIn(BROWSERS), nameIn(SYSTEMS)];
+  if (browser === undefined) return userAgent === '' ? 'An unnamed browser' : userAgent;
+  return system === undefined ? browser : `${browser} on ${system}`;
+}

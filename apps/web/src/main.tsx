@@ -1,0 +1,7 @@
+import { render } from 'preact';
+import '@picocss/pico/css/pico.min.css';
+import './style.css';
+import { Page } from './page.js';
+
+const place = document.getElementById('page');
+if (place) render(<Page />, place);

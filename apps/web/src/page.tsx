@@ -1,0 +1,117 @@
+import { useEffect } from 'preact/hooks';
+import { AccessSection } from './access/access-section.js';
+import { Announcer } from './announce.js';
+import { CreditsSection } from './credits/credits-section.js';
+import { Loaded } from './parts/loaded.js';
+import { goTo, hasMoved, hrefOf, section, SECTIONS, type SectionName } from './router.js';
+import type { Overview } from './server-types.js';
+import { SignInSection } from './sign-in/sign-in-section.js';
+import { useData, type Data } from './use-data.js';
+
+/** The whole account page: its head, its navigation, and one section. */
+export function Page() {
+  const overview = useData<Overview>('/overview');
+  const { title } = SECTIONS.find(({ name }) => name === section.value) ?? SECTIONS[0];
+  useEffect(() => {
+    document.title = `${title} · Darkroom`;
+    if (hasMoved.value) document.getElementById('section-title')?.focus();
+  }, [title]);
+  useEffect(() => {
+    // A page out of the browser's cache may be of a session that has ended.
+    const check = ({ persisted }: PageTransitionEvent): void => {
+      if (persisted) void overview.reload();
+    };
+    window.addEventListener('pageshow', check);
+    return () => window.removeEventListener('pageshow', check);
+  }, [overview.reload]);
+  return (
+    <>
+      <a class="skip" href="#section-title">
+        Skip to the content
+      </a>
+      <Head overview={overview.value} />
+      <div class="frame container">
+        <Navigation />
+        <main>
+          <h1 id="section-title" tabIndex={-1}>
+            {title}
+          </h1>
+          <Loaded data={overview} what="your account">
+            {(value) => <Section name={section.value} overview={value} data={overview} />}
+          </Loaded>
+        </main>
+      </div>
+      <Announcer />
+    </>
+  );
+}
+
+function Head({ overview }: { readonly overview: Overview | undefined }) {
+  return (
+    <header class="head">
+      <div class="container">
+        <a class="brand" href="/console">
+          Darkroom
+        </a>
+        {overview === undefined ? null : (
+          <p class="who">
+            <span>{overview.account.name}</span>
+            <span class="quiet">{overview.person.email}</span>
+          </p>
+        )}
+        <form method="post" action="/sign-out">
+          <button type="submit" class="outline secondary small">
+            Sign out
+          </button>
+        </form>
+      </div>
+    </header>
+  );
+}
+
+function Navigation() {
+  const follow = (event: MouseEvent, name: SectionName): void => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    goTo(name);
+  };
+  return (
+    <nav aria-label="Account settings">
+      <ul>
+        {SECTIONS.map(({ name, title }) => (
+          <li key={name}>
+            <a
+              href={hrefOf(name)}
+              aria-current={section.value === name ? 'page' : undefined}
+              onClick={(event) => follow(event, name)}
+            >
+              {title}
+            </a>
+          </li>
+        ))}
+        <li>
+          <a href="/docs">API reference</a>
+        </li>
+      </ul>
+    </nav>
+  );
+}
+
+interface SectionProps {
+  readonly name: SectionName;
+  readonly overview: Overview;
+  readonly data: Data<Overview>;
+}
+
+function Section({ name, overview, data }: SectionProps) {
+  switch (name) {
+    case 'api-and-mcp':
+      return <AccessSection overview={overview} />;
+    case 'credits':
+      return <CreditsSection overview={overview} reload={data.reload} />;
+    case 'sign-in':
+      return <SignInSection overview={overview} reload={data.reload} />;
+    default:
+      return null;
+  }
+}

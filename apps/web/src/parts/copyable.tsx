@@ -1,0 +1,33 @@
+import { useRef } from 'preact/hooks';
+import { announce } from '../announce.js';
+
+interface CopyableProps {
+  readonly text: string;
+  /** What it is, as in "Copy the address". */
+  readonly what: string;
+}
+
+/** A text to copy. Where the browser lets no page copy, as without TLS, the text is selected instead. */
+export function Copyable({ text, what }: CopyableProps) {
+  const shown = useRef<HTMLPreElement>(null);
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      announce(`Copied ${what}.`);
+    } catch {
+      if (shown.current) window.getSelection()?.selectAllChildren(shown.current);
+      announce(`Selected ${what}: press Ctrl+C or ⌘C to copy.`);
+    }
+  };
+  return (
+    <div class="copyable">
+      {/* A long line is scrolled, with the keyboard too. */}
+      <pre ref={shown} tabIndex={0} role="group" aria-label={what}>
+        <code>{text}</code>
+      </pre>
+      <button type="button" class="secondary small" aria-label={`Copy ${what}`} onClick={() => void copy()}>
+        Copy
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+/** What the server answers under `/console/api`. Times are RFC 3339 texts. */
+
+export type Scope = 'credits:read' | 'generations:read' | 'generations:write' | 'uploads:write';
+export type SignInMethod = 'password' | 'link' | 'passkey' | 'provider';
+
+export interface Overview {
+  readonly person: { readonly id: string; readonly email: string; readonly has_password: boolean };
+  readonly session: { readonly method: SignInMethod; readonly is_recent: boolean };
+  readonly account: {
+    readonly id: string;
+    readonly name: string;
+    readonly currency: string;
+    readonly is_suspended: boolean;
+    readonly available_credits: number;
+    readonly reserved_credits: number;
+    readonly spent_credits: number;
+  };
+  readonly scopes: readonly Scope[];
+  readonly base_url: string;
+  /** Null where there is no MCP server. */
+  readonly mcp_url: string | null;
+  readonly has_oauth: boolean;
+  readonly first_model_key: string | null;
+  /** Null where no outside provider is configured. */
+  readonly provider_name: string | null;
+}
+
+export interface App {
+  readonly id: string;
+  readonly name: string | null;
+}
+
+export interface Key {
+  readonly id: string;
+  readonly name: string;
+  readonly app: App;
+  readonly scopes: readonly Scope[];
+  readonly monthly_cap: number | null;
+  readonly used_this_month: number | null;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+  readonly revoked_at: string | null;
+  readonly last_used_on: string | null;
+  readonly is_over: boolean;
+}
+
+export interface NewKey {
+  readonly name: string;
+  readonly scopes?: readonly Scope[];
+  readonly expires_at?: string;
+  readonly monthly_cap?: number;
+  readonly app_id?: string;
+}
+
+export interface Connection {
+  readonly id: string;
+  readonly client_name: string;
+  readonly client_host: string | null;
+  readonly audience: 'rest' | 'mcp';
+  readonly scopes: readonly Scope[];
+  readonly cap: number | null;
+  readonly used: number | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly last_used_on: string | null;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly method: SignInMethod;
+  readonly user_agent: string;
+  readonly created_at: string;
+  readonly expires_at: string;
+  readonly is_current: boolean;
+}
+
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+  readonly linked_at: string;
+}

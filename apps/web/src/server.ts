@@ -1,0 +1,49 @@
+const API = '/console/api';
+const TIMEOUT_MS = 30_000;
+
+/** A refusal or a failure, in a sentence for the person. */
+export class RequestFailed extends Error {}
+
+interface Envelope {
+  readonly success: boolean;
+  readonly code: string;
+  readonly message: string;
+  readonly data?: unknown;
+}
+
+export function read<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return send<T>(path, { method: 'GET' }, signal);
+}
+
+export function change<T = object>(path: string, body: object = {}): Promise<T> {
+  return send<T>(path, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+}
+
+/** To the sign-in page, and back to this one. */
+export function leaveToSignIn(): void {
+  window.location.assign(`/sign-in?return=${encodeURIComponent(window.location.pathname)}`);
+}
+
+async function send<T>(path: string, init: RequestInit, cancelled?: AbortSignal): Promise<T> {
+  const timeout = AbortSignal.timeout(TIMEOUT_MS);
+  const signal = cancelled ? AbortSignal.any([cancelled, timeout]) : timeout;
+  const response = await fetch(API + path, { ...init, signal, cache: 'no-store' }).catch((error: unknown) => {
+    if (cancelled?.aborted === true) throw error;
+    throw new RequestFailed('The server could not be reached. Check your connection and try again.');
+  });
+  const envelope = await (response.json() as Promise<Envelope>).catch(() => {
+    throw new RequestFailed('The server gave an answer that this page cannot read. Try again.');
+  });
+  if (envelope.success) return envelope.data as T;
+  if (envelope.code === 'SESSION_REQUIRED') leaveToSignIn();
+  throw new RequestFailed(envelope.message);
+}
+
+/** What to say of an error. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof RequestFailed ? error.message : 'Something went wrong in this page. Reload it.';
+}

@@ -1,0 +1,105 @@
+import { useState } from 'preact/hooks';
+import { announce } from '../announce.js';
+import { Fact } from '../access/key-list.js';
+import { dateText } from '../format.js';
+import { Card, focusOn } from '../parts/card.js';
+import { ConfirmButton } from '../parts/confirm-button.js';
+import { Loaded } from '../parts/loaded.js';
+import { change, sentenceOf } from '../server.js';
+import type { Identity } from '../server-types.js';
+import { useData } from '../use-data.js';
+
+interface IdentityListProps {
+  /** Null where no outside provider is configured. */
+  readonly providerName: string | null;
+  readonly isRecent: boolean;
+}
+
+/** Identities at an outside provider that sign the person in. Not shown where there is neither a provider nor one. */
+export function IdentityList({ providerName, isRecent }: IdentityListProps) {
+  const identities = useData<{ readonly identities: readonly Identity[] }>('/identities');
+  if (providerName === null && (identities.value?.identities.length ?? 0) === 0) return null;
+  const unlink = async ({ issuer, subject }: Identity): Promise<void> => {
+    await change('/identities/unlink', { issuer, subject });
+    await identities.reload();
+    announce('The identity is removed.');
+    focusOn('identities');
+  };
+  return (
+    <Card
+      id="identities"
+      title={providerName ?? 'Outside identities'}
+      note="Identities elsewhere that sign you in here."
+    >
+      <Loaded data={identities} what="identities">
+        {({ identities: shown }) =>
+          shown.length === 0 ? (
+            <p class="empty">None is connected.</p>
+          ) : (
+            <ul class="rows">
+              {shown.map((identity) => (
+                <IdentityRow key={`${identity.issuer} ${identity.subject}`} shown={identity} unlink={unlink} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      {providerName === null ? null : <LinkButton name={providerName} isRecent={isRecent} />}
+    </Card>
+  );
+}
+
+interface IdentityRowProps {
+  readonly shown: Identity;
+  readonly unlink: (identity: Identity) => Promise<void>;
+}
+
+function IdentityRow({ shown, unlink }: IdentityRowProps) {
+  const host = URL.canParse(shown.issuer) ? new URL(shown.issuer).host : shown.issuer;
+  return (
+    <li>
+      <div class="row-head">
+        <h3>{host}</h3>
+        <ConfirmButton
+          label="Remove"
+          fullLabel={`Remove ${shown.subject} at ${host}`}
+          question="Remove this identity?"
+          consequence="You can no longer sign in with it. Make sure that you have another way to sign in."
+          doIt="Remove it"
+          action={() => unlink(shown)}
+        />
+      </div>
+      <dl class="facts">
+        <Fact name="Subject" text={shown.subject} />
+        <Fact name="Connected" text={dateText(shown.linked_at)} />
+      </dl>
+    </li>
+  );
+}
+
+/** Leads to the provider and back. Another way to sign in takes proof that the person is there. */
+function LinkButton({ name, isRecent }: { readonly name: string; readonly isRecent: boolean }) {
+  const [fault, setFault] = useState<string>();
+  const leave = async (): Promise<void> => {
+    setFault(undefined);
+    try {
+      const { location } = await change<{ readonly location: string }>('/identities/link');
+      window.location.assign(location);
+    } catch (error) {
+      setFault(sentenceOf(error));
+    }
+  };
+  if (!isRecent) return <p class="quiet">To connect one, sign out, sign in again, and come back within 15 minutes.</p>;
+  return (
+    <>
+      {fault === undefined ? null : (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <button type="button" class="secondary small" onClick={() => void leave()}>
+        {`Connect ${name}`}
+      </button>
+    </>
+  );
+}

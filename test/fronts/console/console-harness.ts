@@ -1,0 +1,74 @@
+import { createAccount } from '../../../core/access/manage.js';
+import { createPerson } from '../../../core/people/manage-people.js';
+import { beginSession } from '../../../core/people/sessions.js';
+import type { Person } from '../../../core/people/person.js';
+import { PASSWORD, type OAuthHarness } from '../oauth/oauth-harness.js';
+
+export interface ConsoleAnswer {
+  readonly status: number;
+  readonly code: string;
+  readonly message: string;
+  readonly data: Record<string, unknown>;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+/** One person's browser at the account page's own API. */
+export class ConsoleClient {
+  constructor(
+    private readonly origin: string,
+    public cookie: string,
+  ) {}
+
+  get(path: string, headers: Record<string, string> = {}): Promise<ConsoleAnswer> {
+    return this.send('GET', path, { 'Sec-Fetch-Site': 'same-origin', ...headers });
+  }
+
+  post(path: string, body: unknown = {}, headers: Record<string, string> = {}): Promise<ConsoleAnswer> {
+    return this.send(
+      'POST',
+      path,
+      { 'Origin': this.origin, 'Content-Type': 'application/json', ...headers },
+      JSON.stringify(body),
+    );
+  }
+
+  /** Without a header that is empty. */
+  async send(method: string, path: string, headers: Record<string, string>, body?: string): Promise<ConsoleAnswer> {
+    const sent = Object.entries({ Cookie: this.cookie, ...headers }).filter(([, value]) => value !== '');
+    const response = await fetch(`${this.origin}/console/api${path}`, {
+      method,
+      headers: Object.fromEntries(sent),
+      ...(body === undefined ? {} : { body }),
+    });
+    for (const line of response.headers.getSetCookie())
+      if (line.startsWith('darkroom_session=')) this.cookie = line.split(';')[0] ?? '';
+    const text = await response.text();
+    const envelope = JSON.parse(text) as { code: string; message: string; data?: Record<string, unknown> };
+    return {
+      status: response.status,
+      code: envelope.code,
+      message: envelope.message,
+      data: envelope.data ?? {},
+      headers: response.headers,
+      text,
+    };
+  }
+}
+
+/** A session of a person, begun this long ago. */
+export async function clientOf(
+  { harness, origin }: OAuthHarness,
+  person: Person,
+  method: 'password' | 'link' = 'password',
+): Promise<ConsoleClient> {
+  const current = (await harness.context.people.read(person.personId)) ?? person;
+  const { secret } = await beginSession(harness.context, current, { method, userAgent: 'a test' });
+  return new ConsoleClient(origin, `darkroom_session=${secret}`);
+}
+
+/** Somebody of another account. */
+export async function stranger({ harness: { context } }: OAuthHarness): Promise<Person> {
+  const { accountId } = await createAccount(context, { name: 'another account' });
+  return createPerson(context, { accountId, email: 'eve@example.com', password: PASSWORD });
+}

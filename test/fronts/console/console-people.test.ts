@@ -1,0 +1,172 @@
+/*
+ * Goal: a person sees and ends their own connections, sessions and identities on the account page, and nobody else's; a
+ * new way to sign in takes proof that they are there.
+ * Method: a whole service over HTTP in this process; sessions of two people of two accounts, and of two of one.
+ */
+import { expect } from 'chai';
+import { createPerson } from '../../../core/people/manage-people.js';
+import type { Person } from '../../../core/people/person.js';
+import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
+import { clientOf, ConsoleClient, stranger } from './console-harness.js';
+
+const NEXT = 'another long password';
+
+describe("a person's own on the account page", () => {
+  let service: OAuthHarness;
+  let ada: ConsoleClient;
+  let bob: ConsoleClient;
+  let bobHimself: Person;
+  let eve: ConsoleClient;
+  beforeEach(async () => {
+    service = await OAuthHarness.open();
+    const { context } = service.harness;
+    ada = await clientOf(service, service.person);
+    bobHimself = await createPerson(context, { accountId: service.person.accountId, email: 'bob@example.com' });
+    bob = await clientOf(service, bobHimself, 'link');
+    eve = await clientOf(service, await stranger(service));
+  });
+  afterEach(() => service.close());
+
+  const listOf = async <T>(client: ConsoleClient, of: string) => (await client.get(`/${of}`)).data[of] as readonly T[];
+
+  it('shows the account: who is signed in, and what there is to spend', async () => {
+    const { data } = await ada.get('/overview');
+    expect(data['person']).to.include({ email: 'ada@example.com', has_password: true });
+    expect(data['account']).to.include({ available_credits: 1_000, reserved_credits: 0, spent_credits: 0 });
+    expect(data).to.include({ base_url: service.origin, has_oauth: true, mcp_url: null });
+    expect((await eve.get('/overview')).data['account']).to.include({ available_credits: 0 });
+  });
+
+  describe('connections', () => {
+    const connect = async () => {
+      const { access_token: token } = await service.connect(
+        await service.signedIn(),
+        await service.register(),
+        {},
+        { cap: '40' },
+      );
+      const [connection] = await listOf<{ id: string }>(ada, 'connections');
+      return { token, id: connection?.id ?? '' };
+    };
+
+    it('are listed with what they may do and spend, to the person who made them alone', async () => {
+      await connect();
+      const [connection] = await listOf<object>(ada, 'connections');
+      expect(connection).to.include({ client_name: 'a client', client_host: null, audience: 'rest', cap: 40, used: 0 });
+      expect(await listOf(bob, 'connections')).to.deep.equal([]);
+      expect(await listOf(eve, 'connections')).to.deep.equal([]);
+    });
+
+    it('end with their tokens, at the request of that person alone', async () => {
+      const { token, id } = await connect();
+      for (const other of [bob, eve])
+        expect(await other.post(`/connections/${id}/disconnect`)).to.include({ status: 404, code: 'NOT_FOUND' });
+      expect((await service.call(token)).status).to.equal(200);
+      expect(await ada.post(`/connections/${id}/disconnect`)).to.include({ status: 200 });
+      expect(await listOf(ada, 'connections')).to.deep.equal([]);
+      service.harness.clock.advance(5_000);
+      expect((await service.call(token)).body).to.include({ code: 'DEVELOPER_TOKEN_REVOKED' });
+    });
+
+    it('are found by nothing but their id', async () => {
+      for (const id of ['x', '%00', '$where', 'a'.repeat(300)])
+        expect(await ada.post(`/connections/${id}/disconnect`), id).to.include({ status: 404 });
+    });
+  });
+
+  describe('sessions', () => {
+    interface Shown {
+      readonly id: string;
+      readonly is_current: boolean;
+    }
+
+    it('are listed, with the one that asks, and without their secrets', async () => {
+      const again = await clientOf(service, service.person);
+      const sessions = await listOf<Shown>(ada, 'sessions');
+      expect(sessions.map(({ is_current: isCurrent }) => isCurrent)).to.have.members([true, false]);
+      const { text } = await ada.get('/sessions');
+      for (const { cookie } of [ada, again]) expect(text).not.to.include(cookie.split('=')[1]);
+    });
+
+    it('end one by one, and never those of others', async () => {
+      const again = await clientOf(service, service.person);
+      const id = (await listOf<Shown>(ada, 'sessions')).find(({ is_current: isCurrent }) => !isCurrent)?.id ?? '';
+      for (const other of [bob, eve])
+        expect(await other.post(`/sessions/${id}/end`)).to.include({ status: 404, code: 'NOT_FOUND' });
+      expect(await again.get('/overview')).to.include({ status: 200 });
+      expect(await ada.post(`/sessions/${id}/end`)).to.include({ status: 200 });
+      expect(await again.get('/overview')).to.include({ status: 401 });
+      expect(await ada.get('/overview')).to.include({ status: 200 });
+    });
+
+    it('end all at once but here, however many there are', async () => {
+      const others = [];
+      for (let index = 0; index < 105; index += 1) others.push(await clientOf(service, service.person));
+      expect(await ada.post('/sessions/end-others')).to.include({ status: 200 });
+      expect(await listOf<Shown>(ada, 'sessions')).to.have.lengthOf(1);
+      for (const other of [others[0], others[104]])
+        expect(await other?.get('/overview')).to.include({ status: 401, code: 'SESSION_REQUIRED' });
+      expect(await ada.get('/overview')).to.include({ status: 200 });
+      expect(await bob.get('/overview')).to.include({ status: 200 });
+    });
+  });
+
+  describe('the password', () => {
+    const change = (client: ConsoleClient, body: object) => client.post('/password', { new_password: NEXT, ...body });
+
+    it('changes with the current one: a new session goes on here, and all others end', async () => {
+      const before = new ConsoleClient(service.origin, ada.cookie);
+      const elsewhere = await clientOf(service, service.person);
+      expect(await change(ada, { current_password: PASSWORD })).to.include({ status: 200 });
+      expect(ada.cookie).not.to.equal(before.cookie);
+      expect(await ada.get('/overview')).to.include({ status: 200 });
+      for (const old of [before, elsewhere]) expect(await old.get('/overview')).to.include({ status: 401 });
+      expect((await service.signedIn()).cookieHeader('/')).not.to.include('darkroom_session');
+    });
+
+    it('stays as it is without the current one, or with one that is too short', async () => {
+      for (const body of [{}, { current_password: '' }, { current_password: NEXT }])
+        expect(await change(ada, body)).to.include({ status: 422, message: 'The current password is wrong.' });
+      expect(await change(ada, { current_password: PASSWORD, new_password: 'short' })).to.include({ status: 422 });
+      expect(await ada.get('/overview')).to.include({ status: 200 });
+      expect((await service.signedIn()).cookieHeader('/')).to.include('darkroom_session');
+    });
+
+    it('is not guessed here: tries are slowed down, and the sign-in page is not slowed by them', async () => {
+      const answers = [];
+      for (let index = 0; index < 15; index += 1)
+        answers.push(await change(ada, { current_password: `guess ${index}` }));
+      expect(answers.filter(({ code }) => code === 'RATE_LIMITED')).to.have.lengthOf.at.least(4);
+      expect(await change(ada, { current_password: PASSWORD })).to.include({ code: 'RATE_LIMITED' });
+      expect((await service.signedIn()).cookieHeader('/')).to.include('darkroom_session');
+    });
+
+    it('is set for the first time soon after signing in, and not later', async () => {
+      service.harness.clock.advance(15 * 60_000 + 1_000);
+      expect(await change(bob, {})).to.include({ status: 403, code: 'RECENT_SIGN_IN_REQUIRED' });
+      const fresh = await clientOf(service, bobHimself, 'link');
+      expect(await change(fresh, {})).to.include({ status: 200 });
+      expect((await fresh.get('/overview')).data['person']).to.include({ has_password: true });
+    });
+  });
+
+  describe('outside identities', () => {
+    const identity = { issuer: 'https://id.example', subject: 'ada' };
+
+    it('cannot be connected where no provider is configured', async () => {
+      expect(await ada.post('/identities/link')).to.include({ status: 404, code: 'NOT_FOUND' });
+    });
+
+    it('are listed and unlinked by the person whose they are alone', async () => {
+      const { context } = service.harness;
+      await context.people.insertIdentity({ ...identity, personId: service.person.personId, linkedAt: 0 });
+      expect(await listOf(ada, 'identities')).to.deep.equal([{ ...identity, linked_at: '1970-01-01T00:00:00.000Z' }]);
+      for (const other of [bob, eve]) {
+        expect(await listOf(other, 'identities')).to.deep.equal([]);
+        expect(await other.post('/identities/unlink', identity)).to.include({ status: 404, code: 'NOT_FOUND' });
+      }
+      expect(await ada.post('/identities/unlink', identity)).to.include({ status: 200 });
+      expect(await context.people.findIdentity(identity)).to.equal(null);
+    });
+  });
+});
