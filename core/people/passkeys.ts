@@ -45,7 +45,8 @@ export async function addPasskey(
     ports,
     KIND,
     challenge,
-    ({ owner, data }) => owner === personId && data['sessionId'] === sessionId,
+    // A session is one person's.
+    ({ data }) => data['sessionId'] === sessionId,
   );
   const made = isTaken ? await ports.passkeys.readMade(attestation, { challenge, party }) : undefined;
   if (!made) throw new ServiceError('PASSKEY_REFUSED', 'The passkey could not be added; try again.');

@@ -17,10 +17,16 @@ export interface Ceremony {
   readonly counter?: number;
 }
 
-/** What an attestation says of the authenticator's maker, made of the signature by the passkey itself. */
+/** What a statement can be made of: what is signed, and the signature by the passkey itself. */
+export interface Signed {
+  readonly signed: Buffer;
+  readonly signature: Buffer;
+}
+
+/** What an attestation says of the authenticator's maker. */
 export interface Statement {
   readonly format: string;
-  readonly members: (signature: Buffer) => readonly (readonly [string, CborValue])[];
+  readonly members: (made: Signed) => readonly (readonly [string, CborValue])[];
 }
 
 const NO_STATEMENT: Statement = { format: 'none', members: () => [] };
@@ -75,13 +81,13 @@ export class SoftwareAuthenticator {
       credentialId: this.credentialId,
       clientData: data.toString('base64url'),
       authenticatorData: authenticatorData.toString('base64url'),
-      signature: this.sign(authenticatorData, data).toString('base64url'),
+      signature: this.sign(authenticatorData, data).signature.toString('base64url'),
     };
   }
 
-  private sign(authenticatorData: Buffer, data: Buffer): Buffer {
+  private sign(authenticatorData: Buffer, data: Buffer): Signed {
     const signed = Buffer.concat([authenticatorData, createHash('sha256').update(data).digest()]);
-    return sign(this.kind === 'EdDSA' ? null : 'sha256', signed, this.key);
+    return { signed, signature: sign(this.kind === 'EdDSA' ? null : 'sha256', signed, this.key) };
   }
 
   private head(ceremony: Ceremony, moreFlags: number): Buffer {

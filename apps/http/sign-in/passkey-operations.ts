@@ -11,7 +11,7 @@ import type { HttpRoute } from '../host/routing.js';
 import { sendAnswer } from '../host/send.js';
 import type { HttpShared } from '../host/server.js';
 import { PageCookie } from '../pages/page-cookie.js';
-import { relyingParty } from '../pages/relying-party.js';
+import { requireRelyingParty } from '../pages/relying-party.js';
 import { returnPath } from '../pages/return-path.js';
 import { requireSameOrigin } from '../pages/same-origin.js';
 import type { SignInRates } from '../pages/sign-in-rates.js';
@@ -76,9 +76,7 @@ export class PasskeyOperations {
         ctx.state.renderError = withoutChallenge;
         const publicUrl = this.parts.publicUrl();
         requireSameOrigin(ctx, publicUrl);
-        const party = relyingParty(publicUrl);
-        if (!party) throw new ServiceError('NOT_FOUND', 'Passkeys cannot be used at the address of this service.');
-        await sendAnswer(ctx, 200, { data: await answer(ctx, party) });
+        await sendAnswer(ctx, 200, { data: await answer(ctx, requireRelyingParty(publicUrl)) });
       },
     };
   }

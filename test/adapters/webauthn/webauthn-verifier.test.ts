@@ -1,9 +1,15 @@
 // Goal: a passkey is taken only if it answers our challenge, on a page of ours, with the person verified and a right
 // signature; nothing that a browser sends makes the verifier throw.
 // Method: an authenticator in software that can get each thing wrong; every text of an answer is also cut and garbled.
+import { sign, X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { WebAuthnVerifier } from '../../../adapters/webauthn/webauthn-verifier.js';
 import type { PasskeyAssertion, PasskeyAttestation } from '../../../core/ports/passkey-verifier.js';
+import { Authority } from '../../fixtures/authority.js';
+import { orSkip } from '../../servers/servers.js';
 import {
   SoftwareAuthenticator,
   type Ceremony,
@@ -93,7 +99,7 @@ describe('passkeys checked with WebAuthn', () => {
   it('may vouch for themselves, with a right signature', async () => {
     const statement = (change: (signature: Buffer) => Buffer): Statement => ({
       format: 'packed',
-      members: (signature) => [
+      members: ({ signature }) => [
         ['alg', -7],
         ['sig', change(signature)],
       ],
@@ -104,19 +110,38 @@ describe('passkeys checked with WebAuthn', () => {
     expect(await made((signature) => signature.fill(1, 8, 12))).to.equal(undefined);
   });
 
-  it('are refused with a certificate of their maker, which could name an address to fetch', async () => {
-    for (const format of ['packed', 'fido-u2f', 'android-key', 'android-safetynet', 'tpm', 'apple', 'other']) {
+  it('are refused in formats that only certificates make sense of', async () => {
+    for (const format of ['fido-u2f', 'android-key', 'android-safetynet', 'tpm', 'apple', 'other']) {
       const statement: Statement = {
         format,
-        // The signature is the right one of a passkey that vouches for itself: only the certificate is too much.
-        members: (signature) => [
+        members: ({ signature }) => [
           ['alg', -7],
           ['sig', signature],
-          ['x5c', []],
         ],
       };
       const attestation = new SoftwareAuthenticator().register(ASKED, statement);
       expect(await verifier.readMade(attestation, ASKED), format).to.equal(undefined);
+    }
+  });
+
+  it('are refused with a certificate of their maker, however right, as it could name an address to fetch', async function () {
+    const folder = mkdtempSync(join(tmpdir(), 'darkroom-attestation-'));
+    try {
+      const authority = await orSkip(this, Authority.make(folder, 'maker'));
+      const { cert, key } = authority.issue({ commonName: 'x/C=US/O=maker/OU=Authenticator Attestation' });
+      const statement = (certificates: readonly Buffer[], by: Buffer | undefined): Statement => ({
+        format: 'packed',
+        members: ({ signed, signature }) => [
+          ['alg', -7],
+          ['sig', by === undefined ? signature : sign('sha256', signed, by)],
+          ...(certificates.length === 0 ? [] : [['x5c', certificates] as const]),
+        ],
+      });
+      const made = (of: Statement) => verifier.readMade(new SoftwareAuthenticator().register(ASKED, of), ASKED);
+      expect(await made(statement([], undefined))).not.to.equal(undefined);
+      expect(await made(statement([new X509Certificate(cert).raw], key))).to.equal(undefined);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
     }
   });
 

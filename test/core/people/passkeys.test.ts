@@ -304,12 +304,12 @@ describe('passkeys', () => {
       expect(await signIn()).to.equal(undefined);
     });
 
-    it('nobody who is disabled, or whose passkey is removed, while it is checked', async () => {
-      const [{ credentialId }] = (await passkeysOf()) as [Passkey];
-      for (const end of [
-        () => disablePerson(ports(), ada.person.personId),
-        () => removePasskey(ports(), ada.person, credentialId),
-      ]) {
+    for (const [name, end] of [
+      ['who is disabled', () => disablePerson(ports(), ada.person.personId)],
+      ['who is reset', () => resetPerson(ports(), ada.person.personId)],
+      ['whose passkey is removed', () => removePasskey(ports(), ada.person, authenticator.credentialId)],
+    ] as const)
+      it(`nobody ${name} while it is checked`, async () => {
         const { passkeys } = ports();
         const context = {
           ...ports(),
@@ -326,8 +326,7 @@ describe('passkeys', () => {
         const assertion = authenticator.authenticate({ challenge, party: PARTY });
         const answer = { challenge, personId: ada.person.personId, assertion };
         expect(await personByPasskey(context, PARTY, answer)).to.equal(undefined);
-      }
-    });
+      });
   });
 
   it('keep no challenge as it is, and none for longer than it counts', async () => {

@@ -30,7 +30,8 @@ describe('sign-in with a passkey', () => {
   const party = () => ({ id: 'localhost', origin: origin() });
 
   beforeEach(async () => {
-    service = await OAuthHarness.open({ publicUrl: () => origin() });
+    // A store that takes its time lets answers that come together overtake each other.
+    service = await OAuthHarness.open({ publicUrl: () => origin() }, { storeDelayMs: 2 });
     browser = new TestBrowser(origin());
     authenticator = new SoftwareAuthenticator();
     const { context } = service.harness;
