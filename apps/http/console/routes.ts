@@ -1,4 +1,6 @@
 import type { ConsoleOperation } from './console-operation.js';
+import { addPasskey } from './operations/add-passkey.js';
+import { beginPasskey } from './operations/begin-passkey.js';
 import { changePassword } from './operations/change-password.js';
 import { createKey } from './operations/create-key.js';
 import { disconnect } from './operations/disconnect.js';
@@ -10,7 +12,10 @@ import { listApps } from './operations/list-apps.js';
 import { listConnections } from './operations/list-connections.js';
 import { listIdentities } from './operations/list-identities.js';
 import { listKeys } from './operations/list-keys.js';
+import { listPasskeys } from './operations/list-passkeys.js';
 import { listSessions } from './operations/list-sessions.js';
+import { removePasskey } from './operations/remove-passkey.js';
+import { renamePasskey } from './operations/rename-passkey.js';
 import { revokeKey } from './operations/revoke-key.js';
 import { unlinkIdentity } from './operations/unlink-identity.js';
 
@@ -27,6 +32,11 @@ export const CONSOLE_OPERATIONS: readonly ConsoleOperation[] = [
   endSession,
   endOtherSessions,
   changePassword,
+  listPasskeys,
+  beginPasskey,
+  addPasskey,
+  renamePasskey,
+  removePasskey,
   listIdentities,
   linkIdentity,
   unlinkIdentity,

@@ -79,3 +79,23 @@ export interface Identity {
   readonly subject: string;
   readonly linked_at: string;
 }
+
+export interface Passkey {
+  readonly id: string;
+  readonly name: string;
+  readonly created_at: string;
+  readonly last_used_on: string | null;
+}
+
+/** What a browser needs to make a passkey. Bytes are base64url. */
+export interface PasskeyRequest {
+  readonly challenge: string;
+  readonly rp_id: string;
+  readonly user_handle: string;
+  readonly user_name: string;
+  /** COSE algorithms, the preferred first. */
+  readonly algorithms: readonly number[];
+  /** Those that the person has already. */
+  readonly known: readonly { readonly id: string; readonly transports: readonly string[] }[];
+  readonly timeout_ms: number;
+}

@@ -11,7 +11,7 @@ import { clientOf, ConsoleClient, stranger } from './console-harness.js';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 
-const READS = ['/overview', '/apps', '/keys', '/connections', '/sessions', '/identities'];
+const READS = ['/overview', '/apps', '/keys', '/connections', '/sessions', '/passkeys', '/identities'];
 const CHANGES: readonly [path: string, body: object][] = [
   ['/keys', { name: 'laptop' }],
   [`/keys/${UNKNOWN}/revoke`, {}],
@@ -19,6 +19,10 @@ const CHANGES: readonly [path: string, body: object][] = [
   ['/sessions/abc/end', {}],
   ['/sessions/end-others', {}],
   ['/password', { current_password: PASSWORD, new_password: `${PASSWORD} too` }],
+  ['/passkeys/begin', {}],
+  ['/passkeys', { name: 'laptop', challenge: 'AAAA', client_data: 'AAAA', attestation_object: 'AAAA' }],
+  ['/passkeys/rename', { id: 'AAAA', name: 'phone' }],
+  ['/passkeys/remove', { id: 'AAAA' }],
   ['/identities/link', {}],
   ['/identities/unlink', { issuer: 'https://id.example', subject: 'ada' }],
 ];

@@ -1,5 +1,6 @@
 import type { Overview } from '../server-types.js';
 import { IdentityList } from './identity-list.js';
+import { PasskeyList } from './passkey-list.js';
 import { PasswordCard } from './password-card.js';
 import { SessionList } from './session-list.js';
 
@@ -13,6 +14,7 @@ export function SignInSection({ overview, reload }: SignInSectionProps) {
   return (
     <>
       <PasswordCard overview={overview} reload={reload} />
+      <PasskeyList isRecent={overview.session.is_recent} />
       <IdentityList providerName={overview.provider_name} isRecent={overview.session.is_recent} />
       <SessionList />
     </>

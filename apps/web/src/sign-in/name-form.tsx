@@ -1,0 +1,54 @@
+import { useRef, useState } from 'preact/hooks';
+import { textOf } from '../form-text.js';
+import { sentenceOf } from '../server.js';
+
+interface NameFormProps {
+  readonly label: string;
+  readonly name: string;
+  readonly placeholder?: string;
+  /** What the button says. */
+  readonly doIt: string;
+  readonly submit: (name: string) => Promise<void>;
+}
+
+/** Asks for a name, and says why it was not taken. */
+export function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<string>();
+  const send = async (): Promise<void> => {
+    setBusy(true);
+    setFault(undefined);
+    try {
+      await submit(textOf(new FormData(form.current ?? undefined), 'name').trim());
+      form.current?.reset();
+    } catch (error) {
+      setFault(sentenceOf(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      class="name-form"
+      ref={form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <label>
+        {label}
+        <input type="text" name="name" defaultValue={name} placeholder={placeholder} required maxLength={100} />
+      </label>
+      {fault === undefined ? null : (
+        <p class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <button type="submit" class="secondary small" aria-busy={isBusy} disabled={isBusy}>
+        {doIt}
+      </button>
+    </form>
+  );
+}

@@ -1,0 +1,79 @@
+import { announce } from '../announce.js';
+import { Card, focusOn } from '../parts/card.js';
+import { Loaded } from '../parts/loaded.js';
+import { change } from '../server.js';
+import type { Passkey } from '../server-types.js';
+import { useData } from '../use-data.js';
+import { canMakePasskeys } from './make-passkey.js';
+import { NewPasskeyForm } from './new-passkey-form.js';
+import { PasskeyRow } from './passkey-row.js';
+
+interface Passkeys {
+  readonly passkeys: readonly Passkey[];
+  readonly can_be_used: boolean;
+}
+
+/** Keys in devices that sign the person in. */
+export function PasskeyList({ isRecent }: { readonly isRecent: boolean }) {
+  const data = useData<Passkeys>('/passkeys');
+  const show = async (said: string): Promise<void> => {
+    await data.reload();
+    announce(said);
+    focusOn('passkeys');
+  };
+  return (
+    <Card
+      id="passkeys"
+      title="Passkeys"
+      note="A passkey is kept by a device or a password manager. It signs you in without an e-mail address and a password."
+    >
+      <Loaded data={data} what="passkeys">
+        {({ passkeys, can_be_used: canBeUsed }) => (
+          <>
+            {passkeys.length === 0 ? (
+              <p class="empty">You have none.</p>
+            ) : (
+              <ul class="rows">
+                {passkeys.map((passkey) => (
+                  <PasskeyRow
+                    key={passkey.id}
+                    shown={passkey}
+                    rename={async (name) => {
+                      await change('/passkeys/rename', { id: passkey.id, name });
+                      await show(`The passkey is called ${name} now.`);
+                    }}
+                    remove={async () => {
+                      await change('/passkeys/remove', { id: passkey.id });
+                      await show('The passkey is removed.');
+                    }}
+                  />
+                ))}
+              </ul>
+            )}
+            <Adding
+              why={whyNone(canBeUsed, isRecent)}
+              added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
+            />
+          </>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+interface AddingProps {
+  /** Why none can be added now. */
+  readonly why: string | undefined;
+  readonly added: (passkey: Passkey) => Promise<void>;
+}
+
+function Adding({ why, added }: AddingProps) {
+  return why === undefined ? <NewPasskeyForm added={added} /> : <p class="quiet">{why}</p>;
+}
+
+function whyNone(canBeUsed: boolean, isRecent: boolean): string | undefined {
+  if (!canBeUsed) return 'Browsers keep passkeys for a domain name with TLS, or for localhost: not for this address.';
+  if (!canMakePasskeys()) return 'This browser cannot make passkeys.';
+  // Whoever finds a browser open must not be able to come back later.
+  return isRecent ? undefined : 'To add one, sign out, sign in again, and come back within 15 minutes.';
+}
