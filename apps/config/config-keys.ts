@@ -51,6 +51,8 @@ export const PROGRAM_KEYS = {
   'oauth.enabled': boolean(true),
   'oauth.registration': boolean(true),
   'oauth.client_documents': hosts(),
+  'mcp.enabled': boolean(true),
+  'mcp.confirm_above_credits': integer(100, 0, Number.MAX_SAFE_INTEGER),
   'grpc.host': filledText('127.0.0.1'),
   'grpc.port': optionalInteger(0, 65_535),
   'grpc.callers_file': optionalText(),

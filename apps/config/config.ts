@@ -19,6 +19,8 @@ export interface Config {
   readonly rest: RestConfig;
   readonly signIn: SignInConfig;
   readonly oauth: OAuthConfig;
+  /** The MCP server; there is none when absent. */
+  readonly mcp?: McpConfig;
   /** Where internal services call; nowhere when absent. */
   readonly grpc?: GrpcConfig;
   readonly worker: { readonly enabled: boolean; readonly recoveryIntervalMs: number; readonly stopGraceMs: number };
@@ -80,6 +82,11 @@ export interface OAuthConfig {
   readonly registration: boolean;
   /** Hosts whose documents may name clients; `*` for any public one. */
   readonly clientDocuments: readonly string[];
+}
+
+export interface McpConfig {
+  /** Credits that a call may spend without being confirmed by a person. */
+  readonly confirmAboveCredits: number;
 }
 
 export interface GrpcConfig {

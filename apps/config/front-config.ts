@@ -25,6 +25,11 @@ export function restOf(values: ProgramValues): Config['rest'] {
   };
 }
 
+/** The configuration of the MCP server, if there is one. */
+export function mcpOf(values: ProgramValues): Pick<Config, 'mcp'> {
+  return values['mcp.enabled'] ? { mcp: { confirmAboveCredits: values['mcp.confirm_above_credits'] } } : {};
+}
+
 /** The configuration of the gRPC front, if it has a port. Paths are relative to `folder`. */
 export function grpcOf(values: ProgramValues, folder: string): Pick<Config, 'grpc'> {
   const port = values['grpc.port'];

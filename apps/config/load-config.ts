@@ -27,7 +27,7 @@ import {
 } from './config-keys.js';
 import { combinationFaults } from './combinations.js';
 import { ConfigInvalid, type Config, type Configured, type Role, type StoreChoice } from './config.js';
-import { grpcOf, restOf } from './front-config.js';
+import { grpcOf, mcpOf, restOf } from './front-config.js';
 import { peopleOf } from './people-config.js';
 import { ModuleRefused, withModules } from './load-modules.js';
 import { providerKinds } from './provider-kinds.js';
@@ -203,6 +203,7 @@ function configOf(
     catalog: values.catalog === null ? SHIPPED_CATALOG : resolve(folder, values.catalog),
     rest: restOf(values),
     ...peopleOf(values),
+    ...mcpOf(values),
     ...grpcOf(values, folder),
     ...(internalPort === null ? {} : { internal: { host: values['internal.host'], port: internalPort } }),
     worker: {

@@ -128,6 +128,7 @@ async function createFront(
     trustedProxies: config.rest.trustedProxies,
     publicUrl,
     people: outgoing.options,
+    mcp: config.mcp,
     ...(signedObjects ? { signedObjects } : {}),
     readiness: () => program.isReady(),
     requireStores: (wouldAsk) => program.requireStores(wouldAsk),

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import type { Authenticator } from '../../core/access/authenticate.js';
+import type { Audience } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import type { RestLimits } from '../config/rest-limits.js';
 import { developerApi, type DeveloperApiOptions } from '../http/developer/developer-api.js';
@@ -11,6 +12,7 @@ import { startPage } from '../http/host/start-page.js';
 import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
 import { givesTokens, hasConsole, peopleFronts, type PeopleFrontsOptions } from './people-fronts.js';
 import { resourceMetadataUrl } from '../http/oauth/resources.js';
+import { mcp, type McpOptions } from '../http/mcp/mcp-front.js';
 import { signedObjects } from '../http/objects/signed-objects.js';
 
 export interface HttpFrontsOptions
@@ -25,6 +27,8 @@ export interface HttpFrontsOptions
   readonly signedObjects?: SignedObjectGate;
   /** Where clients reach this process, without a slash at the end. */
   readonly publicUrl: () => string;
+  /** The MCP server; there is none when absent. */
+  readonly mcp?: Pick<McpOptions, 'confirmAboveCredits'> | undefined;
   /** How people sign in and connect programs; as by default where nothing is said. */
   readonly people?: PeopleFrontsOptions;
   /** Whether the database answers; asked for `/readyz`, once at a time. */
@@ -41,20 +45,25 @@ export function createHttpFronts({
   readiness,
   publicUrl,
   people = {},
+  mcp: mcpOptions,
   ...options
 }: HttpFrontsOptions): HttpHost {
   const { ids, clock } = context;
+  const { logger } = options;
+  const shared = {
+    context,
+    authenticator,
+    rates: createCredentialRates(limits),
+    bodyTimeoutMs: limits.bodyTimeoutMs,
+    ...(requireStores ? { requireStores } : {}),
+  };
+  const metadataOf = (audience: Audience) =>
+    givesTokens(people) ? { resourceMetadata: () => resourceMetadataUrl(publicUrl(), audience) } : {};
   return createHttpHost({ ids, clock, limits, ...options }, [
-    developerApi({
-      context,
-      authenticator,
-      rates: createCredentialRates(limits),
-      bodyTimeoutMs: limits.bodyTimeoutMs,
-      ...(givesTokens(people) ? { resourceMetadata: () => resourceMetadataUrl(publicUrl(), 'rest') } : {}),
-      ...(requireStores ? { requireStores } : {}),
-    }),
+    developerApi({ ...shared, ...metadataOf('rest') }),
+    ...(mcpOptions ? [mcp({ ...shared, ...mcpOptions, ...metadataOf('mcp'), publicUrl, logger })] : []),
     startPage(hasConsole(people) ? CONSOLE_PATH : '/docs'),
-    ...peopleFronts({ context, publicUrl, limits, logger: options.logger, ...people }),
+    ...peopleFronts({ context, publicUrl, limits, logger, hasMcp: mcpOptions !== undefined, ...people }),
     ...(gate ? [signedObjects(gate)] : []),
     probes(readiness),
   ]);

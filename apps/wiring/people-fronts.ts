@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Audience } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import type { OutsideProvider } from '../../core/ports/outside-provider.js';
 import type { RestLimits } from '../config/rest-limits.js';
@@ -35,6 +36,8 @@ export function hasConsole({ hasSignIn = true }: PeopleFrontsOptions): boolean {
 interface Parts extends PeopleFrontsOptions {
   readonly context: Context;
   readonly publicUrl: () => string;
+  /** Whether there is an MCP server, for which tokens are given out then. */
+  readonly hasMcp: boolean;
   readonly limits: RestLimits;
   readonly logger: Logger;
 }
@@ -43,6 +46,7 @@ interface Parts extends PeopleFrontsOptions {
 export function peopleFronts({
   context,
   publicUrl,
+  hasMcp,
   limits: { bodyTimeoutMs },
   logger,
   hasSignIn = true,
@@ -53,12 +57,15 @@ export function peopleFronts({
 }: Parts): readonly HttpFront[] {
   if (!hasSignIn) return [];
   const sessions = new BrowserSessions(context, publicUrl);
+  const audiences: readonly Audience[] = hasMcp ? ['rest', 'mcp'] : ['rest'];
   const shared = { context, sessions, publicUrl, bodyTimeoutMs };
   const rates = new SignInRates();
   return [
     pageAssets(),
     signIn({ ...shared, rates, outsideProvider }),
-    consolePages({ ...shared, signInRates: rates, hasOAuth, hasMcp: false, outsideProvider }),
-    ...(hasOAuth ? [oauth({ ...shared, logger, hasRegistration, fetchClientDocument: clientDocuments })] : []),
+    consolePages({ ...shared, signInRates: rates, hasOAuth, hasMcp, outsideProvider }),
+    ...(hasOAuth
+      ? [oauth({ ...shared, audiences, logger, hasRegistration, fetchClientDocument: clientDocuments })]
+      : []),
   ];
 }

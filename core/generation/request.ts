@@ -79,7 +79,14 @@ interface Body {
 /** The catalog is for hints in refusals alone. */
 type RequestPorts = Pick<Ports, 'jsonSchemas'> & Partial<Pick<Ports, 'catalog'>>;
 
-/** What is said of an unknown field that is a parameter of the model that was asked for. */
+/**
+ * What is said of fields that need words of their own: of an unknown one that is a parameter of the model that was asked
+ * for, too.
+ */
+export function requestWording(ports: RequestPorts, body: Json): Wording {
+  return { ...WORDING, ...misplacedParameters(ports, body) };
+}
+
 function misplacedParameters({ catalog }: RequestPorts, body: Json): Wording {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return {};
   const modelKey = body['model_key'];
@@ -97,10 +104,7 @@ function misplacedParameters({ catalog }: RequestPorts, body: Json): Wording {
 
 /** Reads the body, or throws FIELD_REQUIRED or FIELD_INVALID for the first thing wrong with it. */
 export function readGenerationRequest(ports: RequestPorts, body: Json): GenerationRequest {
-  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, {
-    ...WORDING,
-    ...misplacedParameters(ports, body),
-  });
+  const fields = readBody<Body>(ports, GENERATION_REQUEST_SCHEMA, body, requestWording(ports, body));
   const ids = (fields.reference_upload_ids ?? []).map((id) => id.toLowerCase());
   ids.forEach((id, index) => {
     if (ids.indexOf(id) !== index)

@@ -5,6 +5,8 @@ export interface OutputView {
   readonly output: Output;
   /** Signed on each read; valid for the operator's `outputUrlMs`. */
   readonly url: string;
+  /** The name that the file is served under. */
+  readonly filename: string;
 }
 
 /** A generation as a front shows it: with an address for each output. */
@@ -36,7 +38,7 @@ export async function viewGeneration(
         filename,
         expiresAt,
       });
-      return { output, url };
+      return { output, url, filename };
     }),
   );
   const isOpen = generation.completedAt === undefined;

@@ -45,7 +45,7 @@ function lastSeen(
     const listenNoMore = call?.onOver(end);
     const followNoMore = generationWatch.follow(found.generationId, (record) => {
       last = record;
-      if (record?.kind !== 'generation' || isTerminal(record.status)) end();
+      if (record?.kind !== 'generation' || isTerminal(record.status) || call?.isOver === true) end();
       else onLook(record);
     });
   });

@@ -6,6 +6,8 @@ import { MAX_BODY_PIECES } from './limits.js';
 export interface ReadingBounds {
   readonly maxBytes: number;
   readonly timeoutMs: number;
+  /** In how many pieces it may arrive; `MAX_BODY_PIECES` when absent. */
+  readonly maxPieces?: number;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -15,7 +17,10 @@ const EMPTY = Buffer.alloc(0);
  * declared length or while reading, REQUEST_TIMEOUT, and BODY_INVALID for one that arrives in too many pieces or is
  * incomplete.
  */
-export function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: ReadingBounds): Promise<Buffer> {
+export function readBytes(
+  req: IncomingMessage,
+  { maxBytes, timeoutMs, maxPieces = MAX_BODY_PIECES }: ReadingBounds,
+): Promise<Buffer> {
   const declared = declaredBytes(req);
   if (declared === 0) return Promise.resolve(EMPTY);
   if (declared !== undefined && declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
@@ -35,11 +40,11 @@ export function readBytes(req: IncomingMessage, { maxBytes, timeoutMs }: Reading
     const take = (chunk: Buffer): void => {
       byteSize += chunk.byteLength;
       if (byteSize > maxBytes) settle(tooLarge(maxBytes));
-      else if (chunks.push(chunk) > MAX_BODY_PIECES)
+      else if (chunks.push(chunk) > maxPieces)
         settle(
           new ServiceError(
             'BODY_INVALID',
-            `The request body must arrive in at most ${MAX_BODY_PIECES} pieces; send it in larger chunks, or with Content-Length.`,
+            `The request body must arrive in at most ${maxPieces} pieces; send it in larger chunks, or with Content-Length.`,
           ),
         );
     };

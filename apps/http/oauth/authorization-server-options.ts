@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Audience } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 
 export interface AuthorizationServerOptions {
@@ -6,6 +7,8 @@ export interface AuthorizationServerOptions {
   readonly logger: Logger;
   /** The issuer: the public address, without a path. */
   readonly publicUrl: () => string;
+  /** The resources that tokens are given out for. */
+  readonly audiences: readonly Audience[];
   /** Fetches a client's metadata document; absent where an operator allows none. */
   readonly fetchClientDocument?: ClientDocumentFetch | undefined;
 }

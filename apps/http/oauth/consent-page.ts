@@ -17,6 +17,8 @@ export interface ConsentParts {
   readonly context: Context;
   readonly sessions: BrowserSessions;
   readonly publicUrl: () => string;
+  /** The resources that tokens are given out for. */
+  readonly audiences: readonly Audience[];
   readonly bodyTimeoutMs: number;
 }
 
@@ -101,14 +103,15 @@ export class ConsentPage {
     const clientId = textOf(params['client_id']);
     const client = await this.provider.Client.find(clientId);
     if (!client) throw expired();
-    const { publicUrl } = this.parts;
+    const { publicUrl, audiences } = this.parts;
     const asked = textOf(params['scope']).split(' ');
     const redirectUri = params['redirect_uri'];
     return {
       clientId,
       clientName: client.clientName ?? clientId,
       redirectUri: typeof redirectUri === 'string' ? redirectUri : undefined,
-      audience: audienceOf(publicUrl(), textOf(params['resource'], resourceUrl(publicUrl(), 'rest'))) ?? 'rest',
+      audience:
+        audienceOf(publicUrl(), textOf(params['resource'], resourceUrl(publicUrl(), 'rest')), audiences) ?? 'rest',
       scopes: SCOPES.filter((scope) => asked.includes(scope)),
     };
   }

@@ -20,11 +20,13 @@ export const GRANT_TYPES = [
 export interface MetadataOptions {
   /** The issuer: the public address, without a path. */
   readonly publicUrl: () => string;
+  /** The resources that tokens are given out for. */
+  readonly audiences: readonly Audience[];
   readonly hasRegistration: boolean;
   readonly hasClientDocuments: boolean;
 }
 
-/** The public documents: of the authorization server (RFC 8414) and of both protected resources (RFC 9728). */
+/** The public documents: of the authorization server (RFC 8414) and of the protected resources (RFC 9728). */
 export function metadataRouter(options: MetadataOptions): HttpRouter {
   return createRouter([
     {
@@ -32,7 +34,7 @@ export function metadataRouter(options: MetadataOptions): HttpRouter {
       path: '/.well-known/oauth-authorization-server',
       serve: serveDocument(() => serverMetadata(options)),
     },
-    ...(['rest', 'mcp'] as const).map((audience) => ({
+    ...options.audiences.map((audience) => ({
       method: 'GET' as const,
       path: RESOURCE_METADATA_PATHS[audience],
       serve: serveDocument(() => resourceMetadata(options.publicUrl(), audience)),

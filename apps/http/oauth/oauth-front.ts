@@ -22,11 +22,12 @@ export interface OAuthOptions extends ConsentParts {
 /** The OAuth server, its consent and device pages, and its public documents. */
 export function oauth(options: OAuthOptions): HttpFront {
   return ({ addresses }) => {
-    const { publicUrl, fetchClientDocument, hasRegistration } = options;
+    const { publicUrl, audiences, fetchClientDocument, hasRegistration } = options;
     const server = new LazyServer(options);
     const rates = new RequestRates(addresses);
     const metadata = metadataRouter({
       publicUrl,
+      audiences,
       hasRegistration,
       hasClientDocuments: fetchClientDocument !== undefined,
     });

@@ -16,8 +16,9 @@ export function wholeSeconds(ms: number): number {
 export function featuresOf({
   context: { settings },
   publicUrl,
+  audiences,
   fetchClientDocument,
-}: Pick<AuthorizationServerOptions, 'context' | 'publicUrl' | 'fetchClientDocument'>): NonNullable<
+}: Pick<AuthorizationServerOptions, 'context' | 'publicUrl' | 'audiences' | 'fetchClientDocument'>): NonNullable<
   Configuration['features']
 > {
   return {
@@ -38,7 +39,7 @@ export function featuresOf({
       defaultResource: (_ctx, _client, oneOf) =>
         Array.isArray(oneOf) ? (oneOf[0] ?? '') : (oneOf ?? resourceUrl(publicUrl(), 'rest')),
       getResourceServerInfo: (_ctx, resource) => {
-        const audience = audienceOf(publicUrl(), resource);
+        const audience = audienceOf(publicUrl(), resource, audiences);
         if (audience === undefined) throw new errors.InvalidTarget('there is no such resource here');
         return {
           scope: SCOPES.join(' '),

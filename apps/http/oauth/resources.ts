@@ -21,8 +21,8 @@ export function resourceMetadataUrl(publicUrl: string, audience: Audience): stri
   return publicUrl + RESOURCE_METADATA_PATHS[audience];
 }
 
-/** The resource that a client names, with a slash at the end or without; undefined for any other. */
-export function audienceOf(publicUrl: string, resource: string): Audience | undefined {
+/** The resource of those served that a client names, with a slash at the end or without; undefined for any other. */
+export function audienceOf(publicUrl: string, resource: string, served: readonly Audience[]): Audience | undefined {
   const named = resource.replace(/\/$/, '');
-  return (['rest', 'mcp'] as const).find((audience) => resourceUrl(publicUrl, audience) === named);
+  return served.find((audience) => resourceUrl(publicUrl, audience) === named);
 }

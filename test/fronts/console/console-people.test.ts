@@ -33,7 +33,11 @@ describe("a person's own on the account page", () => {
     const { data } = await ada.get('/overview');
     expect(data['person']).to.include({ email: 'ada@example.com', has_password: true });
     expect(data['account']).to.include({ available_credits: 1_000, reserved_credits: 0, spent_credits: 0 });
-    expect(data).to.include({ base_url: service.origin, has_oauth: true, mcp_url: null });
+    expect(data).to.include({
+      base_url: service.origin,
+      has_oauth: true,
+      mcp_url: `${service.origin}/api/v1/developer/mcp`,
+    });
     expect((await eve.get('/overview')).data['account']).to.include({ available_credits: 0 });
   });
 

@@ -26,6 +26,7 @@ export async function serve(
     logger: pino({ level: 'silent' }),
     readiness: () => Promise.resolve(true),
     publicUrl: () => origin,
+    mcp: { confirmAboveCredits: 100 },
     ...options,
     limits: {
       ...DEFAULT_REST_LIMITS,

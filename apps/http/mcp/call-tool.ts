@@ -1,0 +1,63 @@
+import type { Logger } from 'pino';
+import { CallOver } from '../../../core/cancellation.js';
+import { ServiceError } from '../../../core/errors.js';
+import { loggedIds, loggedRefusal } from '../../logging/logged-fields.js';
+import { messageOf } from '../../requests/message-of.js';
+import { asServiceError, levelOf } from '../../requests/service-error.js';
+import type { Asking } from './asking.js';
+import type { Exchange } from './exchange.js';
+import { objectOf } from './message.js';
+import type { Progress } from './progress.js';
+import type { Tool, ToolAnswer } from './tool.js';
+import { refusalResult } from './tool-results.js';
+import type { Json } from '../../../core/json.js';
+
+export interface CallingParts {
+  readonly exchange: Exchange;
+  readonly logger: Logger;
+  readonly asking: Asking;
+  readonly progress: Progress;
+  readonly confirmAboveCredits: number;
+}
+
+/**
+ * Calls a tool. What it refuses is its result, with the code and the sentence of REST; an unexpected error is logged
+ * completely and never shown.
+ */
+export async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
+  const { exchange, logger, ...rest } = parts;
+  const { context, caller, requireAllowed, state } = exchange;
+  try {
+    return await tool.answer({
+      ...rest,
+      context,
+      caller,
+      requireAllowed,
+      args: objectOf(args),
+      created: (generationId) => {
+        state.hasCreated = true;
+        state.ids = loggedIds({ generationId });
+      },
+    });
+  } catch (error) {
+    // Nobody is left to read the answer.
+    if (error instanceof CallOver) return refusalResult(new ServiceError('REQUEST_TIMEOUT'));
+    const refusal = asServiceError(error);
+    state.refusal = loggedRefusal(refusal);
+    if (refusal !== error)
+      logger[levelOf(error)](
+        { requestId: state.requestId, route: state.route, code: refusal.code, err: error },
+        'request failed',
+      );
+    return refusalResult(new ServiceError(refusal.code, messageOf(refusal, MESSAGES), refusal.details));
+  }
+}
+
+/** Sentences that name what is a tool's own. */
+const MESSAGES = {
+  IDEMPOTENCY_KEY_REQUIRED: 'Send an idempotency_key.',
+  IDEMPOTENCY_KEY_INVALID: 'idempotency_key must be 1 to 255 visible ASCII characters.',
+  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This idempotency_key was first used with different arguments.',
+  IDEMPOTENCY_IN_PROGRESS: 'The first call with this idempotency_key is still being handled.',
+  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this idempotency_key is no longer kept; a new intent needs a new key.',
+} as const;

@@ -1,0 +1,65 @@
+import { isIP } from 'node:net';
+import type { HttpHandler, HttpRoute } from '../host/routing.js';
+import { IDENTITY, MCP_PATH, REVISIONS } from './identity.js';
+
+const CARD_PATH = `${MCP_PATH}/server-card`;
+const CARD_TYPE = 'application/mcp-server-card+json';
+const CATALOG_TYPE = 'application/ai-catalog+json';
+const CARD_SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json';
+
+/** The public documents by which clients find the server, from the address of the host alone. */
+export function discoveryRoutes(publicUrl: () => string): readonly HttpRoute[] {
+  return [
+    document('/.well-known/ai-catalog.json', CATALOG_TYPE, () => catalog(publicUrl())),
+    document(CARD_PATH, CARD_TYPE, () => serverCard(publicUrl())),
+  ];
+}
+
+function catalog(publicUrl: string): object {
+  return {
+    specVersion: '1.0',
+    entries: [
+      {
+        identifier: `urn:air:${new URL(publicUrl).hostname.replaceAll(/[[\]]/g, '')}:mcp:${IDENTITY.name}`,
+        displayName: IDENTITY.title,
+        description: IDENTITY.description,
+        version: IDENTITY.version,
+        type: CARD_TYPE,
+        url: publicUrl + CARD_PATH,
+      },
+    ],
+  };
+}
+
+function serverCard(publicUrl: string): object {
+  return {
+    $schema: CARD_SCHEMA,
+    name: `${reversedHost(publicUrl)}/${IDENTITY.name}`,
+    title: IDENTITY.title,
+    description: IDENTITY.description,
+    version: IDENTITY.version,
+    websiteUrl: `${publicUrl}/docs`,
+    remotes: [{ type: 'streamable-http', url: publicUrl + MCP_PATH, supportedProtocolVersions: REVISIONS }],
+  };
+}
+
+/** `com.example` of `example.com`; an address stays as it is, but for characters that a name may not have. */
+function reversedHost(publicUrl: string): string {
+  const host = new URL(publicUrl).hostname.replaceAll(/[[\]]/g, '');
+  return isIP(host) > 0 ? host.replaceAll(':', '-') : host.split('.').toReversed().join('.');
+}
+
+/** A page of any origin may read the document: it is the same for everybody. */
+function document(path: string, mediaType: string, read: () => object): HttpRoute {
+  const serve: HttpHandler = async (ctx) => {
+    ctx.set({
+      'Content-Type': mediaType,
+      'Access-Control-Allow-Origin': '*',
+      'Access-Control-Allow-Methods': 'GET',
+      'Access-Control-Allow-Headers': 'Content-Type',
+      'Cache-Control': 'public, max-age=300',
+    });
+    ctx.body = JSON.stringify(read());
+  };
+  return { method: 'GET', path, serve };
+}

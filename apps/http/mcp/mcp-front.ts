@@ -1,0 +1,55 @@
+import type { Logger } from 'pino';
+import { createRouter } from '../host/routing.js';
+import type { HttpFront } from '../host/server.js';
+import { discoveryRoutes } from './discovery.js';
+import { MCP_PATH } from './identity.js';
+import type { HandleMessage, McpServerOptions } from './mcp-server.js';
+import { Questions } from './questions.js';
+import { serveMcp, type McpServingParts } from './serve-mcp.js';
+
+export interface McpOptions extends Pick<
+  McpServingParts,
+  'context' | 'authenticator' | 'rates' | 'bodyTimeoutMs' | 'publicUrl'
+> {
+  readonly logger: Logger;
+  /** Credits that a call may spend without being confirmed by a person. */
+  readonly confirmAboveCredits: number;
+  readonly resourceMetadata?: McpServingParts['resourceMetadata'];
+  readonly requireStores?: McpServingParts['requireStores'];
+}
+
+/** The MCP server, and the public documents by which it is found. */
+export function mcp({
+  logger,
+  confirmAboveCredits,
+  resourceMetadata = () => undefined,
+  requireStores = () => undefined,
+  ...options
+}: McpOptions): HttpFront {
+  return ({ addresses, refusals, isStopping }) => {
+    const questions = new Questions(options.context);
+    const handle = loadedLate({ logger, questions, confirmAboveCredits });
+    const serve = serveMcp({
+      ...options,
+      resourceMetadata,
+      requireStores,
+      addresses,
+      refusals,
+      isStopping,
+      questions,
+      handle,
+    });
+    return [createRouter([...discoveryRoutes(options.publicUrl), { method: 'POST', path: MCP_PATH, serve }])];
+  };
+}
+
+/** The library takes a fifth of a second to load, so it is loaded by the first message. */
+function loadedLate(options: McpServerOptions): HandleMessage {
+  let loading: Promise<HandleMessage> | undefined;
+  return async (...message) => {
+    loading ??= import('./mcp-server.js').then(({ createMessageHandler }) => createMessageHandler(options));
+    await (
+      await loading
+    )(...message);
+  };
+}

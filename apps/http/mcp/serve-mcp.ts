@@ -1,0 +1,118 @@
+import { isOwnApp, requireScope } from '../../../core/access/authenticate.js';
+import type { Caller } from '../../../core/access/credential.js';
+import type { Context } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Json } from '../../../core/json.js';
+import { pointsOf } from '../../requests/rate-limit.js';
+import { authenticateRequest, type AuthenticatingParts } from '../host/authenticate-request.js';
+import type { CredentialRates } from '../host/credential-rates.js';
+import type { HttpContext } from '../host/http-context.js';
+import { readBody } from '../host/read-body.js';
+import { declaredBytes } from '../host/read-bytes.js';
+import { headerText } from '../host/request-headers.js';
+import type { HttpHandler } from '../host/routing.js';
+import type { HttpShared } from '../host/server.js';
+import { Disconnect } from './disconnect.js';
+import { requireKnownOrigin } from './known-origin.js';
+import type { HandleMessage } from './mcp-server.js';
+import { asMessage, asResponse, objectOf, type Message } from './message.js';
+import type { Questions } from './questions.js';
+import { sessionIdFor } from './session-id.js';
+import { findTool } from './tools/all.js';
+
+export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, 'isStopping'> {
+  readonly context: Context;
+  readonly rates: CredentialRates;
+  readonly bodyTimeoutMs: number;
+  readonly publicUrl: () => string;
+  /** The address of the server's metadata as a protected resource; undefined where no tokens are given out. */
+  readonly resourceMetadata: () => string | undefined;
+  readonly questions: Questions;
+  readonly handle: HandleMessage;
+}
+
+/** The largest message: one that brings small pictures. */
+export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
+const MAX_PIECES = 4_096;
+const STALE_AFTER_MS = 1_000;
+
+/** The checks of every message in order, of which the first that fails is reported, and then the protocol. */
+export function serveMcp(parts: McpServingParts): HttpHandler {
+  return async (ctx) => {
+    const { req, res, state } = ctx;
+    const metadata = parts.resourceMetadata();
+    if (metadata !== undefined) state.resourceMetadata = metadata;
+    requireKnownOrigin(req, parts.publicUrl(), parts.addresses);
+    const caller = await authenticateRequest(ctx, parts, 'mcp');
+    state.caller = caller;
+    const message = asMessage(await readMessage(ctx, caller, parts));
+    const response = asResponse(message);
+    if (response !== undefined) {
+      parts.questions.take(caller.credentialId, response);
+      ctx.status = 202;
+      return;
+    }
+    await requireMayCall(ctx, caller, message, parts);
+    if (message.method === 'initialize') {
+      const sessionId = sessionIdFor(message.params['capabilities'], parts.context.ids.uuid());
+      if (sessionId !== undefined) res.setHeader('Mcp-Session-Id', sessionId);
+    }
+    res.setHeader('Cache-Control', 'no-store');
+    await byLibrary(ctx, () =>
+      parts.handle(req, res, message.body, {
+        context: { ...parts.context, call: new Disconnect(res, parts.isStopping) },
+        caller,
+        sessionId: headerText(req, 'mcp-session-id'),
+        requireAllowed: async () => void (await authenticateRequest(ctx, parts, 'mcp')),
+        state,
+      }),
+    );
+  };
+}
+
+/** The library answers by itself, unless it cannot even begin. */
+async function byLibrary(ctx: HttpContext, handle: () => Promise<void>): Promise<void> {
+  ctx.respond = false;
+  try {
+    await handle();
+  } catch (error) {
+    ctx.respond = true;
+    throw error;
+  }
+}
+
+/** Every message counts among the reads of the credential, by its size. */
+async function readMessage(ctx: HttpContext, caller: Caller, parts: McpServingParts): Promise<Json> {
+  const { req, res } = ctx;
+  const { context, rates, bodyTimeoutMs } = parts;
+  const authenticatedAt = context.clock.now();
+  const declared = declaredBytes(req);
+  await rates.reads?.take(caller.credentialId, res, pointsOf(Math.min(declared ?? 0, MAX_MESSAGE_BYTES)));
+  if (!isOwnApp(caller, headerText(req, 'x-app-id')))
+    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
+  const body = await readBody(req, {
+    timeoutMs: bodyTimeoutMs,
+    maxBytes: MAX_MESSAGE_BYTES,
+    maxPieces: MAX_PIECES,
+    required: true,
+    arrived: async (byteSize) => {
+      if (declared === undefined) await rates.reads?.take(caller.credentialId, res, pointsOf(byteSize), pointsOf(0));
+    },
+  });
+  // A body may take long to arrive, and the credential may have been revoked meanwhile.
+  if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticateRequest(ctx, parts, 'mcp');
+  return body;
+}
+
+/** A scope that is missing is refused before the protocol answers, so that clients can ask for it. */
+async function requireMayCall(
+  { res }: HttpContext,
+  caller: Caller,
+  { method, params }: Message,
+  { rates }: McpServingParts,
+): Promise<void> {
+  const tool = method === 'tools/call' ? findTool(params['name']) : undefined;
+  if (tool === undefined) return;
+  for (const scope of tool.scopes(objectOf(params['arguments']))) requireScope(caller, scope);
+  if (tool.rate === 'writes') await rates.writes?.take(caller.credentialId, res, pointsOf(0));
+}

@@ -1,0 +1,81 @@
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { Context } from '../../../core/context.js';
+import { isTerminal, type Generation } from '../../../core/generation/generation.js';
+import { viewGeneration, type GenerationView, type OutputView } from '../../../core/generation/view.js';
+import { renderTask } from '../render/generation-task.js';
+
+type Content = CallToolResult['content'][number];
+
+/** What previews may take, so that the whole answer stays below a million characters. */
+const MAX_PREVIEWS = 4;
+const MAX_PREVIEW_BYTES = 140_000;
+
+/**
+ * A generation as a tool shows it: the task of REST, a sentence, a small picture of each of the first results, and a
+ * link to each of the files.
+ */
+export async function taskResult(context: Context, generation: Generation): Promise<CallToolResult> {
+  const view = await viewGeneration(context, generation);
+  const task = JSON.parse(JSON.stringify(renderTask(view))) as Record<string, unknown>;
+  return {
+    content: [
+      { type: 'text', text: sentenceOf(view, context.settings.outputUrlMs) },
+      ...(await previewsOf(context, view.outputs)),
+      ...view.outputs.map(linkTo),
+    ],
+    structuredContent: task,
+  };
+}
+
+const MINUTE_MS = 60_000;
+
+function sentenceOf({ generation, outputs }: GenerationView, outputUrlMs: number): string {
+  const { generationId, status, modality, chargedCredits, reservedCredits, error } = generation;
+  if (!isTerminal(status))
+    return `Generation ${generationId} is ${status}; ${reservedCredits} credits are reserved for it. Call get_generation with this id to wait for its end.`;
+  const cost = `${chargedCredits} ${chargedCredits === 1 ? 'credit' : 'credits'}`;
+  if (status === 'failed')
+    return `Generation ${generationId} failed and cost ${cost}: ${error?.code ?? 'unknown'}: ${error?.message ?? 'no reason is known'}`;
+  if (status === 'cancelled') return `Generation ${generationId} was cancelled and cost ${cost}.`;
+  const made = outputs.length === 1 ? `1 ${modality}` : `${outputs.length} ${modality}s`;
+  const links =
+    outputs.length === 0
+      ? 'The files are no longer kept.'
+      : `The links to the full files work for ${Math.round(outputUrlMs / MINUTE_MS)} minutes; get_generation gives new ones.`;
+  return `Generation ${generationId} succeeded with ${made} for ${cost}. ${links}`;
+}
+
+function linkTo({ output, url, filename }: OutputView): Content {
+  const size = `${output.widthPx}x${output.heightPx} pixels`;
+  const duration = output.durationMs === undefined ? '' : `, ${output.durationMs / 1_000} s`;
+  return {
+    type: 'resource_link',
+    uri: url,
+    name: filename,
+    mimeType: output.contentType,
+    size: output.byteSize,
+    description: `The full ${output.kind}: ${size}${duration}.`,
+  };
+}
+
+async function previewsOf(context: Context, outputs: readonly OutputView[]): Promise<Content[]> {
+  const images = outputs.filter(({ output }) => output.kind === 'image').slice(0, MAX_PREVIEWS);
+  const made = await Promise.all(images.map(({ output }) => previewOf(context, output)));
+  return made.filter((preview) => preview !== undefined);
+}
+
+/** A result is worth more than its preview: without one it is shown all the same. */
+async function previewOf(
+  { objects, previews, call }: Context,
+  { objectKey, byteSize }: OutputView['output'],
+): Promise<Content | undefined> {
+  try {
+    const bytes = await objects.read(objectKey);
+    if (bytes === null) return undefined;
+    const preview = await previews.ofImage(bytes, { sourceBytes: byteSize, maxBytes: MAX_PREVIEW_BYTES }, call);
+    if (preview === null) return undefined;
+    return { type: 'image', mimeType: preview.mediaType, data: Buffer.from(preview.bytes).toString('base64') };
+  } catch {
+    return undefined;
+  }
+}

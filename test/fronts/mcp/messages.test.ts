@@ -1,0 +1,90 @@
+/*
+ * Goal: what is no message, too long or ambiguous is refused before the protocol looks at it, and the revisions that are
+ * served are those that are named.
+ * Method: bytes posted to a whole service in this process.
+ */
+import { expect } from 'chai';
+import type { JsonObject } from '../../../core/json.js';
+import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/serve-mcp.js';
+import { asText, McpHarness, modernMessage } from './mcp-harness.js';
+
+const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };
+
+describe('a message to the MCP server', () => {
+  let mcp: McpHarness;
+  let headers: Record<string, string>;
+  before(async () => {
+    mcp = await McpHarness.open();
+    headers = { Authorization: `Bearer ${await mcp.key()}` };
+  });
+  after(() => mcp.close());
+
+  const refusal = async (message: unknown, more: Record<string, string> = {}): Promise<string> => {
+    const response = await mcp.post(message, { ...headers, ...more });
+    return `${response.status} ${asText(((await response.json()) as JsonObject)['code'])}`;
+  };
+
+  it('is one JSON object, without repeated names, sent as JSON', async () => {
+    expect(await refusal('{')).to.equal('400 BODY_INVALID');
+    expect(await refusal('')).to.equal('400 BODY_INVALID');
+    expect(await refusal([PING, PING])).to.equal('400 BODY_INVALID');
+    expect(await refusal('"text"')).to.equal('400 BODY_INVALID');
+    expect(await refusal('{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/list"}')).to.equal(
+      '400 BODY_INVALID',
+    );
+    expect(await refusal(PING, { 'Content-Type': 'text/plain' })).to.equal('415 MEDIA_TYPE_UNSUPPORTED');
+  });
+
+  it('has a size that brings small pictures, and no more', async () => {
+    const ofBytes = (bytes: number): string => {
+      const text = JSON.stringify({ ...PING, params: { x: '' } });
+      return text.replace('""', `"${'x'.repeat(bytes - text.length)}"`);
+    };
+    expect((await mcp.post(ofBytes(MAX_MESSAGE_BYTES), headers)).status).to.equal(200);
+    expect(await refusal(ofBytes(MAX_MESSAGE_BYTES + 1))).to.equal('413 BODY_TOO_LARGE');
+  });
+
+  it('is posted: there is no stream to get and no session to delete', async () => {
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const response = await fetch(mcp.url, { method, headers });
+      expect([response.status, response.headers.get('allow')], method).to.deep.equal([405, 'POST']);
+    }
+  });
+
+  const initialize = async (protocolVersion: string, capabilities: JsonObject = {}): Promise<Response> =>
+    mcp.post(
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'initialize',
+        params: { protocolVersion, capabilities, clientInfo: { name: 'test', version: '1' } },
+      },
+      headers,
+    );
+  const negotiated = async (response: Response): Promise<unknown> => {
+    const [, data = '{}'] = /^data: (.*)$/m.exec(await response.text()) ?? [];
+    return ((JSON.parse(data) as JsonObject)['result'] as JsonObject | undefined)?.['protocolVersion'];
+  };
+
+  it('is of a revision that is named, and of no older one', async () => {
+    expect(await negotiated(await initialize('2025-11-25'))).to.equal('2025-11-25');
+    expect(await negotiated(await initialize('2025-06-18'))).to.equal('2025-06-18');
+    expect(await negotiated(await initialize('2024-11-05'))).to.equal('2025-11-25');
+    const { body, headers: modern } = modernMessage('server/discover');
+    const response = await mcp.post(body, { ...headers, ...modern });
+    const { result } = (await response.json()) as { readonly result: JsonObject };
+    expect(result['supportedVersions']).to.deep.equal(['2026-07-28']);
+  });
+
+  it('begins a session only for a client that can ask a person', async () => {
+    const sessionOf = async (capabilities: JsonObject): Promise<string | null> => {
+      const response = await initialize('2025-11-25', capabilities);
+      await response.text();
+      return response.headers.get('mcp-session-id');
+    };
+    expect(await sessionOf({})).to.equal(null);
+    expect(await sessionOf({ elicitation: { url: {} } })).to.equal(null);
+    expect(await sessionOf({ elicitation: {} })).to.match(/^asks-[0-9a-f-]{36}$/);
+    expect(await sessionOf({ elicitation: { form: {}, url: {} } })).to.match(/^asks-/);
+  });
+});

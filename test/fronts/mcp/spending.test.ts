@@ -1,0 +1,232 @@
+/*
+ * Goal: above the operator's threshold nothing is reserved without a person's yes to that price, a cap stands in where
+ * nobody can be asked, and a yes counts for nothing but what it was given for.
+ * Method: clients of both eras whose person answers as each test says; the account looked at after every refusal; for
+ * the newest era, answers as an attacker would compose them.
+ */
+import { expect } from 'chai';
+import type { JsonObject } from '../../../core/json.js';
+import { MODELS } from '../../fixtures/models.js';
+import { catalogOf } from '../../fixtures/catalog-of.js';
+import type { Model } from '../../../core/catalog/model.js';
+import {
+  asText,
+  codeOf,
+  McpHarness,
+  modernMessage,
+  type Person,
+  picture,
+  REVISIONS,
+  sayingNo,
+  sayingYes,
+  textOf,
+} from './mcp-harness.js';
+
+const THRESHOLD = 15;
+const DEAR = { parameters: { size: '96x64', n: 2 } };
+
+/** A catalog whose prices a test may change. */
+class Prices {
+  factor = 1;
+  readonly catalog = catalogOf(() =>
+    MODELS.map((model): Model => ({
+      ...model,
+      price: { ...model.price, microcreditsPerUnit: (model.price.microcreditsPerUnit ?? 0) * this.factor },
+    })),
+  );
+}
+
+describe('spending over MCP', () => {
+  let mcp: McpHarness;
+  let secret: string;
+  const prices = new Prices();
+  beforeEach(async () => {
+    prices.factor = 1;
+    mcp = await McpHarness.open({ mcp: { confirmAboveCredits: THRESHOLD } }, { ports: { catalog: prices.catalog } });
+    secret = await mcp.key();
+  });
+  afterEach(() => mcp.close());
+
+  const reserved = async (): Promise<number> => {
+    const account = await mcp.service.context.accounts.read(mcp.owner.accountId);
+    return [...(account?.holds.values() ?? [])].reduce((sum, { credits }) => sum + credits, 0);
+  };
+
+  for (const revision of REVISIONS)
+    describe(`in ${revision}`, () => {
+      const generate = async (args: JsonObject, person?: Person, credential = secret) =>
+        (await mcp.connect(revision, credential, person)).call('generate_image', args);
+
+      it('asks nobody up to the threshold', async () => {
+        let asked = 0;
+        const answer = await generate(picture('cheap'), () => {
+          asked += 1;
+          return sayingYes({});
+        });
+        expect([codeOf(answer), asked, await reserved()]).to.deep.equal(['OK', 0, 10]);
+      });
+
+      it('asks a person above it, with the price, and goes on with a yes', async () => {
+        const forms: JsonObject[] = [];
+        const answer = await generate(picture('dear', DEAR), async (form) => {
+          forms.push(form);
+          expect(await reserved()).to.equal(0);
+          return sayingYes(form);
+        });
+        expect([codeOf(answer), await reserved()]).to.deep.equal(['OK', 20]);
+        expect(forms).to.have.length(1);
+        expect(forms[0]?.['message']).to.equal(
+          'Spend up to 20 credits for "picture"? They are reserved now; what is not used is given back.',
+        );
+      });
+
+      const NOES: Readonly<Record<string, Person>> = {
+        'a no': sayingNo,
+        'a question that was closed': () => Promise.resolve({ action: 'cancel' }),
+        'a yes with the box not ticked': () => Promise.resolve({ action: 'accept', content: { confirm: false } }),
+      };
+      for (const [what, person] of Object.entries(NOES))
+        it(`reserves nothing after ${what}, and keeps no key`, async () => {
+          const answer = await generate(picture('no', DEAR), person);
+          expect([codeOf(answer), await reserved()]).to.deep.equal(['SPENDING_NOT_CONFIRMED', 0]);
+          expect(textOf(answer)).to.include('This would reserve 20 credits, and the person who was asked said no');
+          expect(codeOf(await generate(picture('no')))).to.equal('OK');
+        });
+
+      it('refuses with the price where nobody can be asked and there is no cap', async () => {
+        const answer = await generate(picture('alone', DEAR));
+        expect([codeOf(answer), await reserved()]).to.deep.equal(['SPENDING_NOT_CONFIRMED', 0]);
+        expect(textOf(answer)).to.include('This would reserve 20 credits, and more than 15 need');
+      });
+
+      it('goes on where nobody can be asked and there is a cap, up to the cap', async () => {
+        const capped = [await mcp.key(undefined, { monthlyCap: 30 }), await mcp.token('mcp', 30)];
+        for (const credential of capped) {
+          expect(codeOf(await generate(picture('capped', DEAR), undefined, credential))).to.equal('OK');
+          const beyond = await generate(picture('beyond', DEAR), undefined, credential);
+          expect(textOf(beyond)).to.match(/^CREDITS_INSUFFICIENT: .* spending cap of 30 credits/);
+        }
+      });
+
+      it('asks also where there is a cap', async () => {
+        const credential = await mcp.key(undefined, { monthlyCap: 30 });
+        expect(codeOf(await generate(picture('asked', DEAR), sayingNo, credential))).to.equal('SPENDING_NOT_CONFIRMED');
+      });
+
+      it('asks nobody about what would be refused anyhow', async () => {
+        const asked: JsonObject[] = [];
+        const credential = await mcp.key(undefined, { monthlyCap: 18 });
+        const answer = await generate(
+          picture('poor', DEAR),
+          (form) => {
+            asked.push(form);
+            return sayingYes(form);
+          },
+          credential,
+        );
+        expect([codeOf(answer), asked.length]).to.deep.equal(['CREDITS_INSUFFICIENT', 0]);
+      });
+
+      it('asks nobody about a request that was accepted before', async () => {
+        const first = await generate(picture('again', DEAR), sayingYes);
+        const again = await generate(picture('again', DEAR), sayingNo);
+        expect(again.structuredContent?.['generation_id']).to.equal(first.structuredContent?.['generation_id']);
+        expect(await reserved()).to.equal(20);
+      });
+
+      it('asks again when the price rose while the person thought, and stops asking some time', async () => {
+        const messages: unknown[] = [];
+        const rising: Person = (form) => {
+          messages.push(form['message']);
+          if (messages.length === 1) prices.factor = 2;
+          return sayingYes(form);
+        };
+        expect(codeOf(await generate(picture('rising', DEAR), rising))).to.equal('OK');
+        expect(messages.map((message) => /\d+/.exec(asText(message))?.[0])).to.deep.equal(['20', '40']);
+        expect(await reserved()).to.equal(40);
+      });
+    });
+
+  describe('with answers that a client composes', () => {
+    const send = async (credential: string, args: JsonObject, given: JsonObject = {}): Promise<JsonObject> => {
+      const { body, headers } = modernMessage(
+        'tools/call',
+        { name: 'generate_image', arguments: args, ...given },
+        {
+          elicitation: { form: {} },
+        },
+      );
+      const response = await mcp.post(body, { ...headers, Authorization: `Bearer ${credential}` });
+      return ((await response.json()) as JsonObject)['result'] as JsonObject;
+    };
+    const YES = { inputResponses: { confirm: { action: 'accept', content: { confirm: true } } } };
+    const stateFor = async (args: JsonObject, credential = secret): Promise<string> =>
+      asText((await send(credential, args))['requestState']);
+
+    it('takes the yes to this very request', async () => {
+      const requestState = await stateFor(picture('own', DEAR));
+      const result = await send(secret, picture('own', DEAR), { ...YES, requestState });
+      expect(result['structuredContent']).to.include({ reserved_credits: 20 });
+    });
+
+    it('asks again for a yes without the question, with a made-up one and with one that was changed', async () => {
+      const requestState = await stateFor(picture('own', DEAR));
+      for (const state of [
+        undefined,
+        'x',
+        '20.9999999999999.00',
+        requestState.replace('20.', '99.'),
+        `${requestState}0`,
+      ]) {
+        const given = state === undefined ? YES : { ...YES, requestState: state };
+        const result = await send(secret, picture('own', DEAR), given);
+        expect(result['resultType'], state).to.equal('input_required');
+      }
+      expect(await reserved()).to.equal(0);
+    });
+
+    it('takes no yes of another request, another key, another price or another credential', async () => {
+      const requestState = await stateFor(picture('own', DEAR));
+      const given = { ...YES, requestState };
+      const others: readonly (readonly [string, JsonObject])[] = [
+        [secret, picture('own', { ...DEAR, prompt: 'something else' })],
+        [secret, picture('other', DEAR)],
+        [secret, picture('own', { parameters: { size: '96x64', n: 3 } })],
+        [await mcp.key(), picture('own', DEAR)],
+      ];
+      for (const [credential, args] of others)
+        expect((await send(credential, args, given))['resultType']).to.equal('input_required');
+      expect(await reserved()).to.equal(0);
+    });
+
+    it('takes no yes after ten minutes', async () => {
+      const requestState = await stateFor(picture('own', DEAR));
+      mcp.service.clock.advance(600_000);
+      const result = await send(secret, picture('own', DEAR), { ...YES, requestState });
+      expect(result['resultType']).to.equal('input_required');
+    });
+
+    it('takes no answer to the question of another credential, in the era of streams', async () => {
+      let answered: (() => void) | undefined;
+      const thinking = new Promise<void>((resolve) => (answered = resolve));
+      let asked: (() => void) | undefined;
+      const isAsked = new Promise<void>((resolve) => (asked = resolve));
+      const person: Person = async (form) => {
+        asked?.();
+        await thinking;
+        return sayingNo(form);
+      };
+      const client = await mcp.connect('2025-11-25', secret, person);
+      const calling = client.call('generate_image', picture('stolen', DEAR));
+      await isAsked;
+      const stranger = { Authorization: `Bearer ${await mcp.key()}` };
+      for (const id of [0, 1, 'x', crypto.randomUUID()]) {
+        const response = await mcp.post({ jsonrpc: '2.0', id, result: YES.inputResponses.confirm }, stranger);
+        expect(response.status).to.equal(202);
+      }
+      answered?.();
+      expect(codeOf(await calling)).to.equal('SPENDING_NOT_CONFIRMED');
+      expect(await reserved()).to.equal(0);
+    });
+  });
+});
