@@ -131,8 +131,9 @@ class SignInPages {
 
   async signOut(ctx: HttpContext): Promise<void> {
     requireSameOrigin(ctx, this.options.publicUrl());
+    const { return: asked } = readQuery(ctx.state.target.query, ['return']);
     await this.options.sessions.end(ctx);
-    redirectTo(ctx, '/sign-in');
+    redirectTo(ctx, asked === undefined ? '/sign-in' : `/sign-in?return=${encodeURIComponent(returnPath(asked))}`);
   }
 
   async begin(ctx: HttpContext, person: Person, method: SignInMethod): Promise<void> {

@@ -1,6 +1,9 @@
 import { signal } from '@preact/signals';
 
+const SHOWN_MS = 8_000;
+
 const said = signal('');
+let shown: ReturnType<typeof setTimeout> | undefined;
 
 /** Says the result of an action, on the page and to screen readers. */
 export function announce(text: string): void {
@@ -9,6 +12,10 @@ export function announce(text: string): void {
   requestAnimationFrame(() => {
     said.value = text;
   });
+  clearTimeout(shown);
+  shown = setTimeout(() => {
+    said.value = '';
+  }, SHOWN_MS);
 }
 
 /** Where results are said. It is always there, so that screen readers watch it. */

@@ -112,6 +112,17 @@ describe('the sign-in page', () => {
       expect(await isSignedIn(stolen)).to.equal(false);
     });
 
+    it('and leads to the next sign-in, which leads back to a page of this server alone', async () => {
+      await signIn();
+      expect((await browser.submit('/sign-out?return=/docs', {})).url).to.equal(
+        `${service.origin}/sign-in?return=%2Fdocs`,
+      );
+      for (const other of ['https://evil.example', '//evil.example', '/%5Cevil.example/..//x'])
+        expect((await browser.submit(`/sign-out?return=${encodeURIComponent(other)}`, {})).url).to.match(
+          new RegExp(`^${service.origin}/sign-in\\?return=%2F(?!%2F|%5C|\\\\)`),
+        );
+    });
+
     it('with another password and with disabling', async () => {
       const { context } = service.harness;
       await signIn();

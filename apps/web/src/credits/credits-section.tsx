@@ -20,7 +20,7 @@ export function CreditsSection({ overview: { account }, reload }: CreditsProps) 
     { name: 'Spent', credits: account.spent_credits, note: 'charged for what was delivered' },
   ];
   return (
-    <Card id="credits" title="Credits" note={`Of the account ${account.name}, in ${account.currency}.`}>
+    <Card id="balance" title="Balance" note={`${account.name}, in ${account.currency}.`}>
       {account.is_suspended ? (
         <p class="fault" role="alert">
           The account is suspended: nothing can be spent until the operator resumes it.
@@ -37,7 +37,7 @@ export function CreditsSection({ overview: { account }, reload }: CreditsProps) 
           </div>
         ))}
       </dl>
-      <button type="button" class="secondary small" onClick={() => void again()}>
+      <button type="button" class="outline secondary small" onClick={() => void again()}>
         Read again
       </button>
     </Card>

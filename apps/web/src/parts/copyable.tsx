@@ -21,11 +21,10 @@ export function Copyable({ text, what }: CopyableProps) {
   };
   return (
     <div class="copyable">
-      {/* A long line is scrolled, with the keyboard too. */}
-      <pre ref={shown} tabIndex={0} role="group" aria-label={what}>
+      <pre ref={shown}>
         <code>{text}</code>
       </pre>
-      <button type="button" class="secondary small" aria-label={`Copy ${what}`} onClick={() => void copy()}>
+      <button type="button" class="outline secondary small" aria-label={`Copy ${what}`} onClick={() => void copy()}>
         Copy
       </button>
     </div>

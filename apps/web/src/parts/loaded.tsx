@@ -15,7 +15,7 @@ export function Loaded<T>({ data: { value, fault, reload }, what, children }: Lo
       {fault === undefined ? null : (
         <div class="fault" role="alert">
           <p>{fault}</p>
-          <button type="button" class="secondary small" onClick={() => void reload()}>
+          <button type="button" class="outline secondary small" onClick={() => void reload()}>
             Try again
           </button>
         </div>

@@ -8,6 +8,7 @@ import { Loaded } from '../parts/loaded.js';
 import { change, sentenceOf } from '../server.js';
 import type { Identity } from '../server-types.js';
 import { useData } from '../use-data.js';
+import { SignInAgain } from './sign-in-again.js';
 
 interface IdentityListProps {
   /** Null where no outside provider is configured. */
@@ -89,7 +90,7 @@ function LinkButton({ name, isRecent }: { readonly name: string; readonly isRece
       setFault(sentenceOf(error));
     }
   };
-  if (!isRecent) return <p class="quiet">To connect one, sign out, sign in again, and come back within 15 minutes.</p>;
+  if (!isRecent) return <SignInAgain toDo="connect one" />;
   return (
     <>
       {fault === undefined ? null : (
@@ -97,7 +98,7 @@ function LinkButton({ name, isRecent }: { readonly name: string; readonly isRece
           {fault}
         </p>
       )}
-      <button type="button" class="secondary small" onClick={() => void leave()}>
+      <button type="button" class="outline secondary small" onClick={() => void leave()}>
         {`Connect ${name}`}
       </button>
     </>

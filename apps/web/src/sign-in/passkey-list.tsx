@@ -7,6 +7,7 @@ import { useData } from '../use-data.js';
 import { canMakePasskeys } from './make-passkey.js';
 import { NewPasskeyForm } from './new-passkey-form.js';
 import { PasskeyRow } from './passkey-row.js';
+import { SignInAgain } from './sign-in-again.js';
 
 interface Passkeys {
   readonly passkeys: readonly Passkey[];
@@ -51,7 +52,8 @@ export function PasskeyList({ isRecent }: { readonly isRecent: boolean }) {
               </ul>
             )}
             <Adding
-              why={whyNone(canBeUsed, isRecent)}
+              why={whyNone(canBeUsed)}
+              isRecent={isRecent}
               added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
             />
           </>
@@ -62,18 +64,19 @@ export function PasskeyList({ isRecent }: { readonly isRecent: boolean }) {
 }
 
 interface AddingProps {
-  /** Why none can be added now. */
+  /** Why none can be added at all. */
   readonly why: string | undefined;
+  readonly isRecent: boolean;
   readonly added: (passkey: Passkey) => Promise<void>;
 }
 
-function Adding({ why, added }: AddingProps) {
-  return why === undefined ? <NewPasskeyForm added={added} /> : <p class="quiet">{why}</p>;
+function Adding({ why, isRecent, added }: AddingProps) {
+  if (why !== undefined) return <p class="quiet">{why}</p>;
+  // Whoever finds a browser open must not be able to come back later.
+  return isRecent ? <NewPasskeyForm added={added} /> : <SignInAgain toDo="add one" />;
 }
 
-function whyNone(canBeUsed: boolean, isRecent: boolean): string | undefined {
+function whyNone(canBeUsed: boolean): string | undefined {
   if (!canBeUsed) return 'Browsers keep passkeys for a domain name with TLS, or for localhost: not for this address.';
-  if (!canMakePasskeys()) return 'This browser cannot make passkeys.';
-  // Whoever finds a browser open must not be able to come back later.
-  return isRecent ? undefined : 'To add one, sign out, sign in again, and come back within 15 minutes.';
+  return canMakePasskeys() ? undefined : 'This browser cannot make passkeys.';
 }

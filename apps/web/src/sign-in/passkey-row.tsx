@@ -1,6 +1,6 @@
 import { useId, useState } from 'preact/hooks';
 import { Fact } from '../access/key-list.js';
-import { dateText } from '../format.js';
+import { dateText, dayText } from '../format.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
 import type { Passkey } from '../server-types.js';
 import { NameForm } from './name-form.js';
@@ -41,7 +41,7 @@ export function PasskeyRow({ shown, rename, remove }: PasskeyRowProps) {
       </div>
       <dl class="facts">
         <Fact name="Added" text={dateText(shown.created_at)} />
-        <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dateText(shown.last_used_on)} />
+        <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
       </dl>
       <div id={id}>
         {isRenaming ? (
