@@ -7,7 +7,6 @@ import type { HttpRoute } from '../host/routing.js';
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
-  '.svg': 'image/svg+xml',
 };
 
 /** Where the build puts the page. */
@@ -28,7 +27,7 @@ export class PageFiles {
     return (await this.read()).page;
   }
 
-  /** Scripts, styles and pictures of the page: they never change under their name. */
+  /** Scripts and styles of the page: they never change under their name. */
   readonly assetRoute: HttpRoute = {
     method: 'GET',
     path: '/assets/:file',

@@ -18,6 +18,7 @@ export function pageText({ title, scripts = [] }: PageOptions, content: Html): s
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <meta name="color-scheme" content="light dark" />
         <title>${title} · Darkroom</title>
+        <link rel="icon" href="/assets/icon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/pico.css" />
         <link rel="stylesheet" href="/assets/pages.css" />
         ${scripts.map((src) => html`<script type="module" src="${src}"></script>`)}

@@ -11,8 +11,7 @@ import { Fact, scopesText } from './key-list.js';
 /** The programs that the person has allowed to act for them. */
 export function ConnectionList({ currency }: { readonly currency: string }) {
   const connections = useData<{ readonly connections: readonly Connection[] }>('/connections');
-  const disconnect = async ({ id, client_name: name }: Connection): Promise<void> => {
-    await change(`/connections/${id}/disconnect`);
+  const disconnected = async ({ client_name: name }: Connection): Promise<void> => {
     await connections.reload();
     announce(`${name} is disconnected.`);
     focusOn('connections');
@@ -32,7 +31,7 @@ export function ConnectionList({ currency }: { readonly currency: string }) {
           ) : (
             <ul class="rows">
               {shown.map((connection) => (
-                <ConnectionRow key={connection.id} shown={connection} currency={currency} disconnect={disconnect} />
+                <ConnectionRow key={connection.id} shown={connection} currency={currency} disconnected={disconnected} />
               ))}
             </ul>
           )
@@ -45,10 +44,10 @@ export function ConnectionList({ currency }: { readonly currency: string }) {
 interface ConnectionRowProps {
   readonly shown: Connection;
   readonly currency: string;
-  readonly disconnect: (connection: Connection) => Promise<void>;
+  readonly disconnected: (connection: Connection) => Promise<void>;
 }
 
-function ConnectionRow({ shown, currency, disconnect }: ConnectionRowProps) {
+function ConnectionRow({ shown, currency, disconnected }: ConnectionRowProps) {
   const { client_name: name, client_host: host, cap, used } = shown;
   const usedText =
     cap === null ? 'no limit but the balance' : `${numberText(used ?? 0)} of ${numberText(cap)} ${currency}`;
@@ -65,7 +64,8 @@ function ConnectionRow({ shown, currency, disconnect }: ConnectionRowProps) {
           question={`Disconnect “${name}”?`}
           consequence="It is refused within seconds, and has to ask you again. What it made stays in the account."
           doIt="Disconnect it"
-          action={() => disconnect(shown)}
+          action={() => change(`/connections/${shown.id}/disconnect`)}
+          done={() => disconnected(shown)}
         />
       </div>
       <dl class="facts">

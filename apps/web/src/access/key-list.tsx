@@ -14,8 +14,7 @@ interface KeyListProps {
 
 /** The keys of the account, those that work first. */
 export function KeyList({ keys, currency }: KeyListProps) {
-  const revoke = async ({ id, name }: Key): Promise<void> => {
-    await change(`/keys/${id}/revoke`);
+  const revoked = async ({ name }: Key): Promise<void> => {
     await keys.reload();
     announce(`The key ${name} is revoked.`);
     focusOn('keys');
@@ -30,7 +29,7 @@ export function KeyList({ keys, currency }: KeyListProps) {
             <>
               <ul class="rows">
                 {shown.map((key) => (
-                  <KeyRow key={key.id} shown={key} currency={currency} revoke={revoke} />
+                  <KeyRow key={key.id} shown={key} currency={currency} revoked={revoked} />
                 ))}
               </ul>
               {total > shown.length ? (
@@ -47,10 +46,10 @@ export function KeyList({ keys, currency }: KeyListProps) {
 interface KeyRowProps {
   readonly shown: Key;
   readonly currency: string;
-  readonly revoke: (key: Key) => Promise<void>;
+  readonly revoked: (key: Key) => Promise<void>;
 }
 
-function KeyRow({ shown: key, currency, revoke }: KeyRowProps) {
+function KeyRow({ shown: key, currency, revoked }: KeyRowProps) {
   const state = stateOf(key);
   return (
     <li class={key.is_over ? 'over' : undefined}>
@@ -66,7 +65,8 @@ function KeyRow({ shown: key, currency, revoke }: KeyRowProps) {
             question={`Revoke the key “${key.name}”?`}
             consequence="Programs that use it are refused within seconds. This cannot be undone."
             doIt="Revoke the key"
-            action={() => revoke(key)}
+            action={() => change(`/keys/${key.id}/revoke`)}
+            done={() => revoked(key)}
           />
         )}
       </div>

@@ -9,11 +9,21 @@ interface ConfirmButtonProps {
   readonly consequence: string;
   /** What the button says that does it. */
   readonly doIt: string;
-  readonly action: () => Promise<void>;
+  readonly action: () => Promise<unknown>;
+  /** What follows once the dialog is gone, such as moving the focus. */
+  readonly done: () => Promise<void>;
 }
 
 /** A button for what cannot be undone: it asks first. The dialog keeps the focus, and Escape closes it. */
-export function ConfirmButton({ label, fullLabel = label, question, consequence, doIt, action }: ConfirmButtonProps) {
+export function ConfirmButton({
+  label,
+  fullLabel = label,
+  question,
+  consequence,
+  doIt,
+  action,
+  done,
+}: ConfirmButtonProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<string>();
@@ -23,12 +33,13 @@ export function ConfirmButton({ label, fullLabel = label, question, consequence,
     setFault(undefined);
     try {
       await action();
-      dialog.current?.close();
     } catch (error) {
-      setFault(sentenceOf(error));
+      return setFault(sentenceOf(error));
     } finally {
       setBusy(false);
     }
+    dialog.current?.close();
+    await done();
   };
   return (
     <>

@@ -20,8 +20,7 @@ interface IdentityListProps {
 export function IdentityList({ providerName, isRecent }: IdentityListProps) {
   const identities = useData<{ readonly identities: readonly Identity[] }>('/identities');
   if (providerName === null && (identities.value?.identities.length ?? 0) === 0) return null;
-  const unlink = async ({ issuer, subject }: Identity): Promise<void> => {
-    await change('/identities/unlink', { issuer, subject });
+  const unlinked = async (): Promise<void> => {
     await identities.reload();
     announce('The identity is removed.');
     focusOn('identities');
@@ -39,7 +38,7 @@ export function IdentityList({ providerName, isRecent }: IdentityListProps) {
           ) : (
             <ul class="rows">
               {shown.map((identity) => (
-                <IdentityRow key={`${identity.issuer} ${identity.subject}`} shown={identity} unlink={unlink} />
+                <IdentityRow key={`${identity.issuer} ${identity.subject}`} shown={identity} unlinked={unlinked} />
               ))}
             </ul>
           )
@@ -52,10 +51,10 @@ export function IdentityList({ providerName, isRecent }: IdentityListProps) {
 
 interface IdentityRowProps {
   readonly shown: Identity;
-  readonly unlink: (identity: Identity) => Promise<void>;
+  readonly unlinked: () => Promise<void>;
 }
 
-function IdentityRow({ shown, unlink }: IdentityRowProps) {
+function IdentityRow({ shown, unlinked }: IdentityRowProps) {
   const host = URL.canParse(shown.issuer) ? new URL(shown.issuer).host : shown.issuer;
   return (
     <li>
@@ -67,7 +66,8 @@ function IdentityRow({ shown, unlink }: IdentityRowProps) {
           question="Remove this identity?"
           consequence="You can no longer sign in with it. Make sure that you have another way to sign in."
           doIt="Remove it"
-          action={() => unlink(shown)}
+          action={() => change('/identities/unlink', { issuer: shown.issuer, subject: shown.subject })}
+          done={unlinked}
         />
       </div>
       <dl class="facts">

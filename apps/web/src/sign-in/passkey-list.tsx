@@ -43,10 +43,7 @@ export function PasskeyList({ isRecent }: { readonly isRecent: boolean }) {
                       await change('/passkeys/rename', { id: passkey.id, name });
                       await show(`The passkey is called ${name} now.`);
                     }}
-                    remove={async () => {
-                      await change('/passkeys/remove', { id: passkey.id });
-                      await show('The passkey is removed.');
-                    }}
+                    removed={() => show('The passkey is removed.')}
                   />
                 ))}
               </ul>

@@ -2,16 +2,18 @@ import { useId, useState } from 'preact/hooks';
 import { Fact } from '../access/key-list.js';
 import { dateText, dayText } from '../format.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
+import { change } from '../server.js';
 import type { Passkey } from '../server-types.js';
 import { NameForm } from './name-form.js';
 
 interface PasskeyRowProps {
   readonly shown: Passkey;
   readonly rename: (name: string) => Promise<void>;
-  readonly remove: () => Promise<void>;
+  /** After it was removed. */
+  readonly removed: () => Promise<void>;
 }
 
-export function PasskeyRow({ shown, rename, remove }: PasskeyRowProps) {
+export function PasskeyRow({ shown, rename, removed }: PasskeyRowProps) {
   const [isRenaming, setRenaming] = useState(false);
   const id = useId();
   return (
@@ -35,7 +37,8 @@ export function PasskeyRow({ shown, rename, remove }: PasskeyRowProps) {
             question={`Remove ${shown.name}?`}
             consequence="You can no longer sign in with it. Make sure that you have another way to sign in, and remove it from your device as well."
             doIt="Remove it"
-            action={remove}
+            action={() => change('/passkeys/remove', { id: shown.id })}
+            done={removed}
           />
         </div>
       </div>

@@ -11,8 +11,7 @@ import { useData } from '../use-data.js';
 /** Where the person is signed in. */
 export function SessionList() {
   const sessions = useData<{ readonly sessions: readonly Session[] }>('/sessions');
-  const end = async (path: string, said: string): Promise<void> => {
-    await change(path);
+  const ended = async (said: string): Promise<void> => {
     await sessions.reload();
     announce(said);
     focusOn('sessions');
@@ -24,11 +23,7 @@ export function SessionList() {
           <>
             <ul class="rows">
               {shown.map((session) => (
-                <SessionRow
-                  key={session.id}
-                  shown={session}
-                  end={() => end(`/sessions/${session.id}/end`, 'That browser is signed out.')}
-                />
+                <SessionRow key={session.id} shown={session} ended={() => ended('That browser is signed out.')} />
               ))}
             </ul>
             {shown.length > 1 ? (
@@ -37,7 +32,8 @@ export function SessionList() {
                 question="Sign out everywhere else?"
                 consequence="Every browser but this one has to sign in again. Keys and connected programs go on."
                 doIt="Sign out everywhere else"
-                action={() => end('/sessions/end-others', 'You are signed out everywhere else.')}
+                action={() => change('/sessions/end-others')}
+                done={() => ended('You are signed out everywhere else.')}
               />
             ) : null}
           </>
@@ -49,10 +45,10 @@ export function SessionList() {
 
 interface SessionRowProps {
   readonly shown: Session;
-  readonly end: () => Promise<void>;
+  readonly ended: () => Promise<void>;
 }
 
-function SessionRow({ shown, end }: SessionRowProps) {
+function SessionRow({ shown, ended }: SessionRowProps) {
   const browser = browserText(shown.user_agent);
   return (
     <li>
@@ -68,7 +64,8 @@ function SessionRow({ shown, end }: SessionRowProps) {
             question={`Sign out ${browser}?`}
             consequence={`It was signed in ${timeText(shown.created_at)} and has to sign in again.`}
             doIt="Sign it out"
-            action={end}
+            action={() => change(`/sessions/${shown.id}/end`)}
+            done={ended}
           />
         )}
       </div>

@@ -1,0 +1,270 @@
+/*
+ * Goal: a person does in a real browser what the account page is for; a secret is seen once; an ended session and a failed
+ * request lead on; the keyboard is enough.
+ * Method: the built page of a whole service in this process, in Chromium. One service and one browser for the file: each
+ * test makes what it needs under names of its own.
+ */
+import { expect } from 'chai';
+import type { Page } from 'playwright-core';
+import { createKey } from '../../core/access/manage.js';
+import { appsForKeys } from '../../core/people/account-apps.js';
+import { orSkip } from '../servers/server-absent.js';
+import { PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import { focusOn, PageHarness, tabTo, type Visitor } from './page-harness.js';
+
+describe('the account page in a browser', () => {
+  let pages: PageHarness | undefined;
+  let visitor: Visitor;
+  let page: Page;
+  before(async function () {
+    pages = await orSkip(this, PageHarness.open());
+  });
+  after(() => pages?.close());
+
+  const harness = () => pages as PageHarness;
+  beforeEach(async () => {
+    visitor = await harness().newVisitor();
+    ({ page } = visitor);
+  });
+  afterEach(async () => {
+    await visitor.context.close();
+    expect(visitor.faults).to.deep.equal([]);
+  });
+
+  const makeKey = async (name: string): Promise<string> => {
+    await page.getByLabel('Name', { exact: true }).fill(name);
+    await page.getByRole('button', { name: 'Make key' }).click();
+    await page.getByRole('heading', { name: `Your new key “${name}”` }).waitFor();
+    return page.locator('.secret code').innerText();
+  };
+  const rowOf = (name: string) => page.getByRole('listitem').filter({ hasText: name });
+  const confirm = (name: string) => page.getByRole('dialog').getByRole('button', { name }).click();
+  const hasText = async (text: string) => (await page.content()).includes(text);
+  const callWith = async (secret: string) => (await harness().service.call(secret)).status;
+
+  describe('with a key', () => {
+    it('makes it by a name, shows its secret, which works, and revokes it', async () => {
+      await harness().signInByForm(visitor);
+      expect(new URL(page.url()).pathname).to.equal('/console/api-and-mcp');
+      const secret = await makeKey('for the walk');
+      expect(secret).to.match(/^svc_live_[0-9A-Za-z]{49}$/);
+      expect(await callWith(secret)).to.equal(200);
+      await page.getByRole('button', { name: 'I have copied it' }).click();
+      expect(await hasText(secret)).to.equal(false);
+      await rowOf('for the walk').getByRole('button').first().click();
+      await confirm('Revoke the key');
+      await page.getByRole('status').filter({ hasText: 'The key for the walk is revoked.' }).waitFor();
+      await focusOn(page, 'API keys');
+      await rowOf('for the walk')
+        .getByText(/^revoked/)
+        .waitFor();
+      harness().service.harness.clock.advance(5_000);
+      expect(await callWith(secret)).to.equal(401);
+    });
+
+    it('gives it fewer scopes, a last day and a limit', async () => {
+      await harness().openSignedIn(visitor);
+      await page.getByText('What it may do, and for how long').click();
+      await page.getByLabel('Make pictures and videos, which spends credits').uncheck();
+      await page.getByLabel('Last day').fill('2099-12-31');
+      await page.getByLabel('Spend at most in a month').fill('12');
+      const secret = await makeKey('narrow');
+      const row = rowOf('narrow');
+      await row.getByText('0 of 12 credits').waitFor();
+      expect(await row.innerText())
+        .to.include('2099')
+        .and.not.include('spends credits');
+      const denied = await fetch(`${harness().origin}/api/v1/developer/generations/estimate`, {
+        method: 'POST',
+        headers: { 'Authorization': `Bearer ${secret}`, 'Content-Type': 'application/json' },
+        body: '{}',
+      });
+      expect(denied.status).to.equal(403);
+    });
+
+    it('says what the server refuses, and keeps what was written', async () => {
+      await harness().openSignedIn(visitor);
+      await page.getByLabel('Name', { exact: true }).fill('   ');
+      await page.getByRole('button', { name: 'Make key' }).click();
+      await page.getByRole('alert').filter({ hasText: 'A name must have 1 to 100 characters' }).waitFor();
+    });
+
+    it('shows the secret once: not after a reload, on the way back, or anywhere that stays', async () => {
+      await harness().openSignedIn(visitor);
+      const first = await makeKey('reloaded');
+      expect(page.url()).not.to.include('svc_live_');
+      expect(await page.evaluate('JSON.stringify([{...localStorage}, {...sessionStorage}, history.state])')).to.equal(
+        '[{},{},null]',
+      );
+      await page.reload();
+      await rowOf('reloaded').waitFor();
+      expect(await hasText(first)).to.equal(false);
+      const second = await makeKey('left and back');
+      await page.goto('/docs');
+      await page.goBack();
+      await rowOf('left and back').waitFor();
+      expect(await hasText(second)).to.equal(false);
+      const third = await makeKey('another section');
+      await page.getByRole('link', { name: 'Credits' }).click();
+      await page.getByText('Available').waitFor();
+      await page.goBack();
+      await rowOf('another section').waitFor();
+      expect(await hasText(third)).to.equal(false);
+    });
+
+    it('forgets the secret as soon as the page is left, also where the browser keeps the page', async () => {
+      await harness().openSignedIn(visitor);
+      const secret = await makeKey('kept by the browser');
+      await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide', { persisted: true }))");
+      await page.getByRole('button', { name: 'Make key' }).waitFor();
+      expect(await hasText(secret)).to.equal(false);
+    });
+  });
+
+  it('connects a program by consent, shows it, and disconnects it', async () => {
+    const { service } = harness();
+    const clientId = await service.register({ client_name: 'a drawing program' });
+    const { path, verifier } = service.request(clientId);
+    await page.route(`${REDIRECT}*`, (route) => route.fulfill({ body: 'the program' }));
+    await harness().signInByForm(visitor, path);
+    await page.getByText('a drawing program').waitFor();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.waitForURL(`${REDIRECT}*`);
+    const code = new URL(page.url()).searchParams.get('code') ?? '';
+    const { body } = await service.exchange(clientId, code, verifier);
+    const token = String(body['access_token']);
+    expect(await callWith(token)).to.equal(200);
+    await page.goto('/');
+    await rowOf('a drawing program').getByRole('button', { name: 'Disconnect a drawing program' }).click();
+    await confirm('Disconnect it');
+    await page.getByText('No program is connected.').waitFor();
+    await focusOn(page, 'Connected programs');
+    service.harness.clock.advance(5_000);
+    expect(await callWith(token)).to.equal(401);
+  });
+
+  it('is used with the keyboard alone', async () => {
+    await page.goto('/');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('ada@example.com');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Make key' }).waitFor();
+    await page.keyboard.press('Tab');
+    await focusOn(page, 'Skip to the content');
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('typed');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Your new key “typed”' }).waitFor();
+    await focusOn(page, 'Your new key “typed”');
+    await tabTo(page, 'I have copied it');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Make key' }).waitFor();
+    await tabTo(page, 'Revoke the key typed');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Escape');
+    await focusOn(page, 'Revoke the key typed');
+    await page.keyboard.press('Enter');
+    await tabTo(page, 'Revoke the key');
+    await page.keyboard.press('Enter');
+    await rowOf('typed')
+      .getByText(/^revoked/)
+      .waitFor();
+    await focusOn(page, 'API keys');
+    await tabTo(page, 'Darkroom');
+    await tabTo(page, 'Credits');
+    await page.keyboard.press('Enter');
+    await page.getByText('Reserved').waitFor();
+    await focusOn(page, 'Credits');
+  });
+
+  it('leads to sign-in and back when the session has ended', async () => {
+    await harness().openSignedIn(visitor, '/console/api-and-mcp');
+    await page.waitForLoadState('networkidle');
+    await visitor.context.clearCookies({ name: 'darkroom_session' });
+    await page.getByLabel('Name', { exact: true }).fill('too late');
+    await page.getByRole('button', { name: 'Make key' }).click();
+    await page.waitForURL('**/sign-in?return=%2Fconsole%2Fapi-and-mcp');
+    await page.getByLabel('E-mail address').fill('ada@example.com');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('heading', { name: 'API and MCP', level: 1 }).waitFor();
+    expect(await rowOf('too late').count()).to.equal(0);
+  });
+
+  it('says that a request failed, and tries again', async () => {
+    const { context } = harness().service.harness;
+    const { defaultApp } = await appsForKeys(context, harness().service.person.accountId);
+    await createKey(context, { appId: defaultApp.appId, name: 'there in the end' });
+    await page.route('**/console/api/keys', (route) => route.abort());
+    await harness().openSignedIn(visitor);
+    const failed = page.getByRole('alert').filter({ hasText: 'The server could not be reached.' });
+    await failed.waitFor();
+    await page.unroute('**/console/api/keys');
+    await failed.getByRole('button', { name: 'Try again' }).click();
+    await rowOf('there in the end').waitFor();
+    expect(await failed.count()).to.equal(0);
+  });
+
+  it('signs out other browsers, and not this one', async () => {
+    const elsewhere = await harness().newVisitor();
+    await harness().openSignedIn(elsewhere);
+    await harness().openSignedIn(visitor, '/console/sign-in');
+    await page.getByRole('button', { name: 'Sign out everywhere else' }).first().click();
+    await confirm('Sign out everywhere else');
+    await page.getByRole('status').filter({ hasText: 'You are signed out everywhere else.' }).waitFor();
+    await elsewhere.page.goto('/');
+    expect(new URL(elsewhere.page.url()).pathname).to.equal('/sign-in');
+    await page.reload();
+    await page.getByText('this browser').waitFor();
+    await elsewhere.context.close();
+  });
+
+  it('adds a passkey, which then signs in alone, and removes it', async () => {
+    const devtools = await visitor.context.newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await harness().openSignedIn(visitor, '/console/sign-in');
+    await page.getByLabel('Name of a new passkey').fill('virtual key');
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('status').filter({ hasText: 'The passkey virtual key is added.' }).waitFor();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).first().click();
+    await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
+    await page.waitForURL('**/console/api-and-mcp');
+    await page.getByRole('link', { name: 'Sign-in' }).click();
+    await page.getByText('with a passkey').first().waitFor();
+    await page.getByRole('button', { name: 'Remove virtual key' }).click();
+    await confirm('Remove it');
+    await page.getByText('You have none.').waitFor();
+  });
+
+  it('changes the password and stays signed in', async () => {
+    await harness().openSignedIn(visitor, '/console/sign-in');
+    const change = async (from: string, to: string, again = to): Promise<void> => {
+      await page.getByLabel('Current password').fill(from);
+      await page.getByLabel('New password', { exact: true }).fill(to);
+      await page.getByLabel('New password again').fill(again);
+      await page.getByRole('button', { name: 'Change password' }).click();
+    };
+    await change(PASSWORD, `${PASSWORD} too`, 'something else entirely');
+    await page.getByRole('alert').filter({ hasText: 'The two new passwords differ.' }).waitFor();
+    await change('wrong password!', `${PASSWORD} too`);
+    await page.getByRole('alert').filter({ hasText: 'The current password is wrong.' }).waitFor();
+    await change(PASSWORD, `${PASSWORD} too`);
+    await page.getByRole('status').filter({ hasText: 'The password is set.' }).waitFor();
+    await change(`${PASSWORD} too`, PASSWORD);
+    await page.getByText('this browser').waitFor();
+  });
+});

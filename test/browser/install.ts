@@ -1,0 +1,25 @@
+/**
+ * `npm run browser:install`: finds or installs the browser that pages are tried in, says a line about it, and ends with 1
+ * when it is absent and this is CI. With `--brief` it says nothing of one that is there.
+ */
+import { parseArgs } from 'node:util';
+import { isCi } from '../servers/server-absent.js';
+import { CHROMIUM_VARIABLE, findChromium, installChromium } from './chromium.js';
+
+const {
+  values: { brief },
+} = parseArgs({ options: { brief: { type: 'boolean', default: false } } });
+
+const known = findChromium();
+if (known !== null) {
+  if (!brief) console.log(`Chromium: ${known}`);
+} else {
+  const fault = process.env['TEST_SERVERS_INSTALL'] === 'never' ? 'TEST_SERVERS_INSTALL says never' : installChromium();
+  const installed = findChromium();
+  if (installed === null) {
+    console.log(
+      `Chromium: absent: ${fault ?? 'it was installed, and is not on the PATH'}. Install it, or name one in ${CHROMIUM_VARIABLE}; tests that need it are skipped.`,
+    );
+    if (isCi()) process.exitCode = 1;
+  } else console.log(`Chromium: ${installed}, installed now`);
+}

@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import type { HttpFrontsOptions } from '../../apps/wiring/http-fronts.js';
+import { beginSession } from '../../core/people/sessions.js';
+import { startChromium } from './chromium.js';
+
+export const EMAIL = 'ada@example.com';
+
+/** One service with its pages under the name localhost, and one browser. */
+export class PageHarness {
+  private constructor(
+    readonly service: OAuthHarness,
+    private readonly browser: Browser,
+  ) {}
+
+  /** Throws `ServerAbsent` where there is no browser. */
+  static async open(options: Partial<Omit<HttpFrontsOptions, 'limits'>> = {}): Promise<PageHarness> {
+    const browser = await startChromium();
+    const service = await OAuthHarness.open({ ...options, publicUrl: () => underName(service.origin) });
+    return new PageHarness(service, browser);
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close();
+    await this.service.close();
+  }
+
+  get origin(): string {
+    return underName(this.service.origin);
+  }
+
+  /** A browser that was never here. What goes wrong in its pages is in `faults`. */
+  async newVisitor(options: BrowserContextOptions = {}): Promise<Visitor> {
+    const context = await this.browser.newContext({ baseURL: this.origin, ...options });
+    context.setDefaultTimeout(20_000);
+    const faults: string[] = [];
+    context.on('console', (message) => {
+      if (message.type() === 'error' && !isNetwork(message.text())) faults.push(message.text());
+    });
+    context.on('weberror', (error) => faults.push(error.error().message));
+    context.on('request', (request) => {
+      const isClient = request.url().startsWith(REDIRECT);
+      if (!isClient && !request.url().startsWith(this.origin)) faults.push(`a request to ${request.url()}`);
+    });
+    return { context, page: await context.newPage(), faults };
+  }
+
+  /** Signs in by the form that the page shows. A person can do it ten times; then it is slowed down. */
+  async signInByForm({ page }: Pick<Visitor, 'page'>, path = '/'): Promise<void> {
+    await page.goto(path);
+    await page.getByLabel('E-mail address').fill(EMAIL);
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL((url) => !url.pathname.startsWith('/sign-in'));
+  }
+
+  /** Opens a page as the person who is signed in. */
+  async openSignedIn({ page, context }: Pick<Visitor, 'page' | 'context'>, path = '/'): Promise<void> {
+    const { harness, person } = this.service;
+    const current = (await harness.context.people.read(person.personId)) ?? person;
+    const { secret: value } = await beginSession(harness.context, current, { method: 'password', userAgent: 'a test' });
+    await context.addCookies([{ name: 'darkroom_session', value, url: this.origin, httpOnly: true, sameSite: 'Lax' }]);
+    await page.goto(path);
+  }
+}
+
+export interface Visitor {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly faults: readonly string[];
+}
+
+/** A refused request is the page's to handle. */
+function isNetwork(text: string): boolean {
+  return text.startsWith('Failed to load resource');
+}
+
+function underName(origin: string): string {
+  return origin.replace('127.0.0.1', 'localhost');
+}
+
+/** The name of what has the focus. */
+const FOCUSED = `(() => {
+  const { activeElement: at } = document;
+  return at.getAttribute('aria-label') ?? at.labels?.[0]?.textContent ?? at.textContent.trim();
+})()`;
+
+/** Waits until what has this name has the focus. */
+export async function focusOn(page: Page, name: string): Promise<void> {
+  await page.waitForFunction(`${FOCUSED} === ${JSON.stringify(name)}`);
+}
+
+/** Presses Tab until something has the focus. Fails after a hundred. */
+export async function tabTo(page: Page, name: string): Promise<void> {
+  for (let presses = 0; presses < 100; presses += 1) {
+    if ((await page.evaluate<string>(FOCUSED)) === name) return;
+    await page.keyboard.press('Tab');
+  }
+  expect.fail(`Tab never reaches "${name}".`);
+}
