@@ -17,6 +17,7 @@ export interface CallingParts {
   readonly logger: Logger;
   readonly asking: Asking;
   readonly progress: Progress;
+  readonly takesTasks: boolean;
   readonly confirmAboveCredits: number;
 }
 

@@ -1,6 +1,5 @@
 import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
 import {
-  CLIENT_CAPABILITIES_META_KEY,
   createMcpHandler,
   ProtocolError,
   ProtocolErrorCode,
@@ -19,6 +18,8 @@ import { IDENTITY, REVISIONS } from './identity.js';
 import { Progress } from './progress.js';
 import { AskingOnStream, type Questions } from './questions.js';
 import { asksPeople } from './session-id.js';
+import { capabilitiesOf, serveTasks } from './serve-tasks.js';
+import { TASKS_EXTENSION, takesTasks } from './tasks.js';
 import { listed } from './tool.js';
 import { findTool, TOOLS } from './tools/all.js';
 
@@ -60,10 +61,11 @@ export function createMessageHandler(options: McpServerOptions): HandleMessage {
 
 function serverFor({ era, authInfo }: McpRequestContext, options: McpServerOptions): Server {
   const exchange = authInfo?.extra?.['exchange'] as Exchange;
+  const isModern = era === 'modern';
   const server = new Server(
     { name: IDENTITY.name, version: IDENTITY.version, title: IDENTITY.title, description: IDENTITY.description },
     {
-      capabilities: { tools: {} },
+      capabilities: { tools: {}, ...(isModern ? { extensions: { [TASKS_EXTENSION]: {} } } : {}) },
       instructions: INSTRUCTIONS,
       supportedProtocolVersions: [...REVISIONS],
       cacheHints: { 'tools/list': { ttlMs: LIST_TTL_MS, cacheScope: 'public' } },
@@ -74,15 +76,16 @@ function serverFor({ era, authInfo }: McpRequestContext, options: McpServerOptio
     const tool = findTool(params.name);
     if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no such tool.');
     const progress = progressOf(ctx, exchange);
-    const answer = await callTool(tool, params.arguments as Json | undefined, {
+    return callTool(tool, params.arguments as Json | undefined, {
       exchange,
       logger: options.logger,
       progress,
+      takesTasks: isModern && takesTasks(capabilitiesOf(ctx)),
       asking: askingOf(server, ctx, { era, exchange, progress, questions: options.questions }),
       confirmAboveCredits: options.confirmAboveCredits,
     });
-    return answer;
   });
+  if (isModern) serveTasks(server, exchange, options.logger);
   return server;
 }
 
@@ -101,12 +104,12 @@ interface AskingNeeds {
   readonly questions: Questions;
 }
 
-function askingOf(server: Server, { mcpReq }: ServerContext, needs: AskingNeeds): Asking {
+function askingOf(server: Server, ctx: ServerContext, needs: AskingNeeds): Asking {
+  const { mcpReq } = ctx;
   const { era, exchange, progress, questions } = needs;
   const { credentialId } = exchange.caller;
   if (era === 'modern') {
-    const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
-    if (!canShowForms(envelope[CLIENT_CAPABILITIES_META_KEY])) return UNABLE;
+    if (!canShowForms(capabilitiesOf(ctx))) return UNABLE;
     const { digests, clock } = exchange.context;
     return new AskingByRepetition(
       { digests, clock, credentialId },

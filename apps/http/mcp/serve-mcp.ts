@@ -18,6 +18,7 @@ import type { HandleMessage } from './mcp-server.js';
 import { asMessage, asResponse, objectOf, type Message } from './message.js';
 import type { Questions } from './questions.js';
 import { sessionIdFor } from './session-id.js';
+import { TASK_METHODS } from './tasks.js';
 import { findTool } from './tools/all.js';
 
 export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, 'isStopping'> {
@@ -112,7 +113,8 @@ async function requireMayCall(
   { rates }: McpServingParts,
 ): Promise<void> {
   const tool = method === 'tools/call' ? findTool(params['name']) : undefined;
-  if (tool === undefined) return;
-  for (const scope of tool.scopes(objectOf(params['arguments']))) requireScope(caller, scope);
-  if (tool.rate === 'writes') await rates.writes?.take(caller.credentialId, res, pointsOf(0));
+  const task = TASK_METHODS[method ?? ''];
+  const scopes = task ? [task.scope] : (tool?.scopes(objectOf(params['arguments'])) ?? []);
+  for (const scope of scopes) requireScope(caller, scope);
+  if ((task ?? tool)?.rate === 'writes') await rates.writes?.take(caller.credentialId, res, pointsOf(0));
 }

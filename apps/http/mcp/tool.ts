@@ -16,6 +16,8 @@ export interface ToolCall {
   readonly args: JsonObject;
   readonly progress: Progress;
   readonly asking: Asking;
+  /** Whether the client takes the handle of a task in place of a result that is not there yet. */
+  readonly takesTasks: boolean;
   /** Credits that a call may spend without being confirmed. */
   readonly confirmAboveCredits: number;
   /** Throws as authentication does once the credential is no longer valid. For after a wait. */

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../../core/generation/generation.js';
+import { isTerminal, type Operation } from '../../../../core/generation/generation.js';
 import { GENERATION_REQUEST_SCHEMA, requestWording } from '../../../../core/generation/request.js';
 import { waitForGeneration } from '../../../../core/generation/wait-for-generation.js';
 import { TASK_SCHEMA } from '../../render/generation-task.js';
@@ -14,6 +14,7 @@ import {
 import { createConfirmed } from '../create-confirmed.js';
 import { keepPictures, REFERENCE_PICTURES, type ReferencePicture } from '../reference-pictures.js';
 import { taskResult } from '../task-result.js';
+import { taskHandle } from '../tasks.js';
 import type { Tool, ToolAnswer, ToolCall } from '../tool.js';
 
 const { operation: _fixed, ...FIELDS } = GENERATION_REQUEST_SCHEMA.properties;
@@ -63,8 +64,9 @@ async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswe
   };
   const created = await createConfirmed(call, { idempotencyKey, body });
   if ('ask' in created) return created.ask;
-  const { generationId } = created.generation;
+  const { generationId, status: atFirst } = created.generation;
   if (!created.replayed) call.created(generationId);
+  if (call.takesTasks && !isTerminal(atFirst)) return taskHandle(context, created.generation);
   const waitMs = waitMsOf(args.wait_seconds);
   const generation = await waitForGeneration(context, caller, generationId, {
     waitMs,
