@@ -1,0 +1,143 @@
+/*
+ * Goal: a person adds a passkey on the account page, and signs in with it alone, in a real browser; the sign-in page says
+ * what went wrong, and offers nothing where the browser has no passkeys.
+ * Method: Chromium with an authenticator of its own making, which keeps passkeys and stands for the person's finger.
+ */
+import { expect } from 'chai';
+import type { CDPSession, Page } from 'playwright-core';
+import { removePasskey } from '../../core/people/passkeys.js';
+import { orSkip } from '../servers/server-absent.js';
+import { focusOn, PageHarness, type Visitor } from './page-harness.js';
+
+const ACCOUNT = '/console/sign-in';
+
+describe('passkeys in a browser', () => {
+  let pages: PageHarness | undefined;
+  let visitor: Visitor;
+  let page: Page;
+  before(async function () {
+    pages = await orSkip(this, PageHarness.open());
+  });
+  after(() => pages?.close());
+
+  const harness = () => pages as PageHarness;
+  beforeEach(async () => {
+    visitor = await harness().newVisitor();
+    ({ page } = visitor);
+  });
+  afterEach(async () => {
+    const { harness: service, person } = harness().service;
+    const current = await service.context.people.read(person.personId);
+    for (const { credentialId } of current?.passkeys ?? []) await removePasskey(service.context, person, credentialId);
+    await visitor.context.close();
+    expect(visitor.faults).to.deep.equal([]);
+  });
+
+  const rowOf = (name: string) => page.getByRole('listitem').filter({ hasText: name });
+  const signInButton = () => page.getByRole('button', { name: 'Sign in with a passkey' });
+  const add = async (name: string): Promise<void> => {
+    await page.getByLabel('Name of a new passkey').fill(name);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+  };
+  /** Added on the account page; then the person is signed out, at the sign-in page. */
+  const signedOutWithPasskey = async (): Promise<Authenticator> => {
+    const authenticator = await Authenticator.of(page);
+    await harness().openSignedIn(visitor, ACCOUNT);
+    await add('laptop');
+    await page.getByRole('heading', { name: 'laptop', exact: true }).waitFor();
+    await visitor.context.clearCookies();
+    await page.goto(`/sign-in?return=${encodeURIComponent(ACCOUNT)}`);
+    return authenticator;
+  };
+
+  it('signs in with one that was added on the account page, and leads on', async () => {
+    await signedOutWithPasskey();
+    await signInButton().click();
+    await page.waitForURL((url) => url.pathname === ACCOUNT);
+    await rowOf('this browser').getByText('with a passkey').waitFor();
+  });
+
+  it('says that none was used when the person is not verified, and lets them try again', async () => {
+    const authenticator = await signedOutWithPasskey();
+    await authenticator.verifyPerson(false);
+    await signInButton().click();
+    await page.getByRole('alert').filter({ hasText: 'No passkey was used.' }).waitFor();
+    await focusOn(page, 'Sign in with a passkey');
+    await authenticator.verifyPerson(true);
+    await signInButton().click();
+    await page.waitForURL((url) => url.pathname === ACCOUNT);
+  });
+
+  it('refuses one that was removed, in the words of the service', async () => {
+    await signedOutWithPasskey();
+    const { harness: service, person } = harness().service;
+    const current = await service.context.people.read(person.personId);
+    await removePasskey(service.context, person, current?.passkeys[0]?.credentialId ?? '');
+    await signInButton().click();
+    await page.getByRole('alert').filter({ hasText: 'The passkey was not accepted' }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal('/sign-in');
+  });
+
+  it('adds one for each device, and renames and removes it', async () => {
+    await Authenticator.of(page);
+    await harness().openSignedIn(visitor, ACCOUNT);
+    await add('laptop');
+    await page.getByRole('status').filter({ hasText: 'laptop' }).waitFor();
+    await add('again');
+    await page.getByRole('alert').filter({ hasText: 'already' }).waitFor();
+    await rowOf('laptop')
+      .getByRole('button', { name: /^Rename/ })
+      .click();
+    await page.getByLabel('New name').fill('desk');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await rowOf('desk')
+      .getByRole('button', { name: /^Remove/ })
+      .click();
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^Remove/ })
+      .click();
+    await page.getByText('You have none.').waitFor();
+  });
+
+  it('offers none where the browser has none', async () => {
+    await page.addInitScript('delete window.PublicKeyCredential');
+    await page.goto('/sign-in');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor();
+    await page.waitForLoadState('networkidle');
+    expect(await signInButton().isVisible()).to.equal(false);
+    await harness().openSignedIn(visitor, ACCOUNT);
+    await page.getByText('This browser cannot make').waitFor();
+    expect(await page.getByLabel('Name of a new passkey').count()).to.equal(0);
+  });
+});
+
+/** One in the device, which answers by itself. */
+class Authenticator {
+  private constructor(
+    private readonly session: CDPSession,
+    private readonly authenticatorId: string,
+  ) {}
+
+  static async of(page: Page): Promise<Authenticator> {
+    const session = await page.context().newCDPSession(page);
+    await session.send('WebAuthn.enable');
+    const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    return new Authenticator(session, authenticatorId);
+  }
+
+  /** Whether it recognises the person from now on. */
+  async verifyPerson(isUserVerified: boolean): Promise<void> {
+    const { authenticatorId } = this;
+    await this.session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+  }
+}
