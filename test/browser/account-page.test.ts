@@ -4,6 +4,7 @@
  * Method: the built page of a whole service in this process, in Chromium. One service and one browser for the file: each
  * test makes what it needs under names of its own.
  */
+import { spawn } from 'node:child_process';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { createKey } from '../../core/access/manage.js';
@@ -143,6 +144,28 @@ describe('the account page in a browser', () => {
     expect(await callWith(token)).to.equal(401);
   });
 
+  it('gives what is to be copied with the real address of the service', async () => {
+    await visitor.context.grantPermissions(['clipboard-read', 'clipboard-write']);
+    await harness().openSignedIn(visitor);
+    const copied = async (what: string): Promise<string> => {
+      await page.getByRole('button', { name: `Copy ${what}` }).click();
+      await page
+        .getByRole('status')
+        .filter({ hasText: `Copied ${what}.` })
+        .waitFor();
+      return page.evaluate<string>('navigator.clipboard.readText()');
+    };
+    const url = `${harness().origin}/api/v1/developer/mcp`;
+    expect(await copied('the address of the MCP server')).to.equal(url);
+    expect(await copied('the command for Claude Code')).to.equal(`claude mcp add --transport http darkroom ${url}`);
+    expect(JSON.parse(await copied('the settings for Cursor'))).to.deep.equal({ mcpServers: { darkroom: { url } } });
+    expect((await fetch(url, { method: 'POST' })).status).to.equal(401);
+    const request = await copied('the request');
+    const secret = await makeKey('for the first request');
+    const stdout = await outputOf(request, { DARKROOM_API_KEY: secret });
+    expect(JSON.parse(stdout)).to.include({ success: true });
+  });
+
   it('is used with the keyboard alone', async () => {
     await page.goto('/');
     await page.keyboard.press('Tab');
@@ -268,3 +291,14 @@ describe('the account page in a browser', () => {
     await page.getByText('this browser').waitFor();
   });
 });
+
+/** What a command of the shell prints. The service is in this process, which must go on meanwhile. */
+async function outputOf(command: string, variables: NodeJS.ProcessEnv): Promise<string> {
+  const shell = spawn('sh', ['-c', command], {
+    env: { ...process.env, ...variables },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let output = '';
+  for await (const piece of shell.stdout) output += String(piece);
+  return output;
+}

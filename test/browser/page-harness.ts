@@ -17,7 +17,11 @@ export class PageHarness {
   /** Throws `ServerAbsent` where there is no browser. */
   static async open(options: Partial<Omit<HttpFrontsOptions, 'limits'>> = {}): Promise<PageHarness> {
     const browser = await startChromium();
-    const service = await OAuthHarness.open({ ...options, publicUrl: () => underName(service.origin) });
+    const service = await OAuthHarness.open({
+      mcp: { confirmAboveCredits: 100 },
+      ...options,
+      publicUrl: () => underName(service.origin),
+    });
     return new PageHarness(service, browser);
   }
 
@@ -80,6 +84,9 @@ function underName(origin: string): string {
   return origin.replace('127.0.0.1', 'localhost');
 }
 
+/** So many pictures of a page are drawn in some seconds. */
+const MAX_TRIES = 300;
+
 /** The name of what has the focus. */
 const FOCUSED = `(() => {
   const { activeElement: at } = document;
@@ -88,7 +95,11 @@ const FOCUSED = `(() => {
 
 /** Waits until what has this name has the focus. */
 export async function focusOn(page: Page, name: string): Promise<void> {
-  await page.waitForFunction(`${FOCUSED} === ${JSON.stringify(name)}`);
+  let found = '';
+  for (let tries = 0; tries < MAX_TRIES && found !== name; tries += 1) {
+    found = await page.evaluate<string>(`new Promise(requestAnimationFrame).then(() => ${FOCUSED})`);
+  }
+  expect(found).to.equal(name);
 }
 
 /** Presses Tab until something has the focus. Fails after a hundred. */

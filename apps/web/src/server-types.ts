@@ -20,7 +20,8 @@ export interface Overview {
   /** Null where there is no MCP server. */
   readonly mcp_url: string | null;
   readonly has_oauth: boolean;
-  readonly first_model_key: string | null;
+  /** The body of a request that makes a picture; null where no model takes one. */
+  readonly first_request: object | null;
   /** Null where no outside provider is configured. */
   readonly provider_name: string | null;
 }

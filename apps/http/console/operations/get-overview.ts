@@ -1,6 +1,6 @@
-import type { Context } from '../../../../core/context.js';
 import { ServiceError } from '../../../../core/errors.js';
 import { SCOPES } from '../../../../core/access/credential.js';
+import { exampleRequest } from '../../../../core/generation/example-request.js';
 import { consoleApp } from '../../../../core/people/account-apps.js';
 import { isRecentSignIn } from '../../../../core/people/sessions.js';
 import type { ConsoleOperation } from '../console-operation.js';
@@ -13,7 +13,9 @@ export const getOverview: ConsoleOperation = {
     const { person, session } = signedIn;
     const account = await context.accounts.read(person.accountId, undefined, 'totals');
     if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
-    const app = await consoleApp(context, account.accountId);
+    const { accountId } = account;
+    const { appId } = await consoleApp(context, accountId);
+    const caller = { accountId, appId, credentialId: person.personId, scopes: [] };
     const base = publicUrl();
     return {
       person: { id: person.personId, email: person.email, has_password: person.password !== undefined },
@@ -27,18 +29,13 @@ export const getOverview: ConsoleOperation = {
         reserved_credits: account.reserved,
         spent_credits: account.spent,
       },
-      console_app_id: app.appId,
+      console_app_id: appId,
       scopes: SCOPES,
       base_url: base,
       mcp_url: hasMcp ? `${base}/api/v1/developer/mcp` : null,
       has_oauth: hasOAuth,
-      first_model_key: firstPictureModel(context) ?? null,
+      first_request: (await exampleRequest(context, caller)) ?? null,
       provider_name: outsideProvider?.name ?? null,
     };
   },
 };
-
-/** For an example: a model that makes a picture of a text. */
-function firstPictureModel({ catalog }: Pick<Context, 'catalog'>): string | undefined {
-  return catalog.models().find(({ operations }) => operations.includes('image_generation'))?.modelKey;
-}

@@ -16,8 +16,8 @@ export function AccessSection({ overview }: { readonly overview: Overview }) {
       <KeyList keys={keys} currency={overview.account.currency} />
       {overview.has_oauth ? <ConnectionList currency={overview.account.currency} /> : null}
       {overview.mcp_url === null ? null : <McpSettings url={overview.mcp_url} hasOAuth={overview.has_oauth} />}
-      {overview.first_model_key === null ? null : (
-        <FirstRequest baseUrl={overview.base_url} modelKey={overview.first_model_key} />
+      {overview.first_request === null ? null : (
+        <FirstRequest baseUrl={overview.base_url} body={overview.first_request} />
       )}
     </>
   );

@@ -3,18 +3,17 @@ import { Copyable } from '../parts/copyable.js';
 
 interface FirstRequestProps {
   readonly baseUrl: string;
-  readonly modelKey: string;
+  readonly body: object;
 }
 
 /** A request that works once the key is put into it. */
-export function FirstRequest({ baseUrl, modelKey }: FirstRequestProps) {
-  const body = { model_key: modelKey, operation: 'image_generation', prompt: 'a lighthouse at dusk' };
+export function FirstRequest({ baseUrl, body }: FirstRequestProps) {
   const request = [
     `curl ${baseUrl}/api/v1/developer/generations \\`,
     '  -H "Authorization: Bearer $DARKROOM_API_KEY" \\',
     '  -H "Idempotency-Key: $(date +%s)" \\',
     '  -H "Content-Type: application/json" \\',
-    `  -d '${JSON.stringify(body)}'`,
+    `  -d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`,
   ].join('\n');
   return (
     <Card
