@@ -86,6 +86,15 @@ describe('sign-in with a passkey', () => {
     expect(sessions.map(({ method }) => method)).to.have.members(['password', 'passkey']);
   });
 
+  it('leads on to the consent that a program had sent the person for', async () => {
+    const { path } = service.request(await service.register());
+    const asked = new URL((await browser.open(path)).url);
+    expect(asked.pathname).to.equal('/sign-in');
+    const answer = await signIn({ return: asked.searchParams.get('return') });
+    const { location } = dataOf(answer) as { location: string };
+    expect((await browser.open(location)).text).to.include('Connect a program');
+  });
+
   it('leads nobody to another server', async () => {
     for (const evil of ['https://evil.example', '//evil.example', '/\\evil.example', 'javascript:alert(1)'])
       expect(dataOf(await signIn({ return: evil })), evil).to.deep.equal({ location: '/' });
