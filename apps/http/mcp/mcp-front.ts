@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
 import { createRouter } from '../host/routing.js';
 import type { HttpFront } from '../host/server.js';
+import { ClientRequests } from './client-requests.js';
 import { discoveryRoutes } from './discovery.js';
 import { MCP_PATH } from './identity.js';
-import type { HandleMessage, McpServerOptions } from './mcp-server.js';
-import { Questions } from './questions.js';
+import type { McpServerOptions } from './mcp-server.js';
+import type { HandleMessage } from './message-handler.js';
 import { serveMcp, type McpServingParts } from './serve-mcp.js';
 
 export interface McpOptions extends Pick<
@@ -27,8 +28,8 @@ export function mcp({
   ...options
 }: McpOptions): HttpFront {
   return ({ addresses, refusals, isStopping }) => {
-    const questions = new Questions(options.context);
-    const handle = loadedLate({ logger, questions, confirmAboveCredits });
+    const requests = new ClientRequests(options.context);
+    const handle = loadedLate({ logger, requests, confirmAboveCredits });
     const serve = serveMcp({
       ...options,
       resourceMetadata,
@@ -36,7 +37,7 @@ export function mcp({
       addresses,
       refusals,
       isStopping,
-      questions,
+      requests,
       handle,
     });
     return [createRouter([...discoveryRoutes(options.publicUrl), { method: 'POST', path: MCP_PATH, serve }])];
@@ -47,9 +48,20 @@ export function mcp({
 function loadedLate(options: McpServerOptions): HandleMessage {
   let loading: Promise<HandleMessage> | undefined;
   return async (...message) => {
-    loading ??= import('./mcp-server.js').then(({ createMessageHandler }) => createMessageHandler(options));
+    loading ??= load(options).catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
     await (
       await loading
     )(...message);
   };
+}
+
+async function load(options: McpServerOptions): Promise<HandleMessage> {
+  const [{ serverFor }, { messageHandler }] = await Promise.all([
+    import('./mcp-server.js'),
+    import('./message-handler.js'),
+  ]);
+  return messageHandler(options.logger, (request, exchange) => serverFor(request, exchange, options));
 }

@@ -1,22 +1,19 @@
-import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
 import {
-  createMcpHandler,
   ProtocolError,
   ProtocolErrorCode,
   Server,
-  type AuthInfo,
   type McpRequestContext,
   type ServerContext,
 } from '@modelcontextprotocol/server';
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import type { Json, JsonObject } from '../../../core/json.js';
+import type { Json } from '../../../core/json.js';
 import { AskingByRepetition, canShowForms, UNABLE, type Asking } from './asking.js';
+import { AskingOnStream } from './asking-on-stream.js';
 import { callTool } from './call-tool.js';
+import type { ClientRequests } from './client-requests.js';
 import type { Exchange } from './exchange.js';
 import { IDENTITY, REVISIONS } from './identity.js';
 import { Progress } from './progress.js';
-import { AskingOnStream, type Questions } from './questions.js';
 import { asksPeople } from './session-id.js';
 import { capabilitiesOf, serveTasks } from './serve-tasks.js';
 import { TASKS_EXTENSION, takesTasks } from './tasks.js';
@@ -25,42 +22,18 @@ import { findTool, TOOLS } from './tools/all.js';
 
 export interface McpServerOptions {
   readonly logger: Logger;
-  readonly questions: Questions;
+  readonly requests: ClientRequests;
   /** Credits that a call may spend without being confirmed. */
   readonly confirmAboveCredits: number;
 }
-
-/** Answers one message that was read and checked. */
-export type HandleMessage = (
-  req: IncomingMessage,
-  res: ServerResponse,
-  body: JsonObject,
-  exchange: Exchange,
-) => Promise<void>;
 
 const LIST_TTL_MS = 300_000;
 
 const INSTRUCTIONS =
   'Makes images and videos from prompts, paid in credits. Call list_models first: prices and parameters differ between models. A generation is paid once for each idempotency_key; when an answer is lost, repeat the call with the same key.';
 
-/** The protocol, by its library. A server lives for one message: there is nothing to keep between two. */
-export function createMessageHandler(options: McpServerOptions): HandleMessage {
-  const onerror = (error: Error): void => options.logger.debug({ err: error }, 'MCP message refused');
-  const handler = createMcpHandler((request) => serverFor(request, options), { onerror });
-  return async (req, res, body, exchange) => {
-    const authInfo: AuthInfo = {
-      token: '',
-      clientId: exchange.caller.credentialId,
-      scopes: [...exchange.caller.scopes],
-      extra: { exchange },
-    };
-    const fetch: typeof handler.fetch = (request, given) => handler.fetch(request, { ...given, authInfo });
-    await toNodeHandler({ fetch }, { onerror })(req as NodeIncomingMessageLike, res, body);
-  };
-}
-
-function serverFor({ era, authInfo }: McpRequestContext, options: McpServerOptions): Server {
-  const exchange = authInfo?.extra?.['exchange'] as Exchange;
+/** The server of one message. */
+export function serverFor({ era }: McpRequestContext, exchange: Exchange, options: McpServerOptions): Server {
   const isModern = era === 'modern';
   const server = new Server(
     { name: IDENTITY.name, version: IDENTITY.version, title: IDENTITY.title, description: IDENTITY.description },
@@ -81,7 +54,7 @@ function serverFor({ era, authInfo }: McpRequestContext, options: McpServerOptio
       logger: options.logger,
       progress,
       takesTasks: isModern && takesTasks(capabilitiesOf(ctx)),
-      asking: askingOf(server, ctx, { era, exchange, progress, questions: options.questions }),
+      asking: askingOf(server, ctx, { era, exchange, progress, requests: options.requests }),
       confirmAboveCredits: options.confirmAboveCredits,
     });
   });
@@ -101,12 +74,12 @@ interface AskingNeeds {
   readonly era: McpRequestContext['era'];
   readonly exchange: Exchange;
   readonly progress: Progress;
-  readonly questions: Questions;
+  readonly requests: ClientRequests;
 }
 
 function askingOf(server: Server, ctx: ServerContext, needs: AskingNeeds): Asking {
   const { mcpReq } = ctx;
-  const { era, exchange, progress, questions } = needs;
+  const { era, exchange, progress, requests } = needs;
   const { credentialId } = exchange.caller;
   if (era === 'modern') {
     if (!canShowForms(capabilitiesOf(ctx))) return UNABLE;
@@ -119,7 +92,7 @@ function askingOf(server: Server, ctx: ServerContext, needs: AskingNeeds): Askin
   const { call } = exchange.context;
   if (!asksPeople(exchange.sessionId) || call === undefined) return UNABLE;
   return new AskingOnStream({
-    questions,
+    requests,
     credentialId,
     call,
     progress,

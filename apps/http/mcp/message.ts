@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import type { PostedResponse } from './questions.js';
+import type { PostedResponse } from './client-requests.js';
 
 /** What is looked at of a message before the protocol's library reads it. */
 export interface Message {

@@ -12,11 +12,11 @@ import { declaredBytes } from '../host/read-bytes.js';
 import { headerText } from '../host/request-headers.js';
 import type { HttpHandler } from '../host/routing.js';
 import type { HttpShared } from '../host/server.js';
+import type { ClientRequests } from './client-requests.js';
 import { Disconnect } from './disconnect.js';
 import { requireKnownOrigin } from './known-origin.js';
-import type { HandleMessage } from './mcp-server.js';
+import type { HandleMessage } from './message-handler.js';
 import { asMessage, asResponse, objectOf, type Message } from './message.js';
-import type { Questions } from './questions.js';
 import { sessionIdFor } from './session-id.js';
 import { TASK_METHODS } from './tasks.js';
 import { findTool } from './tools/all.js';
@@ -28,7 +28,7 @@ export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, '
   readonly publicUrl: () => string;
   /** The address of the server's metadata as a protected resource; undefined where no tokens are given out. */
   readonly resourceMetadata: () => string | undefined;
-  readonly questions: Questions;
+  readonly requests: ClientRequests;
   readonly handle: HandleMessage;
 }
 
@@ -49,7 +49,7 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     const message = asMessage(await readMessage(ctx, caller, parts));
     const response = asResponse(message);
     if (response !== undefined) {
-      parts.questions.take(caller.credentialId, response);
+      parts.requests.take(caller.credentialId, response);
       ctx.status = 202;
       return;
     }

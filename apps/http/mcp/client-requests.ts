@@ -1,0 +1,68 @@
+import type { JSONRPCRequest } from '@modelcontextprotocol/server';
+import type { Cancellation } from '../../../core/cancellation.js';
+import type { Clock } from '../../../core/ports/clock.js';
+import type { Ids } from '../../../core/ports/ids.js';
+
+/** How long a client, and the person in front of it, has to answer, in milliseconds. */
+export const ANSWER_WITHIN_MS = 300_000;
+/** Requests that are open at the same time, in all and of one credential. */
+const MAX_OPEN = 1_000;
+const MAX_OPEN_PER_CREDENTIAL = 8;
+
+interface OpenRequest {
+  readonly credentialId: string;
+  readonly answer: (result: unknown) => void;
+}
+
+/** A JSON-RPC response, as a client posts it. */
+export interface PostedResponse {
+  readonly id: string | number;
+  /** Absent from an error. */
+  readonly result?: unknown;
+}
+
+/** A request to a client, and the call on whose stream it goes. */
+export interface ClientRequest extends Pick<JSONRPCRequest, 'method' | 'params'> {
+  readonly credentialId: string;
+  readonly send: (request: JSONRPCRequest) => Promise<void>;
+  readonly call: Cancellation;
+}
+
+/**
+ * Requests that went to clients of the revisions of 2025, on the stream of a call. Their answers come with requests of
+ * their own, and are taken by the process that asked.
+ */
+export class ClientRequests {
+  private readonly open = new Map<string, OpenRequest>();
+
+  constructor(private readonly parts: { readonly clock: Pick<Clock, 'after'>; readonly ids: Pick<Ids, 'uuid'> }) {}
+
+  /**
+   * The result that the client answers; undefined where it answers an error or nothing in time, the call is over, or as
+   * many requests are open as there may be.
+   */
+  ask({ method, params, credentialId, send, call }: ClientRequest): Promise<unknown> {
+    const open = [...this.open.values()].filter((one) => one.credentialId === credentialId).length;
+    if (this.open.size >= MAX_OPEN || open >= MAX_OPEN_PER_CREDENTIAL) return Promise.resolve(undefined);
+    const id = this.parts.ids.uuid();
+    return new Promise((resolve) => {
+      const answer = (result: unknown): void => {
+        this.open.delete(id);
+        cancelTimer();
+        listenNoMore();
+        resolve(result);
+      };
+      const give = (): void => answer(undefined);
+      const cancelTimer = this.parts.clock.after(ANSWER_WITHIN_MS, give);
+      const listenNoMore = call.onOver(give);
+      this.open.set(id, { credentialId, answer });
+      send({ jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) }).catch(give);
+    });
+  }
+
+  /** Takes an answer from the one who was asked; any other answers nothing. */
+  take(credentialId: string, { id, result }: PostedResponse): void {
+    const request = this.open.get(String(id));
+    if (request?.credentialId === credentialId) request.answer(result);
+  }
+}
