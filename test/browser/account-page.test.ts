@@ -8,6 +8,8 @@ import { spawn } from 'node:child_process';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { createKey } from '../../core/access/manage.js';
+import { createPerson } from '../../core/people/manage-people.js';
+import { createSignInLink } from '../../core/people/sign-in.js';
 import { appsForKeys } from '../../core/people/account-apps.js';
 import { orSkip } from '../servers/server-absent.js';
 import { PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
@@ -271,6 +273,58 @@ describe('the account page in a browser', () => {
     await page.getByRole('button', { name: 'Remove virtual key' }).click();
     await confirm('Remove it');
     await page.getByText('You have none.').waitFor();
+  });
+
+  describe('for a person without a password', () => {
+    const newcomer = async (ageMs = 0): Promise<void> => {
+      const { context, clock } = harness().service.harness;
+      const { accountId } = harness().service.person;
+      const email = `newcomer-${ageMs}@example.com`;
+      const { personId } = await createPerson(context, { accountId, email });
+      const { secret } = await createSignInLink(context, personId);
+      await page.goto(`/sign-in/link/${secret}`);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('Your sign-in link worked once.').waitFor();
+      clock.advance(ageMs);
+      await page.reload();
+    };
+
+    it('leads from the link to a password, with which they come back', async () => {
+      await newcomer();
+      await page.getByRole('link', { name: 'Set a password or add a passkey' }).click();
+      await page.getByLabel('New password', { exact: true }).fill(PASSWORD);
+      await page.getByLabel('New password again').fill(PASSWORD);
+      await page.getByRole('button', { name: 'Set password' }).click();
+      await page.getByLabel('Current password').waitFor();
+      await page.getByRole('link', { name: 'Credits' }).click();
+      await page.getByText('Reserved').waitFor();
+      expect(await page.getByText('Your sign-in link worked once.').count()).to.equal(0);
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByLabel('E-mail address').fill('newcomer-0@example.com');
+      await page.getByLabel('Password').fill(PASSWORD);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.waitForURL('**/console/api-and-mcp');
+    });
+
+    it('offers no sign-out to one who could not come back', async () => {
+      await newcomer(16 * 60_000);
+      await page.getByRole('link', { name: 'Set a password or add a passkey' }).click();
+      await page.getByText('To set one, ask the operator for another sign-in link').waitFor();
+      expect(await page.getByRole('button', { name: 'Sign in again' }).count()).to.equal(0);
+    });
+  });
+
+  it('leads through another sign-in to what takes a recent one', async () => {
+    const { clock } = harness().service.harness;
+    await harness().signInByForm(visitor, '/console/sign-in');
+    clock.advance(16 * 60_000);
+    await page.reload();
+    await page.getByRole('button', { name: 'Sign in again' }).click();
+    await page.getByLabel('E-mail address').fill('ada@example.com');
+    await page.getByLabel('Password').fill(PASSWORD);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL('**/console/sign-in');
+    await page.getByRole('button', { name: 'Add a passkey' }).waitFor();
   });
 
   it('changes the password and stays signed in', async () => {

@@ -131,6 +131,13 @@ describe('an adapter in its own package', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  it('finds the account page in the package that it is installed beside', () => {
+    const web = join(folder, 'node_modules/darkroom/dist/web');
+    const files = [...readFileSync(join(web, 'index.html'), 'utf8').matchAll(/"\/console\/(assets\/[^"]+)"/g)];
+    expect(files).to.have.lengthOf(2);
+    for (const [, file = ''] of files) expect(readFileSync(join(web, file)).byteLength).to.be.above(1_000);
+  });
+
   it('passes the contract of its port, run from that package', () => {
     const own = join(folder, 'darkroom-still');
     const report = JSON.parse(

@@ -1,9 +1,10 @@
 import { useEffect } from 'preact/hooks';
 import { AccessSection } from './access/access-section.js';
-import { Announcer } from './announce.js';
+import { announce, Announcer } from './announce.js';
 import { CreditsSection } from './credits/credits-section.js';
 import { Loaded } from './parts/loaded.js';
-import { goTo, hasMoved, hrefOf, section, SECTIONS, type SectionName } from './router.js';
+import { SectionLink } from './parts/section-link.js';
+import { hasMoved, section, SECTIONS, type SectionName } from './router.js';
 import type { Overview } from './server-types.js';
 import { SignInSection } from './sign-in/sign-in-section.js';
 import { useData, type Data } from './use-data.js';
@@ -14,7 +15,9 @@ export function Page() {
   const { title } = SECTIONS.find(({ name }) => name === section.value) ?? SECTIONS[0];
   useEffect(() => {
     document.title = `${title} · Darkroom`;
-    if (hasMoved.value) document.getElementById('section-title')?.focus();
+    if (!hasMoved.value) return;
+    announce('');
+    document.getElementById('section-title')?.focus();
   }, [title]);
   useEffect(() => {
     // A page out of the browser's cache may be of a session that has ended.
@@ -37,7 +40,12 @@ export function Page() {
             {title}
           </h1>
           <Loaded data={overview} what="your account">
-            {(value) => <Section name={section.value} overview={value} data={overview} />}
+            {(value) => (
+              <>
+                {section.value === 'sign-in' ? null : <NoWayBack overview={value} />}
+                <Section name={section.value} overview={value} data={overview} />
+              </>
+            )}
           </Loaded>
         </main>
       </div>
@@ -70,23 +78,14 @@ function Head({ overview }: { readonly overview: Overview | undefined }) {
 }
 
 function Navigation() {
-  const follow = (event: MouseEvent, name: SectionName): void => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    goTo(name);
-  };
   return (
     <nav aria-label="Account settings">
       <ul>
         {SECTIONS.map(({ name, title }) => (
           <li key={name}>
-            <a
-              href={hrefOf(name)}
-              aria-current={section.value === name ? 'page' : undefined}
-              onClick={(event) => follow(event, name)}
-            >
+            <SectionLink name={name} isCurrent={section.value === name}>
               {title}
-            </a>
+            </SectionLink>
           </li>
         ))}
         <li>
@@ -94,6 +93,17 @@ function Navigation() {
         </li>
       </ul>
     </nav>
+  );
+}
+
+/** A link works once: who came by one needs another way to come again. */
+function NoWayBack({ overview: { person, session } }: { readonly overview: Overview }) {
+  if (session.method !== 'link' || person.has_password || person.has_passkey) return null;
+  return (
+    <p class="notice">
+      Your sign-in link worked once. <SectionLink name="sign-in">Set a password or add a passkey</SectionLink>, so that
+      you can sign in again.
+    </p>
   );
 }
 

@@ -4,7 +4,12 @@ export type Scope = 'credits:read' | 'generations:read' | 'generations:write' | 
 export type SignInMethod = 'password' | 'link' | 'passkey' | 'provider';
 
 export interface Overview {
-  readonly person: { readonly id: string; readonly email: string; readonly has_password: boolean };
+  readonly person: {
+    readonly id: string;
+    readonly email: string;
+    readonly has_password: boolean;
+    readonly has_passkey: boolean;
+  };
   readonly session: { readonly method: SignInMethod; readonly is_recent: boolean };
   readonly account: {
     readonly id: string;

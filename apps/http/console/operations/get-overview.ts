@@ -18,7 +18,12 @@ export const getOverview: ConsoleOperation = {
     const caller = { accountId, appId, credentialId: person.personId, scopes: [] };
     const base = publicUrl();
     return {
-      person: { id: person.personId, email: person.email, has_password: person.password !== undefined },
+      person: {
+        id: person.personId,
+        email: person.email,
+        has_password: person.password !== undefined,
+        has_passkey: person.passkeys.length > 0,
+      },
       session: { method: session.method, is_recent: isRecentSignIn(context, session) },
       account: {
         id: account.accountId,

@@ -6,18 +6,13 @@ import { Card, focusOn } from '../parts/card.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
 import { Loaded } from '../parts/loaded.js';
 import { change, sentenceOf } from '../server.js';
-import type { Identity } from '../server-types.js';
+import type { Identity, Overview } from '../server-types.js';
 import { useData } from '../use-data.js';
 import { SignInAgain } from './sign-in-again.js';
 
-interface IdentityListProps {
-  /** Null where no outside provider is configured. */
-  readonly providerName: string | null;
-  readonly isRecent: boolean;
-}
-
 /** Identities at an outside provider that sign the person in. Not shown where there is neither a provider nor one. */
-export function IdentityList({ providerName, isRecent }: IdentityListProps) {
+export function IdentityList({ overview }: { readonly overview: Overview }) {
+  const { provider_name: providerName } = overview;
   const identities = useData<{ readonly identities: readonly Identity[] }>('/identities');
   if (providerName === null && (identities.value?.identities.length ?? 0) === 0) return null;
   const unlinked = async (): Promise<void> => {
@@ -44,7 +39,7 @@ export function IdentityList({ providerName, isRecent }: IdentityListProps) {
           )
         }
       </Loaded>
-      {providerName === null ? null : <LinkButton name={providerName} isRecent={isRecent} />}
+      {providerName === null ? null : <LinkButton name={providerName} overview={overview} />}
     </Card>
   );
 }
@@ -79,7 +74,7 @@ function IdentityRow({ shown, unlinked }: IdentityRowProps) {
 }
 
 /** Leads to the provider and back. Another way to sign in takes proof that the person is there. */
-function LinkButton({ name, isRecent }: { readonly name: string; readonly isRecent: boolean }) {
+function LinkButton({ name, overview }: { readonly name: string; readonly overview: Overview }) {
   const [fault, setFault] = useState<string>();
   const leave = async (): Promise<void> => {
     setFault(undefined);
@@ -90,7 +85,7 @@ function LinkButton({ name, isRecent }: { readonly name: string; readonly isRece
       setFault(sentenceOf(error));
     }
   };
-  if (!isRecent) return <SignInAgain toDo="connect one" />;
+  if (!overview.session.is_recent) return <SignInAgain overview={overview} toDo="connect one" />;
   return (
     <>
       {fault === undefined ? null : (

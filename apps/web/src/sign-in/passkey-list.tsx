@@ -2,7 +2,7 @@ import { announce } from '../announce.js';
 import { Card, focusOn } from '../parts/card.js';
 import { Loaded } from '../parts/loaded.js';
 import { change } from '../server.js';
-import type { Passkey } from '../server-types.js';
+import type { Overview, Passkey } from '../server-types.js';
 import { useData } from '../use-data.js';
 import { canMakePasskeys } from './make-passkey.js';
 import { NewPasskeyForm } from './new-passkey-form.js';
@@ -14,11 +14,17 @@ interface Passkeys {
   readonly can_be_used: boolean;
 }
 
+interface PasskeyListProps {
+  readonly overview: Overview;
+  /** Reads the overview again, which says whether there are any. */
+  readonly reload: () => Promise<void>;
+}
+
 /** Keys in devices that sign the person in. */
-export function PasskeyList({ isRecent }: { readonly isRecent: boolean }) {
+export function PasskeyList({ overview, reload }: PasskeyListProps) {
   const data = useData<Passkeys>('/passkeys');
   const show = async (said: string): Promise<void> => {
-    await data.reload();
+    await Promise.all([data.reload(), reload()]);
     announce(said);
     focusOn('passkeys');
   };
@@ -50,7 +56,7 @@ export function PasskeyList({ isRecent }: { readonly isRecent: boolean }) {
             )}
             <Adding
               why={whyNone(canBeUsed)}
-              isRecent={isRecent}
+              overview={overview}
               added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
             />
           </>
@@ -63,14 +69,18 @@ export function PasskeyList({ isRecent }: { readonly isRecent: boolean }) {
 interface AddingProps {
   /** Why none can be added at all. */
   readonly why: string | undefined;
-  readonly isRecent: boolean;
+  readonly overview: Overview;
   readonly added: (passkey: Passkey) => Promise<void>;
 }
 
-function Adding({ why, isRecent, added }: AddingProps) {
+function Adding({ why, overview, added }: AddingProps) {
   if (why !== undefined) return <p class="quiet">{why}</p>;
   // Whoever finds a browser open must not be able to come back later.
-  return isRecent ? <NewPasskeyForm added={added} /> : <SignInAgain toDo="add one" />;
+  return overview.session.is_recent ? (
+    <NewPasskeyForm added={added} />
+  ) : (
+    <SignInAgain overview={overview} toDo="add one" />
+  );
 }
 
 function whyNone(canBeUsed: boolean): string | undefined {

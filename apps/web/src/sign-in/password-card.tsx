@@ -4,6 +4,7 @@ import { textOf } from '../form-text.js';
 import { Card, focusOn } from '../parts/card.js';
 import { change, sentenceOf } from '../server.js';
 import type { Overview } from '../server-types.js';
+import { SignInAgain } from './sign-in-again.js';
 
 const MIN_LENGTH = 12;
 
@@ -13,7 +14,8 @@ interface PasswordCardProps {
 }
 
 /** Changes the password, or sets the first one. All other sessions end with it. */
-export function PasswordCard({ overview: { person }, reload }: PasswordCardProps) {
+export function PasswordCard({ overview, reload }: PasswordCardProps) {
+  const { person, session } = overview;
   const form = useRef<HTMLFormElement>(null);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<string>();
@@ -41,6 +43,12 @@ export function PasswordCard({ overview: { person }, reload }: PasswordCardProps
   const note = person.has_password
     ? 'Changing it signs you out everywhere else.'
     : 'You have none yet. With one you can sign in by yourself; without one you need a link from the operator.';
+  if (!person.has_password && !session.is_recent)
+    return (
+      <Card id="password" title="Password" note="You have none.">
+        <SignInAgain overview={overview} toDo="set one" />
+      </Card>
+    );
   return (
     <Card id="password" title="Password" note={note}>
       <form

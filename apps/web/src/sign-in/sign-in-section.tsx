@@ -14,8 +14,8 @@ export function SignInSection({ overview, reload }: SignInSectionProps) {
   return (
     <>
       <PasswordCard overview={overview} reload={reload} />
-      <PasskeyList isRecent={overview.session.is_recent} />
-      <IdentityList providerName={overview.provider_name} isRecent={overview.session.is_recent} />
+      <PasskeyList overview={overview} reload={reload} />
+      <IdentityList overview={overview} />
       <SessionList />
     </>
   );
