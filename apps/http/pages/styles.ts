@@ -6,7 +6,7 @@ main.container { max-width: 34rem; padding-block: 3rem; }
 .wide { inline-size: 100%; }
 .alert:empty { display: none; }
 .quiet { color: var(--pico-muted-color); font-size: .85rem; }
-.split { display: flex; flex-wrap: wrap; gap: 1rem; }
+.split { display: flex; flex-wrap: wrap; gap: 1rem; margin-block-end: 1rem; }
 .split > * { flex: 1 1 10rem; margin: 0; }
 .facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
 .facts dd { margin: 0; overflow-wrap: anywhere; }

@@ -21,8 +21,8 @@ export function announce(text: string): void {
 /** Where results are said. It is always there, so that screen readers watch it. */
 export function Announcer() {
   return (
-    <p class="announcer" role="status" aria-live="polite">
+    <output class="announcer" aria-live="polite">
       {said.value}
-    </p>
+    </output>
   );
 }

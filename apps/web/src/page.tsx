@@ -12,6 +12,7 @@ import { useData, type Data } from './use-data.js';
 /** The whole account page: its head, its navigation, and one section. */
 export function Page() {
   const overview = useData<Overview>('/overview');
+  const { reload } = overview;
   const { title } = SECTIONS.find(({ name }) => name === section.value) ?? SECTIONS[0];
   useEffect(() => {
     document.title = `${title} · Darkroom`;
@@ -22,11 +23,11 @@ export function Page() {
   useEffect(() => {
     // A page out of the browser's cache may be of a session that has ended.
     const check = ({ persisted }: PageTransitionEvent): void => {
-      if (persisted) void overview.reload();
+      if (persisted) void reload();
     };
     window.addEventListener('pageshow', check);
     return () => window.removeEventListener('pageshow', check);
-  }, [overview.reload]);
+  }, [reload]);
   return (
     <>
       <a class="skip" href="#section-title">

@@ -29,18 +29,28 @@ export function leaveToSignIn(): void {
 }
 
 async function send<T>(path: string, init: RequestInit, cancelled?: AbortSignal): Promise<T> {
-  const timeout = AbortSignal.timeout(TIMEOUT_MS);
-  const signal = cancelled ? AbortSignal.any([cancelled, timeout]) : timeout;
-  const response = await fetch(API + path, { ...init, signal, cache: 'no-store' }).catch((error: unknown) => {
-    if (cancelled?.aborted === true) throw error;
-    throw new RequestFailed('The server could not be reached. Check your connection and try again.');
-  });
-  const envelope = await (response.json() as Promise<Envelope>).catch(() => {
-    throw new RequestFailed('The server gave an answer that this page cannot read. Try again.');
-  });
+  const ending = new AbortController();
+  const end = (): void => ending.abort();
+  const timer = setTimeout(end, TIMEOUT_MS);
+  cancelled?.addEventListener('abort', end);
+  const envelope = await envelopeOf(fetch(API + path, { ...init, signal: ending.signal, cache: 'no-store' })).finally(
+    () => {
+      clearTimeout(timer);
+      cancelled?.removeEventListener('abort', end);
+    },
+  );
   if (envelope.success) return envelope.data as T;
   if (envelope.code === 'SESSION_REQUIRED') leaveToSignIn();
   throw new RequestFailed(envelope.message);
+}
+
+async function envelopeOf(request: Promise<Response>): Promise<Envelope> {
+  const response = await request.catch(() => {
+    throw new RequestFailed('The server could not be reached. Check your connection and try again.');
+  });
+  return (response.json() as Promise<Envelope>).catch(() => {
+    throw new RequestFailed('The server gave an answer that this page cannot read. Try again.');
+  });
 }
 
 /** What to say of an error. */

@@ -4,6 +4,7 @@
  * Method: a whole service over HTTP in this process; sessions of two people of two accounts, and of two of one.
  */
 import { expect } from 'chai';
+import { MAX_KEYS } from '../../../core/people/account-keys.js';
 import { createApp, createKey } from '../../../core/access/manage.js';
 import { createPerson, disablePerson } from '../../../core/people/manage-people.js';
 import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
@@ -225,6 +226,18 @@ describe("the account page's API", () => {
       await createKey(context, { appId: defaultId, name: 'by the operator' });
       expect((await keysOf(ada)).map(({ name }) => name)).to.deep.equal(['by the operator', 'first', 'revoked']);
       expect(await keysOf(eve)).to.deep.equal([]);
+    });
+
+    it('are at most 10,000, all of which are counted and the newest shown', async () => {
+      const { context } = service.harness;
+      const { key } = await makeKey();
+      const stored = await context.credentials.findKey({ keyId: key.id });
+      if (!stored) throw new Error('There is no key.');
+      for (let index = 1; index < MAX_KEYS; index += 1)
+        await context.credentials.insertKey({ ...stored, keyId: context.ids.uuid(), digest: `digest ${index}` });
+      const { data } = await ada.get('/keys');
+      expect([data['total'], (data['keys'] as unknown[]).length]).to.deep.equal([MAX_KEYS, 1_000]);
+      expect(await ada.post('/keys', { name: 'x' })).to.include({ status: 409, code: 'CONFLICT' });
     });
 
     it('are found by nothing but their id', async () => {
