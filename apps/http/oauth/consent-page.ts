@@ -7,6 +7,7 @@ import { createGrant } from '../../../core/people/grants.js';
 import type { SignedIn } from '../../../core/people/sessions.js';
 import type { HttpContext } from '../host/http-context.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
+import { numberText } from '../pages/reader-locale.js';
 import { readForm } from '../pages/read-form.js';
 import { requireSameOrigin } from '../pages/same-origin.js';
 import { redirectTo, sendPage } from '../pages/send-page.js';
@@ -87,7 +88,7 @@ export class ConsentPage {
         leadsTo: leadsTo(redirectUri),
         email: person.email,
         accountName: account.name,
-        balance: `${account.available} ${account.currency}`,
+        balance: `${numberText(ctx, account.available)} ${account.currency}`,
         audience,
         scopes,
         fault,

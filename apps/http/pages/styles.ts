@@ -1,6 +1,8 @@
 /** What pages of forms add to Pico's styles. */
 export const PAGE_STYLES = `
-main.container { max-width: 34rem; padding-block: 3rem; }
+/* As large as on the account page, on every screen. */
+:root { --pico-font-size: 100%; --pico-border-radius: .5rem; }
+main.container { max-width: 30rem; padding-block: 3rem; }
 .brand { letter-spacing: .08em; text-transform: uppercase; font-size: .8rem; color: var(--pico-muted-color); }
 .alert { border-inline-start: .25rem solid var(--pico-del-color); padding: .75rem 1rem; background: var(--pico-card-background-color); }
 .wide { inline-size: 100%; }

@@ -40,6 +40,35 @@ describe('an OAuth client', () => {
     expect(searchParams.get('iss')).to.equal(service.origin);
   });
 
+  it('is shown to its person by its name as text, with where it leads, for whom, and what it may spend', async () => {
+    const named = await service.register({ client_name: '<b>Studio</b>' });
+    const { text } = await browser.open(service.request(named).path);
+    for (const shown of [
+      '&lt;b&gt;Studio&lt;/b&gt;',
+      'a program on this computer',
+      'ada@example.com',
+      'an account',
+      '1,000 credits',
+      'which spends credits of the account',
+      'Spend at most, in credits',
+    ])
+      expect(text).to.include(shown);
+    expect(text).not.to.include('<b>');
+  });
+
+  for (const [languages, written] of [
+    ['de-DE,de;q=0.9', '1.000 credits'],
+    ['xx-nowhere, fr', /1\s000 credits/],
+    ['*', '1,000 credits'],
+    [`${'x'.repeat(5_000)},de`, '1,000 credits'],
+  ] as const)
+    it(`is shown with the balance as a reader of ${languages.slice(0, 20)} writes it`, async () => {
+      const page = await browser.open(service.request(clientId).path);
+      const { text } = await browser.open(new URL(page.url).pathname, { 'Accept-Language': languages });
+      if (typeof written === 'string') expect(text).to.include(written);
+      else expect(text).to.match(written);
+    });
+
   it('is told that it was refused', async () => {
     const { path, state } = service.request(clientId);
     const { searchParams } = await service.allow(browser, await browser.open(path), { decision: 'deny' });
