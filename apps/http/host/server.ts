@@ -35,6 +35,8 @@ export interface HttpShared {
   readonly refusals: UnauthenticatedRefusals;
   /** Whether the server was asked to close. */
   readonly isStopping: () => boolean;
+  /** Calls back once, when the server is asked to close, unless the returned function is called first. */
+  readonly onStopping: (tell: () => void) => () => void;
 }
 
 /** One front over the host: its routes, made of what the host has for it. */
@@ -53,6 +55,7 @@ export interface HttpHost {
 /** The HTTP server of one process with the fronts it serves. Nothing is listening before `listen`. */
 export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFront[]): HttpHost {
   let stopping = false;
+  const told = new Set<() => void>();
   const logger = options.logger.child({ front: 'rest' });
   const shared: HttpShared = {
     addresses: new ClientAddresses(options.trustedProxies ?? []),
@@ -61,6 +64,10 @@ export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFr
       logger,
     }),
     isStopping: () => stopping,
+    onStopping: (tell) => {
+      told.add(tell);
+      return () => told.delete(tell);
+    },
   };
   const app = createApp({ ...options, logger }, shared, fronts);
   const listening = new Listening(createHttpServer(app, options, shared.addresses), 'rest');
@@ -68,6 +75,7 @@ export function createHttpHost(options: HttpHostOptions, fronts: readonly HttpFr
     listen: (host, port) => listening.listen(host, port),
     close: (graceMs) => {
       stopping = true;
+      for (const tell of told) tell();
       return listening.close(graceMs).finally(() => shared.refusals.close());
     },
   };

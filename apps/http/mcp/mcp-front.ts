@@ -27,16 +27,14 @@ export function mcp({
   requireStores = () => undefined,
   ...options
 }: McpOptions): HttpFront {
-  return ({ addresses, refusals, isStopping }) => {
+  return (shared) => {
     const requests = new ClientRequests(options.context);
     const handle = loadedLate({ logger, requests, confirmAboveCredits });
     const serve = serveMcp({
       ...options,
       resourceMetadata,
       requireStores,
-      addresses,
-      refusals,
-      isStopping,
+      ...shared,
       requests,
       handle,
     });

@@ -22,12 +22,15 @@ export type HandleMessage = (
 /** Makes the server of one message. */
 export type ServerFactory = (request: McpRequestContext, exchange: Exchange) => Server | McpServer;
 
+/** Streams that clients of this process listen to; nothing is told on them. */
+const MAX_SUBSCRIPTIONS = 100;
+
 /** The protocol, by its library. A server lives for one message: there is nothing to keep between two. */
 export function messageHandler(logger: Logger, makeServer: ServerFactory): HandleMessage {
   const onerror = (error: Error): void => logger.debug({ err: error }, 'MCP message refused');
   const handler = createMcpHandler(
     (request) => makeServer(request, request.authInfo?.extra?.['exchange'] as Exchange),
-    { onerror },
+    { onerror, maxSubscriptions: MAX_SUBSCRIPTIONS },
   );
   return async (req, res, body, exchange) => {
     const { credentialId, scopes } = exchange.caller;

@@ -19,9 +19,10 @@ import type { HandleMessage } from './message-handler.js';
 import { asMessage, asResponse, objectOf, type Message } from './message.js';
 import { sessionIdFor } from './session-id.js';
 import { TASK_METHODS } from './tasks.js';
+import { StreamWatch } from './stream-watch.js';
 import { findTool } from './tools/all.js';
 
-export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, 'isStopping'> {
+export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: Context;
   readonly rates: CredentialRates;
   readonly bodyTimeoutMs: number;
@@ -36,6 +37,7 @@ export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, '
 export const MAX_MESSAGE_BYTES = 2 * 1024 * 1024;
 const MAX_PIECES = 4_096;
 const STALE_AFTER_MS = 1_000;
+const LISTEN = 'subscriptions/listen';
 
 /** The checks of every message in order, of which the first that fails is reported, and then the protocol. */
 export function serveMcp(parts: McpServingParts): HttpHandler {
@@ -59,15 +61,17 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
       if (sessionId !== undefined) res.setHeader('Mcp-Session-Id', sessionId);
     }
     res.setHeader('Cache-Control', 'no-store');
-    await byLibrary(ctx, () =>
-      parts.handle(req, res, message.body, {
-        context: { ...parts.context, call: new Disconnect(res, parts.isStopping) },
-        caller,
-        sessionId: headerText(req, 'mcp-session-id'),
-        requireAllowed: async () => void (await authenticateRequest(ctx, parts, 'mcp')),
-        state,
-      }),
-    );
+    const call = new Disconnect(res, parts);
+    const requireAllowed = async (): Promise<void> => void (await authenticateRequest(ctx, parts, 'mcp'));
+    const context = { ...parts.context, call };
+    const sessionId = headerText(req, 'mcp-session-id');
+    const exchange = { context, caller, sessionId, requireAllowed, state };
+    const watch = message.method === LISTEN ? new StreamWatch(exchange, res) : undefined;
+    try {
+      await byLibrary(ctx, () => parts.handle(req, res, message.body, exchange));
+    } finally {
+      await watch?.stop();
+    }
   };
 }
 

@@ -76,6 +76,11 @@ export class McpHarness {
     await this.service.close();
   }
 
+  /** Stops the server as a process that is asked to stop does. */
+  stop(graceMs: number): Promise<void> {
+    return this.running.server.close(graceMs);
+  }
+
   async key(scopes: readonly Scope[] = SCOPES, more: { readonly monthlyCap?: number } = {}): Promise<string> {
     const { appId } = this.owner;
     return (await createKey(this.service.context, { appId, name: 'a key', scopes, ...more })).secret;

@@ -4,6 +4,8 @@
  * Method: bytes posted to a whole service in this process.
  */
 import { expect } from 'chai';
+import { CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
+import { revokeKey } from '../../../core/access/manage.js';
 import type { JsonObject } from '../../../core/json.js';
 import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/serve-mcp.js';
 import { asText, McpHarness, modernMessage } from './mcp-harness.js';
@@ -74,6 +76,34 @@ describe('a message to the MCP server', () => {
     const response = await mcp.post(body, { ...headers, ...modern });
     const { result } = (await response.json()) as { readonly result: JsonObject };
     expect(result['supportedVersions']).to.deep.equal(['2026-07-28']);
+  });
+
+  describe('that asks to listen', () => {
+    const listen = async (credential: string): Promise<Response> => {
+      const { body, headers: modern } = modernMessage('subscriptions/listen', { notifications: {} });
+      return mcp.post(body, { ...modern, Authorization: `Bearer ${credential}` });
+    };
+
+    it('gets a stream that ends with its credential', async () => {
+      const { context, clock } = mcp.service;
+      const secret = await mcp.key();
+      const response = await listen(secret);
+      expect(response.headers.get('content-type')).to.include('text/event-stream');
+      const { keyId } = (await context.credentials.findKey({ digest: context.digests.keyed(secret) })) ?? { keyId: '' };
+      await revokeKey(context, keyId);
+      clock.advance(CREDENTIAL_CACHE_MS);
+      await response.text();
+    });
+
+    it('does not keep the process from stopping', async () => {
+      const other = await McpHarness.open();
+      const { body, headers: modern } = modernMessage('subscriptions/listen', { notifications: {} });
+      const response = await other.post(body, { ...modern, Authorization: `Bearer ${await other.key()}` });
+      const ended = response.text();
+      await other.stop(60_000);
+      await ended;
+      await other.close();
+    });
   });
 
   it('begins a session only for a client that can ask a person', async () => {

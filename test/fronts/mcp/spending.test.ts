@@ -147,6 +147,31 @@ describe('spending over MCP', () => {
       });
     });
 
+  it('keeps no process from stopping while a person thinks, nor while a call waits', async () => {
+    const other = await McpHarness.open({ mcp: { confirmAboveCredits: THRESHOLD } });
+    const credential = await other.key();
+    let asked: (() => void) | undefined;
+    const isAsked = new Promise<void>((resolve) => (asked = resolve));
+    const thinking = await other.connect('2025-11-25', credential, () => {
+      asked?.();
+      return new Promise(() => undefined);
+    });
+    const question = thinking.call('generate_image', picture('asked', DEAR));
+    let begun: (() => void) | undefined;
+    const hasBegun = new Promise<void>((resolve) => (begun = resolve));
+    const waiting = (await other.connect('2026-07-28', credential)).call(
+      'generate_image',
+      picture('waiting', { wait_seconds: 50 }),
+      { onprogress: () => begun?.() },
+    );
+    await Promise.all([isAsked, hasBegun]);
+    const stopped = other.stop(60_000);
+    expect(codeOf(await question)).to.equal('SPENDING_NOT_CONFIRMED');
+    expect((await waiting).structuredContent).to.include({ status: 'queued' });
+    await stopped;
+    await other.close();
+  });
+
   describe('with answers that a client composes', () => {
     const send = async (credential: string, args: JsonObject, given: JsonObject = {}): Promise<JsonObject> => {
       const { body, headers } = modernMessage(
