@@ -52,3 +52,8 @@ export async function requireToolchain({ language, command, args, environment = 
   const version = /\d+\.\d+/.exec(await runTool(command, args, { folder: tmpdir(), environment }))?.[0] ?? '0.0';
   if (least.localeCompare(version, 'en', { numeric: true }) > 0) throw absent(`${language} is ${version} here`);
 }
+
+/** The oldest that the packages of the tests are for. */
+export function requirePython(): Promise<void> {
+  return requireToolchain({ language: 'Python', command: 'python3', args: ['--version'], least: '3.10' });
+}

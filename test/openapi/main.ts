@@ -7,7 +7,8 @@ import { once } from 'node:events';
 import { installProgram } from '../servers/install-program.js';
 import { LiveService } from '../service/live-service.js';
 import { readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
-import { interpreterOf, SCHEMATHESIS, SCHEMATHESIS_CONFIG } from './schemathesis.js';
+import { interpreterOf } from '../servers/python-environment.js';
+import { SCHEMATHESIS, SCHEMATHESIS_CONFIG } from './schemathesis.js';
 
 const USAGE = `Sends requests made of the OpenAPI document to the started program, and holds the answers to the document.
 

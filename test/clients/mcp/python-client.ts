@@ -1,49 +1,18 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findProgram } from '../../servers/find-program.js';
 import { installProgram } from '../../servers/install-program.js';
-import type { Program } from '../../servers/programs.js';
+import { interpreterOf, pythonEnvironment } from '../../servers/python-environment.js';
 import { ClientAbsent, type ForeignClient } from '../foreign-client.js';
-import { requireToolchain } from '../run-tool.js';
+import { requirePython } from '../run-tool.js';
 import type { McpTool } from './mcp-tools.js';
 
 const SOURCES = fileURLToPath(new URL('../../../../test/clients/mcp/python/', import.meta.url));
-const REQUIREMENTS = join(SOURCES, 'requirements.txt');
-const INTERPRETER = 'bin/python3';
 
-const ENVIRONMENT: Program = {
-  name: 'python-mcp',
-  title: 'the Python client of the MCP server',
-  variables: [],
-  commands: [],
-  installs: [
-    {
-      tool: 'python3',
-      needs: 'Python 3 with venv and pip',
-      version: createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12),
-      commands: (folder) => [
-        { program: 'python3', args: ['-m', 'venv', folder] },
-        {
-          program: join(folder, INTERPRETER),
-          args: [
-            '-m',
-            'pip',
-            'install',
-            '--quiet',
-            '--only-binary=:all:',
-            '--no-input',
-            '--disable-pip-version-check',
-            '-r',
-            REQUIREMENTS,
-          ],
-        },
-      ],
-      places: [INTERPRETER],
-    },
-  ],
-};
+const ENVIRONMENT = pythonEnvironment(
+  { name: 'python-mcp', title: 'the Python client of the MCP server' },
+  join(SOURCES, 'requirements.txt'),
+);
 
 /** The official client in Python, and a program that uses it. */
 export const PYTHON_MCP: Pick<ForeignClient, 'language' | 'install'> & { find(): Promise<McpTool> } = {
@@ -62,10 +31,6 @@ export const PYTHON_MCP: Pick<ForeignClient, 'language' | 'install'> & { find():
       throw new ClientAbsent(
         'The Python client of the MCP server is not on this machine: run `npm run clients:install`.',
       );
-    return { command: join(dirname(found.path), INTERPRETER), args: [join(SOURCES, 'client.py')] };
+    return { command: interpreterOf(found), args: [join(SOURCES, 'client.py')] };
   },
 };
-
-function requirePython(): Promise<void> {
-  return requireToolchain({ language: 'Python', command: 'python3', args: ['--version'], least: '3.10' });
-}
