@@ -1,27 +1,18 @@
 import type { Logger } from 'pino';
-import { loggedRefusal } from '../../logging/logged-fields.js';
 import { messageOf } from '../../requests/message-of.js';
-import { asServiceError, levelOf } from '../../requests/service-error.js';
 import { bearerChallenge } from './bearer-challenge.js';
 import { errorEnvelope } from './envelope.js';
 import type { ErrorRenderer, HttpContext } from './http-context.js';
 import { HTTP_MESSAGES } from './messages.js';
+import { notedRefusal } from './noted-refusal.js';
 import { JSON_TYPE, sendText } from './send.js';
 import { STATUSES } from './statuses.js';
 
-/**
- * The one place where an error becomes an answer. An unexpected error is logged completely and never shown to a client.
- */
+/** The one place where an error becomes an answer. */
 export async function answerError(ctx: HttpContext, error: unknown, logger: Logger): Promise<void> {
-  const refusal = asServiceError(error);
+  const refusal = notedRefusal(error, ctx.state, logger);
   const { code, details } = refusal;
   const status = STATUSES[code];
-  ctx.state.refusal = loggedRefusal(refusal);
-  if (refusal !== error)
-    logger[levelOf(error)](
-      { requestId: ctx.state.requestId, route: ctx.state.route, code, err: error },
-      'request failed',
-    );
   const { res } = ctx;
   if (res.headersSent) {
     res.destroy();

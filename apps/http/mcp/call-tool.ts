@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
 import { CallOver } from '../../../core/cancellation.js';
 import { ServiceError } from '../../../core/errors.js';
-import { loggedIds, loggedRefusal } from '../../logging/logged-fields.js';
+import { loggedIds } from '../../logging/logged-fields.js';
 import { messageOf } from '../../requests/message-of.js';
-import { asServiceError, levelOf } from '../../requests/service-error.js';
+import { notedRefusal } from '../host/noted-refusal.js';
 import type { Asking } from './asking.js';
 import type { Exchange } from './exchange.js';
 import { objectOf } from './message.js';
@@ -22,8 +22,7 @@ export interface CallingParts {
 }
 
 /**
- * Calls a tool. What it refuses is its result, with the code and the sentence of REST; an unexpected error is logged
- * completely and never shown.
+ * Calls a tool. What it refuses is its result, with the code and the sentence of REST.
  */
 export async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
   const { exchange, logger, ...rest } = parts;
@@ -43,13 +42,7 @@ export async function callTool(tool: Tool, args: Json | undefined, parts: Callin
   } catch (error) {
     // Nobody is left to read the answer.
     if (error instanceof CallOver) return refusalResult(new ServiceError('REQUEST_TIMEOUT'));
-    const refusal = asServiceError(error);
-    state.refusal = loggedRefusal(refusal);
-    if (refusal !== error)
-      logger[levelOf(error)](
-        { requestId: state.requestId, route: state.route, code: refusal.code, err: error },
-        'request failed',
-      );
+    const refusal = notedRefusal(error, state, logger);
     return refusalResult(new ServiceError(refusal.code, messageOf(refusal, MESSAGES), refusal.details));
   }
 }

@@ -9,8 +9,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
 import type { ErrorCode } from '../../../core/errors.js';
-import { loggedRefusal } from '../../logging/logged-fields.js';
-import { asServiceError, levelOf } from '../../requests/service-error.js';
+import { notedRefusal } from '../host/noted-refusal.js';
 import type { Exchange } from './exchange.js';
 import { cancelTask, getTask, takesTasks, TASKS_EXTENSION, updateTask } from './tasks.js';
 
@@ -39,14 +38,8 @@ export function serveTasks(server: Server, { context, caller, state }: Exchange,
       try {
         return await answer(context, caller, taskId);
       } catch (error) {
-        const refusal = asServiceError(error);
-        state.refusal = loggedRefusal(refusal);
-        if (refusal !== error)
-          logger[levelOf(error)](
-            { requestId: state.requestId, route: state.route, code: refusal.code, err: error },
-            'request failed',
-          );
-        throw new ProtocolError(protocolCodeOf(refusal.code), `${refusal.code}: ${refusal.message}`);
+        const { code, message } = notedRefusal(error, state, logger);
+        throw new ProtocolError(protocolCodeOf(code), `${code}: ${message}`);
       }
     });
 }
