@@ -7,7 +7,8 @@
 import { spawn } from 'node:child_process';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { createKey } from '../../core/access/manage.js';
+import { createAccount, createKey } from '../../core/access/manage.js';
+import { grantCredits } from '../../core/credits/operate.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
 import { appsForKeys } from '../../core/people/account-apps.js';
@@ -207,8 +208,11 @@ describe('the account page in a browser', () => {
   });
 
   it('leads to sign-in and back when the session has ended', async () => {
+    const read = ['overview', 'keys', 'apps', 'connections'].map((what) =>
+      page.waitForResponse(`**/console/api/${what}`),
+    );
     await harness().openSignedIn(visitor, '/console/api-and-mcp');
-    await page.waitForLoadState('networkidle');
+    await Promise.all(read);
     await visitor.context.clearCookies({ name: 'darkroom_session' });
     await page.getByLabel('Name', { exact: true }).fill('too late');
     await page.getByRole('button', { name: 'Make key' }).click();
@@ -218,6 +222,43 @@ describe('the account page in a browser', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: 'API and MCP', level: 1 }).waitFor();
     expect(await rowOf('too late').count()).to.equal(0);
+  });
+
+  it("writes numbers and dates as the reader's language has them", async () => {
+    const { context } = harness().service.harness;
+    const { accountId } = await createAccount(context, { name: 'a rich account' });
+    await grantCredits(context, { accountId, operationId: 'first', credits: 1_234_567, reason: 'to be shown' });
+    const person = await createPerson(context, { accountId, email: 'rich@example.com' });
+    const reader = await harness().newVisitor({ locale: 'de-DE', timezoneId: 'Europe/Berlin' });
+    await harness().openSignedIn(reader, '/console/credits', person);
+    await reader.page.getByText('1.234.567', { exact: true }).waitFor();
+    await reader.page.getByRole('link', { name: 'Sign-in' }).click();
+    await reader.page
+      .getByText(/^\d\d\.\d\d\.\d{4}, \d\d:\d\d, with a password$/)
+      .first()
+      .waitFor();
+    await reader.context.close();
+    expect(reader.faults).to.deep.equal([]);
+  });
+
+  it('says that it is loading, and that there is nothing yet', async () => {
+    const { context } = harness().service.harness;
+    const { accountId } = await createAccount(context, { name: 'an empty account' });
+    const person = await createPerson(context, { accountId, email: 'empty@example.com' });
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    await page.route('**/console/api/keys', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await harness().openSignedIn(visitor, '/', person);
+    await page.getByText('Loading keys…').waitFor();
+    answer();
+    await page.getByText('There are no keys yet.').waitFor();
+    await page.getByText('No program is connected.').waitFor();
+    expect(await page.getByText('Loading').count()).to.equal(0);
   });
 
   it('says that a request failed, and tries again', async () => {

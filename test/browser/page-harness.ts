@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
 import type { HttpFrontsOptions } from '../../apps/wiring/http-fronts.js';
+import type { Person } from '../../core/people/person.js';
 import { beginSession } from '../../core/people/sessions.js';
 import { startChromium } from './chromium.js';
 
@@ -60,8 +61,12 @@ export class PageHarness {
   }
 
   /** Opens a page as the person who is signed in. */
-  async openSignedIn({ page, context }: Pick<Visitor, 'page' | 'context'>, path = '/'): Promise<void> {
-    const { harness, person } = this.service;
+  async openSignedIn(
+    { page, context }: Pick<Visitor, 'page' | 'context'>,
+    path = '/',
+    person: Person = this.service.person,
+  ): Promise<void> {
+    const { harness } = this.service;
     const current = (await harness.context.people.read(person.personId)) ?? person;
     const { secret: value } = await beginSession(harness.context, current, { method: 'password', userAgent: 'a test' });
     await context.addCookies([{ name: 'darkroom_session', value, url: this.origin, httpOnly: true, sameSite: 'Lax' }]);
