@@ -10,6 +10,8 @@ const MIB = 1024 * 1024;
 /** Larger pictures have no preview: it would take the memory of many others. */
 const MAX_SOURCE_BYTES = 64 * MIB;
 const MAX_DECODE_BYTES = 160 * MIB;
+/** Pictures that wait for their turn; one more has no preview. */
+const MAX_WAITING = 100;
 
 export interface SharpPreviewsOptions {
   /** Previews that are being made at the same time; 2 when absent. */
@@ -33,8 +35,12 @@ export class SharpPreviews implements Previews {
     { sourceBytes, maxBytes }: { readonly sourceBytes: number; readonly maxBytes: number },
     waits?: Waits,
   ): Promise<Preview | null> {
+    const collector = new BytesCollector(bytes, Math.min(sourceBytes, MAX_SOURCE_BYTES));
+    if (this.#queue.size >= MAX_WAITING) {
+      await collector.close();
+      return null;
+    }
     return this.#queue.add(async () => {
-      const collector = new BytesCollector(bytes, Math.min(sourceBytes, MAX_SOURCE_BYTES));
       const head = await collector.head((found) => readImageHeader(found) !== 'more');
       const decodeBytes = decodeBytesOf(head);
       const isPicture = decodeBytes > 0 && decodeBytes <= MAX_DECODE_BYTES;

@@ -3,6 +3,7 @@ import type { Context } from '../../../core/context.js';
 import { isTerminal, type Generation } from '../../../core/generation/generation.js';
 import { viewGeneration, type GenerationView, type OutputView } from '../../../core/generation/view.js';
 import { renderTask } from '../render/generation-task.js';
+import { previewOfOutput } from './output-previews.js';
 
 type Content = CallToolResult['content'][number];
 
@@ -65,17 +66,8 @@ async function previewsOf(context: Context, outputs: readonly OutputView[]): Pro
 }
 
 /** A result is worth more than its preview: without one it is shown all the same. */
-async function previewOf(
-  { objects, previews, call }: Context,
-  { objectKey, byteSize }: OutputView['output'],
-): Promise<Content | undefined> {
-  try {
-    const bytes = await objects.read(objectKey);
-    if (bytes === null) return undefined;
-    const preview = await previews.ofImage(bytes, { sourceBytes: byteSize, maxBytes: MAX_PREVIEW_BYTES }, call);
-    if (preview === null) return undefined;
-    return { type: 'image', mimeType: preview.mediaType, data: Buffer.from(preview.bytes).toString('base64') };
-  } catch {
-    return undefined;
-  }
+async function previewOf(context: Context, output: OutputView['output']): Promise<Content | undefined> {
+  const preview = await previewOfOutput(context, output, MAX_PREVIEW_BYTES).catch(() => null);
+  if (preview === null) return undefined;
+  return { type: 'image', mimeType: preview.mediaType, data: Buffer.from(preview.bytes).toString('base64') };
 }

@@ -24,6 +24,31 @@ describe('SharpPreviews', () => {
     expect(await new SharpPreviews({ memory }).ofImage(inPieces(bytes), limits)).to.equal(null);
   });
 
+  it('makes none while a hundred others wait, and leaves no source open', async () => {
+    const memory = new MemoryBudget(1_000_000);
+    const bytes = await image('png', 200, 200);
+    const limits = { sourceBytes: bytes.byteLength, maxBytes: 100_000 };
+    let release: () => void = () => undefined;
+    const held = memory.during(1_000_000, () => new Promise<void>((resolve) => (release = resolve)));
+    const previews = new SharpPreviews({ memory, concurrency: 1 });
+    const waiting = Array.from({ length: 101 }, () => previews.ofImage(inPieces(bytes), limits));
+    let isClosed = false;
+    async function* watched(): AsyncGenerator<Uint8Array> {
+      try {
+        yield* inPieces(bytes);
+      } finally {
+        isClosed = true;
+      }
+    }
+    const source = watched();
+    await source.next();
+    expect(await previews.ofImage(source, limits)).to.equal(null);
+    expect(isClosed).to.equal(true);
+    release();
+    await held;
+    expect((await Promise.all(waiting)).every((preview) => preview !== null)).to.equal(true);
+  });
+
   it('waits for memory that others hold, and gives it back', async () => {
     const memory = new MemoryBudget(1_000_000);
     const bytes = await image('png', 200, 200);

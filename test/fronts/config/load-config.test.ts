@@ -56,7 +56,7 @@ describe('configuration', () => {
   it('lets variables override the file, and the file the defaults', async () => {
     writeFileSync(
       join(folder, 'mine.yaml'),
-      'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsign_in:\n  enabled: false\noauth:\n  enabled: false\nsettings:\n  replay_window_hours: 0.5\nworker:\n',
+      'rest:\n  port: 9000\n  public_url: https://pictures.example/api/\nsign_in:\n  enabled: false\noauth:\n  enabled: false\nmcp:\n  confirm_above_credits: 0\nsettings:\n  replay_window_hours: 0.5\nworker:\n',
     );
     const config = await loadConfig({
       folder,
@@ -71,7 +71,14 @@ describe('configuration', () => {
     expect(config.rest).to.deep.include({ port: 0, publicUrl: 'https://pictures.example/api' });
     expect(config.settings.replayWindowMs).to.equal(1_800_000);
     expect(config.worker.enabled).to.equal(false);
+    expect(config.mcp).to.deep.equal({ confirmAboveCredits: 0 });
     expect(config.log.level).to.equal('info');
+  });
+
+  it('has an MCP server unless it is turned off', async () => {
+    const read = (environment: Record<string, string>) => loadConfig({ folder, environment });
+    expect((await read({})).mcp).to.deep.equal({ confirmAboveCredits: 100 });
+    expect((await read({ DARKROOM_MCP_ENABLED: 'false' })).mcp).to.equal(undefined);
   });
 
   const VECTORS: readonly {

@@ -5,7 +5,10 @@
  */
 import { expect } from 'chai';
 import sharp from 'sharp';
+import type { Generation } from '../../../core/generation/generation.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
+import { intercepted } from '../../fixtures/intercepted.js';
 import { image } from '../../fixtures/images.js';
 import { asText, codeOf, McpHarness, picture, REVISIONS, type TestClient, textOf } from './mcp-harness.js';
 
@@ -130,17 +133,15 @@ for (const revision of REVISIONS)
   });
 
 describe('the size of an answer of the MCP server', () => {
-  it('stays below a million characters for the largest pictures, and without previews where there can be none', async () => {
+  it('stays below a million characters for the largest pictures, which are shrunk once', async () => {
     const noise = await image('png', 2_000, 1_500);
     const mcp = await McpHarness.open();
     await mcp.service.startWorker();
     try {
       const client = await mcp.connect('2025-11-25', await mcp.key());
-      const args = picture('large', { wait_seconds: 50, parameters: { size: '96x64', n: 4 } });
-      const small = await client.call('generate_image', args);
-      const id = asText(small.structuredContent?.['generation_id']);
-      const record = await mcp.service.context.generations.read(id);
-      if (record?.kind !== 'generation') throw new Error('There is no generation.');
+      const created = await client.call('generate_image', picture('large', { parameters: { size: '96x64', n: 4 } }));
+      const id = asText(created.structuredContent?.['generation_id']);
+      const record = await endOf(mcp, id);
       const keys = record.outputs.map(({ objectKey }) => objectKey);
       const resized = record.outputs.map((output) => ({ ...output, byteSize: noise.byteLength }));
       await mcp.service.context.generations.replace(
@@ -153,13 +154,44 @@ describe('the size of an answer of the MCP server', () => {
       expect(large.content.filter(({ type }) => type === 'image')).to.have.length(4);
       expect(JSON.stringify(large).length).to.be.within(100_000, 999_999);
       for (const key of keys) await mcp.service.objects.remove(key);
-      const without = await client.call('get_generation', { generation_id: id });
-      expect(without.content.map(({ type }) => type)).to.deep.equal(['text', ...keys.map(() => 'resource_link')]);
+      const again = await client.call('get_generation', { generation_id: id });
+      expect(again.content.filter(({ type }) => type === 'image')).to.deep.equal(
+        large.content.filter(({ type }) => type === 'image'),
+      );
+    } finally {
+      await mcp.close();
+    }
+  });
+
+  it('is not lost with a preview that cannot be made', async () => {
+    const mcp = await McpHarness.open(
+      {},
+      {
+        around: (ports) => ({
+          ...ports,
+          previews: intercepted('previews', ports.previews, () => Promise.reject(new StoreUnavailable('not now'))),
+        }),
+      },
+    );
+    await mcp.service.startWorker();
+    try {
+      const client = await mcp.connect('2026-07-28', await mcp.key());
+      const answer = await client.call('generate_image', picture('unread', { wait_seconds: 50 }));
+      expect(answer.structuredContent?.['status']).to.equal('succeeded');
+      expect(answer.content.map(({ type }) => type)).to.deep.equal(['text', 'resource_link']);
     } finally {
       await mcp.close();
     }
   });
 });
+
+async function endOf(mcp: McpHarness, id: string): Promise<Generation> {
+  for (;;) {
+    const record = await mcp.service.context.generations.read(id);
+    if (record?.kind === 'generation' && record.settledAt !== undefined) return record;
+    await new Promise(setImmediate);
+  }
+}
 
 async function* whole(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;

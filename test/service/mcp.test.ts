@@ -1,0 +1,34 @@
+// Goal: the real program serves MCP as its configuration says.
+// Method: the compiled program as a child process; a client of the protocol makes a picture from it.
+import { expect } from 'chai';
+import { connectClient } from '../fronts/mcp/mcp-clients.js';
+import { asText, codeOf } from '../fronts/mcp/mcp-harness.js';
+import { LiveService } from './live-service.js';
+
+const PATH = '/api/v1/developer/mcp';
+
+describe('the MCP server of the program', () => {
+  let service: LiveService;
+  afterEach(() => service.remove());
+
+  it('makes a picture for a client, and asks before it spends more than it may', async () => {
+    service = await LiveService.start({ config: { mcp: { confirm_above_credits: 4 } } });
+    const { secret } = await service.tenant(100);
+    const client = await connectClient(service.url + PATH, '2026-07-28', secret);
+    const wanted = { model_key: 'sandbox-image', prompt: 'a lighthouse', wait_seconds: 50 };
+    const made = await client.call('generate_image', { ...wanted, idempotency_key: 'one' });
+    expect(made.structuredContent).to.include({ status: 'succeeded', charged_credits: 4 });
+    expect(made.content.map(({ type }) => type)).to.deep.equal(['text', 'image', 'resource_link']);
+    const file = await fetch(asText(made.content[2]?.['uri']));
+    expect([file.status, file.headers.get('content-type')]).to.deep.equal([200, 'image/png']);
+    const dear = await client.call('generate_image', { ...wanted, parameters: { n: 2 }, idempotency_key: 'two' });
+    expect(codeOf(dear)).to.equal('SPENDING_NOT_CONFIRMED');
+    await client.close();
+  });
+
+  it('is not there when it is turned off', async () => {
+    service = await LiveService.start({ config: { mcp: { enabled: false } } });
+    const { status } = await fetch(service.url + PATH, { method: 'POST' });
+    expect(status).to.equal(404);
+  });
+});
