@@ -8,16 +8,17 @@ type Ports = Pick<Context, 'people' | 'accounts' | 'ids' | 'clock' | 'passwords'
 
 /**
  * Sets the password of a person, which ends every session of theirs. It takes the current password, or a recent
- * sign-in of a person who has none. Throws FIELD_INVALID, and RECENT_SIGN_IN_REQUIRED.
+ * sign-in of a person who has none. Throws FIELD_INVALID, RECENT_SIGN_IN_REQUIRED, and
+ * SESSION_REQUIRED for a session that has ended meanwhile.
  */
 export async function changePassword(
   ports: Ports,
   signedIn: SignedIn,
   { current, next }: { readonly current: string | undefined; readonly next: string },
 ): Promise<Person> {
-  const { personId, password } = signedIn.person;
+  const { personId, password, sessionEpoch } = signedIn.person;
   if (password === undefined) requireRecentSignIn(ports, signedIn.session);
   else if (!(await ports.passwords.matches(current ?? '', password)))
     throw fieldInvalid('/current_password', 'The current password is wrong.');
-  return setPassword(ports, personId, next);
+  return setPassword(ports, personId, next, sessionEpoch);
 }

@@ -67,10 +67,27 @@ export function resetPerson(ports: Ports, personId: string): Promise<Person> {
   }));
 }
 
-/** Every session of theirs ends, also the one in which the password was changed. */
-export async function setPassword(ports: Ports, personId: string, password: string): Promise<Person> {
+/**
+ * Every session of theirs ends, also the one in which the password was changed. With the epoch of that session, throws
+ * SESSION_REQUIRED if it has ended meanwhile.
+ */
+export async function setPassword(
+  ports: Ports,
+  personId: string,
+  password: string,
+  sessionEpoch?: string,
+): Promise<Person> {
   const hash = await hashed(ports, password);
-  return changePerson(ports, personId, (person) => ({ ...person, password: hash, sessionEpoch: ports.ids.uuid() }));
+  return changePerson(ports, personId, (person) => {
+    if (sessionEpoch !== undefined) requireEpoch(person, sessionEpoch);
+    return { ...person, password: hash, sessionEpoch: ports.ids.uuid() };
+  });
+}
+
+/** For what a person does in a session: throws SESSION_REQUIRED if theirs have ended since it was looked up. */
+export function requireEpoch(person: Person, sessionEpoch: string): void {
+  if (person.sessionEpoch !== sessionEpoch || person.disabledAt !== undefined)
+    throw new ServiceError('SESSION_REQUIRED');
 }
 
 /** Throws NOT_FOUND, and CONFLICT for a person whom others change all the time. */

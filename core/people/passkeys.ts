@@ -2,7 +2,7 @@ import { readName } from '../access/manage.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { PasskeyAttestation, RelyingParty } from '../ports/passkey-verifier.js';
-import { changePerson } from './manage-people.js';
+import { changePerson, requireEpoch } from './manage-people.js';
 import { createChallenge, takeChallenge } from './passkey-challenge.js';
 import { MAX_PASSKEYS, type Passkey, type Person } from './person.js';
 import { requireRecentSignIn, type SignedIn } from './sessions.js';
@@ -52,8 +52,7 @@ export async function addPasskey(
   if (!made) throw new ServiceError('PASSKEY_REFUSED', 'The passkey could not be added; try again.');
   const passkey: Passkey = { ...made, name, createdAt: ports.clock.now() };
   await changePerson(ports, personId, (person) => {
-    if (person.sessionEpoch !== sessionEpoch || person.disabledAt !== undefined)
-      throw new ServiceError('SESSION_REQUIRED');
+    requireEpoch(person, sessionEpoch);
     requireRoom(person);
     if (person.passkeys.some(({ credentialId }) => credentialId === made.credentialId))
       throw new ServiceError('CONFLICT', 'You have this passkey already.');

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { Artefact } from './artefact.js';
-import { changePerson } from './manage-people.js';
+import { changePerson, requireEpoch } from './manage-people.js';
 import { secretDigest, secretText } from './secrets.js';
 import type { Person } from './person.js';
 
@@ -98,17 +98,17 @@ export async function endSession({ artefacts, clock }: Ports, { personId }: Pers
 }
 
 /**
- * Ends all sessions of a person but this one, which goes on in a new epoch. It has ended too if it did so meanwhile, or if
- * the process ends in between.
+ * Ends all sessions of a person but this one, which goes on in a new epoch. Throws SESSION_REQUIRED if it has ended
+ * meanwhile; it ends too if the process does before it has returned.
  */
 export async function endOtherSessions(
   ports: Ports & Pick<Context, 'call'>,
-  { person: { personId }, session: { sessionId } }: SignedIn,
+  { person: { personId, sessionEpoch }, session: { sessionId } }: SignedIn,
 ): Promise<void> {
-  const { sessionEpoch: epoch } = await changePerson(ports, personId, (person) => ({
-    ...person,
-    sessionEpoch: ports.ids.uuid(),
-  }));
+  const { sessionEpoch: epoch } = await changePerson(ports, personId, (person) => {
+    requireEpoch(person, sessionEpoch);
+    return { ...person, sessionEpoch: ports.ids.uuid() };
+  });
   const artefact = await ports.artefacts.find({ kind: KIND, id: sessionId });
   if (artefact?.owner === personId) await ports.artefacts.put({ ...artefact, data: { ...artefact.data, epoch } });
 }

@@ -218,12 +218,12 @@ describe("the account page's API", () => {
 
     it('of the whole account are listed, newest first and ended ones last, and none of another', async () => {
       const { context } = service.harness;
-      const { defaultId } = { defaultId: (await makeKey({ name: 'first' })).key.app.id };
+      const { id: appId } = (await makeKey({ name: 'first' })).key.app;
       service.harness.clock.advance(1_000);
       const revoked = (await makeKey({ name: 'revoked' })).key;
       await ada.post(`/keys/${revoked.id}/revoke`);
       service.harness.clock.advance(1_000);
-      await createKey(context, { appId: defaultId, name: 'by the operator' });
+      await createKey(context, { appId, name: 'by the operator' });
       expect((await keysOf(ada)).map(({ name }) => name)).to.deep.equal(['by the operator', 'first', 'revoked']);
       expect(await keysOf(eve)).to.deep.equal([]);
     });
