@@ -16,7 +16,7 @@ export interface ToolAnswer {
 }
 
 export interface CallOptions {
-  readonly onprogress?: (progress: { readonly progress: number; readonly message?: string | undefined }) => void;
+  readonly onprogress?: (progress: { readonly progress: number; readonly message?: string | undefined }) => unknown;
   readonly signal?: AbortSignal;
 }
 

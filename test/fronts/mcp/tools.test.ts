@@ -115,6 +115,7 @@ for (const revision of REVISIONS)
 
     it('generate, show and cancel the task of REST', async () => {
       const created = await data('generate_image', picture(key()));
+      expect(created['status']).to.equal('queued');
       const path = `/generations/${asText(created['generation_id'])}`;
       expect(created).to.deep.equal(await rest('GET', path));
       const shown = await data('get_generation', { generation_id: asText(created['generation_id']), wait_seconds: 0 });
