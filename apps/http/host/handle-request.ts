@@ -61,7 +61,8 @@ export function handleRequest({
       state.address ??= addresses.ofRequest(req);
       state.isLeftOut = !refusals.isLogged(state.address);
     }
-    const level = state.isLeftOut === true ? 'debug' : levelFor(status, state.hasCreated === true);
+    const level =
+      state.isLeftOut === true ? 'debug' : levelFor(status, state.hasCreated === true || state.refusal !== undefined);
     if (logger.isLevelEnabled(level)) logger[level](lineOf({ method, status, state }, startedAt), 'request');
     finishSending(ctx);
   };
@@ -81,12 +82,13 @@ function lineOf(
   { method, status, state }: { readonly method: string; readonly status: number; readonly state: HttpState },
   startedAt: number,
 ): object {
-  const { requestId, route, caller, refusal, ids, address } = state;
+  const { requestId, route, tool, caller, refusal, ids, address } = state;
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
   return {
     requestId,
     method,
     route,
+    tool,
     status,
     ...refusal,
     ...ids,

@@ -39,6 +39,8 @@ export interface HttpState {
   isLeftOut?: boolean;
   /** Why the request was refused, when it was. */
   refusal?: LoggedRefusal;
+  /** The tool that an MCP client called. */
+  tool?: string;
   /** What the request was about. */
   ids?: LoggedIds;
   /** Whether the request created something: its line in the log is then of level info. */

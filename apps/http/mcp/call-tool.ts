@@ -27,13 +27,16 @@ export interface CallingParts {
 export async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
   const { exchange, logger, ...rest } = parts;
   const { context, caller, requireAllowed, state } = exchange;
+  const given = objectOf(args);
+  state.tool = tool.name;
+  state.ids = loggedIds({ generationId: given['generation_id'], uploadId: given['upload_id'] });
   try {
     return await tool.answer({
       ...rest,
       context,
       caller,
       requireAllowed,
-      args: objectOf(args),
+      args: given,
       created: (generationId) => {
         state.hasCreated = true;
         state.ids = loggedIds({ generationId });

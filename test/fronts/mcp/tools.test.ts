@@ -5,10 +5,12 @@
  */
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
+import { pino } from 'pino';
 import type { JsonObject } from '../../../core/json.js';
 import { image } from '../../fixtures/images.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import {
+  MCP,
   asText,
   codeOf,
   McpHarness,
@@ -228,10 +230,42 @@ for (const revision of REVISIONS)
     });
   });
 
+describe('the log of the MCP server', () => {
+  it('has a line for what was created and for what was refused, with the tool, and none for reads', async () => {
+    const lines: JsonObject[] = [];
+    const logger = pino(
+      { level: 'info' },
+      { write: (line: string) => void lines.push(JSON.parse(line) as JsonObject) },
+    );
+    const mcp = await McpHarness.open({ logger });
+    try {
+      const client = await mcp.connect('2026-07-28', await mcp.key());
+      await client.call('get_credits');
+      const created = await client.call('generate_image', picture('logged'));
+      await client.call('generate_image', picture('logged', { prompt: 'something else' }));
+      await client.call('get_generation', { generation_id: UUID });
+      await client.call('get_generation', { generation_id: 'x' });
+      const generationId = created.structuredContent?.['generation_id'];
+      const route = MCP;
+      expect(
+        lines.map(({ msg, route: at, tool, status, code, field, generationId: id }) =>
+          JSON.parse(JSON.stringify({ msg, route: at, tool, status, code, field, generationId: id })),
+        ),
+      ).to.deep.equal([
+        { msg: 'request', route, tool: 'generate_image', status: 200, generationId },
+        { msg: 'request', route, tool: 'generate_image', status: 200, code: 'IDEMPOTENCY_PAYLOAD_MISMATCH' },
+        { msg: 'request', route, tool: 'get_generation', status: 200, code: 'TASK_NOT_FOUND', generationId: UUID },
+        { msg: 'request', route, tool: 'get_generation', status: 200, code: 'FIELD_INVALID', field: '/generation_id' },
+      ]);
+    } finally {
+      await mcp.close();
+    }
+  });
+});
+
 describe('an unexpected failure of a tool', () => {
   it('is one plain sentence for the client, and whole in the log', async () => {
     const lines: JsonObject[] = [];
-    const { pino } = await import('pino');
     const logger = pino(
       { level: 'info' },
       { write: (line: string) => void lines.push(JSON.parse(line) as JsonObject) },
