@@ -4,7 +4,7 @@
  */
 import { parseArgs } from 'node:util';
 import { isCi } from '../servers/server-absent.js';
-import { CHROMIUM_VARIABLE, findChromium, installChromium } from './chromium.js';
+import { CHROMIUM_VARIABLE, findChromium, installChromium } from './find-chromium.js';
 
 const {
   values: { brief },
