@@ -26,7 +26,7 @@ export interface CallingParts {
  */
 export async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
   const { exchange, logger, ...rest } = parts;
-  const { context, caller, requireAllowed, state } = exchange;
+  const { context, waits, caller, requireAllowed, state } = exchange;
   const given = objectOf(args);
   state.tool = tool.name;
   state.ids = loggedIds({ generationId: given['generation_id'], uploadId: given['upload_id'] });
@@ -34,6 +34,7 @@ export async function callTool(tool: Tool, args: Json | undefined, parts: Callin
     return await tool.answer({
       ...rest,
       context,
+      waits,
       caller,
       requireAllowed,
       args: given,
@@ -44,7 +45,7 @@ export async function callTool(tool: Tool, args: Json | undefined, parts: Callin
     });
   } catch (error) {
     // Nobody is left to read the answer.
-    if (error instanceof CallOver) return refusalResult(new ServiceError('REQUEST_TIMEOUT'));
+    if (error instanceof CallOver) return refusalResult(new ServiceError('SERVICE_UNAVAILABLE'));
     const refusal = notedRefusal(error, state, logger);
     return refusalResult(new ServiceError(refusal.code, messageOf(refusal, MESSAGES), refusal.details));
   }

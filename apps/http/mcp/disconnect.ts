@@ -2,25 +2,41 @@ import type { ServerResponse } from 'node:http';
 import type { Cancellation } from '../../../core/cancellation.js';
 import type { HttpShared } from '../host/server.js';
 
-/** A request as use cases know it: over when its client has gone, or when this process is to stop. */
+/** A request as use cases know it: over when its client has gone. */
 export class Disconnect implements Cancellation {
   readonly deadline = Infinity;
 
-  constructor(
-    private readonly res: ServerResponse,
-    private readonly host: Pick<HttpShared, 'isStopping' | 'onStopping'>,
-  ) {}
+  constructor(private readonly res: ServerResponse) {}
 
   get isOver(): boolean {
-    return this.host.isStopping() || (this.res.destroyed && !this.res.writableFinished);
+    return this.res.destroyed && !this.res.writableFinished;
   }
 
   onOver(tell: () => void): () => void {
     this.res.once('close', tell);
-    const forget = this.host.onStopping(tell);
     return () => {
       this.res.off('close', tell);
-      forget();
+    };
+  }
+}
+
+/** What a request may wait for: until its client has gone, or this process is to stop. */
+export class WaitEnd implements Cancellation {
+  readonly deadline = Infinity;
+
+  constructor(
+    private readonly call: Cancellation,
+    private readonly host: Pick<HttpShared, 'isStopping' | 'onStopping'>,
+  ) {}
+
+  get isOver(): boolean {
+    return this.host.isStopping() || this.call.isOver;
+  }
+
+  onOver(tell: () => void): () => void {
+    const forget = [this.call.onOver(tell), this.host.onStopping(tell)];
+    return () => {
+      for (const one of forget) one();
     };
   }
 }

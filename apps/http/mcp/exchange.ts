@@ -1,4 +1,5 @@
 import type { Caller } from '../../../core/access/credential.js';
+import type { Cancellation } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import type { HttpState } from '../host/http-context.js';
 
@@ -6,6 +7,8 @@ import type { HttpState } from '../host/http-context.js';
 export interface Exchange {
   /** With the cancellation of this request. */
   readonly context: Context;
+  /** Over with this request, and when this process is to stop. */
+  readonly waits: Cancellation;
   readonly caller: Caller;
   /** The session id that the client sent, of the revisions of 2025. */
   readonly sessionId: string | undefined;

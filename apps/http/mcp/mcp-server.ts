@@ -89,12 +89,11 @@ function askingOf(server: Server, ctx: ServerContext, needs: AskingNeeds): Askin
       { responses: mcpReq.inputResponses, state: mcpReq.requestState() },
     );
   }
-  const { call } = exchange.context;
-  if (!asksPeople(exchange.sessionId) || call === undefined) return UNABLE;
+  if (!asksPeople(exchange.sessionId)) return UNABLE;
   return new AskingOnStream({
     requests,
     credentialId,
-    call,
+    call: exchange.waits,
     progress,
     send: async (request) => server.transport?.send(request, { relatedRequestId: mcpReq.id }),
   });

@@ -13,7 +13,7 @@ import { headerText } from '../host/request-headers.js';
 import type { HttpHandler } from '../host/routing.js';
 import type { HttpShared } from '../host/server.js';
 import type { ClientRequests } from './client-requests.js';
-import { Disconnect } from './disconnect.js';
+import { Disconnect, WaitEnd } from './disconnect.js';
 import { requireKnownOrigin } from './known-origin.js';
 import type { HandleMessage } from './message-handler.js';
 import { asMessage, asResponse, objectOf, type Message } from './message.js';
@@ -61,11 +61,12 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
       if (sessionId !== undefined) res.setHeader('Mcp-Session-Id', sessionId);
     }
     res.setHeader('Cache-Control', 'no-store');
-    const call = new Disconnect(res, parts);
+    const call = new Disconnect(res);
+    const waits = new WaitEnd(call, parts);
     const requireAllowed = async (): Promise<void> => void (await authenticateRequest(ctx, parts, 'mcp'));
     const context = { ...parts.context, call };
     const sessionId = headerText(req, 'mcp-session-id');
-    const exchange = { context, caller, sessionId, requireAllowed, state };
+    const exchange = { context, waits, caller, sessionId, requireAllowed, state };
     const watch = message.method === LISTEN ? new StreamWatch(exchange, res) : undefined;
     try {
       await byLibrary(ctx, () => parts.handle(req, res, message.body, exchange));

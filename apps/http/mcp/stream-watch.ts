@@ -11,9 +11,9 @@ const LOOK_EVERY_MS = 1_000;
 export class StreamWatch {
   private readonly repetition: Repetition;
 
-  constructor({ context, requireAllowed }: Exchange, res: ServerResponse) {
+  constructor({ context, waits, requireAllowed }: Exchange, res: ServerResponse) {
     this.repetition = new Repetition(context.clock, LOOK_EVERY_MS, async () => {
-      if (context.call?.isOver !== true && (await isAllowed(requireAllowed))) return;
+      if (!waits.isOver && (await isAllowed(requireAllowed))) return;
       res.end();
     });
   }

@@ -1,5 +1,6 @@
 import type { CallToolResult, InputRequiredResult, Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { Caller, Scope } from '../../../core/access/credential.js';
+import type { Cancellation } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import type { BodySchema } from '../../../core/fields.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -14,6 +15,8 @@ export interface ToolCall {
   readonly caller: Caller;
   /** As they were sent. */
   readonly args: JsonObject;
+  /** Ends what the call waits for. */
+  readonly waits: Cancellation;
   readonly progress: Progress;
   readonly asking: Asking;
   /** Whether the client takes the handle of a task in place of a result that is not there yet. */

@@ -69,6 +69,16 @@ describe('waiting for a generation', () => {
     expect([call.listeners, context.generationWatch.followed]).to.deep.equal([0, 0]);
   });
 
+  it('ends with what else may end it, and reads all the same', async () => {
+    expect((await wait(50_000, { until: TestedCall.over() })).status).to.equal('queued');
+    const until = new TestedCall();
+    const waiting = wait(50_000, { until });
+    await harness.clock.advance(LOOK_EVERY_MS);
+    until.end();
+    expect((await waiting).status).to.equal('queued');
+    expect([until.listeners, context.generationWatch.followed]).to.deep.equal([0, 0]);
+  });
+
   it('answers the end of the generation with the next look', async () => {
     const waiting = wait(50_000);
     await cancelGeneration(harness.context, harness.caller, generationId);

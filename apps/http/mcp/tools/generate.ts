@@ -52,7 +52,7 @@ export function generateTool(operation: Operation, words: Pick<Tool, 'name' | 't
 
 /** Whoever started a generation is told how it goes, also without the scope to read others. */
 async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswer> {
-  const { context, caller, progress, requireAllowed } = call;
+  const { context, caller, waits, progress, requireAllowed } = call;
   const idempotencyKey = takeIdempotencyKey(call.args);
   const args = readArguments<Arguments>(call, INPUT, requestWording(context, call.args));
   const kept = await keepPictures(call, idempotencyKey, args.reference_pictures ?? []);
@@ -70,6 +70,7 @@ async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswe
   const waitMs = waitMsOf(args.wait_seconds);
   const generation = await waitForGeneration(context, caller, generationId, {
     waitMs,
+    until: waits,
     onLook: ({ status }) => progress.report(status),
   });
   if (waitMs > 0) await requireAllowed();

@@ -17,11 +17,12 @@ export const getGeneration: Tool = {
   scopes: () => ['generations:read'],
   rate: 'reads',
   async answer(call) {
-    const { context, caller, progress, requireAllowed } = call;
+    const { context, caller, waits, progress, requireAllowed } = call;
     const args = readArguments<{ generation_id: string; wait_seconds?: number }>(call, INPUT);
     const waitMs = waitMsOf(args.wait_seconds);
     const generation = await waitForGeneration(context, caller, args.generation_id, {
       waitMs,
+      until: waits,
       onLook: ({ status }) => progress.report(status),
     });
     if (waitMs > 0) await requireAllowed();
