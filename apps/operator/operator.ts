@@ -126,7 +126,7 @@ export interface Operator {
   listPeople(accountId: string, page: PageRequest): Promise<Page<ShownPerson>>;
   disablePerson(personId: string): Promise<ShownPerson>;
   enablePerson(personId: string): Promise<ShownPerson>;
-  /** Takes password and passkeys away. */
+  /** Takes password, passkeys and outside identities away. */
   resetPerson(personId: string): Promise<WithSignInLink>;
   /** Happens once under its operation id; CONFLICT for another amount or kind under it. */
   grantCredits(operation: CreditOperation): Promise<Operated>;

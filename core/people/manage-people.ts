@@ -58,13 +58,20 @@ export function enablePerson(ports: Ports, personId: string): Promise<Person> {
   });
 }
 
-/** Takes the password and the passkeys away and ends every session, for a person who has lost them. */
-export function resetPerson(ports: Ports, personId: string): Promise<Person> {
-  return changePerson(ports, personId, ({ password: _password, ...person }) => ({
+/**
+ * Takes password, passkeys and outside identities away and ends every session, for a person who has lost them. Programs
+ * that they have connected stay connected.
+ */
+export async function resetPerson(ports: Ports, personId: string): Promise<Person> {
+  const reset = await changePerson(ports, personId, ({ password: _password, ...person }) => ({
     ...person,
     passkeys: [],
     sessionEpoch: ports.ids.uuid(),
   }));
+  // Afterwards: an identity that a session of before links meanwhile is taken away here, or by the one that links it.
+  for (const identity of await ports.people.listIdentities(personId))
+    await ports.people.removeIdentity(identity, personId);
+  return reset;
 }
 
 /**

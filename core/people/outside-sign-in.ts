@@ -69,12 +69,24 @@ export async function personByIdentity(
   return person && person.disabledAt === undefined ? person : undefined;
 }
 
-/** Links an identity to a person; again, it changes nothing. Throws CONFLICT if it is another person's. */
-export async function linkIdentity({ people, clock }: Ports, { personId }: Person, key: IdentityKey): Promise<void> {
+/**
+ * Links an identity to a person; again, it changes nothing. Throws CONFLICT if it is another person's, and
+ * SESSION_REQUIRED, with nothing linked, for a person who was signed out everywhere meanwhile.
+ */
+export async function linkIdentity(
+  { people, clock }: Ports,
+  { personId, sessionEpoch }: Person,
+  key: IdentityKey,
+): Promise<void> {
   if ((await people.listIdentities(personId)).length >= MAX_IDENTITIES)
     throw new ServiceError('CONFLICT', `A person can connect ${MAX_IDENTITIES} identities.`);
   const identity: OutsideIdentity = { ...key, personId, linkedAt: clock.now() };
-  if ((await people.insertIdentity(identity)) === 'created') return;
+  if ((await people.insertIdentity(identity)) === 'created') {
+    const current = await people.read(personId);
+    if (current?.sessionEpoch === sessionEpoch && current.disabledAt === undefined) return;
+    await people.removeIdentity(key, personId);
+    throw new ServiceError('SESSION_REQUIRED');
+  }
   const known = await people.findIdentity(key);
   if (known?.personId !== personId)
     throw new ServiceError('CONFLICT', 'Somebody else signs in with this identity already.');

@@ -60,7 +60,9 @@ export function addPeople(program: Command, io: CliIo): void {
       }),
     );
   operatorCommand(people, 'reset <person_id>')
-    .description('take password and passkeys away, end all sessions, and show a link that signs the person in once')
+    .description(
+      'take password, passkeys and outside identities away, end all sessions, and show a link that signs the person in once',
+    )
     .addHelpText('after', examples([`darkroom people reset ${EXAMPLE_ID}`]))
     .action((personId: string, options: OperatorOptions) =>
       withOperator(io, options, async (operator) => {

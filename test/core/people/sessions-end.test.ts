@@ -1,12 +1,20 @@
 // Goal: a session that has ended does nothing any more, also for a request that had begun before: it neither outlives another
-// password nor the end of all sessions but one.
+// password nor the end of all sessions but one, nor leaves another way to sign in.
 // Method: the use cases on memory adapters, with the session as it was looked up before it ended.
 import { expect } from 'chai';
 import { changePassword } from '../../../core/people/change-password.js';
-import { createPerson, disablePerson, enablePerson, setPassword } from '../../../core/people/manage-people.js';
+import {
+  createPerson,
+  disablePerson,
+  enablePerson,
+  resetPerson,
+  setPassword,
+} from '../../../core/people/manage-people.js';
+import { linkIdentity } from '../../../core/people/outside-sign-in.js';
 import type { Person } from '../../../core/people/person.js';
 import { beginSession, endOtherSessions, endSession, findSession } from '../../../core/people/sessions.js';
 import { personByPassword } from '../../../core/people/sign-in.js';
+import type { PersonStore } from '../../../core/ports/person-store.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
@@ -74,4 +82,41 @@ describe('a session that has ended', () => {
     await endOtherSessions(people(), stale);
     expect(await findSession(people(), stale.secret)).to.equal(undefined);
   });
+
+  describe('links no outside identity that a reset would leave', () => {
+    const identity = { issuer: 'https://identity.example', subject: 'ada' };
+    const linked = () => people().people.listIdentities(person.personId);
+    const reset = () => resetPerson(people(), person.personId);
+
+    it('when it was linked before', async () => {
+      await linkIdentity(people(), person, identity);
+      expect(await linked()).to.have.lengthOf(1);
+      await reset();
+      expect(await linked()).to.deep.equal([]);
+    });
+
+    for (const [when, around] of [
+      ['just before the reset', (insert: () => Promise<unknown>) => insert().then(reset)],
+      ['just after the reset', (insert: () => Promise<unknown>) => reset().then(insert)],
+      ['at the same time', (insert: () => Promise<unknown>) => Promise.all([insert(), reset()])],
+    ] as const)
+      it(`when it is linked ${when}`, async () => {
+        const store = people().people;
+        const insertIdentity: typeof store.insertIdentity = async (given) => {
+          let inserted: Awaited<ReturnType<typeof store.insertIdentity>> = 'exists';
+          await around(async () => (inserted = await store.insertIdentity(given)));
+          return inserted;
+        };
+        const racing = { ...people(), people: withInsertion(store, insertIdentity) };
+        expect(await codeOf(linkIdentity(racing, person, identity))).to.equal('SESSION_REQUIRED');
+        expect(await linked()).to.deep.equal([]);
+      });
+  });
 });
+
+function withInsertion(store: PersonStore, insertIdentity: PersonStore['insertIdentity']): PersonStore {
+  return new Proxy(store, {
+    get: (target, name: keyof PersonStore) =>
+      name === 'insertIdentity' ? insertIdentity : (target[name] as () => unknown).bind(target),
+  });
+}

@@ -421,7 +421,8 @@ export const People: GenService<{
     output: typeof EnablePersonResponseSchema;
   },
   /**
-   * Removes the password and the passkeys of a person, ends their sessions, and returns a new link that signs them in once.
+   * Removes the password, the passkeys and the outside identities of a person, ends their sessions, and returns a new link
+   * that signs them in once.
    *
    * @generated from rpc darkroom.v1.People.ResetPerson
    */
