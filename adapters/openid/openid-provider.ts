@@ -2,12 +2,12 @@ import type * as Library from 'openid-client';
 import type { Configuration } from 'openid-client';
 import type { Log } from '../../core/log.js';
 import { ServiceError } from '../../core/errors.js';
-import type { OutsideProvider, ProviderChecks } from '../../core/ports/outside-provider.js';
-import type { IdentityKey } from '../../core/ports/person-store.js';
+import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../../core/ports/outside-provider.js';
 import { fetchBy } from '../http/fetch.js';
 import { HttpClient } from '../http/http-client.js';
 import { HttpError } from '../http/http-error.js';
 
+const SECOND = 1_000;
 const LIMITS = {
   maxBodyBytes: 256 * 1024,
   connectTimeoutMs: 3_000,
@@ -55,7 +55,7 @@ export class OpenIdProvider implements OutsideProvider {
     return { location: location.href, checks };
   }
 
-  async finish(currentUrl: string, { state, nonce, codeVerifier }: ProviderChecks): Promise<IdentityKey | null> {
+  async finish(currentUrl: string, { state, nonce, codeVerifier }: ProviderChecks): Promise<ProvenIdentity | null> {
     const { library, configuration } = await this.find();
     try {
       const tokens = await library.authorizationCodeGrant(configuration, new URL(currentUrl), {
@@ -65,7 +65,13 @@ export class OpenIdProvider implements OutsideProvider {
         idTokenExpected: true,
       });
       const claims = tokens.claims();
-      return claims === undefined ? null : { issuer: claims.iss, subject: claims.sub };
+      if (claims === undefined) return null;
+      const { iss: issuer, sub: subject, auth_time: authenticatedAt } = claims;
+      return {
+        issuer,
+        subject,
+        ...(authenticatedAt === undefined ? {} : { authenticatedAt: authenticatedAt * SECOND }),
+      };
     } catch (error) {
       if (error instanceof library.AuthorizationResponseError) return null;
       this.options.log.warn('sign-in at the outside provider failed', { error });

@@ -1,6 +1,6 @@
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import type { OutsideProvider, ProviderChecks } from '../ports/outside-provider.js';
+import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../ports/outside-provider.js';
 import type { IdentityKey } from '../ports/person-store.js';
 import type { Artefact } from './artefact.js';
 import { MAX_IDENTITIES, type OutsideIdentity, type Person } from './person.js';
@@ -47,7 +47,7 @@ export async function finishOutsideSignIn(
   ports: Ports,
   provider: OutsideProvider,
   { currentUrl, secret }: { readonly currentUrl: string; readonly secret: string },
-): Promise<(OutsidePurpose & { readonly identity: IdentityKey }) | undefined> {
+): Promise<(OutsidePurpose & { readonly identity: ProvenIdentity }) | undefined> {
   const key = { kind: KIND, id: secretDigest(ports, KIND, secret) };
   const found = await ports.artefacts.find(key);
   if (!found || found.expiresAt <= ports.clock.now()) return undefined;
@@ -76,8 +76,9 @@ export async function personByIdentity(
 export async function linkIdentity(
   { people, clock }: Ports,
   { personId, sessionEpoch }: Person,
-  key: IdentityKey,
+  { issuer, subject }: IdentityKey,
 ): Promise<void> {
+  const key = { issuer, subject };
   if ((await people.listIdentities(personId)).length >= MAX_IDENTITIES)
     throw new ServiceError('CONFLICT', `A person can connect ${MAX_IDENTITIES} identities.`);
   const identity: OutsideIdentity = { ...key, personId, linkedAt: clock.now() };

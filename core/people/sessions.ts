@@ -13,10 +13,17 @@ export interface Session {
   /** Names the session in lists; its secret cannot be computed from it. */
   readonly sessionId: string;
   readonly createdAt: number;
+  /** When the person has proved who they are: at the sign-in, or before it at another provider. */
+  readonly authenticatedAt: number;
   readonly expiresAt: number;
   readonly method: SignInMethod;
   /** What the browser says it is; shown as text. */
   readonly userAgent: string;
+}
+
+export interface NewSession extends Pick<Session, 'method' | 'userAgent'> {
+  /** Now when absent. */
+  readonly authenticatedAt?: number;
 }
 
 export interface SignedIn {
@@ -40,17 +47,18 @@ const RECENT_MS = 900_000;
 export async function beginSession(
   ports: Ports,
   person: Person,
-  { method, userAgent }: { readonly method: SignInMethod; readonly userAgent: string },
+  { method, userAgent, ...proof }: NewSession,
 ): Promise<SignedIn & { readonly secret: string }> {
   const { clock, settings, ids } = ports;
   const secret = secretText(ids.random(SECRET_BYTES));
   const now = clock.now();
+  const authenticatedAt = Math.min(now, proof.authenticatedAt ?? now);
   const expiresAt = now + Math.min(settings.sessionIdleMs, settings.sessionMaxMs);
   const artefact: Artefact = {
     kind: KIND,
     id: digestOf(ports, secret),
     owner: person.personId,
-    data: { epoch: person.sessionEpoch, method, userAgent: userAgent.slice(0, MAX_USER_AGENT) },
+    data: { epoch: person.sessionEpoch, method, authenticatedAt, userAgent: userAgent.slice(0, MAX_USER_AGENT) },
     createdAt: now,
     expiresAt,
     removeAt: expiresAt + KEPT_MS,
@@ -78,14 +86,14 @@ export async function findSession(ports: Ports, secret: string): Promise<SignedI
   return (await artefacts.put(next)) === 'kept' ? { person, session: sessionOf(next) } : undefined;
 }
 
-/** Whether a session began so lately that it proves by itself that the person is there. */
-export function isRecentSignIn({ clock }: Pick<Ports, 'clock'>, { createdAt }: Session): boolean {
-  return clock.now() - createdAt <= RECENT_MS;
+/** Whether the person proved who they are so lately that the session shows that they are there. */
+export function isRecentSignIn({ clock }: Pick<Ports, 'clock'>, { authenticatedAt }: Session): boolean {
+  return clock.now() - authenticatedAt <= RECENT_MS;
 }
 
 /**
- * For what gives lasting access to whoever finds a browser open. Throws RECENT_SIGN_IN_REQUIRED for a session that began
- * more than 15 minutes ago, however much it was used since.
+ * For what gives lasting access to whoever finds a browser open. Throws RECENT_SIGN_IN_REQUIRED for a session whose
+ * person proved who they are more than 15 minutes ago, however much it was used since.
  */
 export function requireRecentSignIn(ports: Pick<Ports, 'clock'>, session: Session): void {
   if (!isRecentSignIn(ports, session)) throw new ServiceError('RECENT_SIGN_IN_REQUIRED');
@@ -136,6 +144,8 @@ function sessionOf({ id, createdAt, expiresAt, data }: Artefact): Session {
   return {
     sessionId: id,
     createdAt,
+    // Sessions of before have none.
+    authenticatedAt: (data['authenticatedAt'] as number | undefined) ?? createdAt,
     expiresAt,
     method: data['method'] as SignInMethod,
     userAgent: data['userAgent'] as string,

@@ -7,6 +7,12 @@ export interface ProviderChecks {
   readonly codeVerifier: string;
 }
 
+/** Whom the provider has signed in. */
+export interface ProvenIdentity extends IdentityKey {
+  /** When the person has proved there who they are; absent where the provider does not say. */
+  readonly authenticatedAt?: number;
+}
+
 /**
  * An outside OpenID provider. Its calls go over the network. Both methods throw SERVICE_UNAVAILABLE when it does not
  * answer as it should.
@@ -22,7 +28,7 @@ export interface OutsideProvider {
    * Who has signed in, once the browser is back at `currentUrl`. Null where the person has not: they gave up, or the
    * answer is not one to these checks.
    */
-  finish(currentUrl: string, checks: ProviderChecks): Promise<IdentityKey | null>;
+  finish(currentUrl: string, checks: ProviderChecks): Promise<ProvenIdentity | null>;
 
   close(): Promise<void>;
 }

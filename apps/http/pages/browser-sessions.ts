@@ -6,7 +6,7 @@ import {
   endSession,
   findSession,
   type SignedIn,
-  type SignInMethod,
+  type NewSession,
 } from '../../../core/people/sessions.js';
 import type { HttpContext } from '../host/http-context.js';
 import { PageCookie } from './page-cookie.js';
@@ -38,10 +38,10 @@ export class BrowserSessions {
   }
 
   /** Begins a new session with a new secret, and ends the one that the browser had. */
-  async begin(ctx: HttpContext, person: Person, method: SignInMethod): Promise<SignedIn> {
+  async begin(ctx: HttpContext, person: Person, proof: Omit<NewSession, 'userAgent'>): Promise<SignedIn> {
     const before = await this.find(ctx);
     const userAgent = ctx.req.headers['user-agent'] ?? '';
-    const { secret, ...signedIn } = await beginSession(this.context, person, { method, userAgent });
+    const { secret, ...signedIn } = await beginSession(this.context, person, { ...proof, userAgent });
     if (before) await endSession(this.context, before.person, before.session.sessionId);
     this.cookie.write(ctx, secret);
     return signedIn;

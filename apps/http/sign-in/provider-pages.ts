@@ -23,7 +23,7 @@ export interface ProviderPagesParts {
   readonly sessions: BrowserSessions;
   readonly publicUrl: () => string;
   /** Begins the person's session. */
-  readonly begin: (ctx: HttpContext, person: Person) => Promise<void>;
+  readonly begin: (ctx: HttpContext, person: Person, authenticatedAt: number) => Promise<void>;
 }
 
 /** Sign-in through the outside provider: out to it, and back. */
@@ -62,7 +62,8 @@ export class ProviderPages {
     }
     const person = await personByIdentity(context, identity);
     if (!person) return this.refuse(ctx, 422, 'Nobody here is connected with this identity.');
-    await begin(ctx, person);
+    // A provider may have kept its own session for days: who finds the browser open gets through, too.
+    await begin(ctx, person, identity.authenticatedAt ?? 0);
     redirectTo(ctx, returnTo);
   }
 

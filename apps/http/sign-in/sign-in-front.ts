@@ -1,7 +1,7 @@
 import type { Context } from '../../../core/context.js';
 import { readSignInEmail } from '../../../core/people/manage-people.js';
 import type { Person } from '../../../core/people/person.js';
-import type { SignInMethod } from '../../../core/people/sessions.js';
+import type { NewSession } from '../../../core/people/sessions.js';
 import { isLinkUsable, noteSignIn, personByLink, personByPassword } from '../../../core/people/sign-in.js';
 import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
 import type { HttpContext } from '../host/http-context.js';
@@ -67,8 +67,14 @@ function providerPages(
   pages: SignInPages,
 ): ProviderPages | undefined {
   if (provider === undefined) return undefined;
-  return new ProviderPages({ ...options, provider, begin: (ctx, person) => pages.begin(ctx, person, 'provider') });
+  return new ProviderPages({
+    ...options,
+    provider,
+    begin: (ctx, person, authenticatedAt) => pages.begin(ctx, person, { method: 'provider', authenticatedAt }),
+  });
 }
+
+type SignInProof = Omit<NewSession, 'userAgent'>;
 
 const PASSKEY_SCRIPT = '/assets/passkey-sign-in.js';
 
@@ -87,7 +93,7 @@ class SignInPages {
     this.passkeys = new PasskeyOperations({
       ...options,
       addresses,
-      begin: (ctx, person) => this.begin(ctx, person, 'passkey'),
+      begin: (ctx, person) => this.begin(ctx, person, { method: 'passkey' }),
     });
   }
 
@@ -112,7 +118,7 @@ class SignInPages {
     });
     const person = await personByPassword(context, { email, password: form.get('password') ?? '' });
     if (!person) return this.showForm(ctx, { returnTo, email, fault: REFUSED }, 422);
-    await this.begin(ctx, person, 'password');
+    await this.begin(ctx, person, { method: 'password' });
     redirectTo(ctx, returnTo);
   }
 
@@ -125,7 +131,7 @@ class SignInPages {
     requireSameOrigin(ctx, this.options.publicUrl());
     const person = await personByLink(this.options.context, secret);
     if (!person) return this.showOver(ctx);
-    await this.begin(ctx, person, 'link');
+    await this.begin(ctx, person, { method: 'link' });
     redirectTo(ctx, '/');
   }
 
@@ -136,8 +142,8 @@ class SignInPages {
     redirectTo(ctx, asked === undefined ? '/sign-in' : `/sign-in?return=${encodeURIComponent(returnPath(asked))}`);
   }
 
-  async begin(ctx: HttpContext, person: Person, method: SignInMethod): Promise<void> {
-    await this.options.sessions.begin(ctx, person, method);
+  async begin(ctx: HttpContext, person: Person, proof: SignInProof): Promise<void> {
+    await this.options.sessions.begin(ctx, person, proof);
     this.device.write(ctx, person.email);
     await noteSignIn(this.options.context, person);
   }

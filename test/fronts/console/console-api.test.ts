@@ -113,6 +113,7 @@ describe("the account page's API", () => {
         { name: 'x', scopes: ['everything'] },
         { name: 'x', expires_at: 'tomorrow' },
         { name: 'x', expires_at: '2030-99-01T00:00:00Z' },
+        { name: 'x', expires_at: '2030-02-31T00:00:00Z' },
         { name: 'x', expires_at: '2001-01-01T00:00:00Z' },
         { name: 'x', monthly_cap: -1 },
         { name: 'x', monthly_cap: 1.5 },

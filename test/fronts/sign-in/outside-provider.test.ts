@@ -10,6 +10,7 @@ import { Provider } from 'oidc-provider';
 import { OpenIdProvider } from '../../../adapters/openid/openid-provider.js';
 import { linkIdentity } from '../../../core/people/outside-sign-in.js';
 import { createPerson, disablePerson } from '../../../core/people/manage-people.js';
+import { isRecentSignIn, listSessions, type Session } from '../../../core/people/sessions.js';
 import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { SILENT } from '../../fixtures/silent-log.js';
 import { clientOf, type ConsoleClient } from '../console/console-harness.js';
@@ -81,6 +82,26 @@ describe('sign-in through an outside provider', () => {
     expect((await comeBack(await signInThere())).url).to.equal(`${service.origin}/docs`);
     expect((await browser.open('/sign-in?return=/docs')).url).to.equal(`${service.origin}/docs`);
   });
+
+  for (const [what, howLong, isRecent] of [
+    ['just now', 0, true],
+    ['an hour ago', 3_600, false],
+    ['at a time that the provider does not say', undefined, false],
+  ] as const)
+    it(`counts a sign-in there ${what} as ${isRecent ? 'a' : 'no'} recent one`, async () => {
+      await link();
+      await comeBack(await signInThere());
+      const { context, clock } = service.harness;
+      const identity = { issuer, subject: SUBJECT };
+      provider.finish = () =>
+        Promise.resolve(
+          howLong === undefined ? identity : { ...identity, authenticatedAt: clock.now() - howLong * 1_000 },
+        );
+      await comeBack(await signInThere());
+      const [session] = await listSessions(context, service.person);
+      expect(isRecentSignIn(context, session as Session)).to.equal(isRecent);
+      expect(session?.createdAt).to.be.closeTo(clock.now(), 60_000);
+    });
 
   it('signs nobody in with an identity that nobody has connected, whatever it is called', async () => {
     await link('another subject');

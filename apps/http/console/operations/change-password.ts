@@ -28,7 +28,7 @@ export const changePassword: ConsoleOperation = {
     const device = `session ${session.sessionId}`;
     await signInRates.take({ address: addresses.ofRequest(ctx.req), person: person.personId, device });
     const changed = await change(context, signedIn, { current, next });
-    await sessions.begin(ctx, changed, 'password');
+    await sessions.begin(ctx, changed, { method: 'password' });
     return {};
   },
 };

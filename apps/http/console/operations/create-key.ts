@@ -61,6 +61,8 @@ export const createKey: ConsoleOperation = {
 
 function readTime(text: string): number {
   const at = Date.parse(text);
-  if (Number.isNaN(at)) throw fieldInvalid('/expires_at', WORDING['/expires_at']);
+  // A day that does not exist is read as one of the next month.
+  if (Number.isNaN(at) || new Date(at).toISOString().slice(0, 19) !== text.slice(0, 19))
+    throw fieldInvalid('/expires_at', WORDING['/expires_at']);
   return at;
 }
