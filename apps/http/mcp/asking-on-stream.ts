@@ -2,7 +2,7 @@ import { formOf, isYes, type Asking, type SpendingAnswer, type SpendingQuestion 
 import type { ClientRequest, ClientRequests } from './client-requests.js';
 import type { Progress } from './progress.js';
 
-export interface AskingOnStreamParts extends Pick<ClientRequest, 'credentialId' | 'send' | 'call'> {
+export interface AskingOnStreamParts extends Pick<ClientRequest, 'asked' | 'send' | 'call'> {
   readonly requests: ClientRequests;
   readonly progress: Progress;
 }

@@ -2,14 +2,15 @@ import type { ServerResponse } from 'node:http';
 import type { Cancellation } from '../../../core/cancellation.js';
 import type { HttpShared } from '../host/server.js';
 
-/** A request as use cases know it: over when its client has gone. */
+/** A request as use cases know it: over when its client has gone, or has all of its answer. */
 export class Disconnect implements Cancellation {
   readonly deadline = Infinity;
 
   constructor(private readonly res: ServerResponse) {}
 
   get isOver(): boolean {
-    return this.res.destroyed && !this.res.writableFinished;
+    // The library ends the answer to a client that has gone, so that it may also be called finished.
+    return this.res.closed;
   }
 
   onOver(tell: () => void): () => void {

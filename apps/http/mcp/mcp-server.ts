@@ -80,7 +80,7 @@ interface AskingNeeds {
 function askingOf(server: Server, ctx: ServerContext, needs: AskingNeeds): Asking {
   const { mcpReq } = ctx;
   const { era, exchange, progress, requests } = needs;
-  const { credentialId } = exchange.caller;
+  const { credentialId, accountId } = exchange.caller;
   if (era === 'modern') {
     if (!canShowForms(capabilitiesOf(ctx))) return UNABLE;
     const { digests, clock } = exchange.context;
@@ -92,7 +92,7 @@ function askingOf(server: Server, ctx: ServerContext, needs: AskingNeeds): Askin
   if (!asksPeople(exchange.sessionId)) return UNABLE;
   return new AskingOnStream({
     requests,
-    credentialId,
+    asked: { credentialId, accountId },
     call: exchange.waits,
     progress,
     send: async (request) => server.transport?.send(request, { relatedRequestId: mcpReq.id }),

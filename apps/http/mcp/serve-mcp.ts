@@ -118,7 +118,7 @@ async function requireMayCall(
   { rates }: McpServingParts,
 ): Promise<void> {
   const tool = method === 'tools/call' ? findTool(params['name']) : undefined;
-  const task = TASK_METHODS[method ?? ''];
+  const task = method === undefined ? undefined : TASK_METHODS.get(method);
   const scopes = task ? [task.scope] : (tool?.scopes(objectOf(params['arguments'])) ?? []);
   for (const scope of scopes) requireScope(caller, scope);
   if ((task ?? tool)?.rate === 'writes') await rates.writes?.take(caller.credentialId, res, pointsOf(0));

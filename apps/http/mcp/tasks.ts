@@ -18,13 +18,11 @@ export function takesTasks(capabilities: unknown): boolean {
 }
 
 /** What a method of the extension needs. */
-export const TASK_METHODS: Readonly<
-  Record<string, { readonly scope: Scope; readonly rate: 'reads' | 'writes' } | undefined>
-> = {
-  'tasks/get': { scope: 'generations:read', rate: 'reads' },
-  'tasks/update': { scope: 'generations:write', rate: 'writes' },
-  'tasks/cancel': { scope: 'generations:write', rate: 'writes' },
-};
+export const TASK_METHODS: ReadonlyMap<string, { readonly scope: Scope; readonly rate: 'reads' | 'writes' }> = new Map([
+  ['tasks/get', { scope: 'generations:read', rate: 'reads' }],
+  ['tasks/update', { scope: 'generations:write', rate: 'writes' }],
+  ['tasks/cancel', { scope: 'generations:write', rate: 'writes' }],
+]);
 
 /** A handle in place of a result. The generation is the task: its id is the task's. */
 export function taskHandle({ settings }: Pick<Context, 'settings'>, generation: Generation): CallToolResult {

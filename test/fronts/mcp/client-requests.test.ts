@@ -6,6 +6,7 @@
 import { expect } from 'chai';
 import { ANSWER_WITHIN_MS, ClientRequests } from '../../../apps/http/mcp/client-requests.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
+import { codeOf } from '../../fixtures/refusals.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
 import { SeededIds } from '../../fixtures/seeded-ids.js';
 
@@ -19,10 +20,15 @@ describe('requests to MCP clients', () => {
     sent = [];
   });
 
-  const ask = (credentialId: string, call = new TestedCall(), send: () => Promise<void> = () => Promise.resolve()) =>
+  const ask = (
+    credentialId: string,
+    call = new TestedCall(),
+    send: () => Promise<void> = () => Promise.resolve(),
+    accountId = `account of ${credentialId}`,
+  ) =>
     requests.ask({
       method: 'elicitation/create',
-      credentialId,
+      asked: { credentialId, accountId },
       call,
       send: ({ id }) => {
         sent.push(String(id));
@@ -53,12 +59,32 @@ describe('requests to MCP clients', () => {
   it('are at most eight for a credential, which is no matter to others', async () => {
     const calls = Array.from({ length: 8 }, () => new TestedCall());
     const open = calls.map((call) => ask('ada', call));
-    expect(await ask('ada')).to.equal(undefined);
+    expect(await codeOf(ask('ada'))).to.equal('RATE_LIMITED');
     expect(sent).to.have.length(8);
     const other = ask('bob');
     requests.take('bob', { id: sent[8] ?? '', result: 'of bob' });
     expect(await other).to.equal('of bob');
     for (const call of calls) call.end();
     await Promise.all(open);
+  });
+
+  it('are at most a hundred for an account, however many credentials it has, which is no matter to others', async () => {
+    const calls = Array.from({ length: 100 }, () => new TestedCall());
+    const open = calls.map((call, index) => ask(`key ${index}`, call, undefined, 'one account'));
+    expect(await codeOf(ask('another key', new TestedCall(), undefined, 'one account'))).to.equal('RATE_LIMITED');
+    const other = ask('bob');
+    requests.take('bob', { id: sent[100] ?? '', result: 'of bob' });
+    expect(await other).to.equal('of bob');
+    for (const call of calls) call.end();
+    await Promise.all(open);
+  });
+
+  it('are not sent for a call that is over, and take no place', async () => {
+    for (let calls = 0; calls < 20; calls += 1) {
+      const call = new TestedCall();
+      call.end();
+      expect(await ask('ada', call)).to.equal(undefined);
+    }
+    expect(sent).to.deep.equal([]);
   });
 });

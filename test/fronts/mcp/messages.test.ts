@@ -37,6 +37,13 @@ describe('a message to the MCP server', () => {
     expect(await refusal(PING, { 'Content-Type': 'text/plain' })).to.equal('415 MEDIA_TYPE_UNSUPPORTED');
   });
 
+  for (const method of ['constructor', 'toString', '__proto__', 'hasOwnProperty', 'tools/CALL', 'tasks/list'])
+    it(`is not taken for a known one with the method ${method}`, async () => {
+      const { body, headers: framed } = modernMessage(method);
+      const response = await mcp.post(body, { ...headers, ...framed });
+      expect(await response.text()).to.include('-32601');
+    });
+
   it('has a size that brings small pictures, and no more', async () => {
     const ofBytes = (bytes: number): string => {
       const text = JSON.stringify({ ...PING, params: { x: '' } });

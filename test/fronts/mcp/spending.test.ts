@@ -4,8 +4,10 @@
  * Method: clients of both eras whose person answers as each test says; the account looked at after every refusal; for
  * the newest era, answers as an attacker would compose them.
  */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { JsonObject } from '../../../core/json.js';
+import type { Ports } from '../../../core/ports/tokens.js';
 import { MODELS } from '../../fixtures/models.js';
 import { catalogOf } from '../../fixtures/catalog-of.js';
 import type { Model } from '../../../core/catalog/model.js';
@@ -254,4 +256,53 @@ describe('spending over MCP', () => {
       expect(await reserved()).to.equal(0);
     });
   });
+
+  it('goes on being asked about after clients that left before they were asked', async () => {
+    await mcp.close();
+    const options = { ports: { catalog: prices.catalog }, around: withSlowClaims };
+    mcp = await McpHarness.open({ mcp: { confirmAboveCredits: THRESHOLD } }, options);
+    secret = await mcp.key();
+    const message = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'generate_image', arguments: picture('left', DEAR) },
+    };
+    for (let calls = 0; calls < 20; calls += 1) {
+      const leaving = new AbortController();
+      const called = fetch(mcp.url, {
+        method: 'POST',
+        signal: leaving.signal,
+        headers: {
+          'Authorization': `Bearer ${secret}`,
+          'Accept': 'application/json, text/event-stream',
+          'Content-Type': 'application/json',
+          'Mcp-Session-Id': 'asks-x',
+          'MCP-Protocol-Version': '2025-11-25',
+        },
+        body: JSON.stringify(message),
+      }).catch(() => undefined);
+      await sleep(CLAIM_MS / 2);
+      leaving.abort();
+      await called;
+    }
+    await sleep(2 * CLAIM_MS);
+    const client = await mcp.connect('2025-11-25', secret, sayingYes);
+    const { structuredContent } = await client.call('generate_image', { ...picture('stays', DEAR), wait_seconds: 0 });
+    expect(structuredContent).to.include({ status: 'queued' });
+  });
 });
+
+const CLAIM_MS = 40;
+
+/** Claims that take so long that a client can leave meanwhile. */
+function withSlowClaims(ports: Ports): Ports {
+  const insert = ports.claims.insert.bind(ports.claims);
+  const claims = Object.assign(Object.create(ports.claims) as Ports['claims'], {
+    insert: async (...given: Parameters<typeof insert>) => {
+      await sleep(CLAIM_MS);
+      return insert(...given);
+    },
+  });
+  return { ...ports, claims };
+}
