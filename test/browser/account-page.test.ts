@@ -289,6 +289,16 @@ describe('the account page in a browser', () => {
     await elsewhere.context.close();
   });
 
+  it('says why a sign-in that a provider gave without asking is not enough', async () => {
+    const proof = { method: 'provider', authenticatedAt: 0 } as const;
+    await harness().openSignedIn(visitor, '/console/sign-in', undefined, proof);
+    await page
+      .getByText(/sign in again with a password, .*or once your provider has asked who you are/)
+      .first()
+      .waitFor();
+    expect(await page.getByText('more than 15 minutes ago').count()).to.equal(0);
+  });
+
   it('adds a passkey, which then signs in alone, and removes it', async () => {
     const devtools = await visitor.context.newCDPSession(page);
     await devtools.send('WebAuthn.enable');

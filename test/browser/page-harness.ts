@@ -3,7 +3,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playw
 import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
 import type { HttpFrontsOptions } from '../../apps/wiring/http-fronts.js';
 import type { Person } from '../../core/people/person.js';
-import { beginSession } from '../../core/people/sessions.js';
+import { beginSession, type NewSession } from '../../core/people/sessions.js';
 import { startChromium } from './chromium.js';
 
 export const EMAIL = 'ada@example.com';
@@ -65,10 +65,11 @@ export class PageHarness {
     { page, context }: Pick<Visitor, 'page' | 'context'>,
     path = '/',
     person: Person = this.service.person,
+    proof: Omit<NewSession, 'userAgent'> = { method: 'password' },
   ): Promise<void> {
     const { harness } = this.service;
     const current = (await harness.context.people.read(person.personId)) ?? person;
-    const { secret: value } = await beginSession(harness.context, current, { method: 'password', userAgent: 'a test' });
+    const { secret: value } = await beginSession(harness.context, current, { ...proof, userAgent: 'a test' });
     await context.addCookies([{ name: 'darkroom_session', value, url: this.origin, httpOnly: true, sameSite: 'Lax' }]);
     await page.goto(path);
   }

@@ -13,9 +13,14 @@ export function SignInAgain({ overview: { person, session }, toDo }: SignInAgain
     return (
       <p class="quiet">{`To ${toDo}, ask the operator for another sign-in link, and use it within 15 minutes.`}</p>
     );
+  // A provider that does not say when it asked proves no recent sign-in, however new the session is.
+  const how =
+    session.method === 'provider'
+      ? ' with a password, a passkey or a link from the operator, or once your provider has asked who you are.'
+      : ': your last sign-in was more than 15 minutes ago.';
   return (
     <form method="post" action="/sign-out?return=/console/sign-in" class="again">
-      <p class="quiet">{`To ${toDo}, sign in again: your last sign-in was more than 15 minutes ago.`}</p>
+      <p class="quiet">{`To ${toDo}, sign in again${how}`}</p>
       <button type="submit" class="outline secondary small">
         Sign in again
       </button>
