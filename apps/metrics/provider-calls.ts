@@ -4,7 +4,10 @@ import type { Provider, ProviderFailure, ProviderReport, Providers } from '../..
 import { observedCalls, type MethodsOf } from './observed-calls.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
-const METHODS: MethodsOf<Provider> = { submit: true, poll: true, output: true, cancel: true, recover: true };
+/** What asks nobody is not measured, nor what only an operator calls. */
+type Calls = Omit<Provider, 'promises' | 'check'>;
+
+const METHODS: MethodsOf<Calls> = { submit: true, poll: true, output: true, cancel: true, recover: true };
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** How the connected providers answer. */
@@ -62,7 +65,8 @@ export class ProviderCalls {
   private measuredProvider(name: string, provider: Provider): Provider {
     const underWay = this.underWay.labels(name);
     underWay.set(0);
-    return observedCalls(provider, METHODS, (method) => {
+    const calls: Calls = provider;
+    const measured = observedCalls(calls, METHODS, (method) => {
       const labels = { provider: name, method };
       this.failures.inc(labels, 0);
       const observe = this.durations.prepare(labels);
@@ -76,6 +80,11 @@ export class ProviderCalls {
         },
       };
     });
+    return {
+      ...measured,
+      promises: (settings) => provider.promises(settings),
+      ...(provider.check === undefined ? {} : { check: provider.check.bind(provider) }),
+    };
   }
 
   /** An adapter from elsewhere may give codes that the catalogue does not have. */
@@ -85,9 +94,9 @@ export class ProviderCalls {
   }
 }
 
-type AnswerOf = { readonly [Method in keyof Provider]: Awaited<ReturnType<Provider[Method]>> };
+type AnswerOf = { readonly [Method in keyof Calls]: Awaited<ReturnType<Calls[Method]>> };
 
-function failureIn(answer: AnswerOf[keyof Provider]): ProviderFailure | undefined {
+function failureIn(answer: AnswerOf[keyof Calls]): ProviderFailure | undefined {
   if (typeof answer !== 'object') return undefined;
   if ('accepted' in answer) return answer.accepted ? undefined : answer.failure;
   return 'state' in answer ? failureOf(answer) : undefined;

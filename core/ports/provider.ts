@@ -25,8 +25,12 @@ export interface Submission {
   readonly references: readonly ProviderReference[];
   /** The model's private `provider_settings` from the catalog. */
   readonly settings: JsonObject;
-  /** Identifies the task: the same token means the same task, where the provider supports that. */
+  /** Identifies the task, a UUID in lower case: the same token means the same task, where the provider supports that. */
   readonly token: string;
+  /** How many outputs were paid for; further ones are not delivered. */
+  readonly outputCount: number;
+  /** How long the generation may still run, in milliseconds: a task that takes longer is of no use. */
+  readonly timeLeftMs: number;
 }
 
 /** The options of every call. */
@@ -59,15 +63,54 @@ export interface ProviderFailure {
   readonly retryAfterMs?: number;
 }
 
-/** The answer to a submission. A refusal is certain: the provider has not taken the task and never will. */
+/**
+ * What a task has cost the operator, as far as the provider says. Whole numbers of at least 0; what it does not say is
+ * absent.
+ */
+export interface ProviderCost {
+  readonly inputTokens?: number;
+  readonly outputTokens?: number;
+  /** The time of its machines, in milliseconds. */
+  readonly computeMs?: number;
+  /** In millionths of one unit of the currency, which is three capital letters of ISO 4217. */
+  readonly money?: { readonly micros: number; readonly currency: string };
+}
+
+/**
+ * Why a provider refused a task that another one might take. `capacity`: it is full, limits the rate, is down or cannot
+ * be reached. The task is submitted later, or to the model's next provider, with another token, and no attempt is used
+ * up. `not-here`: it lacks the model, or the operator's account there cannot be used. The model's next provider gets the
+ * task; the generation fails where there is none.
+ */
+export type RefusedBecause = 'capacity' | 'not-here';
+
+/** One output in the answer to a submission. */
+export interface SubmittedOutput extends ProviderOutput {
+  /** Read once, in the order of the outputs; the call's signal applies until the last byte. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * The answer to a submission. A provider whose `promises` say so answers with the outputs of the finished task instead of
+ * a reference. A refusal is certain: the provider does not work on the task and never will.
+ */
 export type SubmitAnswer =
   | { readonly accepted: true; readonly reference: string }
-  | { readonly accepted: false; readonly failure: ProviderFailure };
+  | { readonly accepted: true; readonly outputs: readonly SubmittedOutput[]; readonly cost?: ProviderCost }
+  | {
+      readonly accepted: false;
+      readonly failure: ProviderFailure;
+      readonly because?: RefusedBecause;
+      readonly cost?: ProviderCost;
+    };
 
 /** What a provider knows of a token. */
 export type RecoverAnswer =
   | { readonly found: true; readonly reference: string }
-  /** Certain: it has no such task, and none can still arrive. The task may be submitted again. */
+  /**
+   * It has no such task now. One that is still on its way may arrive until `settleMs` after our call has ended, so core
+   * believes it only when it is said again after that time.
+   */
   | { readonly found: false }
   /**
    * Not known yet: a task that was just taken may not be listed, or may still be in flight. It is asked again
@@ -86,19 +129,54 @@ export interface ProviderOutput {
 export type ProviderReport =
   | { readonly state: 'running'; readonly progress?: number; readonly pollAfterMs?: number }
   /** Finished, with at least the listed outputs; fewer than requested is a partial delivery. */
-  | { readonly state: 'succeeded'; readonly outputs: readonly ProviderOutput[] }
-  | { readonly state: 'failed'; readonly failure: ProviderFailure }
+  | { readonly state: 'succeeded'; readonly outputs: readonly ProviderOutput[]; readonly cost?: ProviderCost }
+  | { readonly state: 'failed'; readonly failure: ProviderFailure; readonly cost?: ProviderCost }
   /** Stopped on request; the outputs made before are listed. */
-  | { readonly state: 'cancelled'; readonly outputs: readonly ProviderOutput[] }
+  | { readonly state: 'cancelled'; readonly outputs: readonly ProviderOutput[]; readonly cost?: ProviderCost }
   /** The provider knows no such task. */
   | { readonly state: 'unknown' };
 
+/** What a provider promises of the tasks of one model. Data: it depends on the settings alone. */
+export interface ProviderPromises {
+  /**
+   * `submit` works until the task has ended and answers with its outputs. It may then take as long as the run may; any
+   * other call takes `providerCallMs` of the settings at most.
+   */
+  readonly answersWithOutputs: boolean;
+  /** What `recover` can say: whether it has the task of a token, or nothing. */
+  readonly isAskedBy: 'token' | 'nothing';
+  /** Whether a token that is submitted again names the task that is there, and makes no other one. */
+  readonly takesTokenOnce: boolean;
+  /**
+   * How long after the end of our call its request may still reach the provider and be taken, in milliseconds. 0 for
+   * one in this process.
+   */
+  readonly settleMs: number;
+  /** What a cancel stops at the provider: nothing, a task that waits, or a running one as well. */
+  readonly cancels: 'nothing' | 'queued' | 'running';
+  /** How long it keeps results, in milliseconds; absent where it does not say. */
+  readonly keepsResultsMs?: number;
+  /** Whether somebody else charges the operator for each task. */
+  readonly isPaid: boolean;
+}
+
+/** What a try of the connection showed. */
+export interface ProviderCheck {
+  /** What answered, such as a name and a version; absent where it does not say. */
+  readonly about?: string;
+  /** What is wrong, each as one sentence for the operator; empty when all is right. */
+  readonly faults: readonly string[];
+}
+
 /**
  * What makes pictures and videos. No call is atomic with a write of the service: a call may be repeated, its answer may
- * be lost or late. A call that throws has an unknown outcome; an expected refusal is an answer. Each call takes
- * `providerCallMs` of the settings at most, and is aborted then.
+ * be lost or late. A call that throws has an unknown outcome; an expected refusal is an answer. Each call has a
+ * time limit, and is aborted when it is over.
  */
 export interface Provider {
+  /** What holds for the tasks of a model with these settings. Never throws, and asks nobody. */
+  promises(settings: JsonObject): ProviderPromises;
+
   /**
    * Submits the task. `reference` names it from then on. Throws when it is unknown whether it was taken, also when the
    * call was aborted in flight; with a signal that is already aborted it throws and submits nothing.
@@ -121,6 +199,12 @@ export interface Provider {
 
   /** The task that was submitted with this token. */
   recover(token: string, settings: JsonObject, call: ProviderCall): Promise<RecoverAnswer>;
+
+  /**
+   * Tries the connection, and whether the models of these settings can be made, without making anything. Never throws
+   * for what is wrong on the other side. Absent where there is nothing to try.
+   */
+  check?(settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck>;
 }
 
 /** The configured providers, by the name in a model's catalog entry. */

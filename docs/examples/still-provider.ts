@@ -1,4 +1,10 @@
-import type { Provider, ProviderCall, ProviderReport, Submission } from 'darkroom/core/ports/provider';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderPromises,
+  ProviderReport,
+  Submission,
+} from 'darkroom/core/ports/provider';
 
 /** Delivers the same picture for every task, at once. */
 export class StillProvider implements Provider {
@@ -9,6 +15,17 @@ export class StillProvider implements Provider {
     private readonly picture: Uint8Array,
     private readonly mediaType: string,
   ) {}
+
+  promises(): ProviderPromises {
+    return {
+      answersWithOutputs: false,
+      isAskedBy: 'token',
+      takesTokenOnce: true,
+      settleMs: 0,
+      cancels: 'nothing',
+      isPaid: false,
+    };
+  }
 
   async submit({ token }: Submission, { signal }: ProviderCall) {
     if (signal.aborted) throw new Error('The call was aborted before the task was taken.');

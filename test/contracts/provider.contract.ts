@@ -3,6 +3,7 @@
  * Method: small real tasks through the port alone, polled until they are over; nothing is assumed about how long they take. The
  * signals are the platform's own.
  */
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Provider, ProviderCall, ProviderReport, RecoverAnswer, Submission } from '../../core/ports/provider.js';
@@ -50,6 +51,7 @@ export const WANTED: ProviderCall = { signal: new AbortController().signal };
 export async function submitted(provider: Provider, submission: Submission): Promise<string> {
   const answer = await provider.submit(submission, WANTED);
   if (!answer.accepted) throw new Error(`The task was refused: ${answer.failure.message}`);
+  if (!('reference' in answer)) throw new Error('The answer has outputs instead of a reference.');
   return answer.reference;
 }
 
@@ -78,7 +80,7 @@ export async function bytesOf(source: Promise<AsyncIterable<Uint8Array>>): Promi
 function describeSuccess(opened: Opened): void {
   it('accepts a task, reports it and delivers every output it lists, any number of times', async () => {
     const { provider, quick } = opened();
-    const submission = quick('contract-success');
+    const submission = quick(randomUUID());
     const reference = await submitted(provider, submission);
     const last = (await reportsUntilOver(provider, reference, submission)).at(-1)!;
     if (last.state !== 'succeeded') throw new Error(`The task ended ${last.state}.`);
@@ -95,7 +97,7 @@ function describeSuccess(opened: Opened): void {
 
   it('reports progress from 0 to 1 that never goes back', async () => {
     const { provider, quick } = opened();
-    const submission = quick('contract-progress');
+    const submission = quick(randomUUID());
     const reference = await submitted(provider, submission);
     let highest = 0;
     for (const report of await reportsUntilOver(provider, reference, submission)) {
@@ -107,13 +109,13 @@ function describeSuccess(opened: Opened): void {
 
   it('gives different tasks different references', async () => {
     const { provider, quick } = opened();
-    const first = await submitted(provider, quick('contract-one'));
-    expect(await submitted(provider, quick('contract-two'))).to.not.equal(first);
+    const first = await submitted(provider, quick(randomUUID()));
+    expect(await submitted(provider, quick(randomUUID()))).to.not.equal(first);
   });
 
   it('refuses an unknown output', async () => {
     const { provider, quick } = opened();
-    const submission = quick('contract-no-output');
+    const submission = quick(randomUUID());
     const reference = await submitted(provider, submission);
     await reportsUntilOver(provider, reference, submission);
     expect(await failureOf(bytesOf(provider.output(reference, 999, submission.settings, WANTED)))).to.be.instanceOf(
@@ -125,7 +127,7 @@ function describeSuccess(opened: Opened): void {
 function describeUnknown(opened: Opened): void {
   it('answers unknown for a task it does not know, and accepts its cancel', async () => {
     const { provider, quick } = opened();
-    const { settings } = quick('contract-unknown');
+    const { settings } = quick(randomUUID());
     await provider.cancel('no-such-task', settings, WANTED);
     expect(await provider.poll('no-such-task', settings, WANTED)).to.deep.equal({ state: 'unknown' });
     expect(await failureOf(bytesOf(provider.output('no-such-task', 0, settings, WANTED)))).to.be.instanceOf(Error);
@@ -135,32 +137,33 @@ function describeUnknown(opened: Opened): void {
 function describeRecovery(opened: Opened): void {
   it('creates one task for one token, however often and concurrently it is submitted', async () => {
     const { provider, quick } = opened();
-    const references = await Promise.all([1, 2, 3].map(() => submitted(provider, quick('contract-same'))));
-    references.push(await submitted(provider, quick('contract-same')));
+    const token = randomUUID();
+    const references = await Promise.all([1, 2, 3].map(() => submitted(provider, quick(token))));
+    references.push(await submitted(provider, quick(token)));
     expect(new Set(references).size).to.equal(1);
   });
 
   it('finds a task by its token, and none by another', async () => {
     const { provider, quick } = opened();
-    const submission = quick('contract-recover');
+    const submission = quick(randomUUID());
     expect(await recovered(provider, submission)).to.deep.equal({ found: false });
     const reference = await submitted(provider, submission);
     expect(await recovered(provider, submission)).to.deep.equal({ found: true, reference });
-    expect(await recovered(provider, { ...submission, token: 'contract-other' })).to.deep.equal({ found: false });
+    expect(await recovered(provider, { ...submission, token: randomUUID() })).to.deep.equal({ found: false });
   });
 }
 
 function describeAborts(opened: Opened, { recovery }: ProviderSupports): void {
   it('accepts no task with a signal that is already aborted', async () => {
     const { provider, quick } = opened();
-    const submission = quick('contract-aborted');
+    const submission = quick(randomUUID());
     expect(await failureOf(provider.submit(submission, { signal: AbortSignal.abort() }))).to.be.instanceOf(Error);
     if (recovery) expect(await recovered(provider, submission)).to.deep.equal({ found: false });
   });
 
   it('answers or throws soon when a submission is aborted in flight, and knows afterwards which it was', async () => {
     const { provider, quick } = opened();
-    const submission = quick('contract-aborted-on-its-way');
+    const submission = quick(randomUUID());
     const abort = new AbortController();
     const answer = provider.submit(submission, { signal: abort.signal }).catch((error: unknown) => error);
     abort.abort();
@@ -174,7 +177,7 @@ function describeAborts(opened: Opened, { recovery }: ProviderSupports): void {
 
   it('serves a task after a call about it was aborted', async () => {
     const { provider, quick } = opened();
-    const submission = quick('contract-call-aborted');
+    const submission = quick(randomUUID());
     const reference = await submitted(provider, submission);
     await provider.poll(reference, submission.settings, { signal: AbortSignal.abort() }).catch(() => undefined);
     const last = (await reportsUntilOver(provider, reference, submission)).at(-1)!;
@@ -187,7 +190,7 @@ function describeAborts(opened: Opened, { recovery }: ProviderSupports): void {
 function describeCancellation(opened: Opened): void {
   it('stops a running task, and being asked twice does no harm', async () => {
     const { provider, endless } = opened();
-    const submission = endless('contract-cancel');
+    const submission = endless(randomUUID());
     const reference = await submitted(provider, submission);
     expect((await provider.poll(reference, submission.settings, WANTED)).state).to.equal('running');
     await provider.cancel(reference, submission.settings, WANTED);
@@ -197,7 +200,7 @@ function describeCancellation(opened: Opened): void {
 
   it('leaves a finished task as it is', async () => {
     const { provider, quick } = opened();
-    const submission = quick('contract-cancel-late');
+    const submission = quick(randomUUID());
     const reference = await submitted(provider, submission);
     const last = (await reportsUntilOver(provider, reference, submission)).at(-1);
     await provider.cancel(reference, submission.settings, WANTED);

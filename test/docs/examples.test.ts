@@ -54,6 +54,8 @@ const task = (token: string): Submission => ({
   references: [],
   settings: {},
   token,
+  outputCount: 1,
+  timeLeftMs: 60_000,
 });
 
 providerContract({

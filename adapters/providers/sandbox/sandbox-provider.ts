@@ -5,6 +5,7 @@ import type {
   Provider,
   ProviderCall,
   ProviderFailure,
+  ProviderPromises,
   ProviderReport,
   Submission,
   SubmitAnswer,
@@ -59,6 +60,10 @@ export class SandboxProvider implements Provider {
   /** Bytes of finished outputs held in memory; never above the limit. */
   get heldBytes(): number {
     return this.#tasks.byteSize;
+  }
+
+  promises(): ProviderPromises {
+    return PROMISES;
   }
 
   async submit(submission: Submission, call?: ProviderCall): Promise<SubmitAnswer> {
@@ -178,6 +183,16 @@ export class SandboxProvider implements Provider {
     this.#tasks.settle(task, this.#clock.now());
   }
 }
+
+const PROMISES: ProviderPromises = {
+  answersWithOutputs: false,
+  isAskedBy: 'token',
+  takesTokenOnce: true,
+  settleMs: 0,
+  cancels: 'running',
+  keepsResultsMs: TASK_CACHE_LIMITS.keepReadMs,
+  isPaid: false,
+};
 
 /** A task is named by its token, so the same token names the same task in every process. */
 function referenceOf(token: string): string {

@@ -152,9 +152,14 @@ export class GenerationRun {
   /** The task of a submit that throws or times out may have been accepted: from then on the provider is asked first. */
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
     this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined };
-    let answer: SubmitAnswer;
+    let answer: Exclude<SubmitAnswer, { outputs: unknown }>;
     try {
-      answer = await this.calls.submit(submissionOf(this.context, g, this.of.model, attempt), this.timeLeftMs(g));
+      const given = await this.calls.submit(
+        submissionOf(this.context, g, this.of.model, attempt, this.timeLeftMs(g)),
+        this.timeLeftMs(g),
+      );
+      if ('outputs' in given) throw new Error('Outputs in the answer to a submission are not taken.');
+      answer = given;
     } catch (error) {
       this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
       return 'on';

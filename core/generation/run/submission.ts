@@ -9,6 +9,7 @@ export function submissionOf(
   g: Generation,
   model: Model,
   attempt: Pick<Attempt, 'number' | 'token'>,
+  timeLeftMs: number,
 ): Submission {
   return {
     generationId: g.generationId,
@@ -30,5 +31,7 @@ export function submissionOf(
     })),
     settings: model.providerSettings,
     token: attempt.token,
+    outputCount: g.terms.creditsByOutputs.length - 1,
+    timeLeftMs,
   };
 }

@@ -46,8 +46,9 @@ export class ProviderCalls implements GenerationListener {
 
   readonly handlers: Handlers = {
     'provider.submit': ({ args: [{ token }], result }) => {
-      if (result.accepted) this.task(result.reference, token);
-      else this.refused.add(token);
+      if (result.accepted) {
+        if ('reference' in result) this.task(result.reference, token);
+      } else this.refused.add(token);
     },
     'provider.recover': ({ args: [token], result, process }) => {
       if (result === 'unsupported') {

@@ -2,11 +2,13 @@ import type {
   Provider,
   ProviderFailure,
   ProviderOutput,
+  ProviderPromises,
   ProviderReport,
   Submission,
 } from '../../../core/ports/provider.js';
 import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
+import { PROMISES } from '../../fixtures/scripted-provider.js';
 import { NO_FAULTS } from './fault-profile.js';
 import { never } from './port-faults.js';
 import type { RunContext } from '../harness/run-context.js';
@@ -76,6 +78,10 @@ export class SimulatedProvider implements Provider {
   constructor(private readonly context: RunContext) {
     this.knowsTokens = context.chance.happens(700);
     this.canRecover = context.chance.happens(700);
+  }
+
+  promises(): ProviderPromises {
+    return PROMISES;
   }
 
   async submit(submission: Submission): ReturnType<Provider['submit']> {

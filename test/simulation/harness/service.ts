@@ -122,7 +122,7 @@ export class Service {
       },
       this,
     );
-    const provider = intercepted('provider', this.provider, through);
+    const provider = intercepted('provider', this.provider, through, ['promises']);
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
       ...STATELESS_PORTS,

@@ -44,6 +44,8 @@ export function task(wish: Wish = {}): Submission {
     references: wish.references ?? [],
     settings: { painter: wish.painter ?? 'image' },
     token: wish.token ?? 'token-1',
+    outputCount: 1,
+    timeLeftMs: 60_000,
   };
 }
 
