@@ -1,7 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { basename, delimiter, join, resolve } from 'node:path';
-import { MONGOD, type Install, type Program } from './programs.js';
+import type { Install } from './program-install.js';
+import { MONGOD, type Program } from './programs.js';
 
 /** Variables as a process has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -10,7 +10,8 @@ import {
   type FoundProgram,
 } from './find-program.js';
 import { MachineLock } from './machine-lock.js';
-import type { Command, Install, Program } from './programs.js';
+import type { Command, Install } from './program-install.js';
+import type { Program } from './programs.js';
 
 const TOOL_LIMIT_MS = 15 * 60_000;
 const PARTIAL = 'partial-';

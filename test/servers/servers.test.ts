@@ -3,11 +3,20 @@
  * Method: use every kind for what it is there for: write and read, and pass bytes through.
  */
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { MongoClient } from 'mongodb';
 import { MONGO_KINDS, S3_KINDS } from '../harness/store-pairs.js';
 import { freshBucket, freshDatabase } from './fresh-places.js';
 import { s3Client } from './readiness.js';
-import { mongoServer, orSkip, s3Server, toxiproxyServer, type MongoServer, type S3Server } from './servers.js';
+import {
+  mongoServer,
+  orSkip,
+  s3Server,
+  sdServer,
+  toxiproxyServer,
+  type MongoServer,
+  type S3Server,
+} from './servers.js';
 
 for (const kind of MONGO_KINDS) {
   describe(`MongoDB as ${kind}`, () => {
@@ -81,3 +90,36 @@ describe('toxiproxy', () => {
     expect(await (await fetch(`${url}/proxies`)).json()).to.be.an('object');
   });
 });
+
+describe('stable-diffusion.cpp', () => {
+  it('makes a picture of nothing', async function () {
+    const { url } = await orSkip(this, sdServer());
+    const accepted = await fetch(`${url}/sdcpp/v1/img_gen`, {
+      method: 'POST',
+      body: JSON.stringify({ prompt: 'anything', width: 64, height: 64, sample_params: { sample_steps: 1 } }),
+    });
+    expect(accepted.status).to.equal(202);
+    const { poll_url: address } = (await accepted.json()) as { readonly poll_url: string };
+    const { result } = await untilCompleted(`${url}${address}`);
+    expect(
+      Buffer.from(result.images[0]?.b64_json ?? '', 'base64')
+        .subarray(1, 4)
+        .toString(),
+    ).to.equal('PNG');
+  });
+});
+
+interface CompletedJob {
+  readonly status: string;
+  readonly result: { readonly images: readonly { readonly b64_json: string }[] };
+}
+
+/** Mocha's own limit ends it for a job that never completes. */
+async function untilCompleted(address: string): Promise<CompletedJob> {
+  for (;;) {
+    const job = (await (await fetch(address)).json()) as CompletedJob;
+    if (job.status === 'completed') return job;
+    if (job.status === 'failed') throw new Error('The job failed.');
+    await sleep(20);
+  }
+}

@@ -1,4 +1,4 @@
-import { isMongoReady, isS3Ready, isToxiproxyReady, type S3Keys } from './readiness.js';
+import { isMongoReady, isS3Ready, isSdServerReady, isToxiproxyReady, type S3Keys } from './readiness.js';
 import { PROGRAMS, type Program } from './programs.js';
 import { ServerAbsent } from './server-absent.js';
 import { REGION, SERVER_KINDS, type ServerKind } from './server-kinds.js';
@@ -20,6 +20,11 @@ export interface ToxiproxyServer {
   readonly url: string;
 }
 
+export interface SdServer {
+  /** Without a path. */
+  readonly url: string;
+}
+
 /** Where the environment names a server. */
 export const VARIABLES = {
   'mongo-replica-set': 'TEST_MONGO_URL',
@@ -27,6 +32,7 @@ export const VARIABLES = {
   'minio': 'TEST_MINIO_URL',
   'versitygw': 'TEST_VERSITYGW_URL',
   'toxiproxy': 'TEST_TOXIPROXY_URL',
+  'sd-server': 'TEST_SD_SERVER_URL',
 } as const satisfies Readonly<Record<ServerKind, string>>;
 
 /**
@@ -61,9 +67,24 @@ export function toxiproxyServer(): Promise<ToxiproxyServer> {
   });
 }
 
+/**
+ * The server of stable-diffusion.cpp for this process's tests, in the same way. Its own one has a model of zeros, which
+ * makes a picture of 64 by 64 pixels in a second.
+ */
+export function sdServer(): Promise<SdServer> {
+  return once(sdServers, 'sd-server', {
+    named: async (text) => {
+      const url = text.replace(/\/+$/, '');
+      return { server: { url }, isReady: () => isSdServerReady(url) };
+    },
+    own: ({ url }) => ({ url }),
+  });
+}
+
 const mongoServers = new Map<ServerKind, Promise<MongoServer>>();
 const s3Servers = new Map<ServerKind, Promise<S3Server>>();
 const toxiproxyServers = new Map<ServerKind, Promise<ToxiproxyServer>>();
+const sdServers = new Map<ServerKind, Promise<SdServer>>();
 
 interface Ways<T> {
   readonly named: (url: string) => Promise<{ readonly server: T; readonly isReady: () => Promise<boolean> }>;
