@@ -1,7 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { decodedBody } from './decoded-body.js';
 import type { Exchange } from './exchange.js';
-import type { HttpError } from './http-error.js';
+import type { HttpError, HttpErrorKind } from './http-error.js';
+import { declaredType, jsonOf, type DeclaredType } from './json-body.js';
 import type { HttpLimits } from './limits.js';
 
 /**
@@ -31,40 +32,45 @@ export class HttpAnswer {
     return Array.isArray(value) ? value.join(', ') : value;
   }
 
+  /** What the answer says its body is. */
+  get declares(): DeclaredType {
+    return declaredType(this.header('content-type'));
+  }
+
   /**
-   * The body's bytes as they come, decompressed. Leaving the stream early closes the connection. Throws `HttpError`.
+   * The body's bytes as they come, decompressed, at most `maxBytes`, which is never more than `maxBodyBytes` of the limits.
+   * Leaving the stream early closes the connection. Throws `HttpError`.
    */
-  body(): AsyncIterable<Uint8Array> {
+  body(maxBytes = this.limits.maxBodyBytes): AsyncIterable<Uint8Array> {
     if (this.isTaken) throw new Error('The body of an answer is read once.');
     this.isTaken = true;
+    const limits = { ...this.limits, maxBodyBytes: Math.min(maxBytes, this.limits.maxBodyBytes) };
     const declared = this.exchange.hop.method === 'HEAD' ? 0 : Number(this.header('content-length'));
     const encoding = (this.header('content-encoding') ?? '').trim().toLowerCase();
-    if (declared > this.limits.maxBodyBytes) {
-      const error = this.error('too-large', `The answer's body has more than ${this.limits.maxBodyBytes} bytes.`);
+    if (declared > limits.maxBodyBytes) {
+      const error = this.error('too-large', `The answer's body has more than ${limits.maxBodyBytes} bytes.`);
       this.exchange.drop();
       throw error;
     }
     const abandon = () => this.exchange.drop();
-    return decodedBody(this.exchange.received(), abandon, encoding, this.limits, (kind, what) =>
-      this.error(kind, what),
-    );
+    return decodedBody(this.exchange.received(), abandon, encoding, limits, (kind, what) => this.error(kind, what));
   }
 
-  /** The whole body, at most `maxBodyBytes`. Throws `HttpError`. */
-  async bytes(): Promise<Uint8Array> {
+  /** The whole body, within the same bounds. Throws `HttpError`. */
+  async bytes(maxBytes?: number): Promise<Uint8Array> {
     const pieces: Uint8Array[] = [];
-    for await (const piece of this.body()) pieces.push(piece);
+    for await (const piece of this.body(maxBytes)) pieces.push(piece);
     return Buffer.concat(pieces);
   }
 
-  /** The body as JSON. Throws `HttpError`: `bad-answer` where it is none, without repeating any of it. */
-  async json(): Promise<unknown> {
-    const bytes = await this.bytes();
-    try {
-      return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    } catch {
-      throw this.error('bad-answer', `The answer with status ${this.status} is not JSON.`);
-    }
+  /**
+   * The body as JSON, within the same bounds. An answer that declares another type is not JSON, whatever its body is; one
+   * that declares none may be. Throws `HttpError`: `bad-answer` where it is no JSON, without repeating any of it.
+   */
+  async json(maxBytes?: number): Promise<unknown> {
+    const json = jsonOf(await this.jsonBytes(maxBytes));
+    if (json === undefined) throw this.notJson();
+    return json.value;
   }
 
   /** Gives the body up. */
@@ -77,7 +83,18 @@ export class HttpAnswer {
     return this.exchange.headers;
   }
 
-  private error(kind: 'too-large' | 'bad-answer', what: string): HttpError {
+  /** An error about this answer. Its request was sent. */
+  error(kind: HttpErrorKind, what: string): HttpError {
     return this.exchange.error(kind, what);
+  }
+
+  private async jsonBytes(maxBytes: number | undefined): Promise<Uint8Array> {
+    if (this.declares !== 'other') return this.bytes(maxBytes);
+    this.discard();
+    throw this.notJson();
+  }
+
+  private notJson(): HttpError {
+    return this.error('bad-answer', `The answer with status ${this.status} is not JSON.`);
   }
 }

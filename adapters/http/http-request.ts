@@ -9,8 +9,13 @@ export interface HttpRequest {
   readonly body?: string | Uint8Array | { readonly stream: AsyncIterable<Uint8Array>; readonly byteSize: number };
   readonly signal: AbortSignalLike;
   readonly limits?: Partial<HttpLimits>;
-  /** How many redirects are followed; none when absent. Only for GET and HEAD. */
+  /**
+   * How many redirects are followed, from https to https; none when absent. Only for GET and HEAD without a body. Each is
+   * checked like the first address.
+   */
   readonly maxRedirects?: number;
+  /** Where redirects may lead, other than within one origin; see `ListedHosts`. What names us stays behind. */
+  readonly redirectHosts?: readonly string[];
   /**
    * Whether the request gets its own connection. On a kept one, a close by the server looks like the loss of an answer,
    * so POST and PATCH have their own unless this says otherwise.

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpError, HttpErrorKind } from './http-error.js';
+import type { ListedHosts } from './listed-hosts.js';
 import { readTarget, type Target } from './target.js';
 
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
@@ -11,10 +12,14 @@ export function isRedirect(status: number, { location }: IncomingHttpHeaders): b
   return REDIRECTS.includes(status) && location !== undefined;
 }
 
-/** Where an answer redirects to. Throws `HttpError` for a redirect that is not followed. */
+/**
+ * Where an answer redirects to: within its origin, or to a listed host. Throws `HttpError` for a redirect that is not
+ * followed.
+ */
 export function redirectTarget(
   location: string,
   from: Target,
+  hosts: ListedHosts,
   error: (kind: HttpErrorKind, what: string) => HttpError,
 ): Target {
   let to: Target;
@@ -25,6 +30,8 @@ export function redirectTarget(
   }
   if (from.protocol !== 'https:' || to.protocol !== 'https:')
     throw error('bad-answer', 'It redirects, and redirects are only followed from https to https.');
+  if (to.origin !== from.origin && !hosts.has(to))
+    throw error('refused-address', 'It redirects to a host that is not listed.');
   return to;
 }
 

@@ -233,6 +233,33 @@ describe('the limits of an answer', () => {
     }
   });
 
+  it('read as JSON only what does not declare another type', async () => {
+    for (const [type, isJson] of [
+      ['application/json', true],
+      ['Application/JSON ; charset=utf-8', true],
+      ['application/problem+json', true],
+      ['text/json', true],
+      ['text/html', false],
+      ['text/plain; charset=utf-8', false],
+      ['application/jsonp', false],
+      ['application/x-ndjson', false],
+      ['json', false],
+    ] as const) {
+      const server = await serving(Buffer.from('{}'), { 'content-type': type });
+      const answer = await get(client, server.url);
+      if (isJson) expect(await answer.json(), type).to.deep.equal({});
+      else expect(await errorOf(answer.json()), type).to.include({ kind: 'bad-answer', requestSent: true });
+    }
+  });
+
+  it('can be less for one reading, and not more', async () => {
+    const server = await serving(Buffer.from(`"${'x'.repeat(998)}"`));
+    expect(await errorOf((await get(client, server.url)).json(999))).to.include({ kind: 'too-large' });
+    expect(await (await get(client, server.url)).json(1_000)).to.have.length(998);
+    const exceeds = await serving(Buffer.alloc(1_001, 'x'), { 'transfer-encoding': 'chunked' });
+    expect(await errorOf((await get(client, exceeds.url)).bytes(2_000))).to.include({ kind: 'too-large' });
+  });
+
   it('allow a body to be read once', async () => {
     const answer = await get(client, (await serving(Buffer.from('x'))).url);
     await answer.bytes();

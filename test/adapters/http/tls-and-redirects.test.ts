@@ -215,9 +215,15 @@ describe('outgoing TLS and redirects', () => {
       const second = await serving(ok);
       for (const location of [`https://two.example:${second.port}/b`, `//one.example:${second.port}/b`]) {
         const first = await serving(to(location));
+        const redirectHosts = [`.example:${second.port}`];
         expect(
-          (await get(client(), `https://one.example:${first.port}/a`, { headers: credentials, maxRedirects: 1 }))
-            .status,
+          (
+            await get(client(), `https://one.example:${first.port}/a`, {
+              headers: credentials,
+              maxRedirects: 1,
+              redirectHosts,
+            })
+          ).status,
         ).to.equal(200);
       }
       expect(second.asked).to.have.length(2);
@@ -240,9 +246,9 @@ describe('outgoing TLS and redirects', () => {
         path === '/a' ? to(`https://two.example:${second.port}/`)(path, response) : ok(path, response),
       );
       returning = `https://one.example:${first.port}/c`;
-      expect(
-        (await get(client(), `https://one.example:${first.port}/a`, { headers: credentials, maxRedirects: 2 })).status,
-      ).to.equal(200);
+      const redirectHosts = [`one.example:${first.port}`, `two.example:${second.port}`];
+      const request = { headers: credentials, maxRedirects: 2, redirectHosts };
+      expect((await get(client(), `https://one.example:${first.port}/a`, request)).status).to.equal(200);
       expect(first.asked[1]?.headers).to.not.have.any.keys('authorization', 'cookie', 'x-api-key');
     });
 
@@ -268,6 +274,34 @@ describe('outgoing TLS and redirects', () => {
           location,
         ).to.include({ kind, requestSent: true });
       }
+    });
+
+    it('are followed to listed hosts alone, by names that end at a dot', async () => {
+      const second = await serving(ok);
+      const first = await serving(to(`https://two.example:${second.port}/`));
+      const follow = (...redirectHosts: string[]) =>
+        get(client(), `https://one.example:${first.port}/`, { maxRedirects: 1, redirectHosts });
+      for (const listed of [[], ['two.example'], [`.two.example:${second.port}`], [`.wo.example:${second.port}`]]) {
+        const error = await errorOf(follow(...listed));
+        expect([error.kind, error.requestSent], listed.join()).to.deep.equal(['refused-address', true]);
+      }
+      expect(second.asked).to.deep.equal([]);
+      for (const listed of [`two.example:${second.port}`, `.example:${second.port}`])
+        expect((await follow(listed)).status).to.equal(200);
+    });
+
+    it('to a listed host are refused while its name leads to an address that is not public', async () => {
+      const resolve = async (name: string) => [
+        { address: name === 'one.example' ? '127.0.0.1' : '10.0.0.1', family: 4 },
+      ];
+      const first = await serving(to('https://two.example/'));
+      const error = await errorOf(
+        get(client({ resolve }), `https://one.example:${first.port}/`, {
+          maxRedirects: 1,
+          redirectHosts: ['.example'],
+        }),
+      );
+      expect(error).to.include({ kind: 'refused-address', requestSent: true });
     });
 
     it('are not followed from a server without TLS', async () => {

@@ -1,0 +1,102 @@
+import type { HttpError } from './http-error.js';
+import { retryAfterMs } from './retry-after.js';
+
+/**
+ * A submission that certainly was not accepted:
+ * - `unreachable`: no byte of it was sent;
+ * - `capacity`: the server has no room for it now;
+ * - `rejected`: the server refused it.
+ */
+export interface SubmissionRefusal {
+  readonly outcome: 'refused';
+  readonly because: 'unreachable' | 'capacity' | 'rejected';
+  /** Absent if there was no answer. */
+  readonly status?: number;
+  /** Of `capacity`, where the server said it. Not bounded further than `retryAfterMs` does it. */
+  readonly retryAfterMs?: number;
+  /** The answer's JSON; undefined where it had none. Written by the other side: check it before use. */
+  readonly body?: unknown;
+}
+
+/** What the body of an answer is: JSON, something that claims to be JSON and is not, or anything else. */
+export type AnswerBody =
+  | { readonly kind: 'json'; readonly value: unknown }
+  | { readonly kind: 'broken-json' }
+  | { readonly kind: 'other' };
+
+/** An answer to a submission. */
+export interface SubmissionAnswer {
+  readonly status: number;
+  /** The headers `retry-after` and `date`. */
+  readonly retryAfter?: string;
+  readonly date?: string;
+  /** Looked at unless the status is one of success. */
+  readonly body: AnswerBody;
+}
+
+/** What one API promises beyond HTTP. Each function looks at an answer's status and JSON, undefined where it has none. */
+export interface SubmissionContract {
+  /**
+   * Whether an answer of 4xx says that the API has seen this submission before, so that the first one may have been
+   * accepted; such as a 422 with a code for a reused idempotency key.
+   */
+  readonly seenBefore?: (status: number, body: unknown) => boolean;
+  /**
+   * Why an answer of 5xx or 3xx is a refusal, where the API's documentation says that nothing was accepted then;
+   * undefined for an unknown outcome.
+   */
+  readonly refuses?: (status: number, body: unknown) => 'capacity' | 'rejected' | undefined;
+}
+
+/** 4xx that may follow an accepted submission: a timeout, a conflict with an earlier one, too early, or a closed call. */
+const UNKNOWN_4XX: readonly number[] = [408, 409, 425, 499];
+
+/**
+ * What a failed request means for the submission it carried: a refusal if no byte of it was sent (no address, refused, no
+ * TLS, no tunnel through a proxy, no connection in time, or an address that this client must not call). Throws the error
+ * itself where the outcome is unknown, and where the call was aborted.
+ */
+export function outcomeOfFailure(error: HttpError): SubmissionRefusal {
+  if (error.requestSent || error.kind === 'aborted') throw error;
+  return { outcome: 'refused', because: 'unreachable' };
+}
+
+/**
+ * What a whole answer means: `answered` for success, whose body the caller reads; a refusal that is certain; or `unknown`.
+ *
+ * - 2xx: answered. That its body is what was due is for the caller: if it is not, the outcome is unknown.
+ * - 4xx: a refusal, also where its body is HTML or no JSON at all. That is a proxy or a firewall in front (413, 403), or a
+ *   wrong path (404): the application has not seen the request, or refused it. 429 is a lack of capacity. Unknown are
+ *   408, 409, 425 and 499, what the contract knows as seen before, and a body that claims to be JSON and is not: the
+ *   answer is not whole, and it could say that the submission was seen before.
+ * - 5xx and 3xx: unknown, unless the contract says that nothing was accepted. A gateway answers so as well when the
+ *   application has the request and its answer was lost, and a redirect may follow an accepted form.
+ */
+export function outcomeOfAnswer(
+  { status, retryAfter, date, body }: SubmissionAnswer,
+  { seenBefore, refuses }: SubmissionContract,
+  nowMs: number,
+): SubmissionRefusal | 'answered' | 'unknown' {
+  if (status >= 200 && status < 300) return 'answered';
+  if (body.kind === 'broken-json') return 'unknown';
+  const value = body.kind === 'json' ? body.value : undefined;
+  const because = status >= 400 && status < 500 ? refusal4xx(status, value, seenBefore) : refuses?.(status, value);
+  if (because === undefined) return 'unknown';
+  const waitMs = because === 'capacity' ? retryAfterMs(retryAfter, date, nowMs) : undefined;
+  return {
+    outcome: 'refused',
+    because,
+    status,
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+    ...(value === undefined ? {} : { body: value }),
+  };
+}
+
+function refusal4xx(
+  status: number,
+  body: unknown,
+  seenBefore: SubmissionContract['seenBefore'],
+): 'capacity' | 'rejected' | undefined {
+  if (UNKNOWN_4XX.includes(status) || seenBefore?.(status, body) === true) return undefined;
+  return status === 429 ? 'capacity' : 'rejected';
+}
