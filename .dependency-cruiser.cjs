@@ -20,10 +20,19 @@ module.exports = {
     {
       name: 'adapters-do-not-meet',
       comment:
-        'Technologies are joined in apps/wiring/ and nowhere else. What all share lies beside their folders, or is the guarded HTTP client.',
+        'Technologies are joined in apps/wiring/ and nowhere else. What all share lies beside their folders, or is the guarded HTTP client or the check of JSON Schemas; what providers share is in adapters/providers/shared/.',
       severity: 'error',
       from: { path: '^adapters/(providers/[^/]+|[^/]+)/' },
-      to: { path: '^adapters/', pathNot: ['^adapters/$1/', '^adapters/[^/]+\\.ts$', '^adapters/http/'] },
+      to: {
+        path: '^adapters/',
+        pathNot: [
+          '^adapters/$1/',
+          '^adapters/[^/]+\\.ts$',
+          '^adapters/http/',
+          '^adapters/system/ajv-json-schemas\\.ts$',
+          '^adapters/providers/shared/',
+        ],
+      },
     },
     {
       name: 'drivers-in-one-list',

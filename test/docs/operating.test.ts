@@ -8,11 +8,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { COLLECTION as AGENDA_COLLECTION } from '../../adapters/agenda/wake-up-document.js';
 import { schemaCollections } from '../../adapters/mongo/schema.js';
-import { CONFIG_KEYS, variableOf } from '../../apps/config/config-keys.js';
+import { configKeys, variableOf } from '../../apps/config/config-keys.js';
+import { BUILT_IN_DRIVERS } from '../../apps/wiring/built-in-drivers.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { FULL_RUN_VARIABLE } from '../harness/run-sizes.js';
 import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js';
 
+/** With one instance of each built-in provider, named as its kind. */
+const CONFIG_KEYS = configKeys(
+  BUILT_IN_DRIVERS,
+  new Map(BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider').map(({ name }) => [name, name])),
+);
 const SECTIONS = new Set(
   [...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]),
 );

@@ -1,0 +1,159 @@
+import { readFileSync } from 'node:fs';
+import type { JsonObject } from '../../../core/json.js';
+import { FILLED_TEXT, type Options } from '../../driver.js';
+import { HttpClient } from '../../http/http-client.js';
+
+/** Printable ASCII: what a header can carry. */
+const KEY = '^[\\x21-\\x7e]+$';
+
+/** The part of an instance's options that `connectionOptions` describes. */
+interface ConnectionSection {
+  readonly base_url?: string;
+  readonly api_key?: string;
+  readonly api_key_file?: string;
+  readonly ca_file?: string;
+  readonly connect_timeout_seconds: number;
+  readonly answer_timeout_seconds: number;
+  readonly idle_timeout_seconds: number;
+  readonly max_connections: number;
+}
+
+/**
+ * The options of a provider that is reached over HTTP, as properties of a driver's options. Without a `baseUrl`, the
+ * driver requires `base_url`.
+ */
+export function connectionOptions({ baseUrl }: { readonly baseUrl?: string } = {}): JsonObject {
+  return {
+    base_url: {
+      type: 'string',
+      format: 'uri',
+      pattern: '^https?://[^?#@\\s]+$',
+      ...(baseUrl === undefined ? {} : { default: baseUrl }),
+      errorMessage: 'must be an http or https URL without a user name and a query',
+      description: 'The address of the server, with the path that its routes begin with.',
+    },
+    api_key: {
+      type: 'string',
+      pattern: KEY,
+      writeOnly: true,
+      errorMessage: 'must be a key of printable characters without spaces',
+      description: 'The key that the server asks for. Better set by a variable, or kept in a file.',
+    },
+    api_key_file: { ...FILLED_TEXT, description: 'A file that has the key, in place of api_key.' },
+    ca_file: {
+      ...FILLED_TEXT,
+      description: 'A file of certificates in PEM that are trusted in addition to those of the machine.',
+    },
+    connect_timeout_seconds: seconds(10, 300, 'The longest wait for a connection.'),
+    answer_timeout_seconds: seconds(30, 3_600, 'The longest wait for an answer to a call that makes nothing.'),
+    idle_timeout_seconds: seconds(60, 3_600, 'The longest pause within an answer.'),
+    max_connections: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000,
+      default: 100,
+      description: 'Connections of one process to the server. A task that finds none free waits for one.',
+    },
+  };
+}
+
+function seconds(byDefault: number, maximum: number, description: string): JsonObject {
+  return { type: 'number', exclusiveMinimum: 0, maximum, default: byDefault, description };
+}
+
+export interface ConnectionOpening {
+  readonly options: Options;
+  /** The name of the instance, for sentences. */
+  readonly instance: string;
+  /** What precedes the key in the header `Authorization`; Bearer when absent. */
+  readonly scheme?: string;
+}
+
+/**
+ * Reads the options and the files they name, and sends nothing. Throws one sentence for what cannot work; it never
+ * repeats a key.
+ */
+export function openConnection({ options, instance, scheme = 'Bearer' }: ConnectionOpening): Connection {
+  const section = options as unknown as ConnectionSection;
+  const key = keyOf(section, instance);
+  if (section.base_url === undefined) throw new Error(`providers.${instance}.base_url must be set.`);
+  const base = new URL(section.base_url);
+  return new Connection({
+    base,
+    client: new HttpClient({
+      // The operator chose the address, which may be in their own network.
+      allow: [hostAndPort(base)],
+      extraCa: authoritiesOf(section, instance),
+      maxConnectionsPerOrigin: section.max_connections,
+      limits: {
+        connectTimeoutMs: milliseconds(section.connect_timeout_seconds),
+        headersTimeoutMs: milliseconds(section.answer_timeout_seconds),
+        idleTimeoutMs: milliseconds(section.idle_timeout_seconds),
+      },
+    }),
+    ...(key === undefined ? {} : { authorization: `${scheme} ${key}` }),
+  });
+}
+
+/** The HTTP client of one instance, and the address and the credential that the operator configured for it. */
+export class Connection {
+  readonly client: HttpClient;
+  /** Without a slash at its end. */
+  readonly base: string;
+  /** For requests to `base` only. */
+  readonly credentials: Readonly<Record<string, string>>;
+
+  constructor({ base, client, authorization }: { base: URL; client: HttpClient; authorization?: string }) {
+    this.client = client;
+    this.base = base.href.replace(/\/+$/, '');
+    this.credentials = authorization === undefined ? {} : { authorization };
+  }
+
+  /**
+   * The address of a route below `base`. Each segment is encoded, so none can lead elsewhere. Throws a `RangeError` for
+   * an empty segment and one of dots.
+   */
+  urlOf(...segments: readonly string[]): string {
+    for (const segment of segments) if (/^\.{0,2}$/.test(segment)) throw new RangeError('A path has no such segment.');
+    return [this.base, ...segments.map(encodeURIComponent)].join('/');
+  }
+
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}
+
+function keyOf({ api_key: key, api_key_file: file }: ConnectionSection, instance: string): string | undefined {
+  if (file === undefined) return key;
+  const name = `providers.${instance}.api_key_file`;
+  if (key !== undefined) throw new Error(`${name} and api_key are both set; only one may be.`);
+  const read = textOf(file, name).trim();
+  if (!new RegExp(KEY).test(read)) throw new Error(`${name} must name a file with one key of printable characters.`);
+  return read;
+}
+
+function authoritiesOf({ ca_file: file }: ConnectionSection, instance: string): readonly string[] {
+  if (file === undefined) return [];
+  const name = `providers.${instance}.ca_file`;
+  const pem = textOf(file, name);
+  if (!pem.includes('-----BEGIN CERTIFICATE-----')) throw new Error(`${name} must name a file of certificates in PEM.`);
+  return [pem];
+}
+
+function textOf(file: string, name: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new Error(`${name} names a file that cannot be read (${(error as NodeJS.ErrnoException).code}).`, {
+      cause: error,
+    });
+  }
+}
+
+function hostAndPort({ hostname, port, protocol }: URL): string {
+  return `${hostname}:${port === '' ? (protocol === 'https:' ? '443' : '80') : port}`;
+}
+
+function milliseconds(count: number): number {
+  return Math.max(1, Math.round(count * 1_000));
+}

@@ -1,0 +1,113 @@
+/*
+ * Goal: an instance's options lead to the configured server with the configured key, and a wrong one is told in one
+ * sentence that repeats no key.
+ * Method: the options as the configuration checks them, files in a fresh folder, and a real server.
+ */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import {
+  connectionOptions,
+  openConnection,
+  type Connection,
+} from '../../../../adapters/providers/shared/connection.js';
+import { optionsFault } from '../../../../apps/config/options-fault.js';
+import { UNABORTED } from '../../http/client.js';
+
+const TIMES = { connect_timeout_seconds: 10, answer_timeout_seconds: 30, idle_timeout_seconds: 60, max_connections: 4 };
+
+describe('the connection of a provider', () => {
+  let folder: string;
+  const opened: Connection[] = [];
+  before(() => void (folder = mkdtempSync(join(tmpdir(), 'darkroom-connection-'))));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  afterEach(async () => {
+    await Promise.all(opened.splice(0).map((connection) => connection.close()));
+  });
+
+  function open(options: Record<string, string | number>, scheme?: string): Connection {
+    const connection = openConnection({
+      options: { ...TIMES, ...options },
+      instance: 'studio',
+      ...(scheme === undefined ? {} : { scheme }),
+    });
+    opened.push(connection);
+    return connection;
+  }
+  function written(name: string, text: string): string {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    return path;
+  }
+
+  it('has options that a driver may have', () => {
+    for (const properties of [connectionOptions(), connectionOptions({ baseUrl: 'https://api.example.com/v1' })])
+      expect(optionsFault({ type: 'object', properties })).to.equal(undefined);
+  });
+
+  it('reaches a server of the private network that the operator named, with the key', async () => {
+    const server = await listening((authorization, path) => `${authorization} ${path}`);
+    const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const connection = open({ base_url: `${base}/v1/`, api_key: 'k-1' });
+    expect(connection.base).to.equal(`${base}/v1`);
+    const answer = await connection.client.request({
+      method: 'GET',
+      url: connection.urlOf('images', 'a/../b'),
+      headers: connection.credentials,
+      signal: UNABORTED,
+    });
+    expect(Buffer.from(await answer.bytes()).toString()).to.equal('Bearer k-1 /v1/images/a%2F..%2Fb');
+    server.close();
+  });
+
+  it('reads the key from a file, and puts the scheme of the server before it', () => {
+    const file = written('key', 'k-2\n');
+    expect(open({ base_url: 'https://api.example.com', api_key_file: file }, 'Key').credentials).to.deep.equal({
+      authorization: 'Key k-2',
+    });
+    expect(open({ base_url: 'https://api.example.com' }).credentials).to.deep.equal({});
+  });
+
+  it('builds no address that leads out of its path', () => {
+    const connection = open({ base_url: 'https://api.example.com/v1' });
+    for (const segment of ['', '.', '..']) expect(() => connection.urlOf('videos', segment)).to.throw(RangeError);
+    expect(connection.urlOf('videos', '?x#y')).to.equal('https://api.example.com/v1/videos/%3Fx%23y');
+  });
+
+  it('says in one sentence what is wrong with its options, and repeats no key', () => {
+    const url = { base_url: 'https://api.example.com' };
+    const key = written('two', 'k-3 k-4\n');
+    const missing = join(folder, 'none');
+    const wrong: readonly (readonly [Record<string, string>, string])[] = [
+      [{}, 'providers.studio.base_url must be set.'],
+      [
+        { ...url, api_key: 'k-5', api_key_file: key },
+        'providers.studio.api_key_file and api_key are both set; only one may be.',
+      ],
+      [
+        { ...url, api_key_file: key },
+        'providers.studio.api_key_file must name a file with one key of printable characters.',
+      ],
+      [{ ...url, api_key_file: missing }, 'providers.studio.api_key_file names a file that cannot be read (ENOENT).'],
+      [{ ...url, ca_file: missing }, 'providers.studio.ca_file names a file that cannot be read (ENOENT).'],
+      [{ ...url, ca_file: key }, 'providers.studio.ca_file must name a file of certificates in PEM.'],
+    ];
+    for (const [options, sentence] of wrong) {
+      expect(() => open(options))
+        .to.throw(Error)
+        .with.property('message', sentence);
+    }
+  });
+});
+
+function listening(answer: (authorization: string | undefined, path: string | undefined) => string): Promise<Server> {
+  const server = createServer((request, response) => {
+    response.end(answer(request.headers.authorization, request.url));
+  });
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve(server));
+  });
+}
