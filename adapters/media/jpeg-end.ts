@@ -1,23 +1,6 @@
 import { BROKEN, viewOf } from './container-end.js';
 import type { ContainerEnd } from './container-end.js';
-
-const START_OF_IMAGE = 0xd8;
-const END_OF_IMAGE = 0xd9;
-const START_OF_SCAN = 0xda;
-
-/** Markers that stand alone, without a length: TEM and the restart markers. */
-function standsAlone(marker: number): boolean {
-  return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
-}
-
-/** The next marker's place after entropy-coded data: an 0xff that is neither stuffed nor a restart marker. */
-function afterScan(view: Buffer, from: number): number {
-  for (let at = view.indexOf(0xff, from); at !== -1 && at + 1 < view.length; at = view.indexOf(0xff, at + 1)) {
-    const following = view[at + 1]!;
-    if (following !== 0x00 && following !== 0xff && !standsAlone(following)) return at;
-  }
-  return view.length;
-}
+import { afterScan, END_OF_IMAGE, standsAlone, START_OF_IMAGE, START_OF_SCAN } from './jpeg-markers.js';
 
 /** Walks the segments up to the end-of-image marker. A second image's start inside the first is not accepted. */
 export function jpegEnd(bytes: Uint8Array): ContainerEnd {

@@ -1,5 +1,6 @@
 import { BROKEN, viewOf } from './container-end.js';
 import type { ContainerEnd } from './container-end.js';
+import { boxIn } from './mp4-box.js';
 
 const TOP_BOXES = new Set([
   'ftyp',
@@ -26,15 +27,10 @@ export function mp4End(bytes: Uint8Array): ContainerEnd {
   const view = viewOf(bytes);
   let at = 0;
   while (at + 8 <= view.length && TOP_BOXES.has(view.toString('latin1', at + 4, at + 8))) {
-    const declared = view.readUInt32BE(at);
-    let boxBytes = declared;
-    if (declared === 0) boxBytes = view.length - at;
-    else if (declared === 1) {
-      if (at + 16 > view.length) return BROKEN;
-      boxBytes = Number(view.readBigUInt64BE(at + 8));
-    }
-    if (boxBytes < 8 || at + boxBytes > view.length) return BROKEN;
-    at += boxBytes;
+    const box = boxIn(view.subarray(at), Infinity);
+    if (box === undefined) return BROKEN;
+    at = box.contentBytes === Infinity ? view.length : at + box.headerBytes + box.contentBytes;
+    if (at > view.length) return BROKEN;
   }
   return at === 0 ? BROKEN : { complete: true, byteSize: at, frames: 1 };
 }

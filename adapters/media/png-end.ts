@@ -15,7 +15,7 @@ export function pngEnd(bytes: Uint8Array): ContainerEnd {
     const next = at + CHUNK_OVERHEAD + dataBytes;
     if (next > view.length) return BROKEN;
     if (type === 'acTL' && dataBytes >= 4) frames = Math.max(1, view.readUInt32BE(at + 8));
-    if (type === 'IEND') return { complete: true, byteSize: next, frames };
+    if (type === 'IEND') return dataBytes === 0 ? { complete: true, byteSize: next, frames } : BROKEN;
     at = next;
   }
   return BROKEN;

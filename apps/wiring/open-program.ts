@@ -246,6 +246,7 @@ function portsFrom(container: Container): Ports {
     providers: resolve(container, TOKENS.providers),
     catalog: resolve(container, TOKENS.catalog),
     mediaProbe: resolve(container, TOKENS.mediaProbe),
+    mediaCleaner: resolve(container, TOKENS.mediaCleaner),
     previews: resolve(container, TOKENS.previews),
     clock: resolve(container, TOKENS.clock),
     ids: resolve(container, TOKENS.ids),

@@ -8,6 +8,7 @@ import type { Digests } from './digests.js';
 import type { GenerationStore } from './generation-store.js';
 import type { Ids } from './ids.js';
 import type { JsonSchemas } from './json-schemas.js';
+import type { MediaCleaner } from './media-cleaner.js';
 import type { MediaProbe } from './media-probe.js';
 import type { ObjectStore } from './object-store.js';
 import type { PasskeyVerifier } from './passkey-verifier.js';
@@ -32,6 +33,7 @@ export interface Ports {
   readonly providers: Providers;
   readonly catalog: Catalog;
   readonly mediaProbe: MediaProbe;
+  readonly mediaCleaner: MediaCleaner;
   readonly previews: Previews;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -65,6 +67,7 @@ export const TOKENS = {
   providers: token('providers'),
   catalog: token('catalog'),
   mediaProbe: token('mediaProbe'),
+  mediaCleaner: token('mediaCleaner'),
   previews: token('previews'),
   clock: token('clock'),
   ids: token('ids'),

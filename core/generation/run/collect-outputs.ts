@@ -63,10 +63,10 @@ async function collectOne(
   index: number,
   call: ProviderCall,
 ): Promise<Output | string> {
-  const { objects, mediaProbe, settings, ids } = context;
+  const { objects, mediaProbe, mediaCleaner, settings, ids } = context;
   const objectKey = outputKey(g.generationId, g.fence, index);
   const bytesOffered = await provider.output(reference, index, model.providerSettings, call);
-  const stored = await objects.write(objectKey, bytesOffered, {
+  const stored = await objects.write(objectKey, mediaCleaner.clean(bytesOffered), {
     mediaType: 'application/octet-stream',
     maxBytes: settings.maxOutputBytes,
   });

@@ -11,6 +11,9 @@ import { MemoryBudget } from '../../../core/memory-budget.js';
 import { breakingOff, streamOf } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 import { largeJpeg, SAMPLING_444 } from '../../fixtures/large-images.js';
+import { pngChunk } from '../../fixtures/tagged-images.js';
+import { longBox } from '../../fixtures/tagged-videos.js';
+import { mp4 } from '../../fixtures/videos.js';
 
 mediaProbeContract({
   name: 'sharp',
@@ -129,6 +132,16 @@ describe('SharpMediaProbe', () => {
         () => 'refused',
       );
     expect(outcome).to.equal('refused');
+  });
+
+  it('refuses a PNG whose last chunk has content, and an MP4 box that is shorter than its header', async () => {
+    const endingWith = async (chunk: Uint8Array) => Buffer.concat([(await image('png')).subarray(0, -12), chunk]);
+    const short = longBox('free').fill(12, 15);
+    for (const bytes of [await endingWith(pngChunk('IEND', 'text')), Buffer.concat([await mp4(), short])]) {
+      const limits = { maxBytes: bytes.byteLength, maxPixels: 100_000, decode: 'full' } as const;
+      const answer = await new SharpMediaProbe().probe(streamOf(bytes), limits);
+      expect(answer).to.deep.equal({ invalid: 'The file is damaged or incomplete.' });
+    }
   });
 
   it('counts the frames of an animated PNG', async () => {

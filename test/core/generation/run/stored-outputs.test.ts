@@ -1,10 +1,11 @@
-// Goal: delivered outputs are what the object store keeps, complete, and a call that arrives long after it was
-// abandoned cannot change them.
+// Goal: delivered outputs are what the object store keeps, complete and without metadata, and a call that arrives long
+// after it was abandoned cannot change them.
 // Method: a store that keeps less than it reports, and calls that take effect after they failed; each read of an output
 // returns different bytes, so that a late write over a delivered output is detected.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
+import type { MediaCleaner } from '../../../../core/ports/media-cleaner.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { bytesOf, collected, streamOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
@@ -80,6 +81,39 @@ describe('an output that the store kept only in part', () => {
       expect(await harness.account()).to.include({ spent: 0, available: 1_000, reserved: 0 });
     });
   }
+});
+
+describe('the metadata of an output', () => {
+  it('is removed before the output is stored, and what is left is counted and delivered', async () => {
+    const harness = await open();
+    const clean = plainImage(64, 64, 'image/png', 'clean');
+    const given: Uint8Array[] = [];
+    const mediaCleaner: MediaCleaner = {
+      async *clean(bytes) {
+        given.push(await collected(bytes));
+        yield clean;
+      },
+    };
+    const stored: Uint8Array[] = [];
+    const worker = CoreWorker.idle(
+      harness,
+      'worker',
+      async (call) => {
+        if (call.name !== 'objects.write') return call.proceed();
+        const answer = await call.proceed();
+        stored.push(await collected((await harness.ports.objects.read(String(call.args[0]))) ?? streamOf(JUNK)));
+        return answer;
+      },
+      { mediaCleaner },
+    );
+    await worker.context.wakeUps.start(({ id }) => worker.dispatcher.deliver(id), 10_000);
+    await expectDelivered(harness, await untilSettled(harness, (await harness.create({ count: 2 })).generationId), 2);
+    expect(stored).to.deep.equal([clean, clean]);
+    expect(given.map((bytes) => Buffer.from(bytes).toString())).to.deep.equal([
+      'PLAIN image/png 64x64 read 1',
+      'PLAIN image/png 64x64 read 2',
+    ]);
+  });
 });
 
 describe('a call on output bytes that arrives long after it was abandoned', () => {

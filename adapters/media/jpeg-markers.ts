@@ -1,0 +1,20 @@
+export const START_OF_IMAGE = 0xd8;
+export const END_OF_IMAGE = 0xd9;
+export const START_OF_SCAN = 0xda;
+
+/** Markers that stand alone, without a length: TEM and the restart markers. */
+export function standsAlone(marker: number): boolean {
+  return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
+}
+
+/**
+ * The next marker's place in entropy-coded data: an 0xff that is neither stuffed nor a restart marker. The length of the
+ * view where there is none; a last 0xff alone is none.
+ */
+export function afterScan(view: Buffer, from: number): number {
+  for (let at = view.indexOf(0xff, from); at !== -1 && at + 1 < view.length; at = view.indexOf(0xff, at + 1)) {
+    const following = view[at + 1]!;
+    if (following !== 0x00 && following !== 0xff && !standsAlone(following)) return at;
+  }
+  return view.length;
+}

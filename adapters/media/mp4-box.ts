@@ -1,0 +1,32 @@
+/** The longest header: size, type, long size, and the type of a box of type `uuid`. */
+export const LOOKED_AT_BYTES = 32;
+
+const HEADER_BYTES = 8;
+const LONG_HEADER_BYTES = 16;
+const MANIFEST_UUID = 'd8fec3d61b0e483c92975828877ec481';
+
+export interface Box {
+  readonly type: string;
+  readonly headerBytes: 8 | 16;
+  /** Infinity for a box that ends with the file. */
+  readonly contentBytes: number;
+  /** Whether it has a C2PA manifest. */
+  readonly isManifest: boolean;
+}
+
+/** The box that begins with these bytes, within `leftBytes`; undefined where there is none that is valid. */
+export function boxIn(ahead: Buffer, leftBytes: number): Box | undefined {
+  if (ahead.length < HEADER_BYTES) return undefined;
+  const size = ahead.readUInt32BE(0);
+  const headerBytes = size === 1 ? LONG_HEADER_BYTES : HEADER_BYTES;
+  if (ahead.length < headerBytes) return undefined;
+  let boxBytes = size;
+  // Only the last box of a file may have no size.
+  if (size === 0) boxBytes = leftBytes === Infinity ? Infinity : 0;
+  if (size === 1) boxBytes = Number(ahead.readBigUInt64BE(HEADER_BYTES));
+  if (boxBytes < headerBytes || boxBytes > leftBytes) return undefined;
+  if (boxBytes !== Infinity && !Number.isSafeInteger(boxBytes)) return undefined;
+  const type = ahead.toString('latin1', 4, HEADER_BYTES);
+  const isManifest = type === 'uuid' && ahead.toString('hex', headerBytes, headerBytes + 16) === MANIFEST_UUID;
+  return { type, headerBytes, contentBytes: boxBytes - headerBytes, isManifest };
+}

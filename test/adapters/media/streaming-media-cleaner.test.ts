@@ -1,0 +1,75 @@
+// Goal: the streaming cleaner keeps the port's contract in bounded memory, whatever a file has or claims to have.
+// Method: the contract; sources that compare what they gave with what came out; metadata without end.
+import { expect } from 'chai';
+import { MAX_REMOVED_BYTES } from '../../../adapters/media/cleaning/edited-bytes.js';
+import { StreamingMediaCleaner } from '../../../adapters/media/streaming-media-cleaner.js';
+import { mediaCleanerContract } from '../../contracts/media-cleaner.contract.js';
+import { image } from '../../fixtures/images.js';
+import { exifTiff, webpCanvas, webpChunk, webpChunks, webpOf } from '../../fixtures/tagged-images.js';
+import { box } from '../../fixtures/tagged-videos.js';
+import { mp4 } from '../../fixtures/videos.js';
+
+const KIB = 1024;
+const PIECE_BYTES = 16 * KIB;
+
+mediaCleanerContract({
+  name: 'streaming',
+  open: async () => new StreamingMediaCleaner(),
+  close: async () => undefined,
+  supports: {},
+});
+
+/** The most bytes that were given and had not come out, of a file that keeps its length. */
+async function mostHeldBytes(bytes: Uint8Array): Promise<number> {
+  let givenBytes = 0;
+  let takenBytes = 0;
+  let mostBytes = 0;
+  async function* source(): AsyncGenerator<Uint8Array> {
+    for (let at = 0; at < bytes.byteLength; at += PIECE_BYTES) {
+      mostBytes = Math.max(mostBytes, givenBytes - takenBytes);
+      const piece = bytes.subarray(at, at + PIECE_BYTES);
+      givenBytes += piece.byteLength;
+      yield piece;
+    }
+  }
+  for await (const piece of new StreamingMediaCleaner().clean(source())) takenBytes += piece.byteLength;
+  expect(takenBytes).to.equal(bytes.byteLength);
+  return mostBytes;
+}
+
+describe('StreamingMediaCleaner', () => {
+  it('holds 80 KiB at most, however long a file and its metadata are', async () => {
+    const long = new Uint8Array(4 * KIB * KIB).fill(0x41);
+    const picture = webpChunks(await image('webp', 60, 40));
+    const files = [
+      Buffer.concat([await mp4(), box('mdat', long), box('udta', long), box('uuid', long)]),
+      Buffer.concat([await mp4(), box('moov', box('trak', box('udta', long)), box('note', long), long)]),
+      webpOf(webpCanvas(0x0c), webpChunk('ICCP', long), picture, webpChunk('EXIF', Buffer.concat([exifTiff(6), long]))),
+      webpOf(webpCanvas(0x0c), webpChunk('note', long), picture, webpChunk('XMP ', long)),
+    ];
+    for (const bytes of files) expect(await mostHeldBytes(bytes)).to.be.at.most(64 * KIB + PIECE_BYTES);
+  });
+
+  it('ends the output, and closes the source, where metadata does not end', async () => {
+    const text = Buffer.alloc(12 + 0xffff);
+    text.writeUInt32BE(0xffff);
+    text.write('tEXt', 4);
+    let givenBytes = 0;
+    let isClosed = false;
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      try {
+        yield (await image('png')).subarray(0, 33);
+        for (;;) {
+          givenBytes += text.byteLength;
+          yield text;
+        }
+      } finally {
+        isClosed = true;
+      }
+    }
+    let takenBytes = 0;
+    for await (const piece of new StreamingMediaCleaner().clean(endless())) takenBytes += piece.byteLength;
+    expect([takenBytes, isClosed]).to.deep.equal([33, true]);
+    expect(givenBytes).to.be.within(MAX_REMOVED_BYTES, MAX_REMOVED_BYTES + 2 * text.byteLength);
+  });
+});

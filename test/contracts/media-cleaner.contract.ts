@@ -1,0 +1,257 @@
+// Goal: a cleaner removes metadata wherever tools write it, and nothing of the picture or the video; whatever it is
+// given, what the probe accepts afterwards has none.
+// Method: files with a marker at each such place, made by encoders and by hand, looked at with decoders before and
+// after; the same files in other pieces, damaged and cut; and arbitrary bytes.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import sharp from 'sharp';
+import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
+import type { MediaCleaner } from '../../core/ports/media-cleaner.js';
+import { breakingOff, bytesOf, collected, inPieces, streamOf } from '../fixtures/byte-streams.js';
+import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
+import {
+  encodedWithMetadata,
+  exifTiff,
+  jpegSegment,
+  jumbfSegments,
+  MARKER,
+  pngChunk,
+  TAGGED_IMAGES,
+  webpCanvas,
+  webpChunk,
+  webpChunks,
+  webpOf,
+  withJpegSegments,
+  withPngChunks,
+} from '../fixtures/tagged-images.js';
+import { box, lastIndex, packetsOf, TAGGED_VIDEOS, withinBox } from '../fixtures/tagged-videos.js';
+import { mp4 } from '../fixtures/videos.js';
+import type { ContractSubject } from './subject.js';
+
+const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
+const TAGGED = { ...TAGGED_IMAGES, ...TAGGED_VIDEOS };
+const MANIFEST_UUID = Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex');
+const MANIFEST = 'a manifest, which is longer than one part of it may be in a JPEG';
+const joined = (...parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
+const has = (bytes: Uint8Array, content: string) => Buffer.from(bytes).includes(content);
+
+const probed = async (bytes: Uint8Array) =>
+  new SharpMediaProbe().probe(streamOf(bytes), {
+    maxBytes: bytes.byteLength,
+    maxPixels: 1_000_000,
+    decode: 'full',
+  });
+
+/** What is shown: every frame's pixels, or every sample with its time. */
+async function shown(bytes: Uint8Array): Promise<unknown> {
+  if (has(bytes.subarray(4, 8), 'ftyp')) return packetsOf(bytes);
+  const { data, info } = await sharp(bytes, { animated: true }).raw().toBuffer({ resolveWithObject: true });
+  return { data: data.toString('base64'), info };
+}
+
+/** Files with a manifest and nothing else that describes them. */
+const WITH_MANIFEST: Readonly<Record<string, () => Promise<Uint8Array>>> = {
+  PNG: async () => withPngChunks(await image('png'), [pngChunk('caBX', MANIFEST)]),
+  JPEG: async () => withJpegSegments(await image('jpeg'), jumbfSegments('c2pa', MANIFEST, 3)),
+  WebP: async () => webpOf(webpChunks(await image('webp')), webpChunk('C2PA', MANIFEST)),
+  MP4: async () => joined(await mp4(), box('uuid', MANIFEST_UUID, MANIFEST)),
+};
+
+export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): void {
+  describe(`MediaCleaner contract: ${subject.name}`, () => {
+    let cleaner: MediaCleaner;
+    beforeEach(async () => {
+      cleaner = await subject.open();
+    });
+    afterEach(async () => subject.close(cleaner));
+
+    const cleaned = async (bytes: Uint8Array, pieceBytes = 1_000) =>
+      collected(cleaner.clean(inPieces(bytes, pieceBytes)));
+
+    for (const [what, bytes] of Object.entries(TAGGED)) {
+      it(`removes all metadata of ${what}, and shows it the same`, async () => {
+        const before = await bytes();
+        expect(has(before, MARKER), 'the file is tagged').to.equal(true);
+        const after = await cleaned(before);
+        expect(has(after, MARKER)).to.equal(false);
+        expect(await probed(after)).to.not.have.property('invalid');
+        expect(await shown(after)).to.deep.equal(await shown(before));
+      });
+    }
+
+    it('changes nothing that is clean already', async () => {
+      for (const bytes of Object.values(TAGGED)) {
+        const once = await cleaned(await bytes());
+        expect(await cleaned(once)).to.deep.equal(once);
+      }
+    });
+
+    it('changes no file that has no metadata', async () => {
+      const files = [
+        await animatedWebp(3),
+        await mp4(),
+        ...(await Promise.all(FORMATS.map((format) => image(format)))),
+      ];
+      for (const bytes of files) expect(await cleaned(bytes)).to.deep.equal(bytes);
+    });
+
+    for (const format of FORMATS) {
+      it(`keeps the colour profile and each orientation of a ${format.toUpperCase()}`, async () => {
+        for (let orientation = 1; orientation <= 8; orientation += 1) {
+          const before = await encodedWithMetadata(format, orientation);
+          const after = await cleaned(before);
+          const [had, kept] = [await sharp(before).metadata(), await sharp(after).metadata()];
+          expect([kept.orientation ?? 1, kept.icc, kept.xmp, has(after, MARKER)]).to.deep.equal([
+            orientation,
+            had.icc,
+            undefined,
+            false,
+          ]);
+        }
+      });
+    }
+
+    it('keeps an orientation in either order of bytes, with or without a prefix', async () => {
+      for (const order of ['BE', 'LE'] as const) {
+        const exif = exifTiff(6, order);
+        const prefixed = joined(bytesOf('Exif\0\0'), exif);
+        const [png, jpeg, webp] = [await image('png'), await image('jpeg'), webpChunks(await image('webp', 60, 40))];
+        for (const bytes of [
+          withPngChunks(png, [pngChunk('eXIf', exif)]),
+          withJpegSegments(jpeg, [jpegSegment(0xe1, prefixed)]),
+          webpOf(webpCanvas(0x08), webp, webpChunk('EXIF', exif)),
+          webpOf(webpCanvas(0x08), webp, webpChunk('EXIF', prefixed)),
+        ]) {
+          const after = await cleaned(bytes);
+          expect(has(after, MARKER)).to.equal(false);
+          expect(await sharp(after).metadata()).to.have.property('orientation', 6);
+        }
+      }
+    });
+
+    for (const [format, bytes] of Object.entries(WITH_MANIFEST)) {
+      it(`keeps the C2PA manifest of a ${format}`, async () => {
+        const before = await bytes();
+        expect(await probed(before)).to.not.have.property('invalid');
+        expect(await cleaned(before)).to.deep.equal(before);
+      });
+    }
+
+    it('keeps what determines how a PNG is shown', async () => {
+      const chunks = [
+        pngChunk('sRGB', '\0'),
+        pngChunk('gAMA', '\0\0\xb1\x8f'),
+        pngChunk('pHYs', '\0\0\0\x01\0\0\0\x01\0'),
+        pngChunk('acTL', '\0\0\0\x01\0\0\0\0'),
+      ];
+      const before = withPngChunks(await image('png'), chunks);
+      expect(await cleaned(before)).to.deep.equal(before);
+    });
+
+    it('leaves no text in the index of a video from where it cannot be read', async () => {
+      for (const size of [0, 7, 0x7fffffff]) {
+        const unreadable = Buffer.from(box('udta', MARKER));
+        unreadable.writeUInt32BE(size);
+        for (const path of [['moov'], ['moov', 'trak'], ['moov', 'trak', 'mdia', 'minf', 'stbl']]) {
+          const after = await cleaned(withinBox(await lastIndex(), path, unreadable));
+          expect(has(after, MARKER)).to.equal(false);
+          expect(await probed(after)).to.not.have.property('invalid');
+        }
+      }
+    });
+
+    it('passes other bytes through', async () => {
+      for (const bytes of ['', 'GIF89a', '<svg>class_type</svg>', 'RIFF0000AVI LIST', '\x1aE\xdf\xa3webm'].map(bytesOf))
+        expect(await cleaned(bytes)).to.deep.equal(bytes);
+    });
+
+    it('passes on what follows the end of a file, which is then refused', async () => {
+      for (const bytes of await Promise.all(FORMATS.map((format) => image(format)))) {
+        const before = joined(bytes, bytesOf('class_type'));
+        const after = await cleaned(before);
+        expect(after).to.deep.equal(before);
+        expect(await probed(after)).to.have.property('invalid');
+      }
+    });
+
+    it('gives the same bytes whatever the pieces are', async () => {
+      const files = await Promise.all(Object.values(TAGGED).map((bytes) => bytes()));
+      const whole = await Promise.all(files.map((bytes) => cleaned(bytes, Infinity)));
+      const sizes = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 60 });
+      await fc.assert(
+        fc.asyncProperty(fc.nat({ max: files.length - 1 }), sizes, async (index, pieceSizes) => {
+          async function* pieces(): AsyncGenerator<Uint8Array> {
+            let at = 0;
+            for (const size of pieceSizes) yield files[index]!.subarray(at, (at += size));
+            yield files[index]!.subarray(at);
+          }
+          expect(await collected(cleaner.clean(pieces()))).to.deep.equal(whole[index]);
+        }),
+        { numRuns: 300 },
+      );
+      for (const [index, bytes] of files.entries()) expect(await cleaned(bytes, 1)).to.deep.equal(whole[index]);
+    });
+
+    it('leaves no metadata in any damaged file that is still accepted', async () => {
+      const files = await Promise.all(Object.values(TAGGED).map((bytes) => bytes()));
+      const damage = fc.array(
+        fc.tuple(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 1, max: 255 })),
+        { minLength: 1, maxLength: 3 },
+      );
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...files), damage, async (bytes, changes) => {
+          const damaged = Uint8Array.from(bytes);
+          for (const [where, change] of changes) damaged[Math.floor(where * damaged.byteLength)]! ^= change;
+          const after = await cleaned(damaged);
+          // A marker that was damaged itself may be anywhere, and is none.
+          if (has(after, MARKER)) expect(await probed(after)).to.have.property('invalid');
+        }),
+        { numRuns: 300 },
+      );
+    });
+
+    it('never makes a file complete that was cut', async () => {
+      for (const what of ['a PNG from', 'a JPEG from', 'a WebP from', 'an MP4 (index last) with tags (mdta)']) {
+        const [, make] = Object.entries(TAGGED).find(([name]) => name.startsWith(what))!;
+        const bytes = await make();
+        for (let cut = 1; cut <= 80; cut += 1) {
+          const kept = bytes.subarray(0, bytes.byteLength - cut);
+          if ('invalid' in (await probed(kept)))
+            expect(await probed(await cleaned(kept)), `${what}, ${cut} bytes less`).to.have.property('invalid');
+        }
+      }
+    });
+
+    it('never throws for any bytes', async () => {
+      const starts = ['', '\x89PNG\r\n\x1a\n', '\xff\xd8\xff', 'RIFF\xff\xff\0\0WEBP', '\0\0\0\x10ftypisom\0\0\0\0'];
+      const start = fc.constantFrom(...starts.map((text) => Buffer.from(text, 'latin1')));
+      await fc.assert(
+        fc.asyncProperty(start, fc.uint8Array({ maxLength: 300 }), async (first, rest) => {
+          await cleaned(joined(first, rest), 7);
+        }),
+        { numRuns: 500 },
+      );
+    });
+
+    it('passes a failure of the source on', async () => {
+      const outcome = await collected(cleaner.clean(breakingOff(await image('png')))).catch(
+        (error: Error) => error.message,
+      );
+      expect(outcome).to.equal('the line broke');
+    });
+
+    it('closes the source when the reader stops', async () => {
+      const bytes = await image('png');
+      let isClosed = false;
+      async function* endless(): AsyncGenerator<Uint8Array> {
+        try {
+          for (;;) yield bytes;
+        } finally {
+          isClosed = true;
+        }
+      }
+      for await (const piece of cleaner.clean(endless())) if (piece.byteLength > 0) break;
+      expect(isClosed).to.equal(true);
+    });
+  });
+}
