@@ -244,17 +244,24 @@ export interface WakeUpsDriver extends DriverBase {
 export interface ProviderOpening extends Opening {
   /** The name that the configuration gives this instance, and a model's `provider`. */
   readonly instance: string;
+  /** Absolute; the folder of the catalog file, where paths in a model's `provider_settings` begin. */
+  readonly catalogFolder: string;
   /** What reference files and outputs are held in, shared by all that decode in this process. */
   readonly memory: MemoryBudget;
+}
+
+/** The instance that a model's `provider_settings` are for, and the catalog they are in. */
+export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
+  readonly options: Options;
 }
 
 export interface ProviderDriver extends DriverBase {
   readonly kind: 'provider';
   /**
-   * What is wrong with a model's `provider_settings`, as one sentence; undefined where they can be used. All are taken
-   * when absent.
+   * What is wrong with a model's `provider_settings`, as one sentence; undefined where they can be used. It may read files
+   * that they name. All are taken when absent.
    */
-  settingsFault?(settings: JsonObject): string | undefined;
+  settingsFault?(settings: JsonObject, place: SettingsPlace): string | undefined;
   /**
    * Opens one instance, without calling a server: a tool must work while the provider is unavailable. Throws one
    * sentence for options that cannot work.

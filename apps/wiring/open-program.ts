@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { dirname } from 'node:path';
 import { Container } from 'inversify';
 import type { CloseOptions, DatabaseStores, ProviderOpening } from '../../adapters/driver.js';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
@@ -169,13 +170,13 @@ function suspectDatabase({ stores }: Config, gate: StoreGate): void {
 
 /** One provider for each configured instance, by its name. */
 async function openProviders(
-  { providers, dataFolder }: Config,
+  { providers, dataFolder, catalog }: Config,
   needs: Pick<ProviderOpening, 'clock' | 'log' | 'memory'>,
   opened: Opened,
 ): Promise<ReadonlyMap<string, Provider>> {
   const connected = new Map<string, Provider>();
   for (const [instance, { driver, options }] of providers) {
-    const provider = await driver.open({ ...needs, instance, options, dataFolder });
+    const provider = await driver.open({ ...needs, instance, options, dataFolder, catalogFolder: dirname(catalog) });
     opened.keep({ close: async () => provider.close?.() });
     connected.set(instance, provider);
   }

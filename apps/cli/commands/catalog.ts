@@ -19,7 +19,8 @@ export function addCatalog(program: Command, io: CliIo): void {
 async function check(io: CliIo, file: string | undefined, options: StoreOptions): Promise<void> {
   const config = await configOf(io, options);
   const path = file ?? config.catalog;
-  const keys = (await loadCatalog(resolve(io.folder, path), catalogTools(config), path))
+  const catalog = resolve(io.folder, path);
+  const keys = (await loadCatalog(catalog, catalogTools({ ...config, catalog }), path))
     .models()
     .map(({ modelKey }) => modelKey);
   show(

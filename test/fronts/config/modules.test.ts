@@ -60,12 +60,23 @@ describe('modules of the configuration', () => {
       .that.deep.equals([
         `${join(folder, 'darkroom.yaml')}: stores.wake_ups timers keeps wake-ups in the database, so it needs stores.database sqlite or mongo.`,
       ]);
-    const { providers } = await load(
+    const loaded = await load(
       'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n',
     );
-    expect(providers.get('studio')?.options).to.deep.equal({ lens: '50mm', shots: 2 });
-    expect(catalogTools({ providers }).providers?.get('studio')?.({})).to.equal('It needs film.');
-    expect([...(catalogTools({ providers }).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
+    expect(loaded.providers.get('studio')?.options).to.deep.equal({ lens: '50mm', shots: 2 });
+    expect(catalogTools(loaded).providers?.get('studio')?.({})).to.equal('It needs film.');
+    expect([...(catalogTools(loaded).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
+  });
+
+  it('are told the options of their instance and the folder of the catalog with the settings of a model', async () => {
+    write(
+      'camera.mjs',
+      `const camera = ${CAMERA}; export default [{ ...camera, settingsFault: (_, { options, catalogFolder }) => options.lens + ' in ' + catalogFolder }];`,
+    );
+    const loaded = await load(
+      'catalog: elsewhere/catalog.yaml\nmodules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\n',
+    );
+    expect(catalogTools(loaded).providers?.get('studio')?.({})).to.equal(`50mm in ${join(tmpdir(), 'elsewhere')}`);
   });
 
   it('add drivers by the name of a package beside the file, and from a variable', async () => {
