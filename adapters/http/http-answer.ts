@@ -68,9 +68,18 @@ export class HttpAnswer {
    * that declares none may be. Throws `HttpError`: `bad-answer` where it is no JSON, without repeating any of it.
    */
   async json(maxBytes?: number): Promise<unknown> {
-    const json = jsonOf(await this.jsonBytes(maxBytes));
+    const pieces: Uint8Array[] = [];
+    for await (const piece of this.jsonBody(maxBytes)) pieces.push(piece);
+    const json = jsonOf(Buffer.concat(pieces));
     if (json === undefined) throw this.notJson();
     return json.value;
+  }
+
+  /** The body as it comes, like `body`, of an answer that does not declare another type than JSON. */
+  jsonBody(maxBytes?: number): AsyncIterable<Uint8Array> {
+    if (this.declares !== 'other') return this.body(maxBytes);
+    this.discard();
+    throw this.notJson();
   }
 
   /** Gives the body up. */
@@ -86,12 +95,6 @@ export class HttpAnswer {
   /** An error about this answer. Its request was sent. */
   error(kind: HttpErrorKind, what: string): HttpError {
     return this.exchange.error(kind, what);
-  }
-
-  private async jsonBytes(maxBytes: number | undefined): Promise<Uint8Array> {
-    if (this.declares !== 'other') return this.bytes(maxBytes);
-    this.discard();
-    throw this.notJson();
   }
 
   private notJson(): HttpError {

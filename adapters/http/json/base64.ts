@@ -1,0 +1,101 @@
+import type { ReadFailure } from './read-failure.js';
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
+const PADDING = 0x3d;
+/** More than six bits: no character of the alphabet. */
+const INVALID = 0x40;
+
+const SIX_BITS = new Uint8Array(256).fill(INVALID);
+for (let value = 0; value < ALPHABET.length; value += 1) SIX_BITS[ALPHABET.charCodeAt(value)] = value;
+
+/**
+ * The bytes of a text in base64 (RFC 4648, section 4) as it comes: padded, without whitespace, and with zeros in the bits
+ * that are not used. The bytes are written over the text: decoding takes no memory of its own. Breaks off with
+ * `bad-answer` for any other text, and with `too-large` for more than `maxBytes`.
+ */
+export async function* decodedBase64(
+  text: AsyncIterable<Uint8Array>,
+  maxBytes: number,
+  fail: ReadFailure,
+): AsyncGenerator<Uint8Array> {
+  const decoder = new Base64Decoder();
+  let byteLength = 0;
+  for await (const piece of text) {
+    const bytes = decoder.decode(piece);
+    byteLength += bytes.byteLength;
+    if (decoder.isInvalid) throw fail('bad-answer', 'The answer has invalid base64.');
+    if (byteLength > maxBytes)
+      throw fail('too-large', `A decoded string of the answer has more than ${maxBytes} bytes.`);
+    if (bytes.byteLength > 0) yield bytes;
+  }
+  if (!decoder.isComplete) throw fail('bad-answer', 'The answer has base64 that is cut off.');
+}
+
+class Base64Decoder {
+  isInvalid = false;
+  /** The bits of characters that are no whole byte yet, and how many characters there are since the last group of four. */
+  private bits = 0;
+  private inGroup = 0;
+  private padding = 0;
+
+  get isComplete(): boolean {
+    return this.inGroup === 0;
+  }
+
+  /** Decodes into the memory of the text: no character becomes more than one byte. */
+  decode(text: Uint8Array): Uint8Array {
+    let [at, length] = [0, 0];
+    while (at < text.byteLength && !this.isInvalid) {
+      if (this.inGroup === 0 && this.padding === 0) {
+        const from = at;
+        at = decodeGroups(text, from, length);
+        length += ((at - from) / 4) * 3;
+      }
+      // What is no whole group, or has padding.
+      if (at < text.byteLength) length += this.decodeOne(text[at++] as number, text, length);
+    }
+    return text.subarray(0, length);
+  }
+
+  /** How many bytes a character completes. */
+  private decodeOne(char: number, bytes: Uint8Array, at: number): number {
+    const value = SIX_BITS[char] as number;
+    if (value === INVALID || this.padding > 0) {
+      this.isInvalid = !this.pad(char);
+      return 0;
+    }
+    this.bits = (this.bits << 6) | value;
+    this.inGroup += 1;
+    const unused = 8 - 2 * this.inGroup;
+    this.inGroup %= 4;
+    if (unused > 4) return 0;
+    bytes[at] = this.bits >> unused;
+    this.bits &= (1 << unused) - 1;
+    return 1;
+  }
+
+  /** Whether a character may follow here as padding: behind two or three of a group, whose unused bits are zero. */
+  private pad(char: number): boolean {
+    if (char !== PADDING || this.inGroup < 2 || this.bits !== 0) return false;
+    this.padding += 1;
+    this.inGroup = (this.inGroup + 1) % 4;
+    return true;
+  }
+}
+
+/** Decodes whole groups of four characters without padding, to `to`. Answers where the first other one begins. */
+function decodeGroups(text: Uint8Array, from: number, to: number): number {
+  const last = text.byteLength - 4;
+  let [at, length] = [from, to];
+  for (; at <= last; at += 4) {
+    const first = SIX_BITS[text[at] as number] as number;
+    const second = SIX_BITS[text[at + 1] as number] as number;
+    const third = SIX_BITS[text[at + 2] as number] as number;
+    const fourth = SIX_BITS[text[at + 3] as number] as number;
+    if (((first | second | third | fourth) & INVALID) !== 0) return at;
+    text[length++] = (first << 2) | (second >> 4);
+    text[length++] = (second << 4) | (third >> 2);
+    text[length++] = (third << 6) | fourth;
+  }
+  return at;
+}

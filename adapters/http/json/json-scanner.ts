@@ -1,0 +1,134 @@
+import { jsonOf } from '../json-body.js';
+import { KeptBytes } from './kept-bytes.js';
+import { pointerTo, type PointerPatterns } from './pointer-patterns.js';
+import type { ReadFailure } from './read-failure.js';
+
+/** An object or an array that is open, and where in it the scanner is. */
+interface Container {
+  readonly isObject: boolean;
+  /** The key or the index of the value that is being read. */
+  place: string | number;
+  /** In an object, whether the next string is a key. */
+  expectsKey: boolean;
+}
+
+const MAX_DEPTH = 200;
+
+const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
+const [COLON, COMMA] = [0x3a, 0x2c];
+const EMPTY_STRING = new Uint8Array([QUOTE, QUOTE]);
+
+/**
+ * Follows the structure of a JSON document as its bytes come, and keeps all of it but the strings at chosen places. There
+ * it stops, and goes on after the string. It follows valid documents; whether the document is valid is seen when what
+ * was kept is parsed, where each of these strings is an empty one.
+ */
+export class JsonScanner {
+  private readonly kept: KeptBytes;
+  private readonly open: Container[] = [];
+  private readonly seen = new Set<string>();
+  private within: 'structure' | 'string' | 'key' = 'structure';
+  private isEscaped = false;
+  private keyFrom = 0;
+
+  constructor(
+    private readonly chosen: PointerPatterns,
+    maxBytes: number,
+    private readonly fail: ReadFailure,
+  ) {
+    this.kept = new KeptBytes(maxBytes, () =>
+      fail('too-large', `The answer's JSON has more than ${maxBytes} bytes without its large strings.`),
+    );
+  }
+
+  /**
+   * Reads a piece from `from`. Answers where it stopped: at the end of the piece, or behind the opening quote of the string
+   * at `pointer`. The next call goes on behind that string's closing quote.
+   */
+  scan(piece: Uint8Array, from: number): { readonly at: number; readonly pointer?: string } {
+    for (let at = from; at < piece.byteLength; at += 1) {
+      const byte = piece[at] as number;
+      if (this.within !== 'structure') {
+        if (!this.endsString(byte)) continue;
+        if (this.within === 'key') {
+          this.kept.add(piece.subarray(from, at + 1));
+          from = at + 1;
+          this.endKey();
+        }
+        this.within = 'structure';
+      } else if (byte === QUOTE) {
+        const pointer = this.beginString(at - from);
+        if (pointer === undefined) continue;
+        this.kept.add(piece.subarray(from, at));
+        this.kept.add(EMPTY_STRING);
+        return { at: at + 1, pointer };
+      } else this.follow(byte);
+    }
+    this.kept.add(piece.subarray(from));
+    return { at: piece.byteLength };
+  }
+
+  /** The document, once all of it was read. */
+  end(): unknown {
+    const json = jsonOf(this.kept.since(0));
+    if (json === undefined) throw this.notJson();
+    return json.value;
+  }
+
+  private endsString(byte: number): boolean {
+    if (this.isEscaped) this.isEscaped = false;
+    else if (byte === BACKSLASH) this.isEscaped = true;
+    else return byte === QUOTE;
+    return false;
+  }
+
+  /** The pointer of a chosen string; any other is kept. `unkeptBytes` come before it. */
+  private beginString(unkeptBytes: number): string | undefined {
+    const container = this.open.at(-1);
+    if (container?.expectsKey === true) {
+      this.within = 'key';
+      this.keyFrom = this.kept.byteLength + unkeptBytes;
+      return undefined;
+    }
+    const path = this.open.map(({ place }) => place);
+    if (!this.chosen.matches(path)) {
+      this.within = 'string';
+      return undefined;
+    }
+    const pointer = pointerTo(path);
+    if (this.seen.has(pointer)) throw this.fail('bad-answer', 'The answer has the same key twice.');
+    this.seen.add(pointer);
+    return pointer;
+  }
+
+  private endKey(): void {
+    const key = jsonOf(this.kept.since(this.keyFrom))?.value;
+    const container = this.open.at(-1);
+    if (typeof key !== 'string' || container === undefined) throw this.notJson();
+    container.place = key;
+  }
+
+  private follow(byte: number): void {
+    const container = this.open.at(-1);
+    if (byte === OPEN_OBJECT) this.enter({ isObject: true, place: '', expectsKey: true });
+    else if (byte === OPEN_ARRAY) this.enter({ isObject: false, place: 0, expectsKey: false });
+    else if (byte === CLOSE_OBJECT || byte === CLOSE_ARRAY) {
+      if (this.open.pop()?.isObject !== (byte === CLOSE_OBJECT)) throw this.notJson();
+    } else if (container === undefined) return;
+    else if (byte === COLON) container.expectsKey = false;
+    else if (byte === COMMA) {
+      container.expectsKey = container.isObject;
+      if (typeof container.place === 'number') container.place += 1;
+    }
+  }
+
+  private enter(container: Container): void {
+    if (this.open.length >= MAX_DEPTH) throw this.fail('bad-answer', "The answer's JSON is too deep.");
+    this.open.push(container);
+  }
+
+  private notJson() {
+    return this.fail('bad-answer', 'The answer is not JSON.');
+  }
+}

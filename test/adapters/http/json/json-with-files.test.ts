@@ -1,0 +1,195 @@
+/*
+ * Goal: the files in a JSON answer come in order and at the pace of their reader; an answer that cannot be read ends with one clear
+ * error, a closed connection, and nothing on disk.
+ * Method: real servers that send valid, compressed, broken and endless answers, and count what they could send.
+ */
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import type { HttpAnswer } from '../../../../adapters/http/http-answer.js';
+import { jsonWithFiles, type EncodedFile } from '../../../../adapters/http/json/json-with-files.js';
+import { spooledJson } from '../../../../adapters/http/json/spooled-json.js';
+import { errorOf, get, localClient } from '../client.js';
+
+const OPTIONS = { at: ['/data/*/b64_json'], maxJsonBytes: 1_000, maxCount: 4, maxFileBytes: 1_000 };
+const FILES = [Buffer.from('the first'), Buffer.from('second'), Buffer.alloc(0)];
+
+const documentOf = (files: readonly string[]) =>
+  JSON.stringify({ data: files.map((b64_json, index) => ({ b64_json, index })), usage: 7 });
+const VALID = documentOf(FILES.map((file) => file.toString('base64')));
+
+async function bytesOf(bytes: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of bytes) pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+describe('an answer in JSON with files', () => {
+  const opened: { close(): Promise<unknown> }[] = [];
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-spool-'));
+  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
+  after(() => rmSync(folder, { recursive: true }));
+
+  async function answerFrom(
+    answer: (response: ServerResponse) => void,
+    maxBodyBytes = 100_000,
+  ): Promise<{ answer: HttpAnswer; closed: Promise<void> }> {
+    let onClosed: () => void = () => undefined;
+    const closed = new Promise<void>((resolve) => {
+      onClosed = resolve;
+    });
+    const server = createServer((request, response) => {
+      request.socket.once('close', onClosed);
+      answer(response);
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    const client = localClient({ limits: { maxBodyBytes } });
+    opened.push(client, {
+      close: async () => {
+        server.closeAllConnections();
+        server.close();
+      },
+    });
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return { answer: await get(client, url), closed };
+  }
+
+  const json =
+    (body: string | Buffer, headers: Record<string, string> = {}) =>
+    (response: ServerResponse) =>
+      void response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(body);
+
+  it('is read file by file, and the rest of it at the end', async () => {
+    for (const [body, headers] of [
+      [VALID, {}],
+      [gzipSync(VALID), { 'content-encoding': 'gzip' }],
+    ] as const) {
+      const { answer } = await answerFrom(json(body, headers));
+      const files: [string, Buffer][] = [];
+      const rest = await jsonWithFiles(answer, OPTIONS, async ({ pointer, bytes }) => {
+        files.push([pointer, await bytesOf(bytes)]);
+      });
+      expect(files).to.deep.equal(FILES.map((file, index) => [`/data/${index}/b64_json`, file]));
+      expect(rest).to.deep.equal(JSON.parse(documentOf(['', '', ''])));
+    }
+  });
+
+  it('is read without its files, where they are not wanted', async () => {
+    const { answer } = await answerFrom(json(documentOf(['not base64 at all', 'QUJD'])));
+    const taken: string[] = [];
+    const rest = await jsonWithFiles(answer, OPTIONS, async ({ pointer }) => void taken.push(pointer));
+    expect(taken).to.have.length(2);
+    expect(rest).to.have.property('usage', 7);
+  });
+
+  it('is kept on disk without a name, and read in any order', async () => {
+    const { answer } = await answerFrom(json(documentOf(['data:image/webp;base64,QUJD', 'REVG'])));
+    const spooled = await spooledJson(answer, { ...OPTIONS, folder });
+    expect(readdirSync(folder), 'no name is left').to.deep.equal([]);
+    expect([...spooled.files.keys()]).to.deep.equal(['/data/0/b64_json', '/data/1/b64_json']);
+    const [first, second] = [...spooled.files.values()];
+    expect([first?.mediaType, first?.byteSize, second?.mediaType]).to.deep.equal(['image/webp', 3, undefined]);
+    for (const [file, text] of [
+      [second, 'DEF'],
+      [first, 'ABC'],
+      [second, 'DEF'],
+    ] as const)
+      expect(String(await bytesOf(file!.bytes()))).to.equal(text);
+    expect(spooled.json).to.deep.equal(JSON.parse(documentOf(['', ''])));
+    await spooled.close();
+    expect(await bytesOf(first!.bytes()).catch(() => 'closed')).to.equal('closed');
+  });
+
+  it('ends with one error and a closed connection where it cannot be read', async () => {
+    const never = (text: string) => (response: ServerResponse) =>
+      void response.writeHead(200, { 'content-type': 'application/json' }).write(text);
+    for (const [what, send, kind] of [
+      [
+        'another type',
+        (response: ServerResponse) => void response.writeHead(200, { 'content-type': 'text/html' }).write(VALID),
+        'bad-answer',
+      ],
+      ['invalid base64', never('{"data":[{"b64_json":"QU*D'), 'bad-answer'],
+      ['a file too large', never(`{"data":[{"b64_json":"${'QUJD'.repeat(334)}`), 'too-large'],
+      ['too much JSON', never(`{"data":"${'x'.repeat(1_000)}`), 'too-large'],
+      ['too many files', never(documentOf(['', '', '', '', ''])), 'too-large'],
+      ['too much of all', never(`{"data":[{"b64_json":"${'x'.repeat(100_001)}`), 'too-large'],
+    ] as const) {
+      for (const way of ['as it comes', 'spooled']) {
+        const { answer, closed } = await answerFrom(send);
+        const take = async ({ bytes }: EncodedFile) => void (await bytesOf(bytes));
+        const error = await errorOf(
+          way === 'spooled' ? spooledJson(answer, { ...OPTIONS, folder }) : jsonWithFiles(answer, OPTIONS, take),
+        );
+        // A body that is too long is seen while its first file is read, which may be too large as well.
+        expect([error.kind, error.requestSent], `${what}, ${way}`).to.deep.equal([kind, true]);
+        await closed;
+        expect(readdirSync(folder)).to.deep.equal([]);
+      }
+    }
+  });
+
+  it('is of unknown outcome where the connection breaks within a file', async () => {
+    const { answer } = await answerFrom((response) => {
+      response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+      response.write('{"data":[{"b64_json":"QUJD', () => response.destroy());
+    });
+    const error = await errorOf(spooledJson(answer, { ...OPTIONS, folder }));
+    expect([error.kind, error.requestSent]).to.deep.equal(['unknown-outcome', true]);
+  });
+
+  it('closes the connection when the reader of a file fails', async () => {
+    const { answer, closed } = await answerFrom((response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('{"data":[{"b64_json":"QUJD');
+    });
+    const failure = new Error('The disk is full.');
+    const reading = jsonWithFiles(answer, OPTIONS, async ({ bytes }) => {
+      for await (const _ of bytes) throw failure;
+    });
+    expect(await reading.catch((error: unknown) => error)).to.equal(failure);
+    await closed;
+  });
+
+  it('comes no faster than its files are read', async () => {
+    let sentBytes = 0;
+    const { answer } = await answerFrom((response) => {
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('{"data":[{"b64_json":"');
+      const piece = Buffer.alloc(64 * 1024, 'QUJD');
+      const more = () => {
+        do sentBytes += piece.byteLength;
+        while (response.write(piece) && !response.destroyed);
+      };
+      response.on('drain', more);
+      more();
+    }, 2 ** 40);
+    const other = localClient();
+    opened.push(other);
+    const { answer: small } = await answerFrom(json('{}'));
+    await small.bytes();
+    const done = new Error('Enough was read.');
+    const reading = jsonWithFiles(answer, { ...OPTIONS, maxFileBytes: 2 ** 40 }, async ({ bytes }) => {
+      for await (const _ of bytes) {
+        // While the reader waits, what the server could send comes to rest at what the buffers of both sides hold.
+        let before = -1;
+        while (before !== sentBytes) {
+          before = sentBytes;
+          for (let count = 0; count < 20; count += 1) {
+            const { answer: asked } = await answerFrom(json('{}'));
+            await asked.bytes();
+          }
+        }
+        throw done;
+      }
+    });
+    expect(await reading.catch((error: unknown) => error)).to.equal(done);
+    expect(sentBytes).to.be.below(32 * 1024 * 1024);
+  });
+});
