@@ -261,7 +261,8 @@ export interface ProviderDriver extends DriverBase {
   readonly kind: 'provider';
   /**
    * What is wrong with a model's `provider_settings`, as one sentence; undefined where they can be used. It may read files
-   * that they name. All are taken when absent.
+   * that they name. `formatFault` of `core/media/format-fault.ts` knows which output formats cannot be delivered. All
+   * are taken when absent.
    */
   settingsFault?(settings: JsonObject, place: SettingsPlace): string | undefined;
   /**

@@ -8,19 +8,26 @@ import { ReadWindow } from './read-window.js';
 export const MAX_REMOVED_BYTES = 64 * 1024 * 1024;
 
 const MAX_BLANK_BYTES = 64 * 1024;
+/** Of one chunk; more are joined into one. */
+const MAX_PIECES = 16;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Applies edits to a stream. What is kept is passed on without a copy; only what an edit looks at is held. Throws only
- * what the source throws, and closes the source when the reader stops.
+ * Applies edits to a stream. What is kept is passed on without a copy, where a chunk has few edits; only what an edit
+ * looks at is held. Throws only what the source throws, and closes the source when the reader stops.
  */
 export async function* edited(bytes: AsyncIterable<Uint8Array>, edits: Edits): AsyncGenerator<Uint8Array> {
   const editor = new Editor(edits);
   for await (const chunk of bytes) {
-    yield* editor.take(chunk);
+    yield* joined([...editor.take(chunk)]);
     if (editor.shrunkBytes > MAX_REMOVED_BYTES) return;
   }
   yield* editor.end();
+}
+
+/** A store may take as long for a byte as for many. */
+function joined(pieces: readonly Uint8Array[]): readonly Uint8Array[] {
+  return pieces.length > MAX_PIECES ? [Buffer.concat(pieces)] : pieces;
 }
 
 class Editor {

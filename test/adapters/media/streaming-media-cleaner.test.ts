@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { MAX_REMOVED_BYTES } from '../../../adapters/media/cleaning/edited-bytes.js';
 import { StreamingMediaCleaner } from '../../../adapters/media/streaming-media-cleaner.js';
 import { mediaCleanerContract } from '../../contracts/media-cleaner.contract.js';
+import { inPieces } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 import { exifTiff, webpCanvas, webpChunk, webpChunks, webpOf } from '../../fixtures/tagged-images.js';
 import { box } from '../../fixtures/tagged-videos.js';
@@ -48,6 +49,15 @@ describe('StreamingMediaCleaner', () => {
       webpOf(webpCanvas(0x0c), webpChunk('note', long), picture, webpChunk('XMP ', long)),
     ];
     for (const bytes of files) expect(await mostHeldBytes(bytes)).to.be.at.most(64 * KIB + PIECE_BYTES);
+  });
+
+  it('gives a store few pieces, however many small parts a file has', async () => {
+    const boxes = Buffer.concat(Array.from({ length: 20_000 }, () => box('free')));
+    const bytes = Buffer.concat([await mp4(), boxes]);
+    let pieces = 0;
+    for await (const piece of new StreamingMediaCleaner().clean(inPieces(bytes, PIECE_BYTES)))
+      pieces += Math.sign(piece.byteLength);
+    expect(pieces).to.be.at.most(16 * Math.ceil(bytes.byteLength / PIECE_BYTES));
   });
 
   it('ends the output, and closes the source, where metadata does not end', async () => {
