@@ -1,0 +1,72 @@
+import type { ProviderCall, ProviderOutput } from '../../../core/ports/provider.js';
+import { answerAddress } from '../../http/answer-address.js';
+import { HttpError } from '../../http/http-error.js';
+import { ListedHosts } from '../../http/listed-hosts.js';
+import type { Connection } from './connection.js';
+
+/** The media types that are delivered, by the end of a file's name. */
+const TYPES: Readonly<Record<string, ProviderOutput>> = {
+  png: { kind: 'image', mediaType: 'image/png' },
+  jpg: { kind: 'image', mediaType: 'image/jpeg' },
+  jpeg: { kind: 'image', mediaType: 'image/jpeg' },
+  webp: { kind: 'image', mediaType: 'image/webp' },
+  mp4: { kind: 'video', mediaType: 'video/mp4' },
+};
+
+export const DELIVERED_TYPES: readonly string[] = [...new Set(Object.values(TYPES).map(({ mediaType }) => mediaType))];
+
+/** Core bounds what it stores; this bounds a server that never ends. */
+const MAX_RESULT_BYTES = 4 * 1024 ** 3;
+const LONGEST_FETCH_MS = 6 * 60 * 60 * 1_000;
+
+/** Files on other hosts than the instance's own, which the answers of a server point to. */
+export interface ResultFiles {
+  readonly connection: Connection;
+  /** Where they may be. */
+  readonly hosts: ListedHosts;
+}
+
+/** Reads a list of hosts out of an option. Throws one sentence, with the option's key, for an entry that cannot be read. */
+export function listedHosts(entries: readonly string[], key: string): ListedHosts {
+  try {
+    return new ListedHosts(entries);
+  } catch (error) {
+    throw new Error(`${key}: ${(error as RangeError).message}`, { cause: error });
+  }
+}
+
+/** Whether a value in an answer is the whole address of a file that may be fetched. */
+export function isResultAddress({ connection, hosts }: ResultFiles, value: unknown): value is string {
+  if (typeof value !== 'string' || !/^https?:\/\//i.test(value)) return false;
+  try {
+    return answerAddress(value, { base: connection.base, hosts }).url !== '';
+  } catch (error) {
+    if (error instanceof HttpError) return false;
+    throw error;
+  }
+}
+
+/** What a file is by the end of its address; `otherwise` where that says nothing. */
+export function outputAt(address: string, otherwise: string): ProviderOutput {
+  const [, extension = ''] = /\.([A-Za-z0-9]{1,8})$/.exec(new URL(address).pathname) ?? [];
+  const known = Object.hasOwn(TYPES, extension.toLowerCase()) ? TYPES[extension.toLowerCase()] : undefined;
+  return known ?? { kind: otherwise.startsWith('video/') ? 'video' : 'image', mediaType: otherwise };
+}
+
+/** The bytes of a file. No credentials are sent, and no redirect is followed. Throws `HttpError`. */
+export async function resultBytes(
+  { connection, hosts }: ResultFiles,
+  address: string,
+  { signal }: ProviderCall,
+): Promise<AsyncIterable<Uint8Array>> {
+  const { url } = answerAddress(address, { base: connection.base, hosts });
+  const answer = await connection.client.request({
+    method: 'GET',
+    url,
+    signal,
+    limits: { maxBodyBytes: MAX_RESULT_BYTES, totalTimeoutMs: LONGEST_FETCH_MS, maxDecompressionRatio: 2_000 },
+  });
+  if (answer.isOk) return answer.body();
+  answer.discard();
+  throw answer.error('bad-answer', `The answer for a result has status ${answer.status}.`);
+}
