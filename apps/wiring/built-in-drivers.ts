@@ -3,6 +3,7 @@ import type { Driver } from '../../adapters/driver.js';
 import { filesDriver } from '../../adapters/files/files-driver.js';
 import { minioDriver } from '../../adapters/minio/minio-driver.js';
 import { mongoDriver } from '../../adapters/mongo/mongo-driver.js';
+import { replicateDriver } from '../../adapters/providers/replicate/replicate-driver.js';
 import { sandboxDriver } from '../../adapters/providers/sandbox/sandbox-driver.js';
 import { sqliteDriver } from '../../adapters/sqlite/sqlite-driver.js';
 import { timersDriver } from '../../adapters/timers/timers-driver.js';
@@ -19,6 +20,7 @@ export const BUILT_IN_DRIVERS: readonly Driver[] = [
   timersDriver,
   agendaDriver,
   sandboxDriver,
+  replicateDriver,
 ];
 
 /** The providers of a configuration that names none: instances by name, each with its kind. */

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import type { ProviderCall, ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
+import { answerAddress } from '../../http/answer-address.js';
+import { HttpError } from '../../http/http-error.js';
+import { ListedHosts } from '../../http/listed-hosts.js';
+import { submit } from '../../http/submit.js';
+import type { Connection } from '../shared/connection.js';
+import { refusal } from '../shared/sentences.js';
+import { refusalOf } from './submission-refusal.js';
+
+/** A reference file could not be uploaded. The task itself was not submitted, so the answer is certain. */
+export class UploadRefused extends Error {
+  constructor(
+    readonly answer: SubmitAnswer,
+    options?: ErrorOptions,
+  ) {
+    super('A reference file could not be uploaded.', options);
+    this.name = 'UploadRefused';
+  }
+}
+
+const NO_OTHER_HOSTS = new ListedHosts([]);
+
+/**
+ * Uploads a file, which the API keeps for a day, and gives the address that an input can have. A file whose upload has an
+ * unknown outcome is left there; it is never used. Throws `UploadRefused`, and `HttpError` when the call was aborted.
+ */
+export async function uploadFile(
+  connection: Connection,
+  reference: ProviderReference,
+  call: ProviderCall,
+): Promise<string> {
+  try {
+    return await sent(connection, reference, call);
+  } catch (error) {
+    if (call.signal.aborted || !(error instanceof HttpError)) throw error;
+    throw new UploadRefused(refusal('no capacity'), { cause: error });
+  }
+}
+
+async function sent(connection: Connection, reference: ProviderReference, { signal }: ProviderCall): Promise<string> {
+  const { type, ...body } = formOf(reference);
+  const headers = { ...connection.credentials, 'accept': 'application/json', 'content-type': type };
+  const answered = await submit(connection.client, {
+    method: 'POST',
+    url: connection.urlOf('files'),
+    headers,
+    body,
+    signal,
+  });
+  if (answered.outcome === 'refused') throw new UploadRefused(refusalOf(answered));
+  const { urls } = ((await answered.answer.json()) ?? {}) as { readonly urls?: { readonly get?: unknown } | null };
+  return answerAddress(urls?.get, { base: connection.base, hosts: NO_OTHER_HOSTS }).url;
+}
+
+/** A form with one file. Its name is ours: the names that users give are not passed on. */
+function formOf(reference: ProviderReference) {
+  const boundary = `darkroom-${randomUUID()}`;
+  const name = `reference.${reference.mediaType.replace(/^.*\//, '')}`;
+  const head = Buffer.from(
+    `--${boundary}\r\ncontent-disposition: form-data; name="content"; filename="${name}"\r\ncontent-type: ${reference.mediaType}\r\n\r\n`,
+  );
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  return {
+    type: `multipart/form-data; boundary=${boundary}`,
+    byteSize: head.byteLength + reference.byteSize + tail.byteLength,
+    stream: inTurn(head, reference, tail),
+  };
+}
+
+async function* inTurn(head: Uint8Array, reference: ProviderReference, tail: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield head;
+  yield* await reference.open();
+  yield tail;
+}

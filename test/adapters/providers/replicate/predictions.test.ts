@@ -1,0 +1,183 @@
+/*
+ * Goal: the state of a prediction is told as it is: what it made, why it failed, what it cost. Nothing that Replicate or
+ * a model wrote reaches a client, and results come from listed hosts only.
+ * Method: predictions of a server that answers as Replicate's documentation says, and the errors that models are known to
+ * end with.
+ */
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { predictionFailure } from '../../../../adapters/providers/replicate/prediction-failure.js';
+import type { ReplicateProvider } from '../../../../adapters/providers/replicate/replicate-provider.js';
+import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { ProviderReport } from '../../../../core/ports/provider.js';
+import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
+import { ReplicateFake, type Ending } from '../../../providers/fakes/replicate-fake.js';
+import { replicateAt, SETTINGS, task } from './opened-replicate.js';
+
+const PICTURE = { kind: 'image', mediaType: 'image/png' } as const;
+const COST = { computeMs: 2_457 };
+
+describe('predictions of Replicate', () => {
+  let fake: ReplicateFake;
+  let provider: ReplicateProvider;
+  beforeEach(async () => {
+    fake = await ReplicateFake.open();
+    provider = replicateAt(fake.base);
+  });
+  afterEach(async () => {
+    await provider.close();
+    await fake.close();
+  });
+
+  async function reportOf(ending: Ending, settings: JsonObject = SETTINGS): Promise<ProviderReport | undefined> {
+    fake.ending = ending;
+    const submission = task({ settings });
+    const reference = await submitted(provider, submission);
+    return (await reportsUntilOver(provider, reference, submission)).at(-1);
+  }
+
+  it('succeed with one file or a list of files, and the time they took', async () => {
+    expect(await reportOf({ ends: 'succeeded', files: 3 })).to.deep.equal({
+      state: 'succeeded',
+      outputs: [PICTURE, PICTURE, PICTURE],
+      cost: COST,
+    });
+    expect(await reportOf({ ends: 'succeeded', output: `${fake.server.url}/results/x/out.webp?v=1` })).to.deep.equal({
+      state: 'succeeded',
+      outputs: [{ kind: 'image', mediaType: 'image/webp' }],
+      cost: COST,
+    });
+  });
+
+  it('have their files where the settings say', async () => {
+    const output = { media_type: 'video/mp4', at: '/clips/*/video' };
+    const clip = { video: `${fake.server.url}/results/x/clip` };
+    const report = await reportOf({ ends: 'succeeded', output: { clips: [clip, clip] } }, { ...SETTINGS, output });
+    expect(report).to.have.property('outputs').that.has.length(2);
+    expect(report).to.have.deep.nested.property('outputs[0]', { kind: 'video', mediaType: 'video/mp4' });
+  });
+
+  it('fail once where nothing can be fetched: no files, other hosts, addresses within the network', async () => {
+    for (const output of [
+      [],
+      'a sentence',
+      { image: `${fake.server.url}/results/x.png` },
+      ['https://elsewhere.example/out-0.png'],
+      ['http://replicate.delivery/out-0.png'],
+      ['https://evilreplicate.delivery/out-0.png'],
+      ['https://user:password@replicate.delivery/out-0.png'],
+      [`${fake.server.url}/results/x.png`, 'https://169.254.169.254/latest/meta-data'],
+    ]) {
+      const report = await reportOf({ ends: 'succeeded', output });
+      expect(report, JSON.stringify(output)).to.have.nested.property('failure.code', 'INTERNAL_ERROR');
+      expect(report).to.have.nested.property('failure.mayRetry', false);
+    }
+  });
+
+  it('name files at the hosts of Replicate', async () => {
+    const report = await reportOf({ ends: 'succeeded', output: ['https://replicate.delivery/xezq/a/out-0.jpg'] });
+    expect(report).to.have.deep.property('outputs', [{ kind: 'image', mediaType: 'image/jpeg' }]);
+    const other = await reportOf({ ends: 'succeeded', output: ['https://pbxt.replicate.delivery/a/out-0.png'] });
+    expect(other).to.have.deep.property('outputs', [PICTURE]);
+  });
+
+  it('are gone an hour after they have ended', async () => {
+    const submission = task();
+    const reference = await submitted(provider, submission);
+    await reportsUntilOver(provider, reference, submission);
+    fake.predictions[0]!.isRemoved = true;
+    const report = await provider.poll(reference, SETTINGS, WANTED);
+    expect(report).to.have.nested.property('failure.mayRetry', false);
+  });
+
+  it('end by the deadline as timed out before they began, and as cancelled after', async () => {
+    const reference = await submitted(provider, task({ prompt: 'endless' }));
+    fake.predictions[0]!.status = 'aborted';
+    expect(await provider.poll(reference, SETTINGS, WANTED)).to.have.nested.property(
+      'failure.code',
+      'PROVIDER_TIMEOUT',
+    );
+    fake.predictions[0]!.status = 'canceled';
+    expect(await provider.poll(reference, SETTINGS, WANTED)).to.deep.equal({
+      state: 'cancelled',
+      outputs: [],
+      cost: COST,
+    });
+  });
+
+  it('fail for the reason that their code or sentence has', async () => {
+    const reasons: readonly (readonly [string, string, boolean])[] = [
+      [
+        'The input or output was flagged as sensitive. Please try again with different inputs. (E005)',
+        'CONTENT_REJECTED_INPUT',
+        false,
+      ],
+      ['NSFW content detected. Try running it again, or try a different prompt.', 'CONTENT_REJECTED_OUTPUT', false],
+      ['Service is temporarily unavailable. Please try again later. (E004)', 'PROVIDER_UNAVAILABLE', true],
+      ['Timeout starting prediction (E6716)', 'PROVIDER_UNAVAILABLE', true],
+      ['Director: unexpected error handling prediction (E9243)', 'INTERNAL_ERROR', true],
+      ['Prediction interrupted; please retry (code: PA)', 'INTERNAL_ERROR', true],
+      ['Model ran out of memory (E1001)', 'INTERNAL_ERROR', false],
+      ["'NoneType' object has no attribute 'shape'", 'INTERNAL_ERROR', false],
+    ];
+    for (const [error, code, mayRetry] of reasons) {
+      const report = await reportOf({ ends: 'failed', error });
+      if (report?.state !== 'failed') throw new Error('It did not fail.');
+      expect(report.failure, error).to.include({ code, mayRetry });
+      expect(report.cost).to.deep.equal(COST);
+    }
+  });
+
+  it('tell clients nothing of an error, whatever it is', () => {
+    const sentences = new Set<string>(Object.values(TASK_ERRORS).map(({ message }) => message));
+    fc.assert(
+      fc.property(fc.oneof(fc.string(), fc.jsonValue(), fc.constant('(E005)'), fc.constant('x (E9999)')), (error) => {
+        const { message } = predictionFailure(error);
+        expect(sentences.has(message) || message.startsWith('The provider ')).to.equal(true);
+        if (typeof error === 'string' && error.length > 3) expect(message).to.not.include(error);
+      }),
+    );
+  });
+
+  it('are not mistaken for another, and not believed in any other form', async () => {
+    const reference = await submitted(provider, task());
+    const other = await submitted(provider, task());
+    const { server } = fake;
+    for (const body of [`{"id":"${other}","status":"succeeded"}`, '[]', `{"id":"${reference}","status":"new"}`]) {
+      server.plan(
+        { type: 'status', status: 200, headers: { 'content-type': 'application/json' }, body },
+        { of: 'poll' },
+      );
+      expect(await failureOf(provider.poll(reference, SETTINGS, WANTED)), body).to.be.instanceOf(Error);
+    }
+    for (const status of [401, 404, 429, 500]) {
+      server.plan({ type: 'html', status, isHandled: false }, { of: 'poll' });
+      expect(await failureOf(provider.poll(reference, SETTINGS, WANTED)), String(status)).to.be.instanceOf(Error);
+    }
+    expect(await provider.poll(reference, SETTINGS, WANTED)).to.have.property('state', 'running');
+  });
+
+  it('are asked to stop again when the answer is lost or an error, and not when they have ended', async () => {
+    const reference = await submitted(provider, task({ prompt: 'endless' }));
+    fake.server.plan({ type: 'status', status: 503 }, { of: 'cancel' });
+    expect(await failureOf(provider.cancel(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
+    fake.server.plan({ type: 'lose-answer' }, { of: 'cancel' });
+    expect(await failureOf(provider.cancel(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
+    fake.server.plan({ type: 'status', status: 422 }, { of: 'cancel' });
+    await provider.cancel(reference, SETTINGS, WANTED);
+  });
+
+  it('have results that are fetched without the key', async () => {
+    const submission = task();
+    const reference = await submitted(provider, submission);
+    await reportsUntilOver(provider, reference, submission);
+    for await (const piece of await provider.output(reference, 0, SETTINGS, WANTED)) void piece;
+    const fetched = fake.server.requests.filter(({ of }) => of.includes('output'));
+    expect(fetched.map(({ headers }) => headers.authorization)).to.deep.equal([undefined]);
+  });
+});
+
+function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.catch((error: unknown) => error);
+}

@@ -1,0 +1,200 @@
+import { image } from '../../fixtures/images.js';
+import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+
+/** How a prediction ends. It begins at the first poll, and ends at the second. */
+export type Ending =
+  | { readonly ends: 'succeeded'; readonly files?: number; readonly output?: unknown }
+  | { readonly ends: 'failed'; readonly error: string }
+  | { readonly ends: 'never' };
+
+export interface FakePrediction {
+  readonly id: string;
+  readonly model: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly cancelAfter: string | undefined;
+  readonly ending: Ending;
+  status: 'starting' | 'processing' | 'succeeded' | 'failed' | 'canceled' | 'aborted';
+  output: unknown;
+  error: string | null;
+  isRemoved: boolean;
+}
+
+const UNAUTHENTICATED = problem(401, 'Unauthenticated', 'You did not pass a valid authentication token');
+const NOT_FOUND = problem(404, 'Not found', 'The requested resource could not be found.');
+
+/** Replicate's HTTP API as its documentation describes it: predictions, files, and the look-ups of a check. */
+export class ReplicateFake {
+  /** Every prediction that was taken, in order. */
+  readonly predictions: FakePrediction[] = [];
+  /** The bytes of uploaded files, by their id. */
+  readonly files = new Map<string, Buffer>();
+  /** How the next predictions end; one whose prompt is "endless" never does. */
+  ending: Ending = { ends: 'succeeded' };
+  /** Models and versions that exist, as the paths to them. */
+  readonly known = new Set([
+    'models/black-forest-labs/flux-schnell',
+    'models/acme/portrait',
+    `models/acme/portrait/versions/${'a1'.repeat(32)}`,
+    'deployments/acme/studio',
+  ]);
+  server!: FakeServer;
+
+  private constructor(
+    readonly key: string,
+    private readonly picture: Uint8Array,
+  ) {}
+
+  static async open(key = 'r8_test'): Promise<ReplicateFake> {
+    const fake = new ReplicateFake(key, await image('png', 64, 64));
+    fake.server = await FakeServer.open(fake.routes());
+    return fake;
+  }
+
+  /** With the path that the routes begin with. */
+  get base(): string {
+    return `${this.server.url}/v1`;
+  }
+
+  close(): Promise<void> {
+    return this.server.close();
+  }
+
+  prediction(id: string): FakePrediction | undefined {
+    return this.predictions.find((prediction) => prediction.id === id);
+  }
+
+  private routes(): readonly FakeRoute[] {
+    const create = (path: string): FakeRoute => ({
+      method: 'POST',
+      path,
+      of: 'submit',
+      handle: this.guarded((request) => this.create(request)),
+    });
+    return [
+      create('/v1/predictions'),
+      create('/v1/models/:owner/:name/predictions'),
+      create('/v1/deployments/:owner/:name/predictions'),
+      { method: 'GET', path: '/v1/predictions/:id', of: 'poll', handle: this.guarded((request) => this.show(request)) },
+      {
+        method: 'POST',
+        path: '/v1/predictions/:id/cancel',
+        of: 'cancel',
+        handle: this.guarded((request) => this.cancel(request)),
+      },
+      { method: 'POST', path: '/v1/files', of: 'upload', handle: this.guarded((request) => this.keep(request)) },
+      { method: 'GET', path: '/results/*', of: 'output', handle: () => this.result() },
+      {
+        method: 'GET',
+        path: '/v1/account',
+        of: 'check',
+        handle: this.guarded(() => ({ json: { type: 'user', username: 'acme', name: 'Acme' } })),
+      },
+      {
+        method: 'GET',
+        path: '/v1/*',
+        of: 'check',
+        handle: this.guarded(({ params }) => (this.known.has(params['*'] ?? '') ? { json: {} } : NOT_FOUND)),
+      },
+    ];
+  }
+
+  private guarded(handle: (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>) {
+    return (request: FakeRequest) =>
+      request.headers.authorization === `Bearer ${this.key}` ? handle(request) : UNAUTHENTICATED;
+  }
+
+  private create(request: FakeRequest): FakeAnswer {
+    const { owner, name } = request.params;
+    const { version, input } = request.json() as { readonly version?: string; readonly input?: object };
+    const path = request.path.replace('/v1/', '').replace(/\/?predictions$/, '');
+    if (input === undefined) return problem(422, 'Input validation failed', '- input is required');
+    if (version === undefined && !this.known.has(path)) return NOT_FOUND;
+    if (version !== undefined && ![...this.known].some((one) => one.endsWith(`/${version}`)))
+      return problem(422, 'Invalid version or not permitted', 'The specified version does not exist.');
+    const { prompt } = input as { readonly prompt?: string };
+    if (prompt === 'invalid') return problem(422, 'Input validation failed', '- input.prompt: is not good');
+    const prediction: FakePrediction = {
+      id: `gm3qorzdhgbfurvjtvhg6d${String(this.predictions.length).padStart(4, '0')}`,
+      model: owner === undefined ? `version ${version}` : `${owner}/${name}`,
+      input: input as Readonly<Record<string, unknown>>,
+      cancelAfter: request.headers['cancel-after'] as string | undefined,
+      ending: prompt === 'endless' ? { ends: 'never' } : this.ending,
+      status: 'starting',
+      output: null,
+      error: null,
+      isRemoved: false,
+    };
+    this.predictions.push(prediction);
+    return { status: 201, json: this.shown(prediction) };
+  }
+
+  private show({ params }: FakeRequest): FakeAnswer {
+    const prediction = this.prediction(params['id'] ?? '');
+    if (prediction === undefined) return NOT_FOUND;
+    this.advance(prediction);
+    return { json: this.shown(prediction) };
+  }
+
+  private cancel({ params }: FakeRequest): FakeAnswer {
+    const prediction = this.prediction(params['id'] ?? '');
+    if (prediction === undefined) return NOT_FOUND;
+    if (prediction.status === 'starting' || prediction.status === 'processing') prediction.status = 'canceled';
+    return { json: this.shown(prediction) };
+  }
+
+  private advance(prediction: FakePrediction): void {
+    if (prediction.status === 'starting') prediction.status = 'processing';
+    else if (prediction.status === 'processing') this.end(prediction);
+  }
+
+  private end(prediction: FakePrediction): void {
+    const { ending } = prediction;
+    if (ending.ends === 'never') return;
+    prediction.status = ending.ends;
+    if (ending.ends === 'failed') prediction.error = ending.error;
+    else if (ending.output === undefined)
+      prediction.output = Array.from(
+        { length: ending.files ?? 1 },
+        (_, index) => `${this.server.url}/results/${prediction.id}/out-${index}.png`,
+      );
+    else prediction.output = ending.output;
+  }
+
+  private async keep(request: FakeRequest): Promise<FakeAnswer> {
+    const content = (await request.form()).get('content');
+    if (!(content instanceof File)) return problem(422, 'Invalid request', 'Missing content');
+    const id = `file${this.files.size + 1}`;
+    this.files.set(id, Buffer.from(await content.arrayBuffer()));
+    return {
+      status: 201,
+      json: { id, content_type: content.type, size: content.size, urls: { get: `${this.base}/files/${id}` } },
+    };
+  }
+
+  private result(): FakeAnswer {
+    return { headers: { 'content-type': 'image/png' }, body: this.picture };
+  }
+
+  private shown({ id, model, input, status, output, error, isRemoved }: FakePrediction): object {
+    const hasEnded = status !== 'starting' && status !== 'processing';
+    return {
+      id,
+      model,
+      version: 'hidden',
+      input: isRemoved ? {} : input,
+      logs: isRemoved ? '' : 'a line of the log',
+      output: isRemoved ? null : output,
+      data_removed: isRemoved,
+      error,
+      source: 'api',
+      status,
+      created_at: '2026-11-20T16:19:34.765Z',
+      ...(hasEnded ? { completed_at: '2026-11-20T16:19:38.021Z', metrics: { predict_time: 2.4567 } } : {}),
+      urls: { get: `${this.base}/predictions/${id}`, cancel: `${this.base}/predictions/${id}/cancel` },
+    };
+  }
+}
+
+function problem(status: number, title: string, detail: string): FakeAnswer {
+  return { status, json: { title, detail, status } };
+}
