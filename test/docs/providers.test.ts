@@ -6,7 +6,7 @@ import { readdirSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { expect } from 'chai';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
-import { connectionOptions } from '../../adapters/providers/shared/connection.js';
+import { connectionOptions } from '../../adapters/providers/shared/connection-options.js';
 import { FIELD_RULES_SCHEMA } from '../../adapters/providers/shared/request-fields.js';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { catalogTools } from '../../apps/wiring/catalog-tools.js';

@@ -1,5 +1,5 @@
 import type { ProviderDriver } from '../../driver.js';
-import { connectionOptions } from '../shared/connection.js';
+import { connectionOptions } from '../shared/connection-options.js';
 import { readSettings } from './replicate-settings.js';
 
 /** Models that run at Replicate, by its HTTP API. */

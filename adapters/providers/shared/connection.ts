@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs';
-import type { JsonObject } from '../../../core/json.js';
-import { FILLED_TEXT, type Options } from '../../driver.js';
+import type { Options } from '../../driver.js';
 import { HttpClient } from '../../http/http-client.js';
-
-/** Printable ASCII: what a header can carry. */
-const KEY = '^[\\x21-\\x7e]+$';
+import { KEY_PATTERN } from './connection-options.js';
 
 /** The part of an instance's options that `connectionOptions` describes. */
 interface ConnectionSection {
@@ -16,49 +13,6 @@ interface ConnectionSection {
   readonly answer_timeout_seconds: number;
   readonly idle_timeout_seconds: number;
   readonly max_connections: number;
-}
-
-/**
- * The options of a provider that is reached over HTTP, as properties of a driver's options. Without a `baseUrl`, the
- * driver requires `base_url`.
- */
-export function connectionOptions({ baseUrl }: { readonly baseUrl?: string } = {}): JsonObject {
-  return {
-    base_url: {
-      type: 'string',
-      format: 'uri',
-      pattern: '^https?://[^?#@\\s]+$',
-      ...(baseUrl === undefined ? {} : { default: baseUrl }),
-      errorMessage: 'must be an http or https URL without a user name and a query',
-      description: 'The address of the server, with the path that its routes begin with.',
-    },
-    api_key: {
-      type: 'string',
-      pattern: KEY,
-      writeOnly: true,
-      errorMessage: 'must be a key of printable characters without spaces',
-      description: 'The key that the server asks for. Better set by a variable, or kept in a file.',
-    },
-    api_key_file: { ...FILLED_TEXT, description: 'A file that has the key, in place of api_key.' },
-    ca_file: {
-      ...FILLED_TEXT,
-      description: 'A file of certificates in PEM that are trusted in addition to those of the machine.',
-    },
-    connect_timeout_seconds: seconds(10, 300, 'The longest wait for a connection.'),
-    answer_timeout_seconds: seconds(30, 3_600, 'The longest wait for an answer to a call that makes nothing.'),
-    idle_timeout_seconds: seconds(60, 3_600, 'The longest pause within an answer.'),
-    max_connections: {
-      type: 'integer',
-      minimum: 1,
-      maximum: 1_000,
-      default: 100,
-      description: 'Connections of one process to the server. A task that finds none free waits for one.',
-    },
-  };
-}
-
-function seconds(byDefault: number, maximum: number, description: string): JsonObject {
-  return { type: 'number', exclusiveMinimum: 0, maximum, default: byDefault, description };
 }
 
 export interface ConnectionOpening {
@@ -128,7 +82,8 @@ function keyOf({ api_key: key, api_key_file: file }: ConnectionSection, instance
   const name = `providers.${instance}.api_key_file`;
   if (key !== undefined) throw new Error(`${name} and api_key are both set; only one may be.`);
   const read = textOf(file, name).trim();
-  if (!new RegExp(KEY).test(read)) throw new Error(`${name} must name a file with one key of printable characters.`);
+  if (!new RegExp(KEY_PATTERN).test(read))
+    throw new Error(`${name} must name a file with one key of printable characters.`);
   return read;
 }
 

@@ -9,11 +9,8 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import {
-  connectionOptions,
-  openConnection,
-  type Connection,
-} from '../../../../adapters/providers/shared/connection.js';
+import { connectionOptions } from '../../../../adapters/providers/shared/connection-options.js';
+import { openConnection, type Connection } from '../../../../adapters/providers/shared/connection.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import { UNABORTED } from '../../http/client.js';
 
