@@ -11,10 +11,14 @@ import { collected } from '../fixtures/byte-streams.js';
 import type { ContractSubject } from './subject.js';
 
 export interface ProviderSupports {
-  /** It tells by token whether it took a task, and takes the same token only once. */
+  /** It tells by token whether it took a task. */
   readonly recovery: boolean;
+  /** It makes one task of one token, however often it is submitted; the same as `recovery` when absent. */
+  readonly takesTokenOnce?: boolean;
   /** It can stop a task that it has begun. */
   readonly cancellation: boolean;
+  /** Its answer to a submission has the outputs of the finished task, as its promises say. */
+  readonly answersWithOutputs?: boolean;
 }
 
 export interface OpenedProvider {
@@ -26,17 +30,23 @@ export interface OpenedProvider {
   readonly endless: (token: string) => Submission;
 }
 
-export function providerContract(subject: ContractSubject<OpenedProvider, ProviderSupports>): void {
+export function providerContract<Opening extends OpenedProvider>(
+  subject: ContractSubject<Opening, ProviderSupports>,
+): void {
   describe(`Provider contract: ${subject.name}`, () => {
-    let opened: OpenedProvider;
+    let opened: Opening;
     beforeEach(async () => void (opened = await subject.open()));
     afterEach(async () => subject.close(opened));
 
-    describeSuccess(() => opened);
+    if (subject.supports.answersWithOutputs === true) describeOutputsInAnswer(() => opened);
+    else describeSuccess(() => opened);
     describeUnknown(() => opened);
     describeAborts(() => opened, subject.supports);
-    if (subject.supports.recovery) describeRecovery(() => opened);
+    const { recovery, takesTokenOnce = recovery } = subject.supports;
+    if (recovery) describeRecovery(() => opened);
     else it.skip('recovers by token (skipped: this provider cannot tell by token)');
+    if (takesTokenOnce) describeTokens(() => opened);
+    else it.skip('makes one task of one token (skipped: this provider may make several)');
     if (subject.supports.cancellation) describeCancellation(() => opened);
     else it.skip('stops a running task (skipped: this provider cannot stop one)');
   });
@@ -124,6 +134,21 @@ function describeSuccess(opened: Opened): void {
   });
 }
 
+function describeOutputsInAnswer(opened: Opened): void {
+  it('answers a submission with at least one output, each with its bytes', async () => {
+    const { provider, quick } = opened();
+    const submission = quick(randomUUID());
+    expect(provider.promises(submission.settings).answersWithOutputs).to.equal(true);
+    const answer = await provider.submit(submission, WANTED);
+    if (!('outputs' in answer)) throw new Error('The answer has no outputs.');
+    expect(answer.outputs).to.not.have.length(0);
+    for (const { kind, mediaType, bytes } of answer.outputs) {
+      expect(mediaType.startsWith(`${kind}/`), mediaType).to.equal(true);
+      expect((await collected(bytes)).byteLength).to.be.greaterThan(0);
+    }
+  });
+}
+
 function describeUnknown(opened: Opened): void {
   it('answers unknown for a task it does not know, and accepts its cancel', async () => {
     const { provider, quick } = opened();
@@ -134,7 +159,7 @@ function describeUnknown(opened: Opened): void {
   });
 }
 
-function describeRecovery(opened: Opened): void {
+function describeTokens(opened: Opened): void {
   it('creates one task for one token, however often and concurrently it is submitted', async () => {
     const { provider, quick } = opened();
     const token = randomUUID();
@@ -142,7 +167,9 @@ function describeRecovery(opened: Opened): void {
     references.push(await submitted(provider, quick(token)));
     expect(new Set(references).size).to.equal(1);
   });
+}
 
+function describeRecovery(opened: Opened): void {
   it('finds a task by its token, and none by another', async () => {
     const { provider, quick } = opened();
     const submission = quick(randomUUID());
@@ -153,7 +180,7 @@ function describeRecovery(opened: Opened): void {
   });
 }
 
-function describeAborts(opened: Opened, { recovery }: ProviderSupports): void {
+function describeAborts(opened: Opened, { recovery, answersWithOutputs = false }: ProviderSupports): void {
   it('accepts no task with a signal that is already aborted', async () => {
     const { provider, quick } = opened();
     const submission = quick(randomUUID());
@@ -175,6 +202,7 @@ function describeAborts(opened: Opened, { recovery }: ProviderSupports): void {
     else expect(known).to.be.an('object').with.property('found').that.is.a('boolean');
   });
 
+  if (answersWithOutputs) return;
   it('serves a task after a call about it was aborted', async () => {
     const { provider, quick } = opened();
     const submission = quick(randomUUID());

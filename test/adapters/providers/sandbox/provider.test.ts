@@ -13,6 +13,6 @@ providerContract({
     quick: (token) => task({ token, parameters: { size: '256x256' } }),
     endless: (token) => task({ token, painter: 'test', parameters: { behaviour: 'hang' } }),
   }),
-  close: async ({ provider }) => (provider as SandboxProvider).close(),
+  close: async ({ provider }) => provider.close(),
   supports: { recovery: true, cancellation: true },
 });

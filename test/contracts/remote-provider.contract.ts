@@ -1,0 +1,50 @@
+/*
+ * Goal: a provider of a remote service makes at most one request for one task, knows what it knows, and survives whatever its server
+ * answers; none of its answers shows a secret, an address or the vendor's words.
+ * Method: the provider is connected to a fake of its vendor, which meets its requests with faults; requests are counted where they
+ * arrive. The last part runs all of core on the provider, with processes that die.
+ */
+import { expect } from 'chai';
+import { casesOf } from './remote/cases.js';
+import { describeCancels } from './remote/cancels.js';
+import { describeChecks } from './remote/connection-checks.js';
+import { describeFollowing } from './remote/following.js';
+import { describeImmediateOutputs } from './remote/immediate-outputs.js';
+import { describeOutputs } from './remote/outputs.js';
+import { describeRecovery } from './remote/recovery.js';
+import { describeRefusals, describeSecrets } from './remote/refusals.js';
+import type { RemoteProviderSubject } from './remote/subject.js';
+import { describeSubmissions } from './remote/submissions.js';
+
+export type {
+  FailureCase,
+  OpenedRemoteProvider,
+  RefusalCase,
+  RemoteProviderSubject,
+  RemoteProviderSupports,
+} from './remote/subject.js';
+
+/** Adds the suite to mocha. `providerContract` holds for the same provider; run both. */
+export function remoteProviderContract(subject: RemoteProviderSubject): void {
+  const { supports } = subject;
+  const proves = casesOf(subject);
+  describe(`Remote provider contract: ${subject.name}`, () => {
+    proves('promises what its subject says, in every process', async ({ provider, settings, reopened }) => {
+      expect(provider.promises(settings)).to.deep.equal(supports.promises);
+      expect((await reopened()).promises(settings)).to.deep.equal(supports.promises);
+    });
+
+    describe('submissions', () => describeSubmissions(proves, supports));
+    describe('refusals', () => describeRefusals(proves, subject));
+    describe('recovery', () => describeRecovery(proves, supports));
+    if (supports.promises.answersWithOutputs)
+      describe('outputs in the answer', () => describeImmediateOutputs(proves, subject));
+    else {
+      describe('polls', () => describeFollowing(proves, subject));
+      describe('outputs', () => describeOutputs(proves));
+      describe('cancels', () => describeCancels(proves, supports));
+    }
+    describe('checks of the connection', () => describeChecks(proves, supports));
+    describe('secrets', () => describeSecrets(proves));
+  });
+}

@@ -1,0 +1,153 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { Provider, ProviderCall, SubmitAnswer, Submission } from '../../../core/ports/provider.js';
+import { FakeServer, type PlannedFault } from '../../providers/fakes/fake-server.js';
+import { collected } from '../../fixtures/byte-streams.js';
+import { reportsUntilOver, submitted } from '../provider.contract.js';
+import type { OpenedRemoteProvider, RemoteProviderSubject } from './subject.js';
+import { Seen } from './watched-provider.js';
+
+/** What one test has: everything a provider answers or throws is watched. */
+export interface Case extends Omit<OpenedRemoteProvider, 'reopened' | 'openedAt' | 'openedWithKey'> {
+  /** Of the tasks that `quick` gives. */
+  readonly settings: JsonObject;
+  readonly seen: Seen;
+  readonly original: OpenedRemoteProvider;
+  readonly reopened: () => Promise<Provider>;
+  readonly openedAt: (origin: string) => Promise<Provider>;
+  /** Another server, at an address that nobody has configured; it knows no route. */
+  readonly elsewhere: () => Promise<FakeServer>;
+}
+
+export type Cases = (name: string, body: (one: Case) => Promise<void>) => void;
+
+/**
+ * Defines tests that each open the subject afresh, and that fail where an answer breaks what holds for every one: no
+ * key in it, sentences fit for clients, bounded references, whole costs.
+ */
+export function casesOf(subject: RemoteProviderSubject): Cases {
+  return (name, body) => {
+    it(name, async () => {
+      const opened = await subject.open();
+      const others: FakeServer[] = [];
+      try {
+        const seen = new Seen();
+        await body(caseOf(opened, seen, others));
+        seen.noted(opened.logged?.() ?? '');
+        seen.expectRight(opened.secret);
+      } finally {
+        await Promise.all(others.map((other) => other.close()));
+        await subject.close(opened);
+      }
+    });
+  };
+}
+
+function caseOf(opened: OpenedRemoteProvider, seen: Seen, others: FakeServer[]): Case {
+  return {
+    ...opened,
+    seen,
+    original: opened,
+    provider: seen.watched(opened.provider),
+    settings: opened.quick('00000000-0000-4000-8000-000000000000').settings,
+    reopened: async () => seen.watched(await opened.reopened()),
+    openedAt: async (origin) => seen.watched(await opened.openedAt(origin)),
+    elsewhere: async () => {
+      const other = await FakeServer.open([]);
+      others.push(other);
+      return other;
+    },
+  };
+}
+
+/** Submits, and reads what the answer delivers to its end. */
+export async function submittedWhole(
+  { seen }: Case,
+  provider: Provider,
+  submission: Submission,
+  call: ProviderCall,
+): Promise<{ readonly answer: SubmitAnswer; readonly outputs: readonly Uint8Array[] }> {
+  const answer = await provider.submit(submission, call);
+  const outputs: Uint8Array[] = [];
+  if ('outputs' in answer)
+    for (const { bytes } of answer.outputs) outputs.push(await collected(bytes).catch(noted(seen)));
+  return { answer, outputs };
+}
+
+/** The bytes of one output, read to its end. */
+export async function outputOf(
+  { seen, settings }: Case,
+  provider: Provider,
+  reference: string,
+  { index = 0, call = { signal: new AbortController().signal } }: { index?: number; call?: ProviderCall } = {},
+): Promise<Uint8Array> {
+  return collected(await provider.output(reference, index, settings, call)).catch(noted(seen));
+}
+
+/** A finished task and its reference. */
+export async function finished({ provider }: Pick<Case, 'provider'>, submission: Submission): Promise<string> {
+  const reference = await submitted(provider, submission);
+  const last = (await reportsUntilOver(provider, reference, submission)).at(-1)!;
+  if (last.state !== 'succeeded') throw new Error(`The task ended ${last.state}.`);
+  return reference;
+}
+
+/** What work threw; undefined where it did not. */
+export async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    return error ?? new Error('Something empty was thrown.');
+  }
+}
+
+const MEBIBYTE = 1024 * 1024;
+/** How much more memory reading an endless answer may need; what is not collected yet counts. */
+const MAX_GROWTH_BYTES = 128 * MEBIBYTE;
+
+/** Aborts work once it has taken more of an endless answer, or more memory, than it may; rejects with `TakesTooMuch` then. */
+export async function withinBytes<T>(
+  planned: PlannedFault,
+  maxBytes: number,
+  work: (call: ProviderCall) => Promise<T>,
+): Promise<T> {
+  const abort = new AbortController();
+  const before = memoryBytes();
+  const running = { hasEnded: false };
+  const done = work({ signal: abort.signal }).finally(() => {
+    running.hasEnded = true;
+  });
+  await Promise.race([planned.met, done.catch(() => undefined)]);
+  while (!running.hasEnded) {
+    const [sent, grown] = [planned.sentBytes, memoryBytes() - before];
+    if (sent > maxBytes || grown > MAX_GROWTH_BYTES) {
+      abort.abort();
+      await done.catch(() => undefined);
+      throw new TakesTooMuch(`It took ${sent} bytes of an endless answer, and ${grown} bytes of memory.`);
+    }
+    await turn();
+  }
+  return done;
+}
+
+function memoryBytes(): number {
+  const { heapUsed, external } = process.memoryUsage();
+  return heapUsed + external;
+}
+
+/** The provider takes more than its bound. */
+export class TakesTooMuch extends Error {}
+
+/** Lets everything happen that is ready to. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+function noted(seen: Seen): (error: unknown) => never {
+  return (error) => {
+    seen.threw(error);
+    throw error;
+  };
+}

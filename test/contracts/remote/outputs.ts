@@ -1,0 +1,77 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Fault } from '../../providers/fakes/fake-server.js';
+import { WANTED } from '../provider.contract.js';
+import { failureOf, finished, outputOf, turn, type Cases } from './cases.js';
+
+/** Answers to a request for an output that have none of it, or not all. */
+const BROKEN: readonly (readonly [name: string, fault: Fault])[] = [
+  ['the answer is lost', { type: 'lose-answer' }],
+  ['the connection is closed', { type: 'drop' }],
+  ['the answer is truncated', { type: 'truncated' }],
+  ['a page of HTML answers with status 200', { type: 'html', status: 200 }],
+  ['a page of HTML answers with status 502', { type: 'html', status: 502 }],
+  ['status 404 answers', { type: 'status', status: 404 }],
+  ['status 403 answers', { type: 'status', status: 403 }],
+  ['status 500 answers', { type: 'status', status: 500 }],
+];
+
+/** How much of an endless output may be under way beyond what was read. */
+const MAX_AHEAD_BYTES = 16 * 1024 * 1024;
+const READ_BYTES = 1024 * 1024;
+
+export function describeOutputs(proves: Cases): void {
+  for (const [name, fault] of BROKEN) {
+    proves(`delivers no output, and not a part of one as if it were whole, when ${name}`, async (one) => {
+      const reference = await finished(one, one.quick(randomUUID()));
+      const honest = await outputOf(one, one.provider, reference);
+      one.server.plan(fault, { of: 'output' });
+      expect(await failureOf(outputOf(one, one.provider, reference)), 'it throws').to.be.instanceOf(Error);
+      const again = await outputOf(one, one.provider, reference);
+      expect(Buffer.from(again).equals(honest), 'it can be fetched again').to.equal(true);
+    });
+  }
+
+  proves('follows no redirect of an output to a private address', async (one) => {
+    const reference = await finished(one, one.quick(randomUUID()));
+    const elsewhere = await one.elsewhere();
+    one.server.plan({ type: 'redirect', to: `${elsewhere.url}/stolen`, status: 302 }, { of: 'output' });
+    expect(await failureOf(outputOf(one, one.provider, reference))).to.be.instanceOf(Error);
+    expect(elsewhere.requests).to.have.length(0);
+  });
+
+  for (const [name, fault] of [
+    ['no answer comes', { type: 'hang' }],
+    ['it trickles', { type: 'trickle', everyMs: 1, isEndless: true }],
+  ] as const) {
+    proves(`ends an output soon when it is aborted while ${name}, and closes the connection`, async (one) => {
+      const reference = await finished(one, one.quick(randomUUID()));
+      const planned = one.server.plan(fault, { of: 'output' });
+      const abort = new AbortController();
+      const work = failureOf(outputOf(one, one.provider, reference, { call: abort }));
+      await planned.met;
+      abort.abort();
+      expect(await work).to.be.instanceOf(Error);
+      await planned.left;
+    });
+  }
+
+  proves('reads an output only as fast as it is wanted, and closes the connection when it is left', async (one) => {
+    const reference = await finished(one, one.quick(randomUUID()));
+    const planned = one.server.plan({ type: 'huge' }, { of: 'output' });
+    let readBytes = 0;
+    const work = (async () => {
+      for await (const piece of await one.provider.output(reference, 0, one.settings, WANTED)) {
+        readBytes += piece.byteLength;
+        for (let turns = 0; turns < 20; turns += 1) await turn();
+        expect(planned.sentBytes - readBytes, 'bytes that nobody has asked for').to.be.below(MAX_AHEAD_BYTES);
+        if (readBytes > READ_BYTES) return;
+      }
+    })();
+    const error = await failureOf(work);
+    if (error !== undefined) one.seen.threw(error);
+    // One whose bytes are within JSON has no more of them to give, and throws at its bounds.
+    if (readBytes > READ_BYTES) expect(error).to.equal(undefined);
+    await planned.left;
+  });
+}

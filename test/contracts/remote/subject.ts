@@ -1,0 +1,81 @@
+import type { TaskErrorCode } from '../../../core/generation/task-errors.js';
+import type {
+  Provider,
+  ProviderPromises,
+  ProviderReference,
+  RefusedBecause,
+  Submission,
+} from '../../../core/ports/provider.js';
+import type { FakeServer } from '../../providers/fakes/fake-server.js';
+import type { OpenedProvider } from '../provider.contract.js';
+import type { ContractSubject } from '../subject.js';
+
+/** A provider that is connected to a fake of its vendor. */
+export interface OpenedRemoteProvider extends OpenedProvider {
+  /**
+   * The fake, which nothing was sent to yet. Its routes say what they are `of`: a submission is one request that is `of`
+   * submit, and each request that answers `poll`, `output`, `cancel`, `recover` or `check` is of that; one request may
+   * be of several. Uploads before a submission are `of` upload.
+   */
+  readonly server: FakeServer;
+  /** How many tasks the vendor has taken. */
+  readonly tasks: () => number;
+  /** The key that the provider sends, if its vendor has keys; a word that nothing else has in it. */
+  readonly secret?: string;
+  /** Another instance with the same options, as another process opens it. */
+  readonly reopened: () => Provider | Promise<Provider>;
+  /**
+   * Another instance whose server has this origin, and which waits for a connection for a second at most. Everything
+   * else is the same.
+   */
+  readonly openedAt: (origin: string) => Provider | Promise<Provider>;
+  /** Another instance with this key; absent where the vendor has none. */
+  readonly openedWithKey?: (key: string) => Provider | Promise<Provider>;
+  /** A small task with this reference; absent where the vendor takes none. */
+  readonly withReference?: (token: string, reference: ProviderReference) => Submission;
+  /** A task that waits at the vendor until it is cancelled; needed where the promises say that it can be. */
+  readonly queued?: (token: string) => Submission;
+  /** What the provider has logged so far, where it logs. */
+  readonly logged?: () => string;
+}
+
+export interface RemoteProviderSupports {
+  /** What the provider must promise for the settings of its tasks. */
+  readonly promises: ProviderPromises;
+  /** Whether a finished task says what it has cost. */
+  readonly cost: boolean;
+  /** Whether `check` can tell a wrong key from the right one. */
+  readonly checksKey: boolean;
+  /** How many bytes of an endless answer about a task the provider may take at most; 16 MiB when absent. */
+  readonly maxAnswerBytes?: number;
+}
+
+/** A refusal in the vendor's own shape, and what the provider must answer. */
+export interface RefusalCase {
+  readonly name: string;
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** JSON; the words of its texts must not come back. */
+  readonly body: object;
+  readonly code: TaskErrorCode;
+  readonly because?: RefusedBecause;
+  readonly retryAfterMs?: number;
+}
+
+/** A task that the vendor takes and that then fails. */
+export interface FailureCase {
+  readonly name: string;
+  readonly task: (opened: OpenedRemoteProvider, token: string) => Submission;
+  readonly code: TaskErrorCode;
+}
+
+export interface RemoteProviderSubject extends ContractSubject<OpenedRemoteProvider, RemoteProviderSupports> {
+  /** How the vendor refuses submissions. At least its lack of capacity, with status 429, where it says that. */
+  readonly refusals: readonly RefusalCase[];
+  readonly failures: readonly FailureCase[];
+  /** A task that delivers fewer outputs than were asked for; absent where the vendor has none. */
+  readonly partial?: {
+    readonly task: (opened: OpenedRemoteProvider, token: string) => Submission;
+    readonly outputs: number;
+  };
+}

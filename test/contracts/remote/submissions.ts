@@ -1,0 +1,217 @@
+import { createServer, type AddressInfo } from 'node:net';
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { Provider, ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { Fault } from '../../providers/fakes/fake-server.js';
+import { WANTED } from '../provider.contract.js';
+import { failureOf, submittedWhole, TakesTooMuch, withinBytes, type Case, type Cases } from './cases.js';
+import { otherShapes } from './hostile.js';
+import type { RemoteProviderSupports } from './subject.js';
+
+/** Faults that leave open whether the task was taken. */
+const UNCERTAIN: readonly (readonly [name: string, fault: Fault])[] = [
+  ['its answer is lost', { type: 'lose-answer' }],
+  ['the connection is closed within its body', { type: 'cut-body' }],
+  ['the connection is closed before its body is read', { type: 'drop' }],
+  ['its answer is truncated', { type: 'truncated' }],
+  ['a page of HTML answers with status 200', { type: 'html', status: 200 }],
+  ['a page of HTML answers with status 502', { type: 'html', status: 502 }],
+  ['a page of HTML answers with status 504', { type: 'html', status: 504 }],
+  ['status 500 answers without a body', { type: 'status', status: 500, isHandled: true }],
+  ['status 502 answers without a body', { type: 'status', status: 502, isHandled: true }],
+  ['status 408 answers', { type: 'status', status: 408, isHandled: true }],
+  ['status 425 answers', { type: 'status', status: 425, isHandled: true }],
+  ['its answer declares another type', { type: 'wrong-type' }],
+  ...otherShapes(),
+];
+
+export function describeSubmissions(
+  proves: Cases,
+  { maxAnswerBytes = 16 * 1024 * 1024 }: RemoteProviderSupports,
+): void {
+  proves('sends one request for one task, on the first try', async (one) => {
+    const { answer } = await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
+    expect(answer.accepted).to.equal(true);
+    await expectPosts(one, { posts: 1, handled: 1 });
+  });
+
+  for (const [name, fault] of UNCERTAIN) {
+    proves(`sends a task once and does not know whether it was taken when ${name}`, async (one) => {
+      one.server.plan(fault, { of: 'submit' });
+      const error = await failureOf(submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED));
+      expect(error, 'an unknown outcome is thrown').to.be.instanceOf(Error);
+      await expectPosts(one, { posts: 1 });
+    });
+  }
+
+  proves('sends a task once and gives up its answer when that has no end, within its bounds', async (one) => {
+    const planned = one.server.plan({ type: 'huge' }, { of: 'submit' });
+    const submission = one.quick(randomUUID());
+    const work = withinBytes(planned, maxAnswerBytes, (call) => submittedWhole(one, one.provider, submission, call));
+    const error = await failureOf(work);
+    expect(error).to.be.instanceOf(Error).and.not.instanceOf(TakesTooMuch);
+    await planned.left;
+    await expectPosts(one, { posts: 1 });
+  });
+
+  proves('follows no redirect of a task', async (one) => {
+    const elsewhere = await one.elsewhere();
+    one.server.plan({ type: 'redirect', to: `${elsewhere.url}/stolen`, isHandled: true }, { of: 'submit' });
+    const outcome = await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED).catch(() => undefined);
+    expect(outcome?.answer.accepted ?? false, 'accepted').to.equal(false);
+    expect(elsewhere.requests).to.have.length(0);
+    await expectPosts(one, { posts: 1 });
+  });
+
+  proves('sends a task once when a proxy on the way delivers it twice', async (one) => {
+    one.server.plan({ type: 'twice' }, { of: 'submit' });
+    await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
+    await expectPosts(one, { posts: 1, handled: 2 });
+  });
+
+  proves('waits for a slow answer', async (one) => {
+    const planned = one.server.plan({ type: 'slow-answer' }, { of: 'submit' });
+    const work = submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
+    await planned.met;
+    await planned.release();
+    expect((await work).answer.accepted).to.equal(true);
+    await expectPosts(one, { posts: 1, handled: 1 });
+  });
+
+  proves('reads an answer that comes byte by byte', async (one) => {
+    one.server.plan({ type: 'trickle', everyMs: 0 }, { of: 'submit' });
+    const { answer } = await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
+    expect(answer.accepted).to.equal(true);
+    await expectPosts(one, { posts: 1, handled: 1 });
+  });
+
+  describeSubmissionAborts(proves);
+  describeUnreachable(proves);
+}
+
+function describeSubmissionAborts(proves: Cases): void {
+  proves('sends nothing with a signal that is aborted before', async (one) => {
+    const call = { signal: AbortSignal.abort() };
+    expect(await failureOf(one.provider.submit(one.quick(randomUUID()), call))).to.be.instanceOf(Error);
+    await expectPosts(one, { posts: 0 });
+  });
+
+  proves('ends soon when it is aborted while no answer comes, and closes the connection', async (one) => {
+    const planned = one.server.plan({ type: 'hang' }, { of: 'submit' });
+    const abort = new AbortController();
+    const work = failureOf(submittedWhole(one, one.provider, one.quick(randomUUID()), abort));
+    await planned.met;
+    abort.abort();
+    expect(await work).to.be.instanceOf(Error);
+    await planned.left;
+    await expectPosts(one, { posts: 1 });
+  });
+
+  proves('ends soon when it is aborted within an answer that trickles, and closes the connection', async (one) => {
+    const planned = one.server.plan({ type: 'trickle', everyMs: 1, isEndless: true }, { of: 'submit' });
+    const abort = new AbortController();
+    const work = failureOf(submittedWhole(one, one.provider, one.quick(randomUUID()), abort));
+    await planned.met;
+    abort.abort();
+    expect(await work).to.be.instanceOf(Error);
+    await planned.left;
+    await expectPosts(one, { posts: 1 });
+  });
+
+  proves('never completes a task whose reference is held back until the call is aborted', async (one) => {
+    if (one.withReference === undefined) return;
+    const abort = new AbortController();
+    const reference = heldBack(() => abort.abort());
+    const error = await failureOf(submittedWhole(one, one.provider, one.withReference(randomUUID(), reference), abort));
+    expect(error).to.be.instanceOf(Error);
+    expect(abort.signal.aborted, 'the reference was read').to.equal(true);
+    await arrived(one);
+    const wholePosts = one.server.requests.filter(
+      ({ of, isWhole }) => isWhole && (of.includes('submit') || of.includes('upload')),
+    );
+    expect(wholePosts).to.have.length(0);
+    expect(one.tasks()).to.equal(0);
+  });
+}
+
+/** Without a connection nothing can have been taken: another provider may get the task at once. */
+function describeUnreachable(proves: Cases): void {
+  const expectUnreachable = async (one: Case, provider: Provider) => {
+    const answer = await provider.submit(one.quick(randomUUID()), WANTED);
+    expect(refusalOf(answer)).to.deep.equal({ code: 'PROVIDER_UNAVAILABLE', because: 'capacity', mayRetry: true });
+    await expectPosts(one, { posts: 0 });
+  };
+
+  proves('refuses for capacity when nothing listens', async (one) => {
+    const closed = await one.elsewhere();
+    await closed.close();
+    await expectUnreachable(one, await one.openedAt(closed.url));
+  });
+
+  proves('refuses for capacity when the name of the server has no address', async (one) => {
+    await expectUnreachable(one, await one.openedAt(`http://nothing.invalid:${one.server.port}`));
+  });
+
+  proves('refuses for capacity when the server does not speak TLS', async (one) => {
+    await expectUnreachable(one, await one.openedAt(`https://127.0.0.1:${one.server.port}`));
+  });
+
+  proves('refuses for capacity when the connection is not made in time', async (one) => {
+    const silent = createServer(() => undefined);
+    const sockets = new Set<{ destroy(): void }>();
+    silent.on('connection', (socket) => sockets.add(socket.on('error', () => undefined)));
+    await new Promise<void>((resolve) => {
+      silent.listen(0, '127.0.0.1', resolve);
+    });
+    try {
+      // TLS belongs to the connection, and this server never answers its first message.
+      const { port } = silent.address() as AddressInfo;
+      await expectUnreachable(one, await one.openedAt(`https://127.0.0.1:${port}`));
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      silent.close();
+    }
+  });
+}
+
+/** How a refusal is acted on, without its sentence. */
+export function refusalOf(answer: SubmitAnswer) {
+  if (answer.accepted) throw new Error('The task was accepted.');
+  const {
+    because,
+    failure: { code, mayRetry },
+  } = answer;
+  return { code, mayRetry, ...(because === undefined ? {} : { because }) };
+}
+
+async function expectPosts(
+  one: Case,
+  { posts, handled }: { readonly posts: number; readonly handled?: number },
+): Promise<void> {
+  await arrived(one);
+  expect(one.server.posts, 'submissions sent').to.equal(posts);
+  if (handled !== undefined) expect(one.server.handledPosts, 'submissions handled').to.equal(handled);
+}
+
+/** Resolves when the fake has seen all that was sent to it before. */
+async function arrived({ server }: Case): Promise<void> {
+  await fetch(`${server.url}/of-the-contract/are-you-there`).then((answer) => answer.arrayBuffer());
+  await server.settled();
+}
+
+const REFERENCE_BYTES = 256 * 1024;
+
+/** A reference whose second half is given only after `then` was called. */
+function heldBack(then: () => void): ProviderReference {
+  return {
+    role: 'reference_image',
+    mediaType: 'image/png',
+    byteSize: REFERENCE_BYTES,
+    open: async () =>
+      (async function* () {
+        yield new Uint8Array(REFERENCE_BYTES / 2).fill(1);
+        then();
+        yield new Uint8Array(REFERENCE_BYTES / 2).fill(2);
+      })(),
+  };
+}

@@ -1,0 +1,104 @@
+import { expect } from 'chai';
+import type {
+  Provider,
+  ProviderCheck,
+  ProviderCost,
+  ProviderFailure,
+  ProviderReport,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+
+/** What providers answered and threw within one test. */
+export class Seen {
+  private readonly texts: string[] = [];
+  private readonly failures: ProviderFailure[] = [];
+  private readonly costs: ProviderCost[] = [];
+  private readonly references: string[] = [];
+  private readonly sentences: string[] = [];
+
+  /** The same provider; what it answers and throws is noted. */
+  watched(provider: Provider): Provider {
+    return {
+      promises: (settings) => provider.promises(settings),
+      submit: (submission, call) => this.during(provider.submit(submission, call), (answer) => this.submitted(answer)),
+      poll: (...args) => this.during(provider.poll(...args), (report) => this.reported(report)),
+      output: (...args) => this.during(provider.output(...args)),
+      cancel: (...args) => this.during(provider.cancel(...args)),
+      recover: (...args) => this.during(provider.recover(...args), (answer) => this.noted(JSON.stringify(answer))),
+      ...('check' in provider ? { check: (...args) => this.checked(provider.check?.(...args)) } : {}),
+    };
+  }
+
+  /** An error that came later, such as one of the bytes of an output. */
+  threw(error: unknown): void {
+    let at = error;
+    while (at instanceof Error) {
+      this.noted(`${at.stack} ${at.message} ${JSON.stringify(at)}`);
+      at = at.cause;
+    }
+    this.noted(JSON.stringify(at) ?? '');
+  }
+
+  noted(text: string): void {
+    this.texts.push(text);
+  }
+
+  /** Holds all of it against what is promised of every answer. */
+  expectRight(secret: string | undefined): void {
+    if (secret !== undefined)
+      for (const text of this.texts)
+        expect(text.includes(secret), `the key is in: ${text.slice(0, 300)}`).to.equal(false);
+    for (const { message, retryAfterMs } of this.failures) {
+      expectForClients(message);
+      if (retryAfterMs !== undefined) expect(retryAfterMs, 'a wait').to.be.at.least(0);
+    }
+    for (const sentence of this.sentences) expect(sentence).to.match(/^[^\n]{5,500}\.$/);
+    for (const cost of this.costs) expectWhole(cost);
+    for (const reference of this.references) expect(reference.length, 'of a reference').to.be.within(1, 1_000);
+  }
+
+  private async during<T>(work: Promise<T>, then: (answer: T) => void = () => undefined): Promise<T> {
+    let answer: T;
+    try {
+      answer = await work;
+    } catch (error) {
+      this.threw(error);
+      throw error;
+    }
+    then(answer);
+    return answer;
+  }
+
+  private async checked(work: Promise<ProviderCheck> | undefined): Promise<ProviderCheck> {
+    if (work === undefined) throw new Error('The provider has no check.');
+    return this.during(work, ({ about = '', faults }) => {
+      this.sentences.push(...faults);
+      this.noted([about, ...faults].join(' '));
+    });
+  }
+
+  private submitted(answer: SubmitAnswer): void {
+    if ('cost' in answer && answer.cost !== undefined) this.costs.push(answer.cost);
+    if (!answer.accepted) this.failures.push(answer.failure);
+    else if ('reference' in answer) this.references.push(answer.reference);
+    this.noted('outputs' in answer ? JSON.stringify(answer.cost ?? {}) : JSON.stringify(answer));
+  }
+
+  private reported(report: ProviderReport): void {
+    if ('cost' in report && report.cost !== undefined) this.costs.push(report.cost);
+    if (report.state === 'failed') this.failures.push(report.failure);
+    this.noted(JSON.stringify(report));
+  }
+}
+
+/** One sentence that shows neither an address nor a path. */
+function expectForClients(message: string): void {
+  expect(message).to.match(/^[A-Z][^\n]{4,200}\.$/);
+  expect(message).to.not.match(/:\/\/|\d+\.\d+\.\d+\.\d+|localhost|(^|\s)[/\\]\w|[A-Z]:\\|Traceback|Error:/);
+}
+
+function expectWhole({ inputTokens, outputTokens, computeMs, money }: ProviderCost): void {
+  for (const count of [inputTokens, outputTokens, computeMs, money?.micros])
+    if (count !== undefined) expect(Number.isSafeInteger(count) && count >= 0, `the cost ${count}`).to.equal(true);
+  if (money !== undefined) expect(money.currency).to.match(/^[A-Z]{3}$/);
+}

@@ -1,0 +1,179 @@
+import { throwIfAborted } from '../../../core/abort-signal.js';
+import type { JsonObject } from '../../../core/json.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderCheck,
+  ProviderPromises,
+  ProviderReport,
+  RecoverAnswer,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+import { HttpClient } from '../../../adapters/http/http-client.js';
+import { HttpError } from '../../../adapters/http/http-error.js';
+import type { HttpRequest } from '../../../adapters/http/http-request.js';
+import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
+import { submit } from '../../../adapters/http/submit.js';
+import { refusal } from '../../../adapters/providers/shared/sentences.js';
+import {
+  bodyOf,
+  codeOf,
+  delivered,
+  idOf,
+  isNoTask,
+  objectOf,
+  reportOf,
+  TASK_ID,
+  type Told,
+} from './reference-answers.js';
+import type { ReferenceKind } from './reference-fake.js';
+
+export interface ReferenceOptions {
+  readonly origin: string;
+  readonly key: string;
+  readonly kind: ReferenceKind;
+}
+
+const PROMISES: Readonly<Record<ReferenceKind, ProviderPromises>> = {
+  'by-token': {
+    answersWithOutputs: false,
+    isAskedBy: 'token',
+    takesTokenOnce: true,
+    settleMs: 5_000,
+    cancels: 'running',
+    isPaid: true,
+  },
+  'by-id': {
+    answersWithOutputs: false,
+    isAskedBy: 'nothing',
+    takesTokenOnce: false,
+    settleMs: 5_000,
+    cancels: 'queued',
+    isPaid: true,
+  },
+  'immediate': {
+    answersWithOutputs: true,
+    isAskedBy: 'nothing',
+    takesTokenOnce: false,
+    settleMs: 5_000,
+    cancels: 'nothing',
+    isPaid: true,
+  },
+};
+
+export function referencePromises(kind: ReferenceKind): ProviderPromises {
+  return PROMISES[kind];
+}
+
+/** The provider of the reference vendor, as short as one can be that keeps every promise. */
+export class ReferenceProvider implements Provider {
+  protected readonly client: HttpClient;
+  /** Beyond HTTP, the vendor promises nothing of its refusals. */
+  protected readonly contract: SubmissionContract = {};
+
+  constructor(protected readonly options: ReferenceOptions) {
+    this.client = new HttpClient({
+      allow: [new URL(options.origin).host],
+      limits: { connectTimeoutMs: 500 },
+    });
+  }
+
+  promises(): ProviderPromises {
+    return PROMISES[this.options.kind];
+  }
+
+  async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    throwIfAborted(call.signal);
+    const outcome = await submit(this.client, this.request('POST', '/tasks', call, bodyOf(submission)), this.contract);
+    if (outcome.outcome === 'refused') return this.refused(outcome);
+    const told = objectOf(await outcome.answer.json());
+    return this.options.kind === 'immediate' ? delivered(told) : { accepted: true, reference: idOf(told) };
+  }
+
+  async poll(reference: string, _settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
+    if (!TASK_ID.test(reference)) return { state: 'unknown' };
+    const told = await this.ask(`/tasks/${reference}`, call);
+    return isNoTask(told) ? { state: 'unknown' } : reportOf(told);
+  }
+
+  async output(
+    reference: string,
+    index: number,
+    _settings: JsonObject,
+    call: ProviderCall,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    if (!TASK_ID.test(reference)) throw new Error('There is no such output.');
+    const answer = await this.client.request(this.request('GET', `/tasks/${reference}/pictures/${index}`, call));
+    if (answer.status === 200 && answer.header('content-type') === 'image/png') return answer.body();
+    answer.discard();
+    throw new Error(`The output was answered with status ${answer.status}.`);
+  }
+
+  async cancel(reference: string, _settings: JsonObject, call: ProviderCall): Promise<void> {
+    if (!TASK_ID.test(reference) || this.promises().cancels === 'nothing') return;
+    const answer = await this.client.request(this.request('DELETE', `/tasks/${reference}`, call));
+    answer.discard();
+    if (![204, 404, 409].includes(answer.status)) throw new Error(`The cancel was answered with ${answer.status}.`);
+  }
+
+  async recover(token: string, _settings: JsonObject, call: ProviderCall): Promise<RecoverAnswer> {
+    if (this.options.kind !== 'by-token') return 'unsupported';
+    const told = await this.ask(`/tasks/${token}`, call);
+    if (isNoTask(told)) return { found: false };
+    reportOf(told);
+    return { found: true, reference: token };
+  }
+
+  async check(_settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck> {
+    try {
+      const { status, body } = await this.ask('/about', call);
+      if (status === 401) return { faults: ['The server does not accept the key.'] };
+      if (status !== 200 || body?.['name'] !== 'reference') return { faults: ['This is not a reference server.'] };
+      return { about: 'reference', faults: [] };
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      return { faults: [`The server does not answer (${error.code ?? error.kind}).`] };
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.client.close();
+  }
+
+  protected async ask(path: string, call: ProviderCall): Promise<Told> {
+    const answer = await this.client.request(this.request('GET', path, call));
+    const { status } = answer;
+    return { status, body: objectOf(await answer.json()) };
+  }
+
+  protected refused({ because, body, retryAfterMs }: SubmissionRefusal): SubmitAnswer {
+    if (because === 'unreachable') return refusal('unreachable');
+    if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
+    switch (codeOf(body)) {
+      case 'bad_key':
+        return refusal('account refused');
+      case 'prompt_refused':
+        return refusal('input refused');
+      case 'picture_withheld':
+        return refusal('output refused');
+      default:
+        return refusal('rejected');
+    }
+  }
+
+  protected request(
+    method: HttpRequest['method'],
+    path: string,
+    { signal }: ProviderCall,
+    body?: HttpRequest['body'],
+  ): HttpRequest {
+    return {
+      method,
+      url: `${this.options.origin}${path}`,
+      headers: { 'authorization': `Bearer ${this.options.key}`, 'content-type': 'application/json' },
+      signal,
+      ...(body === undefined ? {} : { body }),
+    };
+  }
+}
