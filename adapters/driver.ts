@@ -1,3 +1,4 @@
+import type { Modality } from '../core/generation/generation.js';
 import type { JsonObject } from '../core/json.js';
 import type { Log } from '../core/log.js';
 import type { AccountStore } from '../core/ports/account-store.js';
@@ -250,9 +251,10 @@ export interface ProviderOpening extends Opening {
   readonly memory: MemoryBudget;
 }
 
-/** The instance that a model's `provider_settings` are for, and the catalog they are in. */
+/** The instance that a model's `provider_settings` are for, the catalog they are in, and what the model makes. */
 export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
   readonly options: Options;
+  readonly modality: Modality;
 }
 
 export interface ProviderDriver extends DriverBase {

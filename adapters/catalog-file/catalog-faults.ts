@@ -1,3 +1,4 @@
+import type { Modality } from '../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/json-schemas.js';
 import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
@@ -16,10 +17,10 @@ export interface SchemaTools {
 }
 
 /**
- * The connected providers by name; each says what is wrong with a model's `provider_settings`, as a sentence, or
- * nothing.
+ * The connected providers by name; each says what is wrong with the `provider_settings` of a model of this modality, as a
+ * sentence, or nothing.
  */
-export type ProviderRules = ReadonlyMap<string, (settings: JsonObject) => string | undefined>;
+export type ProviderRules = ReadonlyMap<string, (settings: JsonObject, modality: Modality) => string | undefined>;
 
 /** Everything wrong with a catalog, by line; empty when it can be used. */
 export function catalogFaults(yaml: LocatedYaml, tools: SchemaTools): LineFault[] {
@@ -77,14 +78,15 @@ function* oneModelFaults(
   const schemaFaults = isObject(entry.input_schema) ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;
   yield* modelFaults(entry, isSound);
-  if (tools.providers && isSound('provider', 'provider_settings')) yield* providerFaults(entry, tools.providers);
+  if (tools.providers && isSound('provider', 'provider_settings', 'modality'))
+    yield* providerFaults(entry, tools.providers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
     yield* priceFaults(entry, (pointer) => yaml.sourceOf(base + pointer));
   }
 }
 
 function* providerFaults(
-  { provider, provider_settings: settings = {} }: ModelEntry,
+  { provider, provider_settings: settings = {}, modality }: ModelEntry,
   providers: ProviderRules,
 ): Generator<PlaceFault> {
   const settingsFault = providers.get(provider);
@@ -96,7 +98,7 @@ function* providerFaults(
     yield { pointer: '/provider', message: `must be a connected provider, ${known}` };
     return;
   }
-  const fault = settingsFault(settings);
+  const fault = settingsFault(settings, modality);
   if (fault !== undefined) yield { pointer: '/provider_settings', message: `is not usable: ${fault}` };
 }
 

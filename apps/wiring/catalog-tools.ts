@@ -2,6 +2,7 @@ import { dirname } from 'node:path';
 import type { SchemaTools } from '../../adapters/catalog-file/catalog-faults.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../adapters/system/check-schema.js';
+import type { Modality } from '../../core/generation/generation.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Config } from '../config/config.js';
 
@@ -13,7 +14,11 @@ export function catalogTools({ providers, catalog }: Pick<Config, 'providers' | 
   const catalogFolder = dirname(catalog);
   const rules = [...providers].map(
     ([name, { driver, options }]) =>
-      [name, (settings: JsonObject) => driver.settingsFault?.(settings, { options, catalogFolder })] as const,
+      [
+        name,
+        (settings: JsonObject, modality: Modality) =>
+          driver.settingsFault?.(settings, { options, catalogFolder, modality }),
+      ] as const,
   );
   return { checkSchema, jsonSchemas: new AjvJsonSchemas(), providers: new Map(rules) };
 }

@@ -64,19 +64,21 @@ describe('modules of the configuration', () => {
       'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n',
     );
     expect(loaded.providers.get('studio')?.options).to.deep.equal({ lens: '50mm', shots: 2 });
-    expect(catalogTools(loaded).providers?.get('studio')?.({})).to.equal('It needs film.');
+    expect(catalogTools(loaded).providers?.get('studio')?.({}, 'image')).to.equal('It needs film.');
     expect([...(catalogTools(loaded).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
   });
 
-  it('are told the options of their instance and the folder of the catalog with the settings of a model', async () => {
+  it('are told their options, the folder of the catalog and what a model makes with its settings', async () => {
     write(
       'camera.mjs',
-      `const camera = ${CAMERA}; export default [{ ...camera, settingsFault: (_, { options, catalogFolder }) => options.lens + ' in ' + catalogFolder }];`,
+      `const camera = ${CAMERA}; export default [{ ...camera, settingsFault: (_, { options, catalogFolder, modality }) => modality + ' by ' + options.lens + ' in ' + catalogFolder }];`,
     );
     const loaded = await load(
       'catalog: elsewhere/catalog.yaml\nmodules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\n',
     );
-    expect(catalogTools(loaded).providers?.get('studio')?.({})).to.equal(`50mm in ${join(tmpdir(), 'elsewhere')}`);
+    expect(catalogTools(loaded).providers?.get('studio')?.({}, 'video')).to.equal(
+      `video by 50mm in ${join(tmpdir(), 'elsewhere')}`,
+    );
   });
 
   it('add drivers by the name of a package beside the file, and from a variable', async () => {
