@@ -6,13 +6,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
-import { CONFIG_KEYS, optionsOf } from '../../../apps/config/config-keys.js';
+import { CONFIG_KEYS, configKeys, optionsOf } from '../../../apps/config/config-keys.js';
 import { ConfigInvalid } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import { ROOT } from '../../docs/pages.js';
 
 const LIST = 'apps/wiring/built-in-drivers.ts';
+
+/** With one instance of each built-in provider, named as its kind. */
+const KEYS = configKeys(
+  BUILT_IN_DRIVERS,
+  new Map(BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider').map(({ name }) => [name, name])),
+);
 
 describe('built-in drivers', () => {
   it('have distinct names and sections', () => {
@@ -31,7 +37,7 @@ describe('built-in drivers', () => {
       expect(checkSchema(plain)).to.deep.equal([]);
       expect(options).to.include({ type: 'object', additionalProperties: false });
       for (const [option] of optionsOf(options)) {
-        const key = CONFIG_KEYS.get(`${kind === 'provider' ? `providers.${name}` : name}.${option}`);
+        const key = KEYS.get(`${kind === 'provider' ? `providers.${name}` : name}.${option}`);
         if (key?.byDefault !== null) expect(key?.read(key.byDefault), option).not.to.equal(undefined);
       }
     });

@@ -10,12 +10,17 @@ import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
 import { CONFIG_KEYS, variableOf } from '../../../apps/config/config-keys.js';
 import { ConfigInvalid } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
+import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import type { Json } from '../../../core/json.js';
 import { driverNames } from '../../fixtures/driver-names.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../../../config/darkroom.example.yaml', import.meta.url));
 const DISTRIBUTED = fileURLToPath(new URL('../../../../config/distributed.example.yaml', import.meta.url));
+
+const PROVIDER_KINDS = BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider')
+  .map(({ name }) => name)
+  .join(', ');
 
 describe('configuration', () => {
   let folder: string;
@@ -276,8 +281,8 @@ describe('configuration', () => {
       text: 'providers:\n  a: sandbox\n  b: { threads: 1 }\n  c: { kind: camera, lens: 50mm }\n  D: { kind: sandbox }\n  e: { kind: sandbox, threads: 300, lens: 50mm }\n',
       faults: [
         'darkroom.yaml:2: providers.a must hold keys with values.',
-        'darkroom.yaml:3: providers.b needs a kind, one of sandbox.',
-        'darkroom.yaml:4: providers.c.kind must be one of sandbox, not camera.',
+        `darkroom.yaml:3: providers.b needs a kind, one of ${PROVIDER_KINDS}.`,
+        `darkroom.yaml:4: providers.c.kind must be one of ${PROVIDER_KINDS}, not camera.`,
         'darkroom.yaml:5: providers.D must have a name of lower-case letters, digits, hyphens and underscores.',
         'darkroom.yaml:6: providers.e.lens is not a key of the configuration.',
         'darkroom.yaml:6: providers.e.threads must be an integer from 0 to 256, not 300.',
