@@ -25,6 +25,8 @@ const KEPT: Readonly<Record<number, { readonly start: string; readonly byteCount
 
 /** Decides about the segments of one file that may be metadata, in their order. */
 export class JpegSegments {
+  /** Whether anything was removed or replaced. */
+  hasChanged = false;
   #hasExif = false;
   /** The number that the segments of the C2PA manifest have in common. */
   #manifestNumber: number | undefined;
@@ -38,6 +40,12 @@ export class JpegSegments {
    * ignore others.
    */
   keptOf(segment: Buffer): 'all' | 'nothing' | Buffer {
+    const kept = this.#keptOf(segment);
+    if (kept !== 'all') this.hasChanged = true;
+    return kept;
+  }
+
+  #keptOf(segment: Buffer): 'all' | 'nothing' | Buffer {
     const marker = segment[1]!;
     if (marker === APP11) return this.#isManifest(segment) ? 'all' : 'nothing';
     if (marker === APP1 && beginsWith(segment, EXIF) && !this.#hasExif) {

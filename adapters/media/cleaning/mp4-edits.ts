@@ -1,6 +1,6 @@
 import { type Box, boxIn, LOOKED_AT_BYTES } from '../mp4-box.js';
 import { blank, type Edits, keep, look, overwrite } from './edits.js';
-import { type Kept, type Layout, MP4_LAYOUT, MP4_UNWANTED } from './mp4-layout.js';
+import { BYTES_BEFORE_NAME, type Kept, type Layout, MAX_NAME_BYTES, MP4_LAYOUT, MP4_UNWANTED } from './mp4-layout.js';
 
 const FREE = Buffer.from('free');
 const FREE_HEADER_BYTES = 8;
@@ -31,9 +31,9 @@ function* boxEdits(box: Box, kept: Kept | undefined): Edits {
   }
   yield keep(box.headerBytes);
   if (typeof kept === 'object') return yield* contentEdits(box.contentBytes, kept);
-  const keptBytes = Math.min(box.contentBytes, kept === 'all' ? Infinity : kept);
-  yield keep(keptBytes);
-  if (keptBytes < box.contentBytes) yield blank(box.contentBytes - keptBytes);
+  const hasLongName = kept !== 'all' && box.contentBytes > BYTES_BEFORE_NAME + MAX_NAME_BYTES;
+  yield keep(hasLongName ? BYTES_BEFORE_NAME : box.contentBytes);
+  if (hasLongName) yield blank(box.contentBytes - BYTES_BEFORE_NAME);
 }
 
 /**

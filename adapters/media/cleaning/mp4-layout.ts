@@ -1,7 +1,5 @@
-/**
- * What a box has that is kept: all its content, so many bytes at its beginning, or the boxes in it that are named here.
- */
-export type Kept = 'all' | number | Layout;
+/** What of a box's content is kept: all, all but a long name at its end, or the boxes in it that are named here. */
+export type Kept = 'all' | 'all but a long name' | Layout;
 
 export interface Layout {
   readonly [type: string]: Kept;
@@ -16,15 +14,18 @@ const SAMPLE_TABLE = whole(
   'stsd stts ctts cslg stsc stsz stz2 stco co64 stss stsh padb stdp sdtp sbgp sgpd subs saiz saio',
 );
 
-/** What a track's kind of media is stands in its first 24 bytes; a name follows, which may be any text. */
-const HANDLER_BYTES = 24;
+/** A handler says in its first 24 bytes what a track has; a name follows. */
+export const BYTES_BEFORE_NAME = 24;
+
+/** Programs write names such as `VideoHandler`, which a C2PA manifest covers. A longer one may be any text. */
+export const MAX_NAME_BYTES = 64;
 
 const TRACK: Layout = {
   ...whole('tkhd tref trgr tapt'),
   edts: whole('elst'),
   mdia: {
     ...whole('mdhd elng'),
-    hdlr: HANDLER_BYTES,
+    hdlr: 'all but a long name',
     minf: { ...whole('vmhd smhd hmhd sthd nmhd gmhd dinf'), stbl: SAMPLE_TABLE },
   },
 };
