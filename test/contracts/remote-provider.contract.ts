@@ -15,6 +15,7 @@ import { describeRecovery } from './remote/recovery.js';
 import { describeRefusals, describeSecrets } from './remote/refusals.js';
 import type { RemoteProviderSubject } from './remote/subject.js';
 import { describeSubmissions } from './remote/submissions.js';
+import { describeWholeCore } from './remote/whole-core.js';
 
 export type {
   FailureCase,
@@ -46,5 +47,6 @@ export function remoteProviderContract(subject: RemoteProviderSubject): void {
     }
     describe('checks of the connection', () => describeChecks(proves, supports));
     describe('secrets', () => describeSecrets(proves));
+    describe('all of core', () => describeWholeCore(proves, supports));
   });
 }

@@ -1,0 +1,121 @@
+import { expect } from 'chai';
+import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { isTerminal, type Generation } from '../../../core/generation/generation.js';
+import { imageModel } from '../../fixtures/core-models.js';
+import { expectBooksRight } from '../../fixtures/ledger-checks.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { Life } from '../../harness/cut-processes.js';
+import type { Case, Cases } from './cases.js';
+import { Activity, AnyMediaProbe, asCoreSees, type Hooks } from './core-side.js';
+import type { RemoteProviderSupports } from './subject.js';
+
+type Policy = 'fail' | 'resubmit';
+
+/** Of one image, which is what each generation of these tests asks for. */
+const PRICE_CREDITS = 10;
+
+/** What core makes of the provider: how many requests one paid generation can lead to. */
+export function describeWholeCore(proves: Cases, { promises }: RemoteProviderSupports): void {
+  const isAsked = promises.isAskedBy === 'token';
+  const policies = promises.answersWithOutputs ? (['fail'] as const) : (['fail', 'resubmit'] as const);
+  for (const policy of policies) {
+    const expected = isAsked
+      ? ({ status: 'succeeded', posts: 1 } as const)
+      : ({ fail: { status: 'failed', posts: 1 }, resubmit: { status: 'succeeded', posts: 2 } } as const)[policy];
+    const ending = `ends ${expected.status} after ${expected.posts === 1 ? 'one request' : 'one more request'}`;
+
+    proves(`${ending} when the answer is lost (${policy})`, async (one) => {
+      one.server.plan({ type: 'lose-answer' }, { of: 'submit' });
+      const core = await openCore(one, policy);
+      await CoreWorker.start(core.harness);
+      await expectEnd(one, core, await core.create(), expected);
+    });
+
+    proves(
+      `${ending} when its worker dies between the request and the record of its answer (${policy})`,
+      async (one) => {
+        const core = await openCore(one, policy);
+        const generationId = await core.create();
+        await core.lostAfterRequest(generationId);
+        expect(one.server.posts, 'sent by the worker that died').to.equal(1);
+        await expectEnd(one, core, generationId, expected);
+      },
+    );
+
+    proves(`ends, and is charged for what it delivers alone, when the task never arrives (${policy})`, async (one) => {
+      one.server.plan({ type: 'cut-body' }, { of: 'submit' });
+      const core = await openCore(one, policy);
+      await CoreWorker.start(core.harness);
+      const isSentAgain = isAsked || policy === 'resubmit';
+      const end = isSentAgain
+        ? ({ status: 'succeeded', posts: 2 } as const)
+        : ({ status: 'failed', posts: 1 } as const);
+      await expectEnd(one, core, await core.create(), end);
+      expect(one.server.handledPosts, 'requests that arrived').to.equal(isSentAgain ? 1 : 0);
+    });
+  }
+
+  if (!promises.answersWithOutputs) describeCancelRaces(proves);
+}
+
+function describeCancelRaces(proves: Cases): void {
+  proves('costs nothing when it is cancelled while the request is on its way', async (one) => {
+    const core = await openCore(one, 'fail', one.endless);
+    const generationId = await core.create();
+    await CoreWorker.start(core.harness);
+    await core.harness.clock.until(() => one.server.posts > 0, 'the request was sent');
+    await cancelGeneration(core.harness.context, core.harness.caller, generationId);
+    await expectEnd(one, core, generationId, { status: 'cancelled', posts: 1 });
+  });
+}
+
+interface Core {
+  readonly harness: CoreHarness;
+  create(): Promise<string>;
+  /** The first worker sends the task and dies with the answer; the lease lapses and a second worker takes over. */
+  lostAfterRequest(generationId: string): Promise<void>;
+}
+
+/** Core on stores in memory and a manual clock, whose time waits for the provider's calls. */
+async function openCore(one: Case, policy: Policy, task = one.quick, hooks: Hooks = {}): Promise<Core> {
+  const activity = new Activity();
+  const life = new Life();
+  const own = asCoreSees(one.provider, task, activity, hooks);
+  const harness = await CoreHarness.open({
+    models: [imageModel({ onUnknownAcceptance: policy })],
+    ports: { providers: { find: () => own }, mediaProbe: new AnyMediaProbe() },
+    rest: activity.rest,
+  });
+  const dying = asCoreSees(one.provider, task, activity, {
+    submitted: () => {
+      life.isDead = true;
+      return new Promise(() => undefined);
+    },
+  });
+  return {
+    harness,
+    create: async () => (await harness.create()).generationId,
+    lostAfterRequest: async (generationId) => {
+      const first = CoreWorker.idle(harness, 'first', life.interceptor, { providers: { find: () => dying } });
+      void first.dispatcher.deliver(generationId);
+      await harness.clock.until(() => life.isDead, 'the first worker has died');
+      await harness.clock.advance(harness.settings.leaseMs);
+      const second = await CoreWorker.start(harness, 'second');
+      void second.dispatcher.deliver(generationId);
+    },
+  };
+}
+
+async function expectEnd(
+  one: Case,
+  { harness }: Core,
+  generationId: string,
+  expected: { readonly status: Generation['status']; readonly posts: number },
+): Promise<void> {
+  const g = await untilSettled(harness, generationId);
+  expect(isTerminal(g.status)).to.equal(true);
+  expect({ status: g.status, posts: one.server.posts }).to.deep.equal(expected);
+  expect(g.chargedCredits, 'charged').to.equal(expected.status === 'succeeded' ? PRICE_CREDITS : 0);
+  expectBooksRight(await harness.account(), await harness.entries());
+}

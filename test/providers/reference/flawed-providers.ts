@@ -1,0 +1,208 @@
+import type { JsonObject } from '../../../core/json.js';
+import type {
+  ProviderCall,
+  ProviderReport,
+  RecoverAnswer,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
+import { objectOf, type Told } from './reference-answers.js';
+import { ReferenceProvider, type ReferenceOptions } from './reference-provider.js';
+
+/** One mistake that an adapter can make, and the test of the contract that must find it. */
+export interface Flaw {
+  readonly name: string;
+  readonly make: (options: ReferenceOptions) => ReferenceProvider;
+  readonly failing: string;
+}
+
+const NEVER: ProviderCall = { signal: new AbortController().signal };
+
+class Retrying extends ReferenceProvider {
+  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    return super.submit(submission, call).catch(() => super.submit(submission, call));
+  }
+}
+
+class Trusting extends ReferenceProvider {
+  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const answer = await fetch(`${this.options.origin}/tasks`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.options.key}` },
+      body: JSON.stringify({ token: submission.token, prompt: submission.prompt, count: submission.outputCount }),
+      signal: call.signal as AbortSignal,
+    });
+    return answer.ok ? { accepted: true, reference: submission.token } : super.submit(submission, call);
+  }
+}
+
+class TakingBrokenForRefused extends ReferenceProvider {
+  protected override readonly contract: SubmissionContract = { refuses: () => 'rejected' };
+}
+
+class TakingSilenceForNo extends ReferenceProvider {
+  override async recover(token: string, settings: JsonObject, call: ProviderCall): Promise<RecoverAnswer> {
+    return super.recover(token, settings, call).catch(() => ({ found: false }));
+  }
+}
+
+class Forgetful extends ReferenceProvider {
+  private readonly own = new Set<string>();
+
+  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const answer = await super.submit(submission, call);
+    this.own.add(submission.token);
+    return answer;
+  }
+
+  override async recover(token: string, settings: JsonObject, call: ProviderCall): Promise<RecoverAnswer> {
+    return this.own.has(token) ? super.recover(token, settings, call) : { found: false };
+  }
+
+  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
+    return this.own.has(reference) ? super.poll(reference, settings, call) : { state: 'unknown' };
+  }
+}
+
+class Leaking extends ReferenceProvider {
+  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
+    return super.poll(reference, settings, call).catch((error: unknown) => {
+      throw new Error(`The request with the key ${this.options.key} failed.`, { cause: error });
+    });
+  }
+}
+
+class Following extends ReferenceProvider {
+  protected override async ask(path: string, call: ProviderCall): Promise<Told> {
+    const answer = await fetch(`${this.options.origin}${path}`, {
+      headers: { authorization: `Bearer ${this.options.key}` },
+      signal: call.signal as AbortSignal,
+    });
+    return { status: answer.status, body: objectOf(await answer.json()) };
+  }
+}
+
+class Buffering extends ReferenceProvider {
+  protected override async ask(path: string, call: ProviderCall): Promise<Told> {
+    const answer = await fetch(`${this.options.origin}${path}`, {
+      headers: { authorization: `Bearer ${this.options.key}` },
+      redirect: 'error',
+      signal: call.signal as AbortSignal,
+    });
+    const pieces: Uint8Array[] = [];
+    if (answer.body !== null) for await (const piece of answer.body as AsyncIterable<Uint8Array>) pieces.push(piece);
+    return { status: answer.status, body: objectOf(JSON.parse(Buffer.concat(pieces).toString('utf8'))) };
+  }
+}
+
+class Deaf extends ReferenceProvider {
+  override async submit(submission: Submission): Promise<SubmitAnswer> {
+    return super.submit(submission, NEVER);
+  }
+
+  override async poll(reference: string, settings: JsonObject): Promise<ProviderReport> {
+    return super.poll(reference, settings, NEVER);
+  }
+}
+
+class Repeating extends ReferenceProvider {
+  protected override refused(refusal: SubmissionRefusal): SubmitAnswer {
+    const answer = super.refused(refusal);
+    const { error } = (refusal.body ?? {}) as { readonly error?: { readonly message?: string } };
+    if (answer.accepted || error?.message === undefined) return answer;
+    return { ...answer, failure: { ...answer.failure, message: error.message } };
+  }
+}
+
+class Impatient extends ReferenceProvider {
+  protected override refused({ retryAfterMs: _, ...refusal }: SubmissionRefusal): SubmitAnswer {
+    return super.refused(refusal);
+  }
+}
+
+class Throwing extends ReferenceProvider {
+  protected override refused(refusal: SubmissionRefusal): SubmitAnswer {
+    if (refusal.because === 'unreachable') throw new Error('The server cannot be reached.');
+    return super.refused(refusal);
+  }
+}
+
+class Fractional extends ReferenceProvider {
+  override async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
+    const report = await super.poll(reference, settings, call);
+    return report.state === 'succeeded' ? { ...report, cost: { computeMs: 0.5 } } : report;
+  }
+}
+
+const SENT_ONCE = 'sends a task once and does not know whether it was taken when';
+
+export const FLAWS: readonly Flaw[] = [
+  { name: 'sends a task again', make: (o) => new Retrying(o), failing: `${SENT_ONCE} its answer is lost` },
+  {
+    name: 'trusts every answer',
+    make: (o) => new Trusting(o),
+    failing: `${SENT_ONCE} a page of HTML answers with status 200`,
+  },
+  {
+    name: 'takes a broken server for a refusal',
+    make: (o) => new TakingBrokenForRefused(o),
+    failing: `${SENT_ONCE} status 502 answers without a body`,
+  },
+  {
+    name: 'takes silence for a no',
+    make: (o) => new TakingSilenceForNo(o),
+    failing: 'never says that there is no task when the answer is lost',
+  },
+  {
+    name: 'says too early that there is no task',
+    make: (o) => new Forgetful(o),
+    failing: 'finds a task whose answer was lost, from another process, and serves it there',
+  },
+  {
+    name: 'knows only the tasks of its own process',
+    make: (o) => new Forgetful(o),
+    failing: 'serves a reference from another process, to its last output',
+  },
+  {
+    name: 'has its key in an error',
+    make: (o) => new Leaking(o),
+    failing: 'shows its key in nothing, also when the server repeats it',
+  },
+  {
+    name: 'follows redirects',
+    make: (o) => new Following(o),
+    failing: 'follows no redirect of a poll to another address',
+  },
+  {
+    name: 'reads whatever comes',
+    make: (o) => new Buffering(o),
+    failing: 'throws for a poll whose answer has no end, within its bounds',
+  },
+  {
+    name: 'ignores its signal',
+    make: (o) => new Deaf(o),
+    failing: 'ends soon when it is aborted while no answer comes, and closes the connection',
+  },
+  {
+    name: 'sends on after its signal',
+    make: (o) => new Deaf(o),
+    failing: 'never completes a task whose reference is held back until the call is aborted',
+  },
+  {
+    name: "repeats the vendor's words",
+    make: (o) => new Repeating(o),
+    failing: 'refuses as PROVIDER_REJECTED: anything else',
+  },
+  {
+    name: 'ignores how long it is asked to wait',
+    make: (o) => new Impatient(o),
+    failing: 'waits for capacity as many seconds as it is asked to',
+  },
+  {
+    name: 'does not know that a server without a connection has taken nothing',
+    make: (o) => new Throwing(o),
+    failing: 'refuses for capacity when nothing listens',
+  },
+  { name: 'counts in fractions', make: (o) => new Fractional(o), failing: 'says what a finished task has cost' },
+];

@@ -1,0 +1,6 @@
+import { remoteProviderContract } from '../../contracts/remote-provider.contract.js';
+import { FLAWS } from './flawed-providers.js';
+import { referenceSubject } from './reference-subject.js';
+
+/** The suites that must fail; `flawed-providers.test.ts` runs them in another process. */
+for (const { name, make } of FLAWS) remoteProviderContract(referenceSubject('by-token', name, make));
