@@ -12,6 +12,7 @@ import { ListedHosts } from './listed-hosts.js';
 import { headersAfter, redirectTarget } from './redirect.js';
 import { bodyOf, headersOf, type HttpRequest } from './http-request.js';
 import { readTarget } from './target.js';
+import { WebSockets, type TextSocket, type TextSocketRequest } from './web-sockets.js';
 
 export interface HttpClientOptions {
   /** Networks and hosts in addition to the public internet; see `AllowList`. */
@@ -38,6 +39,7 @@ export class HttpClient {
   private readonly limits: HttpLimits;
   private readonly pooled: Pool;
   private readonly unpooled: Pool;
+  private readonly sockets: WebSockets;
   private readonly calls = new Set<CallLife>();
   private isClosed = false;
 
@@ -52,6 +54,7 @@ export class HttpClient {
       ca: trustedAuthorities(options.extraCa),
       resolve,
     });
+    this.sockets = new WebSockets(connect);
     const shared = {
       connect,
       maxHeaderSize: maxHeaderBytes,
@@ -115,11 +118,16 @@ export class HttpClient {
     }
   }
 
+  /** A WebSocket to a server that this client may call. Throws `HttpError` for an address that cannot be one. */
+  receive(request: TextSocketRequest): TextSocket {
+    return this.sockets.receive(request);
+  }
+
   /** Aborts the calls in progress and closes all connections. */
   async close(): Promise<void> {
     this.isClosed = true;
     for (const life of this.calls) life.cut('closed');
-    await Promise.all([this.pooled.dispatcher.destroy(), this.unpooled.dispatcher.destroy()]);
+    await Promise.all([this.pooled.dispatcher.destroy(), this.unpooled.dispatcher.destroy(), this.sockets.close()]);
   }
 
   private poolFor({ method, onOwnConnection = method === 'POST' || method === 'PATCH' }: HttpRequest): Pool {

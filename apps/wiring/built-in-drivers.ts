@@ -3,6 +3,7 @@ import type { Driver } from '../../adapters/driver.js';
 import { filesDriver } from '../../adapters/files/files-driver.js';
 import { minioDriver } from '../../adapters/minio/minio-driver.js';
 import { mongoDriver } from '../../adapters/mongo/mongo-driver.js';
+import { comfyUiDriver } from '../../adapters/providers/comfyui/comfyui-driver.js';
 import { replicateDriver } from '../../adapters/providers/replicate/replicate-driver.js';
 import { sandboxDriver } from '../../adapters/providers/sandbox/sandbox-driver.js';
 import { sqliteDriver } from '../../adapters/sqlite/sqlite-driver.js';
@@ -20,6 +21,7 @@ export const BUILT_IN_DRIVERS: readonly Driver[] = [
   timersDriver,
   agendaDriver,
   sandboxDriver,
+  comfyUiDriver,
   replicateDriver,
 ];
 

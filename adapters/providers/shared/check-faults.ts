@@ -1,16 +1,19 @@
 import { HttpError } from '../../http/http-error.js';
 
-/** What is wrong with a connection, as one sentence for the operator. Throws what is no `HttpError`. */
-export function connectionFault(error: unknown, origin: string): string {
+/**
+ * What is wrong with a connection, as one sentence for the operator. `option` is the one that has the address. Throws what
+ * is no `HttpError`.
+ */
+export function connectionFault(error: unknown, origin: string, option = 'base_url'): string {
   if (!(error instanceof HttpError)) throw error;
   const { kind, code = '' } = error;
   const named = code === '' ? '' : ` (${code})`;
-  if (kind === 'refused-address') return `${origin} is an address that this service may not call; check base_url.`;
+  if (kind === 'refused-address') return `${origin} is an address that this service may not call; check ${option}.`;
   if (kind === 'aborted') return `The call to ${origin} was aborted.`;
   if (isTls(code)) return `${origin} has no certificate that is trusted${named}; see ca_file.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return `The host of ${origin} was not found${named}; check base_url.`;
-  if (!error.requestSent) return `Nothing answers at ${origin}${named}; check base_url, and whether the server runs.`;
+    return `The host of ${origin} was not found${named}; check ${option}.`;
+  if (!error.requestSent) return `Nothing answers at ${origin}${named}; check ${option}, and whether the server runs.`;
   return `${origin} did not give a whole answer${named}.`;
 }
 

@@ -1,0 +1,126 @@
+import type { Json, JsonObject } from '../../../core/json.js';
+import type { Plan } from './plan.js';
+import { isObject, linkOf, nameOfNode, type WorkflowNode } from './workflow.js';
+
+/** What a server says of the classes of nodes, by their names; undefined for one that it does not have. */
+export type NodeClasses = ReadonlyMap<string, JsonObject | undefined>;
+
+/** What a class says of one of its inputs. */
+interface InputRule {
+  readonly name: string;
+  readonly isRequired: boolean;
+  /** `INT`, `IMAGE` and the like; undefined for a choice. */
+  readonly type?: string;
+  /** The values that it takes, where they are listed. */
+  readonly choices?: readonly Json[];
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+const MAX_FAULTS = 20;
+const MAX_SHOWN_CHOICES = 10;
+const TYPES: Readonly<Record<string, string>> = {
+  INT: 'number',
+  FLOAT: 'number',
+  STRING: 'string',
+  BOOLEAN: 'boolean',
+};
+
+/** What a server could not run of a workflow, each as the end of a sentence. Only what the server itself refuses. */
+export function graphFaults({ workflow, references }: Plan, classes: NodeClasses): readonly string[] {
+  const uploads = new Set(
+    Object.values(references).flatMap((slots) => slots.map(({ node, input }) => `${node} ${input}`)),
+  );
+  const faults: string[] = [];
+  for (const node of workflow.values()) {
+    const known = classes.get(node.classType);
+    if (known === undefined) {
+      faults.push(`the ${nameOfNode(node)} is of a class that the server does not have.`);
+      continue;
+    }
+    for (const rule of rulesOf(known)) {
+      if (uploads.has(`${node.id} ${rule.name}`)) continue;
+      const value = Object.hasOwn(node.inputs, rule.name) ? node.inputs[rule.name] : undefined;
+      const fault = inputFault(rule, value, (id) => typesOf(workflow.get(id), classes));
+      if (fault !== undefined) faults.push(`the input ${rule.name} of ${nameOfNode(node)} ${fault}.`);
+    }
+  }
+  return faults.slice(0, MAX_FAULTS);
+}
+
+function inputFault(
+  rule: InputRule,
+  value: Json | undefined,
+  typesOfNode: (id: string) => readonly (string | undefined)[],
+): string | undefined {
+  if (value === undefined) return rule.isRequired ? 'is missing' : undefined;
+  const link = linkOf(value);
+  if (link !== undefined) {
+    const linked = typesOfNode(link.node)[link.slot];
+    return linked !== undefined && rule.type !== undefined && !isSameType(linked, rule.type)
+      ? `takes ${rule.type}, and is linked to ${linked}`
+      : undefined;
+  }
+  if (rule.choices !== undefined)
+    return rule.choices.includes(value)
+      ? undefined
+      : `is ${shown(value)}, which the server does not have; it has ${listed(rule.choices)}`;
+  const type = TYPES[rule.type ?? ''];
+  if (type === undefined) return undefined;
+  if (typeof value !== type) return `must be of the type ${rule.type}`;
+  if (typeof value === 'number' && value < (rule.minimum ?? -Infinity)) return `is ${value}, below ${rule.minimum}`;
+  if (typeof value === 'number' && value > (rule.maximum ?? Infinity)) return `is ${value}, above ${rule.maximum}`;
+  return undefined;
+}
+
+/** A class lists its inputs as `[type, options]`, where the type of a choice is the list of its values. */
+function rulesOf(known: JsonObject): readonly InputRule[] {
+  const inputs = isObject(known['input']) ? known['input'] : {};
+  return (['required', 'optional'] as const).flatMap((group) =>
+    Object.entries(isObject(inputs[group]) ? inputs[group] : {}).map(([name, rule]): InputRule => {
+      const [type, given] = Array.isArray(rule) ? rule : [];
+      const options = isObject(given) ? given : {};
+      const choices = choicesOf(type, options);
+      return {
+        name,
+        // A server fills in what a dynamic input lacks.
+        isRequired: group === 'required' && !(typeof type === 'string' && type.startsWith('COMFY_')),
+        ...(typeof type === 'string' && choices === undefined ? { type } : {}),
+        ...(choices === undefined ? {} : { choices }),
+        ...(typeof options['min'] === 'number' ? { minimum: options['min'] } : {}),
+        ...(typeof options['max'] === 'number' ? { maximum: options['max'] } : {}),
+      };
+    }),
+  );
+}
+
+/** Undefined for what is no choice, and for one whose values the server does not list or does not hold to. */
+function choicesOf(type: Json | undefined, options: JsonObject): readonly Json[] | undefined {
+  const choices = Array.isArray(type) ? type : type === 'COMBO' ? options['options'] : undefined;
+  const isOpen = options['remote'] !== undefined || Object.keys(options).some((option) => option.endsWith('_upload'));
+  return Array.isArray(choices) && !isOpen ? choices : undefined;
+}
+
+function typesOf(node: WorkflowNode | undefined, classes: NodeClasses): readonly (string | undefined)[] {
+  const output = node && classes.get(node.classType)?.['output'];
+  return Array.isArray(output) ? output.map((type) => (typeof type === 'string' ? type : undefined)) : [];
+}
+
+/** A type may be any, or one of several. */
+function isSameType(one: string, other: string): boolean {
+  const [left, right] = [one.split(','), other.split(',')];
+  return (
+    left.includes('*') || right.includes('*') || other.startsWith('COMFY_') || left.some((type) => right.includes(type))
+  );
+}
+
+function listed(choices: readonly Json[]): string {
+  if (choices.length === 0) return 'none';
+  const first = choices.slice(0, MAX_SHOWN_CHOICES).map(shown).join(', ');
+  return choices.length > MAX_SHOWN_CHOICES ? `${first} and ${choices.length - MAX_SHOWN_CHOICES} more` : first;
+}
+
+function shown(value: Json): string {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+}

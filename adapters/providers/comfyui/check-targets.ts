@@ -1,0 +1,84 @@
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { PlanInvalid } from './plan-invalid.js';
+import { isSize, type ComfyUiSettings, type Target } from './settings-schema.js';
+import { nameOfNode, type Workflow, type WorkflowNode } from './workflow.js';
+
+const ROLES = ['reference_image', 'start_frame', 'end_frame'] as const satisfies readonly ReferenceRole[];
+
+/** Inputs that name files, folders and addresses: nothing that a client sends gets there. */
+const PLACE = /(?:^|_)(?:prefix|paths?|dirs?|directory|folders?|files?|filenames?|urls?|uri)(?:_|$)/i;
+const LOADER = /^(?:VHS_)?Load/;
+
+/** What the input of a target must have in the workflow; `file`: a text that names an uploaded file. */
+type Wanted = 'text' | 'number' | 'value' | 'file';
+
+const WANTED: Readonly<Record<Wanted, string>> = {
+  text: 'a text',
+  number: 'a number',
+  value: 'a value',
+  file: 'a text',
+};
+
+/** Throws `PlanInvalid` unless each target is an input with a value of its own, which fits what goes there. */
+export function checkTargets(inputs: ComfyUiSettings['inputs'], workflow: Workflow): void {
+  const taken = new Set<string>();
+  for (const { at, wanted, target } of targetsOf(inputs)) {
+    const node = nodeAt(at, target.node, workflow);
+    checkTarget(at, wanted, target, node);
+    const place = `${target.input} of ${nameOfNode(node)}`;
+    if (taken.has(place)) throw new PlanInvalid(`${at}: the input ${place} is there twice.`);
+    taken.add(place);
+  }
+}
+
+export function isRole(name: string): name is ReferenceRole {
+  return ROLES.some((role) => role === name);
+}
+
+/** Throws `PlanInvalid`. */
+export function nodeAt(at: string, id: string, workflow: Workflow): WorkflowNode {
+  const node = workflow.get(id);
+  if (node === undefined) throw new PlanInvalid(`${at} names node ${id}, which the workflow does not have.`);
+  return node;
+}
+
+interface PlacedTarget {
+  readonly at: string;
+  readonly wanted: Wanted;
+  readonly target: Target;
+}
+
+function targetsOf(inputs: ComfyUiSettings['inputs']): readonly PlacedTarget[] {
+  return Object.entries(inputs).flatMap(([name, mapping]) => {
+    const at = `inputs.${name}`;
+    if (!isSize(mapping)) return placed(at, wantedOf(name), mapping);
+    return [...placed(`${at}.width`, 'number', mapping.width), ...placed(`${at}.height`, 'number', mapping.height)];
+  });
+}
+
+function placed(at: string, wanted: Wanted, targets: readonly Target[]): readonly PlacedTarget[] {
+  return targets.map((target) => ({ at, wanted, target }));
+}
+
+function wantedOf(name: string): Wanted {
+  if (isRole(name)) return 'file';
+  return name === 'prompt' || name === 'negative_prompt' ? 'text' : 'value';
+}
+
+function checkTarget(at: string, wanted: Wanted, target: Target, node: WorkflowNode): void {
+  const input = `the input ${target.input} of ${nameOfNode(node)}`;
+  const value = Object.hasOwn(node.inputs, target.input) ? node.inputs[target.input] : undefined;
+  if (value === undefined) throw new PlanInvalid(`${at}: the ${nameOfNode(node)} has no input ${target.input}.`);
+  const type = typeof value === 'string' ? 'text' : typeof value;
+  const fits = wanted === 'value' ? type !== 'object' : type === (wanted === 'file' ? 'text' : wanted);
+  if (!fits) throw new PlanInvalid(`${at}: ${input} must have ${WANTED[wanted]} of its own in the workflow.`);
+  const { times, plus, minimum, maximum, max_length: maxLength } = target;
+  if (type !== 'number' && [times, plus, minimum, maximum].some((one) => one !== undefined))
+    throw new PlanInvalid(`${at}: ${input} is no number, so it has no times, plus, minimum and maximum.`);
+  if (type !== 'text' && maxLength !== undefined)
+    throw new PlanInvalid(`${at}: ${input} is no text, so it has no max_length.`);
+  if (minimum !== undefined && maximum !== undefined && minimum > maximum)
+    throw new PlanInvalid(`${at}: ${input} has a minimum above its maximum.`);
+  if (type === 'text' && wanted !== 'file' && (PLACE.test(target.input) || LOADER.test(node.classType)))
+    throw new PlanInvalid(`${at}: ${input} names a file or a place, which clients may not set.`);
+}

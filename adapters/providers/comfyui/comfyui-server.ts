@@ -1,0 +1,225 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { Clock } from '../../../core/ports/clock.js';
+import type { ProviderCall, ProviderReference } from '../../../core/ports/provider.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
+import { submit, type SubmissionAnswered } from '../../http/submit.js';
+import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import type { Connection } from '../shared/connection.js';
+import { jobOf, jobOfHistory, JobUnreadable, type Job, type SavedFile } from './job.js';
+import { nameByContent, uploadForm } from './upload-form.js';
+import { isAtLeast, LEAST_VERSION, versionIn } from './version.js';
+import { isObject } from './workflow.js';
+
+/** An answer that says no to a call which makes nothing. */
+export class ServerRefused extends Error {
+  constructor(
+    route: string,
+    readonly status: number,
+  ) {
+    super(`${route}: The server answered with status ${status}.`);
+    this.name = 'ServerRefused';
+  }
+}
+
+const MAX_ANSWER_BYTES = 1024 * 1024;
+/** A failed task is told with the workflow and all that went into the node that failed. */
+const MAX_JOB_BYTES = 16 * 1024 * 1024;
+/** The queue has the workflow of every task in it. */
+const MAX_QUEUE_BYTES = 64 * 1024 * 1024;
+const MAX_NODE_BYTES = 8 * 1024 * 1024;
+/** Core bounds what it stores; this bounds a server that never ends. */
+const MAX_FILE_BYTES = 4 * 1024 ** 3;
+const LONGEST_FETCH_MS = 6 * 60 * 60 * 1_000;
+/** How long an answer about the server itself is believed. */
+const KNOWN_FOR_MS = 60_000;
+
+/** A graph to run. */
+export interface GraphSubmission {
+  readonly graph: JsonObject;
+  /** The nodes that are run, with all they need; no other one is. */
+  readonly outputs: readonly string[];
+  /** Of the task, and of the WebSocket that hears of it. */
+  readonly token: string;
+  readonly clientId: string;
+}
+
+interface Known<T> {
+  readonly value: T;
+  readonly until: number;
+}
+
+/** The routes of one ComfyUI server that this provider uses. Every method throws `HttpError`. */
+export class ComfyUiServer {
+  #version: Known<string | undefined> | undefined;
+  #isWithoutJobs: Known<true> | undefined;
+
+  constructor(
+    readonly connection: Connection,
+    private readonly clock: Clock,
+  ) {}
+
+  get address(): string {
+    return this.connection.base;
+  }
+
+  /** Undefined where the server does not say. */
+  async version(call: ProviderCall): Promise<string | undefined> {
+    const now = this.clock.now();
+    if (this.#version !== undefined && now < this.#version.until) return this.#version.value;
+    const value = versionIn(await this.#json(['system_stats'], call));
+    this.#version = { value, until: now + KNOWN_FOR_MS };
+    return value;
+  }
+
+  /** Whether it takes our ids and stops tasks by them. */
+  async isNewEnough(call: ProviderCall): Promise<boolean> {
+    const version = await this.version(call);
+    return version !== undefined && isAtLeast(version, LEAST_VERSION);
+  }
+
+  /** Tasks that run or wait. */
+  async queueLength(call: ProviderCall): Promise<number> {
+    const answer = await this.#json(['prompt'], call);
+    const info = isObject(answer) ? answer['exec_info'] : undefined;
+    const remaining: unknown = isObject(info) ? info['queue_remaining'] : undefined;
+    if (typeof remaining !== 'number' || !Number.isSafeInteger(remaining) || remaining < 0)
+      throw new JobUnreadable('has no length of the queue');
+    return remaining;
+  }
+
+  /** Submits a graph once. What a server answers with 5xx may have been taken: a proxy may have lost the answer. */
+  submit(
+    { graph, outputs, token, clientId }: GraphSubmission,
+    call: ProviderCall,
+  ): Promise<SubmissionAnswered | SubmissionRefusal> {
+    return submit(this.connection.client, {
+      method: 'POST',
+      url: this.connection.urlOf('prompt'),
+      headers: { ...this.connection.credentials, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        prompt: graph,
+        prompt_id: token,
+        client_id: clientId,
+        partial_execution_targets: outputs,
+      }),
+      signal: call.signal,
+    });
+  }
+
+  /** What it knows of a task. */
+  async job(token: string, call: ProviderCall): Promise<Job> {
+    if (this.#isWithoutJobs === undefined || this.clock.now() >= this.#isWithoutJobs.until) {
+      const answer = await this.#get(['api', 'jobs', token], call, MAX_JOB_BYTES);
+      if (answer.isOk) return jobOf(await answer.json());
+      if (answer.status !== 404) throw refused(answer, 'GET /api/jobs');
+      if (await saysNoJob(answer)) return { state: 'unknown' };
+      this.#isWithoutJobs = { value: true, until: this.clock.now() + KNOWN_FOR_MS };
+    }
+    // In this order: a task that ends in between is in the history.
+    const queue = await this.#json(['queue'], call, MAX_QUEUE_BYTES);
+    return jobOfHistory(token, queue, await this.#json(['history', token], call, MAX_JOB_BYTES));
+  }
+
+  /** The bytes of a saved file. */
+  async file(
+    { filename, subfolder }: Pick<SavedFile, 'filename' | 'subfolder'>,
+    call: ProviderCall,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const query = new URLSearchParams({ filename, subfolder, type: 'output' });
+    const answer = await this.connection.client.request({
+      method: 'GET',
+      url: `${this.connection.urlOf('view')}?${query.toString()}`,
+      headers: this.connection.credentials,
+      signal: call.signal,
+      limits: { maxBodyBytes: MAX_FILE_BYTES, totalTimeoutMs: LONGEST_FETCH_MS, maxDecompressionRatio: 2_000 },
+    });
+    if (!answer.isOk) throw refused(answer, 'GET /view');
+    return answer.body();
+  }
+
+  /** Keeps a reference file on the server, and answers what a node calls it. */
+  async upload(reference: ProviderReference, call: ProviderCall): Promise<string> {
+    const { contentType, body } = uploadForm(reference, await nameByContent(reference));
+    const answer = await this.connection.client.request({
+      method: 'POST',
+      url: this.connection.urlOf('upload', 'image'),
+      headers: { ...this.connection.credentials, 'content-type': contentType },
+      body,
+      signal: call.signal,
+      limits: { totalTimeoutMs: LONGEST_FETCH_MS },
+    });
+    if (!answer.isOk) throw refused(answer, 'POST /upload/image');
+    return uploadedName(await answer.json());
+  }
+
+  /** Takes a task out of the queue; one that runs or has ended stays as it is. */
+  async dequeue(token: string, call: ProviderCall): Promise<void> {
+    await this.#post(['queue'], { delete: [token] }, call);
+  }
+
+  /** Stops the task if it runs. Without its id in the body the server would stop whatever runs. */
+  async interrupt(token: string, call: ProviderCall): Promise<void> {
+    await this.#post(['interrupt'], { prompt_id: token }, call);
+  }
+
+  /** What the server says of a class of nodes; undefined where it has none of that name. */
+  async nodeClass(name: string, call: ProviderCall): Promise<JsonObject | undefined> {
+    const answer = await this.#json(['object_info', name], call, MAX_NODE_BYTES);
+    if (!isObject(answer)) throw new JobUnreadable('has no classes of nodes');
+    const found = Object.hasOwn(answer, name) ? answer[name] : undefined;
+    return isObject(found) ? found : undefined;
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+
+  #get(path: readonly string[], { signal }: ProviderCall, maxBodyBytes = MAX_ANSWER_BYTES): Promise<HttpAnswer> {
+    const { client, credentials } = this.connection;
+    const url = this.connection.urlOf(...path);
+    return client.request({ method: 'GET', url, headers: credentials, signal, limits: { maxBodyBytes } });
+  }
+
+  async #json(path: readonly string[], call: ProviderCall, maxBytes?: number): Promise<unknown> {
+    const answer = await this.#get(path, call, maxBytes);
+    if (!answer.isOk) throw refused(answer, `GET /${path[0]}`);
+    return answer.json();
+  }
+
+  async #post(path: readonly string[], body: JsonObject, { signal }: ProviderCall): Promise<void> {
+    const answer = await this.connection.client.request({
+      method: 'POST',
+      url: this.connection.urlOf(...path),
+      headers: { ...this.connection.credentials, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal,
+    });
+    answer.discard();
+    if (!answer.isOk) throw refused(answer, `POST /${path[0]}`);
+  }
+}
+
+function refused(answer: HttpAnswer, route: string): ServerRefused {
+  answer.discard();
+  return new ServerRefused(route, answer.status);
+}
+
+/** A server without the route answers 404 as well, and so does a proxy with a wrong address: only these words count. */
+async function saysNoJob(answer: HttpAnswer): Promise<boolean> {
+  if (answer.declares !== 'json') {
+    answer.discard();
+    return false;
+  }
+  const body = await answer.json();
+  return isObject(body) && body['error'] === 'Job not found';
+}
+
+function uploadedName(answer: unknown): string {
+  const { name, subfolder = '' } = isObject(answer) ? answer : {};
+  if (typeof name !== 'string' || !/^[\w. ()-]{1,200}$/.test(name) || typeof subfolder !== 'string')
+    throw new JobUnreadable('has no name of the uploaded file');
+  const folder = subfolder.replaceAll('\\', '/');
+  if (!/^[\w./-]{0,200}$/.test(folder) || folder.split('/').includes('..'))
+    throw new JobUnreadable('has no folder of the uploaded file');
+  return folder === '' ? name : `${folder}/${name}`;
+}

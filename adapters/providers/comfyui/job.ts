@@ -1,0 +1,123 @@
+import { isObject } from './workflow.js';
+
+/** A file that a node has saved, as the server names it. */
+export interface SavedFile {
+  readonly node: string;
+  readonly filename: string;
+  readonly subfolder: string;
+}
+
+/** What broke a task. Names of the server's code, no texts. */
+export interface ExecutionError {
+  readonly node?: string;
+  readonly nodeType?: string;
+  readonly exceptionType?: string;
+}
+
+/** What a server knows of a task. */
+export type Job =
+  | { readonly state: 'queued' | 'running' | 'unknown' }
+  | { readonly state: 'completed' | 'cancelled'; readonly files: readonly SavedFile[] }
+  | { readonly state: 'failed'; readonly error: ExecutionError };
+
+/** An answer that is none of this API. The message repeats nothing of it. */
+export class JobUnreadable extends Error {
+  constructor(what: string) {
+    super(`The answer of the server ${what}.`);
+    this.name = 'JobUnreadable';
+  }
+}
+
+/** More files than any task here has are not looked at. */
+const MAX_FILES = 1_000;
+/** The lists of a node's outputs that have files: pictures and videos of ComfyUI, and videos of its packages. */
+const LISTS = ['images', 'gifs', 'video', 'videos'] as const;
+
+/** The answer of `GET /api/jobs/{id}`. Throws `JobUnreadable`. */
+export function jobOf(answer: unknown): Job {
+  const { status, outputs, execution_error: error } = objectOf(answer);
+  switch (status) {
+    case 'pending':
+      return { state: 'queued' };
+    case 'in_progress':
+      return { state: 'running' };
+    case 'completed':
+    case 'cancelled':
+      return { state: status, files: filesOf(outputs) };
+    case 'failed':
+      return { state: 'failed', error: errorOf(error) };
+    default:
+      throw new JobUnreadable('has a job without a known status');
+  }
+}
+
+/** The answers of `GET /queue` and then of `GET /history/{id}`, for servers without jobs. Throws `JobUnreadable`. */
+export function jobOfHistory(token: string, queue: unknown, history: unknown): Job {
+  const entries = objectOf(history);
+  const entry = Object.hasOwn(entries, token) ? entries[token] : undefined;
+  if (entry !== undefined) return endedJob(objectOf(entry));
+  const { queue_running: running, queue_pending: pending } = objectOf(queue);
+  if (listHas(running, token)) return { state: 'running' };
+  return { state: listHas(pending, token) ? 'queued' : 'unknown' };
+}
+
+function endedJob({ status, outputs }: Readonly<Record<string, unknown>>): Job {
+  const { status_str: text, messages } = objectOf(status ?? {});
+  const files = filesOf(outputs);
+  if (text !== 'error') return { state: 'completed', files };
+  const said = Array.isArray(messages) ? messages : [];
+  const found = (event: string): unknown =>
+    said.find((message) => Array.isArray(message) && message[0] === event) as unknown;
+  if (found('execution_interrupted') !== undefined) return { state: 'cancelled', files };
+  const broke = found('execution_error');
+  return { state: 'failed', error: errorOf(Array.isArray(broke) ? broke[1] : undefined) };
+}
+
+function listHas(list: unknown, token: string): boolean {
+  if (!Array.isArray(list)) throw new JobUnreadable('has no queue');
+  return list.some((item) => Array.isArray(item) && item[1] === token);
+}
+
+/** Files of the output folder; previews are in another one. */
+function filesOf(outputs: unknown): readonly SavedFile[] {
+  const files: SavedFile[] = [];
+  for (const [node, lists] of Object.entries(objectOf(outputs ?? {}))) {
+    if (!isObject(lists)) continue;
+    for (const list of LISTS) {
+      for (const item of listOf(lists[list])) {
+        const file = fileOf(node, item);
+        if (file !== undefined) files.push(file);
+        if (files.length > MAX_FILES) throw new JobUnreadable(`lists more than ${MAX_FILES} files`);
+      }
+    }
+  }
+  return files;
+}
+
+function fileOf(node: string, item: unknown): SavedFile | undefined {
+  if (!isObject(item) || item['type'] !== 'output') return undefined;
+  const { filename, subfolder = '' } = item;
+  return typeof filename === 'string' && typeof subfolder === 'string' ? { node, filename, subfolder } : undefined;
+}
+
+function errorOf(error: unknown): ExecutionError {
+  const { node_id: node, node_type: nodeType, exception_type: exceptionType } = isObject(error) ? error : {};
+  return { ...nameIn('node', node), ...nameIn('nodeType', nodeType), ...nameIn('exceptionType', exceptionType) };
+}
+
+/** A name is short and has no spaces or slashes, so that no text and no path passes for one. */
+function nameIn<Key extends string>(key: Key, value: unknown): { readonly [K in Key]?: string } {
+  const text = typeof value === 'number' ? String(value) : value;
+  return typeof text === 'string' && /^[\w.:() +-]{1,100}$/.test(text)
+    ? ({ [key]: text } as { [K in Key]: string })
+    : {};
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  if (!isObject(value)) throw new JobUnreadable('has no object where one was due');
+  return value;
+}

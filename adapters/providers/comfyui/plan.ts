@@ -1,0 +1,87 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { checkSettings } from '../shared/settings.js';
+import { checkTargets, isRole, nodeAt } from './check-targets.js';
+import { PlanInvalid } from './plan-invalid.js';
+import { knownPrefixOf, knownSaveNodes, saveNodeFault, saveNodeOf, type SaveNode } from './save-nodes.js';
+import { isSize, SETTINGS_SCHEMA, type ComfyUiSettings, type SizeTargets, type Target } from './settings-schema.js';
+import { nameOfNode, type Workflow, type WorkflowNode } from './workflow.js';
+
+/** How a model's tasks become a graph: checked, so that every target is an input with a value of its own. */
+export interface Plan {
+  readonly workflow: Workflow;
+  readonly prompt: readonly Target[];
+  readonly negativePrompt?: readonly Target[];
+  /** The inputs that take the names of uploaded files, one file each. */
+  readonly references: Readonly<Record<ReferenceRole, readonly Target[]>>;
+  readonly parameters: ReadonlyMap<string, readonly Target[] | SizeTargets>;
+  /** The nodes whose files are delivered, in this order. */
+  readonly outputs: readonly SaveNode[];
+  /** All nodes that are known to save files, the outputs first. */
+  readonly saves: readonly SaveNode[];
+}
+
+/** The form of the settings. Throws `PlanInvalid`. */
+export function readSettings(settings: JsonObject): ComfyUiSettings {
+  const checked = checkSettings(SETTINGS_SCHEMA, settings);
+  if ('fault' in checked) throw new PlanInvalid(checked.fault);
+  return checked.settings as unknown as ComfyUiSettings;
+}
+
+/** Throws `PlanInvalid` with the first fault. */
+export function readPlan({ inputs, outputs }: ComfyUiSettings, workflow: Workflow): Plan {
+  checkTargets(inputs, workflow);
+  const delivered = outputs === undefined ? knownOutputs(workflow) : outputs.map((one) => outputOf(one, workflow));
+  const others = knownSaveNodes(workflow).filter(({ node }) => delivered.every((output) => output.node !== node));
+  const { prompt, negative_prompt: negativePrompt, ...rest } = inputs;
+  return {
+    workflow,
+    prompt,
+    ...(negativePrompt === undefined ? {} : { negativePrompt: listOf(negativePrompt) }),
+    references: {
+      reference_image: listOf(inputs['reference_image']),
+      start_frame: listOf(inputs['start_frame']),
+      end_frame: listOf(inputs['end_frame']),
+    },
+    parameters: new Map(Object.entries(rest).filter(([name]) => !isRole(name))),
+    outputs: delivered,
+    saves: [...delivered, ...others],
+  };
+}
+
+function knownOutputs(workflow: Workflow): readonly SaveNode[] {
+  const known = knownSaveNodes(workflow);
+  if (known.length === 0) {
+    const fault = [...workflow.values()].map(saveNodeFault).find((sentence) => sentence !== undefined);
+    throw new PlanInvalid(
+      fault ?? 'The workflow has no node that is known to save images or videos; name the ones it has in outputs.',
+    );
+  }
+  for (const { node } of known) refuseUndeliverable(nodeAt('outputs', node, workflow));
+  return known;
+}
+
+function outputOf(
+  { node: id, prefix }: { readonly node: string; readonly prefix?: string },
+  workflow: Workflow,
+): SaveNode {
+  const node = nodeAt('outputs', id, workflow);
+  refuseUndeliverable(node);
+  const input = prefix ?? knownPrefixOf(node);
+  if (input === undefined)
+    throw new PlanInvalid(
+      `outputs: the ${nameOfNode(node)} needs a prefix, its input that begins the names of its files.`,
+    );
+  if (typeof node.inputs[input] !== 'string')
+    throw new PlanInvalid(`outputs: the ${nameOfNode(node)} has no input ${input} with a text.`);
+  return saveNodeOf(node, input);
+}
+
+function refuseUndeliverable(node: WorkflowNode): void {
+  const fault = saveNodeFault(node);
+  if (fault !== undefined) throw new PlanInvalid(fault);
+}
+
+function listOf(mapping: readonly Target[] | SizeTargets | undefined): readonly Target[] {
+  return mapping === undefined || isSize(mapping) ? [] : mapping;
+}

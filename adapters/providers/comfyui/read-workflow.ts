@@ -1,0 +1,50 @@
+import { readFileSync, statSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { JsonObject } from '../../../core/json.js';
+import { readPlan, readSettings, type Plan } from './plan.js';
+import { PlanInvalid } from './plan-invalid.js';
+import { MAX_WORKFLOW_BYTES, parseWorkflow, WorkflowInvalid, type Workflow } from './workflow.js';
+
+/**
+ * The plan of a model's settings, with the workflow file as it is now. `folder` is where the paths of workflows begin.
+ * Throws `PlanInvalid` with one sentence.
+ */
+export function planOf(settings: JsonObject, folder: string): Plan {
+  const read = readSettings(settings);
+  return readPlan(read, readWorkflow(read.workflow, folder));
+}
+
+/** The sentence that says why settings cannot be used; undefined where they can. */
+export function planFault(settings: JsonObject, folder: string): string | undefined {
+  try {
+    planOf(settings, folder);
+    return undefined;
+  } catch (error) {
+    if (error instanceof PlanInvalid) return error.message;
+    throw error;
+  }
+}
+
+function readWorkflow(path: string, folder: string): Workflow {
+  try {
+    return parseWorkflow(textOf(path, folder));
+  } catch (error) {
+    if (error instanceof WorkflowInvalid) throw new PlanInvalid(`${path}: ${error.message}`);
+    throw error;
+  }
+}
+
+function textOf(path: string, folder: string): string {
+  const file = resolve(folder, path);
+  try {
+    const { size } = statSync(file);
+    if (size > MAX_WORKFLOW_BYTES)
+      throw new PlanInvalid(`${path}: The file must have at most ${MAX_WORKFLOW_BYTES} bytes.`);
+    return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file));
+  } catch (error) {
+    if (error instanceof PlanInvalid) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') throw new PlanInvalid(`There is no file ${path} in ${folder}.`);
+    throw new PlanInvalid(`The file ${path} in ${folder} cannot be read.`);
+  }
+}

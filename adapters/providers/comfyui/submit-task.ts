@@ -1,0 +1,119 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import { HttpError } from '../../http/http-error.js';
+import { ParameterInvalid } from '../shared/request-fields.js';
+import { inputRefusal, refusal } from '../shared/sentences.js';
+import { chooseServer } from './choose-server.js';
+import type { ComfyUiInstance } from './instance.js';
+import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
+import { filledWorkflow, type UploadedNames } from './fill-workflow.js';
+import type { Plan } from './plan.js';
+import { PlanInvalid } from './plan-invalid.js';
+import { planOf } from './read-workflow.js';
+import { refusedGraph } from './refusals.js';
+import { referenceOf } from './task-reference.js';
+import { isObject, nodesBehind } from './workflow.js';
+
+type Needs = Pick<ComfyUiInstance, 'servers' | 'workflowFolder' | 'maxQueue' | 'progress' | 'instance' | 'log'>;
+
+/**
+ * Fills in the workflow, uploads reference files and submits the graph once, to the server with the shortest queue.
+ * Throws where it is unknown whether the task was taken.
+ */
+export async function submitTask(needs: Needs, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+  try {
+    const plan = planOf(submission.settings, needs.workflowFolder);
+    const lacking = countFault(plan, submission);
+    if (lacking !== undefined) return inputRefusal(lacking);
+    // Before anything is uploaded: values that do not fit need no server.
+    filledWorkflow(plan, submission, NOTHING_UPLOADED);
+    const chosen = await chooseServer(needs, call);
+    if ('accepted' in chosen) return chosen;
+    const uploaded = await uploadAll(chosen, submission, call);
+    if ('accepted' in uploaded) return uploaded;
+    return await post(needs, chosen, { plan, graph: filledWorkflow(plan, submission, uploaded), submission }, call);
+  } catch (error) {
+    if (error instanceof ParameterInvalid) return inputRefusal(error.message);
+    if (!(error instanceof PlanInvalid)) throw error;
+    const { instance: provider, log } = needs;
+    log.warn('provider refused a task', {
+      provider,
+      because: 'settings',
+      model: submission.modelKey,
+      reason: error.message,
+    });
+    return refusal('settings wrong');
+  }
+}
+
+const NOTHING_UPLOADED: UploadedNames = { reference_image: [], start_frame: [], end_frame: [] };
+
+const SHOWN: Readonly<Record<ReferenceRole, string>> = {
+  reference_image: 'reference image',
+  start_frame: 'start frame',
+  end_frame: 'end frame',
+};
+
+/** An input without a file would keep the one that the workflow was made with. */
+function countFault({ references }: Plan, submission: Submission): string | undefined {
+  for (const [role, slots] of Object.entries(references) as [ReferenceRole, readonly unknown[]][]) {
+    const given = submission.references.filter((reference) => reference.role === role).length;
+    if (given !== slots.length)
+      return `The model takes exactly ${slots.length} ${SHOWN[role]}${slots.length === 1 ? '' : 's'}.`;
+  }
+  return undefined;
+}
+
+/** Nothing is submitted yet, so a failure is certain: the task is taken later, or by another provider. */
+async function uploadAll(
+  server: ComfyUiServer,
+  { references }: Submission,
+  call: ProviderCall,
+): Promise<UploadedNames | ReturnType<typeof refusal>> {
+  const names: Record<ReferenceRole, string[]> = { reference_image: [], start_frame: [], end_frame: [] };
+  try {
+    for (const reference of references) names[reference.role].push(await server.upload(reference, call));
+    return names;
+  } catch (error) {
+    if (call.signal.aborted) throw error;
+    if (error instanceof ServerRefused && error.status === 413) return refusal('input invalid');
+    if (error instanceof HttpError || error instanceof ServerRefused) return refusal('unreachable');
+    throw error;
+  }
+}
+
+interface Filled {
+  readonly plan: Plan;
+  readonly graph: JsonObject;
+  readonly submission: Submission;
+}
+
+async function post(
+  { progress, instance: provider, log }: Needs,
+  server: ComfyUiServer,
+  { plan, graph, submission }: Filled,
+  call: ProviderCall,
+): Promise<SubmitAnswer> {
+  const { token, modelKey } = submission;
+  const reference = referenceOf({ token, server: server.address });
+  const outputs = plan.outputs.map(({ node }) => node);
+  const clientId = progress.follow(server, token, nodesBehind(plan.workflow, outputs));
+  const outcome = await server.submit({ graph, outputs, token, clientId }, call);
+  if (outcome.outcome === 'answered') {
+    const answer = await outcome.answer.json();
+    if (!isObject(answer) || answer['prompt_id'] !== token)
+      throw outcome.answer.error('bad-answer', 'The server has taken the task under another id.');
+    return { accepted: true, reference };
+  }
+  progress.forget(token);
+  const { because, status = null, retryAfterMs } = outcome;
+  const { failure, parameter, faults } = refusedGraph(outcome.body, plan);
+  const { address } = server;
+  log.warn('provider refused a task', { provider, because, status, model: modelKey, server: address, faults });
+  if (because === 'unreachable') return refusal('unreachable');
+  if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
+  if (status === 401 || status === 403) return refusal('account refused');
+  if (parameter === undefined) return refusal(failure);
+  return inputRefusal(`The provider does not take this value of ${parameter}.`);
+}
