@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { FILLED_TEXT, type Options, type ProviderDriver } from '../../driver.js';
-import { connectionOptions } from '../shared/connection.js';
+import { connectionOptions } from '../shared/connection-options.js';
 import { planFault } from './read-workflow.js';
 
 const { base_url: _, ...CONNECTION } = connectionOptions();
@@ -46,8 +46,8 @@ export const comfyUiDriver: ProviderDriver = {
     },
   },
 
-  settingsFault: (settings, { options, catalogFolder }) =>
-    planFault(settings, workflowFolderOf(options, catalogFolder)),
+  settingsFault: (settings, { options, catalogFolder, modality }) =>
+    planFault(settings, workflowFolderOf(options, catalogFolder), modality),
 
   async open({ options, catalogFolder, instance, log, clock }) {
     const { openComfyUi } = await import('./open-comfyui.js');

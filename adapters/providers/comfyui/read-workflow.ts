@@ -1,9 +1,11 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { readPlan, readSettings, type Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { MAX_WORKFLOW_BYTES, parseWorkflow, WorkflowInvalid, type Workflow } from './workflow.js';
+import { knownKindOf } from './save-nodes.js';
+import { MAX_WORKFLOW_BYTES, nameOfNode, parseWorkflow, WorkflowInvalid, type Workflow } from './workflow.js';
 
 /**
  * The plan of a model's settings, with the workflow file as it is now. `folder` is where the paths of workflows begin.
@@ -14,10 +16,16 @@ export function planOf(settings: JsonObject, folder: string): Plan {
   return readPlan(read, readWorkflow(read.workflow, folder));
 }
 
-/** The sentence that says why settings cannot be used; undefined where they can. */
-export function planFault(settings: JsonObject, folder: string): string | undefined {
+/** The sentence that says why a model of this modality cannot have the settings; undefined where it can. */
+export function planFault(settings: JsonObject, folder: string, modality: Modality): string | undefined {
   try {
-    planOf(settings, folder);
+    const { workflow, outputs } = planOf(settings, folder);
+    for (const { node: id } of outputs) {
+      const node = workflow.get(id);
+      const kind = node === undefined ? undefined : knownKindOf(node);
+      if (node !== undefined && kind !== undefined && kind !== modality)
+        return `The ${nameOfNode(node)} saves ${kind}s, and the model makes ${modality}s; name the nodes to deliver in outputs.`;
+    }
     return undefined;
   } catch (error) {
     if (error instanceof PlanInvalid) return error.message;

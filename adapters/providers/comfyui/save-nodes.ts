@@ -1,3 +1,4 @@
+import type { Modality } from '../../../core/generation/generation.js';
 import type { Json } from '../../../core/json.js';
 import { formatFault } from '../../../core/media/format-fault.js';
 import { nameOfNode, type Workflow, type WorkflowNode } from './workflow.js';
@@ -15,6 +16,7 @@ export interface SaveNode {
 }
 
 interface SaveClass {
+  readonly kind: Modality;
   readonly prefix: string;
   readonly extension?: string;
   /** Why its files cannot be delivered, as the end of a sentence. */
@@ -23,18 +25,19 @@ interface SaveClass {
 
 /** The nodes of ComfyUI, and of its most used package for videos, that save pictures and videos. */
 const SAVE_CLASSES: ReadonlyMap<string, SaveClass> = new Map<string, SaveClass>([
-  ['SaveImage', { prefix: 'filename_prefix', extension: 'png' }],
-  ['SaveAnimatedWEBP', { prefix: 'filename_prefix', extension: 'webp' }],
-  ['SaveAnimatedPNG', { prefix: 'filename_prefix', extension: 'png' }],
+  ['SaveImage', { kind: 'image', prefix: 'filename_prefix', extension: 'png' }],
+  ['SaveAnimatedWEBP', { kind: 'image', prefix: 'filename_prefix', extension: 'webp' }],
+  ['SaveAnimatedPNG', { kind: 'image', prefix: 'filename_prefix', extension: 'png' }],
   [
     'SaveVideo',
     {
+      kind: 'video',
       prefix: 'filename_prefix',
       extension: 'mp4',
       fault: ({ inputs }) => videoFault(inputs['format'], inputs['codec']),
     },
   ],
-  ['VHS_VideoCombine', { prefix: 'filename_prefix', fault: combineFault }],
+  ['VHS_VideoCombine', { kind: 'video', prefix: 'filename_prefix', fault: combineFault }],
 ]);
 
 /** Classes that save what no output can be, with what that is. */
@@ -61,6 +64,11 @@ export function saveNodeOf(node: WorkflowNode, prefix: string): SaveNode {
   const { extension } = SAVE_CLASSES.get(node.classType) ?? {};
   if (extension === undefined) return { node: node.id, prefix };
   return { node: node.id, prefix, suffix: (count) => `_${String(count).padStart(5, '0')}_.${extension}` };
+}
+
+/** What a node saves, where that is known. */
+export function knownKindOf({ classType }: WorkflowNode): Modality | undefined {
+  return SAVE_CLASSES.get(classType)?.kind;
 }
 
 export function knownPrefixOf({ classType }: WorkflowNode): string | undefined {
