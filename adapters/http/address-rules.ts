@@ -1,6 +1,6 @@
 import type { AllowList } from './allow-list.js';
 import { specialAddress, type NetworkAddress } from './special-addresses.js';
-import type { Target } from './target.js';
+import { literalAddress, type Endpoint } from './target.js';
 
 /** Thrown while a connection is made; the request that waits for it turns it into an `HttpError`. */
 export class AddressRefused extends Error {
@@ -16,7 +16,7 @@ export class AddressRefused extends Error {
  */
 export function requireAllowed(
   allow: AllowList,
-  { protocol, hostname, port }: Pick<Target, 'protocol' | 'hostname' | 'port'>,
+  { protocol, hostname, port }: Endpoint,
   addresses: readonly NetworkAddress[],
 ): void {
   if (allow.hasHost(hostname, port)) return;
@@ -26,4 +26,19 @@ export function requireAllowed(
     if (special !== undefined) throw new AddressRefused(`the host is at ${special}, which is not listed`);
     if (protocol !== 'https:') throw new AddressRefused('only listed hosts may be called without TLS');
   }
+}
+
+/** Names that are never of the public internet (RFC 6761, 6762 and 8375, and ICANN's `internal`), and names without a dot. */
+const LOCAL_NAME = /^[^.]*$|(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
+
+/**
+ * Throws unless a target may be called through a proxy. The proxy resolves its name, so a name of a local network is refused:
+ * it would be the proxy's network. A name of the public internet may lead there as well; to prevent that is up to the
+ * proxy.
+ */
+export function requireAllowedName(allow: AllowList, { protocol, hostname, port }: Endpoint): void {
+  if (allow.hasHost(hostname, port) || literalAddress(hostname) !== undefined) return;
+  if (LOCAL_NAME.test(hostname))
+    throw new AddressRefused('the host has a name of a local network, which is not listed');
+  if (protocol !== 'https:') throw new AddressRefused('only listed hosts may be called without TLS');
 }

@@ -2,10 +2,11 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { BodyQueue } from './body-queue.js';
 import type { CallLife, Over } from './call-life.js';
-import type { ConnectionSlots } from './connection-slots.js';
+import type { Connection, Connections } from './connections.js';
 import { failureOf } from './failure.js';
 import { HttpError, type HttpErrorDetails, type HttpErrorKind, type TimedOutPhase } from './http-error.js';
 import type { HttpLimits } from './limits.js';
+import { OutgoingBody } from './outgoing-body.js';
 import { isRedirect } from './redirect.js';
 import type { Target } from './target.js';
 
@@ -35,6 +36,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private controller: Dispatcher.DispatchController | undefined;
   private timer: NodeJS.Timeout | undefined;
   private leaveSlot: (() => void) | undefined;
+  private connection: Connection | undefined;
+  private readonly outgoing: OutgoingBody | undefined;
   private readonly pieces: BodyQueue;
   private settle: { readonly resolve: () => void; readonly reject: (error: HttpError) => void } | undefined;
 
@@ -44,30 +47,39 @@ export class Exchange implements Dispatcher.DispatchHandler {
     private readonly life: CallLife,
   ) {
     this.pieces = new BodyQueue({ pause: () => this.controller?.pause(), resume: () => this.controller?.resume() });
+    const { body } = hop;
+    // An upload may take as long as it makes progress: the time for the answer restarts with each piece.
+    this.outgoing =
+      body === undefined || (body instanceof Uint8Array && body.byteLength === 0)
+        ? undefined
+        : new OutgoingBody(body, () => {
+            if (!this.isAnswered && !this.hasEnded) this.limit('headers', this.limits.headersTimeoutMs);
+          });
   }
 
   /** Resolves when the headers of the answer have come. The wait for a slot counts as part of the connection's time. */
-  begin(dispatcher: Dispatcher, slots: ConnectionSlots): Promise<void> {
+  begin(connections: Connections): Promise<void> {
     return new Promise((resolve, reject) => {
       this.settle = { resolve, reject };
       this.life.onCut((over) => this.cut(over));
       if (this.hasEnded) return;
       this.limit('connect', this.limits.connectTimeoutMs);
-      this.leaveSlot = slots.take(this.hop.target.origin, () => this.dispatch(dispatcher));
+      this.leaveSlot = connections.slots.take(this.hop.target.origin, () => this.dispatch(connections));
       // A request that failed at once ended before it knew its slot.
       if (this.hasEnded) this.leaveSlot();
     });
   }
 
-  private dispatch(dispatcher: Dispatcher): void {
+  private dispatch(connections: Connections): void {
     const {
       method,
+      headers,
       target: { origin, path },
     } = this.hop;
-    const { body, headers } = this.sent();
+    this.connection = connections.open(origin);
     try {
-      dispatcher.dispatch(
-        { origin, path, method, headers, body: body as never, headersTimeout: 0, bodyTimeout: 0 },
+      this.connection.dispatch(
+        { origin, path, method, headers, body: (this.outgoing ?? null) as never, headersTimeout: 0, bodyTimeout: 0 },
         this,
       );
     } catch (error) {
@@ -134,6 +146,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
   onResponseEnd(): void {
     this.hasEnded = true;
     this.endTime();
+    this.outgoing?.stop(new Error('The answer is complete.'));
+    this.connection?.end();
     this.pieces.end();
   }
 
@@ -155,6 +169,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.hasEnded) return;
     this.hasEnded = true;
     this.endTime();
+    this.outgoing?.stop(error);
+    this.connection?.cut();
     this.controller?.abort(error);
     if (this.isAnswered) this.pieces.fail(error);
     else this.settle?.reject(error);
@@ -174,29 +190,6 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.leaveSlot?.();
     if (!this.isRedirect) this.life.end();
   }
-
-  /** A long body is sent in pieces, so that its progress is seen. */
-  private sent(): Pick<Hop, 'headers'> & { readonly body: Uint8Array | AsyncIterable<Uint8Array> | null } {
-    const { body, headers } = this.hop;
-    if (body === undefined) return { headers, body: null };
-    if (!(body instanceof Uint8Array)) return { headers, body: this.sending(body) };
-    if (body.byteLength <= PIECE_BYTES) return { headers, body };
-    return { headers: { ...headers, 'content-length': String(body.byteLength) }, body: this.sending(piecesOf(body)) };
-  }
-
-  /** An upload may take as long as it makes progress: the time for the answer restarts with each piece. */
-  private async *sending(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
-    for await (const piece of source) {
-      yield piece;
-      if (!this.isAnswered && !this.hasEnded) this.limit('headers', this.limits.headersTimeoutMs);
-    }
-  }
-}
-
-const PIECE_BYTES = 64 * 1024;
-
-async function* piecesOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
-  for (let at = 0; at < body.byteLength; at += PIECE_BYTES) yield body.subarray(at, at + PIECE_BYTES);
 }
 
 const PHASES: Readonly<Record<TimedOutPhase, string>> = {

@@ -1,4 +1,5 @@
 import { AddressRefused } from './address-rules.js';
+import { ProxyFailure } from './proxy/tunnel.js';
 import type { HttpErrorKind, TimedOutPhase } from './http-error.js';
 
 interface Failure {
@@ -20,6 +21,8 @@ export function failureOf(
   const code = codeOf(error);
   const named = code === undefined ? {} : { code };
   if (!isSent) {
+    if (error instanceof ProxyFailure)
+      return { kind: 'not-connected', what: `The proxy made no connection${inBrackets(code)}.`, ...named };
     if (code === 'UND_ERR_CONNECT_TIMEOUT')
       return { kind: 'timed-out', what: 'The connection took too long.', phase: 'connect', ...named };
     return { kind: 'not-connected', what: `No connection was established${inBrackets(code)}.`, ...named };

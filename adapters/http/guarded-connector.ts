@@ -1,75 +1,140 @@
 import { lookup as systemLookup } from 'node:dns/promises';
-import type { LookupFunction } from 'node:net';
+import { isIP, Socket, type LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
-import { AddressRefused, requireAllowed } from './address-rules.js';
+import { AddressRefused, requireAllowed, requireAllowedName } from './address-rules.js';
 import { readHostname, type AllowList } from './allow-list.js';
-import { literalAddress, type Target } from './target.js';
+import type { Proxies, Proxy } from './proxy/proxies.js';
+import { openTunnel, proxyFailure } from './proxy/tunnel.js';
+import { literalAddress, type Endpoint } from './target.js';
 
 /** A host's addresses, as `dns.lookup` gives them. */
 export type Resolver = (hostname: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
 export interface ConnectorOptions {
   readonly allow: AllowList;
+  /** For each step: TCP, a proxy's tunnel, TLS. */
   readonly connectTimeoutMs: number;
   /** Trusted in addition to the machine's certificate authorities; undefined for only those. */
   readonly ca: readonly string[] | undefined;
   readonly resolve: Resolver | undefined;
+  readonly proxies: Proxies | undefined;
 }
 
 /**
- * Makes connections to allowed addresses only. A name is resolved once for each connection, all its addresses are
- * checked, and the connection is made to one of these: what the name leads to a moment later does not matter.
- * Certificates are always verified.
+ * Makes a connection for a request of undici's. `onTcp` gets the TCP connection under it as soon as it exists, before it
+ * is established.
  */
-export function guardedConnector({
-  allow,
-  connectTimeoutMs,
-  ca,
-  resolve = resolveBySystem,
-}: ConnectorOptions): buildConnector.connector {
-  return (options, callback) => {
-    const target = targetOf(options);
-    try {
-      const literal = literalAddress(target.hostname);
-      if (literal !== undefined) requireAllowed(allow, target, [literal]);
-    } catch (error) {
-      return callback(error as Error, null);
-    }
-    const connect = buildConnector({
-      timeout: connectTimeoutMs,
-      rejectUnauthorized: true,
-      autoSelectFamily: true,
-      lookup: guardedLookup(allow, target, resolve),
-      ...(ca === undefined ? {} : { ca: [...ca] }),
-    });
-    connect({ ...options, hostname: target.hostname }, (error, socket) => {
-      if (error !== null) return callback(error, null);
-      const { remoteAddress } = socket;
-      if (remoteAddress === undefined) {
-        socket.destroy();
-        return callback(Object.assign(new Error('The peer has reset the connection.'), { code: 'ECONNRESET' }), null);
-      }
-      try {
-        requireAllowed(allow, target, [ipaddr.parse(remoteAddress)]);
-      } catch {
-        socket.destroy();
-        return callback(
-          new AddressRefused('the connection goes to another address than the one that was checked'),
-          null,
-        );
-      }
-      callback(null, socket);
-    });
+export type Connect = (
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+  onTcp?: (tcp: Socket) => void,
+) => void;
+
+/**
+ * Makes connections to allowed addresses only. A name is resolved once for each connection, all its addresses are
+ * checked, and the connection is made to one of these: what the name leads to a moment later does not matter. A proxy
+ * resolves names itself: through one, only what the name says is checked. Certificates are always verified.
+ */
+export function guardedConnector(options: ConnectorOptions): Connect {
+  const steps = new ConnectionSteps(options);
+  return (wanted, callback, onTcp = () => undefined) => {
+    callbackify(() => steps.connect(wanted, onTcp))((error, socket) =>
+      error ? callback(error, null) : callback(null, socket),
+    );
   };
 }
 
-function targetOf({
-  protocol,
-  hostname,
-  port,
-}: buildConnector.Options): Pick<Target, 'protocol' | 'hostname' | 'port'> {
+class ConnectionSteps {
+  constructor(private readonly options: ConnectorOptions) {}
+
+  async connect(wanted: buildConnector.Options, onTcp: (tcp: Socket) => void): Promise<Socket> {
+    const target = targetOf(wanted);
+    const { allow, proxies } = this.options;
+    const literal = literalAddress(target.hostname);
+    if (literal !== undefined) requireAllowed(allow, target, [literal]);
+    const proxy = proxies?.for(target);
+    if (proxy === undefined) return this.secured(wanted, target, await this.direct(target, onTcp));
+    requireAllowedName(allow, target);
+    return this.secured(wanted, target, await this.tunnelled(target, proxy, onTcp));
+  }
+
+  private async direct(target: Endpoint, onTcp: (tcp: Socket) => void): Promise<Socket> {
+    const { allow, resolve = resolveBySystem } = this.options;
+    const socket = await this.tcp(target, guardedLookup(allow, target, resolve), onTcp);
+    const address = requireConnected(socket);
+    try {
+      requireAllowed(allow, target, [ipaddr.parse(address)]);
+    } catch {
+      socket.destroy();
+      throw new AddressRefused('the connection goes to another address than the one that was checked');
+    }
+    return socket;
+  }
+
+  private async tunnelled(target: Endpoint, proxy: Proxy, onTcp: (tcp: Socket) => void): Promise<Socket> {
+    const { connectTimeoutMs } = this.options;
+    try {
+      const plain = await this.tcp(proxy, undefined, onTcp);
+      const socket = proxy.protocol === 'https:' ? await this.tls(proxy, proxy.hostname, plain) : plain;
+      await openTunnel(socket, target, proxy.authorization, connectTimeoutMs);
+      return socket;
+    } catch (error) {
+      throw proxyFailure(error);
+    }
+  }
+
+  private async secured(wanted: buildConnector.Options, target: Endpoint, socket: Socket): Promise<Socket> {
+    if (target.protocol === 'http:') return socket;
+    const secured = await this.tls(target, wanted.servername, socket);
+    requireConnected(secured);
+    return secured;
+  }
+
+  private tcp(
+    { hostname, port }: Endpoint,
+    lookup: LookupFunction | undefined,
+    onTcp: (tcp: Socket) => void,
+  ): Promise<Socket> {
+    const connect = buildConnector({
+      timeout: this.options.connectTimeoutMs,
+      autoSelectFamily: true,
+      ...(lookup === undefined ? {} : { lookup }),
+    });
+    return new Promise((resolve, reject) => {
+      const begun: unknown = connect({ protocol: 'http:', hostname, port }, (error, socket) =>
+        error === null ? resolve(socket) : reject(error),
+      );
+      if (begun instanceof Socket) onTcp(begun);
+    });
+  }
+
+  private tls({ hostname, port }: Endpoint, servername: string | undefined, httpSocket: Socket): Promise<Socket> {
+    const { ca, connectTimeoutMs } = this.options;
+    const connect = buildConnector({
+      timeout: connectTimeoutMs,
+      rejectUnauthorized: true,
+      ...(ca === undefined ? {} : { ca: [...ca] }),
+    });
+    return new Promise((resolve, reject) => {
+      const name = isIP(hostname) === 0 ? (servername ?? hostname) : '';
+      connect({ protocol: 'https:', hostname, port, servername: name, httpSocket }, (error, socket) =>
+        error === null ? resolve(socket) : reject(error),
+      );
+    });
+  }
+}
+
+/** The address at the other end. Throws for a connection that has ended already. */
+function requireConnected(socket: Socket): string {
+  const { remoteAddress } = socket;
+  if (remoteAddress !== undefined) return remoteAddress;
+  socket.destroy();
+  throw Object.assign(new Error('The peer has reset the connection.'), { code: 'ECONNRESET' });
+}
+
+function targetOf({ protocol, hostname, port }: buildConnector.Options): Endpoint {
   const isTls = protocol === 'https:';
   return {
     protocol: isTls ? 'https:' : 'http:',
@@ -79,11 +144,7 @@ function targetOf({
 }
 
 /** It always answers with a list, as callers expect that choose between IPv6 and IPv4. */
-function guardedLookup(
-  allow: AllowList,
-  target: Pick<Target, 'protocol' | 'hostname' | 'port'>,
-  resolve: Resolver,
-): LookupFunction {
+function guardedLookup(allow: AllowList, target: Endpoint, resolve: Resolver): LookupFunction {
   return (hostname, { all }, callback) => {
     const answer = async () => {
       const found = await resolve(hostname);

@@ -1,8 +1,7 @@
-import { Agent } from 'undici';
 import { AllowList } from './allow-list.js';
 import { CallLife } from './call-life.js';
 import { trustedAuthorities } from './certificate-authorities.js';
-import { ConnectionSlots } from './connection-slots.js';
+import { OwnConnections, PooledConnections, type Connections } from './connections.js';
 import { Exchange } from './exchange.js';
 import { guardedConnector, type Resolver } from './guarded-connector.js';
 import { HttpAnswer } from './http-answer.js';
@@ -11,6 +10,7 @@ import { DEFAULT_HTTP_LIMITS, requireLimits, type HttpLimits } from './limits.js
 import { ListedHosts } from './listed-hosts.js';
 import { headersAfter, redirectTarget } from './redirect.js';
 import { bodyOf, headersOf, type HttpRequest } from './http-request.js';
+import type { Proxies } from './proxy/proxies.js';
 import { readTarget } from './target.js';
 import { WebSockets, type TextSocket, type TextSocketRequest } from './web-sockets.js';
 
@@ -26,6 +26,8 @@ export interface HttpClientOptions {
   readonly maxConnectionsPerOrigin?: number;
   /** How long a connection without a request is kept. */
   readonly keepAliveMs?: number;
+  /** Proxies that requests go through; none when absent, whatever the environment says. */
+  readonly proxies?: Proxies;
   /** Instead of the machine's own name resolution. */
   readonly resolve?: Resolver;
 }
@@ -33,12 +35,14 @@ export interface HttpClientOptions {
 /**
  * Sends requests to external servers. It reaches the public internet over verified TLS, and what the operator has
  * listed; it follows no redirect unless told to, and bounds the size and the time of every answer. It never sends a
- * request twice, and proxy variables of the environment have no effect on it. Every failure is an `HttpError`.
+ * request twice. A call that is aborted sends nothing more. Proxy variables of the environment have no effect, unless they
+ * are given as `proxies`; through a proxy, the addresses that names lead to are not checked. Every failure is an
+ * `HttpError`.
  */
 export class HttpClient {
   private readonly limits: HttpLimits;
-  private readonly pooled: Pool;
-  private readonly unpooled: Pool;
+  private readonly pooled: Connections;
+  private readonly unpooled: Connections;
   private readonly sockets: WebSockets;
   private readonly calls = new Set<CallLife>();
   private isClosed = false;
@@ -48,32 +52,21 @@ export class HttpClient {
     this.limits = { ...DEFAULT_HTTP_LIMITS, ...options.limits };
     requireLimits(this.limits);
     const { maxHeaderBytes = 16 * 1024, maxConnectionsPerOrigin = 16, keepAliveMs = 4_000, resolve } = options;
-    const connect = guardedConnector({
-      allow: new AllowList(options.allow ?? []),
-      connectTimeoutMs: this.limits.connectTimeoutMs,
-      ca: trustedAuthorities(options.extraCa),
-      resolve,
-    });
-    this.sockets = new WebSockets(connect);
-    const shared = {
-      connect,
-      maxHeaderSize: maxHeaderBytes,
-      headersTimeout: 0,
-      bodyTimeout: 0,
+    const connections = {
+      connect: guardedConnector({
+        allow: new AllowList(options.allow ?? []),
+        connectTimeoutMs: this.limits.connectTimeoutMs,
+        ca: trustedAuthorities(options.extraCa),
+        resolve,
+        proxies: options.proxies,
+      }),
+      perOrigin: maxConnectionsPerOrigin,
+      maxHeaderBytes,
+      keepAliveMs,
     };
-    this.pooled = poolOf(maxConnectionsPerOrigin, {
-      ...shared,
-      pipelining: 1,
-      keepAliveTimeout: keepAliveMs,
-      keepAliveMaxTimeout: keepAliveMs,
-    });
-    // A connection whose request was aborted before it began must not wait for another one.
-    this.unpooled = poolOf(maxConnectionsPerOrigin, {
-      ...shared,
-      pipelining: 0,
-      keepAliveTimeout: 1,
-      keepAliveMaxTimeout: 1,
-    });
+    this.pooled = new PooledConnections(connections);
+    this.unpooled = new OwnConnections(connections);
+    this.sockets = new WebSockets(connections.connect);
   }
 
   /** Resolves when the answer's headers have come, whatever its status. Throws `HttpError`. */
@@ -102,8 +95,7 @@ export class HttpClient {
           isFollowing: followed > 0,
         };
         const exchange = new Exchange(hop, limits, life);
-        const { dispatcher, slots } = this.poolFor(request);
-        await exchange.begin(dispatcher, slots);
+        await exchange.begin(this.connectionsFor(request));
         if (!exchange.isRedirect) return new HttpAnswer(exchange, limits);
         exchange.drop();
         if (followed === maxRedirects)
@@ -127,20 +119,13 @@ export class HttpClient {
   async close(): Promise<void> {
     this.isClosed = true;
     for (const life of this.calls) life.cut('closed');
-    await Promise.all([this.pooled.dispatcher.destroy(), this.unpooled.dispatcher.destroy(), this.sockets.close()]);
+    await Promise.all([this.pooled.close(), this.unpooled.close(), this.sockets.close()]);
   }
 
-  private poolFor({ method, onOwnConnection = method === 'POST' || method === 'PATCH' }: HttpRequest): Pool {
+  private connectionsFor({
+    method,
+    onOwnConnection = method === 'POST' || method === 'PATCH',
+  }: HttpRequest): Connections {
     return onOwnConnection ? this.unpooled : this.pooled;
   }
-}
-
-/** Connections, and who may use them. */
-interface Pool {
-  readonly dispatcher: Agent;
-  readonly slots: ConnectionSlots;
-}
-
-function poolOf(connections: number, options: Agent.Options): Pool {
-  return { dispatcher: new Agent({ ...options, connections }), slots: new ConnectionSlots(connections) };
 }

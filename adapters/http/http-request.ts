@@ -52,8 +52,15 @@ export function headersOf({ headers = {}, body }: HttpRequest): Readonly<Record<
       throw new RangeError(`The value of the header ${name} has characters that headers cannot have.`);
     sent[lower] = value;
   }
-  if (typeof body === 'object' && 'stream' in body) sent['content-length'] = String(body.byteSize);
+  const byteSize = byteSizeOf(body);
+  if (byteSize !== undefined) sent['content-length'] = String(byteSize);
   return sent;
+}
+
+function byteSizeOf(body: HttpRequest['body']): number | undefined {
+  if (body === undefined) return undefined;
+  if (typeof body === 'string') return Buffer.byteLength(body);
+  return 'stream' in body ? body.byteSize : body.byteLength;
 }
 
 export function bodyOf({ body }: HttpRequest): Uint8Array | AsyncIterable<Uint8Array> | undefined {

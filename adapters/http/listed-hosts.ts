@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { readHostname } from './allow-list.js';
-import type { Target } from './target.js';
+import type { Endpoint } from './target.js';
 
 interface ListedHost {
   /** Without the dot of a suffix. */
@@ -21,7 +21,7 @@ export class ListedHosts {
     this.hosts = entries.map(hostOf);
   }
 
-  has({ protocol, hostname, port }: Pick<Target, 'protocol' | 'hostname' | 'port'>): boolean {
+  has({ protocol, hostname, port }: Endpoint): boolean {
     return (
       protocol === 'https:' &&
       this.hosts.some(

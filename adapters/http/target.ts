@@ -4,13 +4,17 @@ import { readHostname } from './allow-list.js';
 import { HttpError } from './http-error.js';
 import type { NetworkAddress } from './special-addresses.js';
 
-/** The target of a request, in canonical form. */
-export interface Target {
+/** A host and a port of it, in canonical form. */
+export interface Endpoint {
   readonly protocol: 'http:' | 'https:';
   /** Lower case and ASCII, without brackets or a dot at the end. */
   readonly hostname: string;
   /** Also where it is the protocol's own. */
   readonly port: string;
+}
+
+/** The target of a request, in canonical form. */
+export interface Target extends Endpoint {
   readonly origin: string;
   /** With the query. */
   readonly path: string;

@@ -2,6 +2,7 @@
  * Goal: certificates are always verified, and a redirect is followed only where it was allowed, with nothing of ours for strangers.
  * Method: real TLS servers with certificates of an authority made for the test. Each keeps what it was asked.
  */
+import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
@@ -9,12 +10,16 @@ import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import { orSkip } from '../../servers/servers.js';
 import { errorOf, get, post } from './client.js';
 import { answering, RawServer } from './raw-server.js';
+
+const TRUSTING_PROGRAM = fileURLToPath(new URL('trusting.js', import.meta.url));
 
 interface TlsServer {
   readonly port: number;
@@ -169,6 +174,25 @@ describe('outgoing TLS and redirects', () => {
       const error = await errorOf(post(client(), `https://one.example:${server.port}/`));
       expect(error).to.include({ kind: 'not-connected', requestSent: false, code: 'ECONNRESET' });
       expect(server.handshakes()).to.equal(1);
+    });
+
+    it('of an authority that NODE_EXTRA_CA_CERTS adds are trusted beside a listed one', async () => {
+      const added = await Authority.make(folder, 'added-authority');
+      const [listed, other] = [
+        await serving(ok),
+        await serving(ok, added.issue({ names: ['DNS:one.example'], usage: 'serverAuth' })),
+      ];
+      const urls = [listed, other].map(({ port }) => `https://one.example:${port}/`);
+      const outcomes = async (extraCa: string, environment: string): Promise<unknown> => {
+        const { stdout } = await promisify(execFile)(process.execPath, [TRUSTING_PROGRAM, extraCa, ...urls], {
+          env: { ...process.env, NODE_EXTRA_CA_CERTS: environment },
+        });
+        return JSON.parse(stdout) as unknown;
+      };
+      expect(await outcomes(authority.certFile, added.certFile)).to.deep.equal([200, 200]);
+      expect(await outcomes('', added.certFile)).to.deep.equal(['not-connected', 200]);
+      expect(await outcomes(authority.certFile, '')).to.deep.equal([200, 'not-connected']);
+      expect(await outcomes(authority.certFile, join(folder, 'missing.pem'))).to.deep.equal([200, 'not-connected']);
     });
 
     it('are verified without any proxy that the environment names', async () => {

@@ -1,0 +1,262 @@
+/*
+ * Goal: once a call is aborted, nothing more of its request reaches the server, and its connection is closed: also what the operating
+ * system has taken and not sent yet, of a request on its own connection.
+ * Method: servers that do not read until the call has been aborted, bodies that are held back, and a relay that holds back the handshake.
+ * What the servers received in the end is held against what was sent.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createServer as createTlsServer } from 'node:tls';
+import { expect } from 'chai';
+import type { HttpClient } from '../../../adapters/http/http-client.js';
+import type { HttpRequest } from '../../../adapters/http/http-request.js';
+import { Authority, type Pair } from '../../fixtures/authority.js';
+import { orSkip } from '../../servers/servers.js';
+import { errorOf, localClient, UNABORTED } from './client.js';
+import { onceReceived, RawServer } from './raw-server.js';
+
+const MIB = 1024 * 1024;
+const PIECE = Buffer.alloc(64 * 1024, 'x');
+
+/** A server that reads nothing until it is told to. */
+interface WaitingServer {
+  readonly port: number;
+  readonly accepted: Promise<void>;
+  /** Reads to the end of the connection; how many bytes came. */
+  readToEnd(): Promise<number>;
+}
+
+describe('a request that is aborted', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'darkroom-aborted-'));
+  const opened: { close(): Promise<unknown> }[] = [];
+  const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
+    opened.push(one);
+    return one;
+  };
+  let authority: Authority;
+  let pair: Pair;
+  let client: HttpClient;
+  let abort: AbortController;
+  before(async function () {
+    authority = await orSkip(this, Authority.make(folder, 'aborted-authority'));
+    pair = authority.issue({ names: ['IP:127.0.0.1'], commonName: 'one', usage: 'serverAuth' });
+  });
+  beforeEach(() => {
+    abort = new AbortController();
+    client = kept(localClient({ extraCa: [authority.cert.toString()] }));
+  });
+  afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
+  after(() => rmSync(folder, { recursive: true }));
+
+  const send = (url: string, request: Partial<HttpRequest>) =>
+    errorOf(client.request({ method: 'POST', url, signal: abort.signal, ...request }));
+
+  async function waitingServer(kind: 'plain' | 'TLS'): Promise<WaitingServer> {
+    let socketOf: (socket: Socket) => void = () => undefined;
+    const accepts = new Promise<Socket>((resolve) => {
+      socketOf = resolve;
+    });
+    const take = (socket: Socket) => {
+      socket.on('error', () => undefined);
+      socketOf(socket.pause());
+    };
+    const server = kind === 'TLS' ? createTlsServer({ ...pair }, take) : createServer({ pauseOnConnect: true }, take);
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    kept({ close: async () => void server.close() });
+    return {
+      port: (server.address() as AddressInfo).port,
+      accepted: accepts.then(() => undefined),
+      readToEnd: async () => {
+        const socket = await accepts;
+        let byteLength = 0;
+        socket.on('data', (piece: Buffer) => {
+          byteLength += piece.byteLength;
+        });
+        const closed = new Promise((resolve) => {
+          socket.once('close', resolve);
+        });
+        socket.resume();
+        await closed;
+        return byteLength;
+      },
+    };
+  }
+
+  /** Waits while something still changes within many turns of the event loop. */
+  async function settled(look: () => number): Promise<void> {
+    for (let [before, turns] = [-1, 0]; turns < 200; turns += 1) {
+      if (look() !== before) [before, turns] = [look(), 0];
+      await new Promise((resolve) => {
+        setImmediate(resolve);
+      });
+    }
+  }
+
+  for (const method of ['POST', 'PUT'] as const) {
+    it(`sends nothing of a body of ${method} that was held back until then`, async () => {
+      const server = kept(await RawServer.open(() => undefined));
+      let release: () => void = () => undefined;
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      async function* body() {
+        yield Buffer.from('first half, ');
+        await held;
+        yield Buffer.from('second half');
+      }
+      const ended = send(server.url, { method, body: { stream: body(), byteSize: 23 } });
+      await settled(() => server.received.length);
+      const [connection] = server.connections;
+      const closed = new Promise((resolve) => {
+        connection?.socket.once('close', resolve);
+      });
+      abort.abort();
+      expect(await ended).to.include({ kind: 'aborted', requestSent: true });
+      release();
+      await closed;
+      await settled(() => server.connections.length);
+      expect(server.received).to.include('first half').and.not.include('second');
+      expect(server.received.split(`${method} /`)).to.have.length(2);
+    });
+  }
+
+  it('closes the source of its body, also one that is waited for', async () => {
+    const server = kept(await RawServer.open(({ socket }) => void socket.pause()));
+    for (const isWaited of [true, false]) {
+      abort = new AbortController();
+      let hasClosed = false;
+      const body: AsyncIterable<Uint8Array> = {
+        [Symbol.asyncIterator]: () => ({
+          next: () => (isWaited ? new Promise(() => undefined) : Promise.resolve({ done: false, value: PIECE })),
+          return: async () => {
+            hasClosed = true;
+            return { done: true, value: undefined };
+          },
+        }),
+      };
+      const ended = send(server.url, { body: { stream: body, byteSize: 2 ** 40 } });
+      await settled(() => server.connections.length);
+      abort.abort();
+      await ended;
+      await settled(() => Number(hasClosed));
+      expect(hasClosed, String(isWaited)).to.equal(true);
+    }
+  });
+
+  for (const kind of ['plain', 'TLS'] as const) {
+    const schemeOf = kind === 'TLS' ? 'https' : 'http';
+
+    it(`never arrives whole at a slow reader: one large buffer, ${kind}`, async () => {
+      const server = await waitingServer(kind);
+      const ended = send(`${schemeOf}://127.0.0.1:${server.port}/`, { body: Buffer.alloc(64 * MIB, 'x') });
+      await server.accepted;
+      abort.abort();
+      expect((await ended).kind).to.equal('aborted');
+      expect(await server.readToEnd()).to.be.below(64 * MIB);
+    });
+
+    it(`never arrives whole at a slow reader, though the system has taken all of it, ${kind}`, async () => {
+      const server = await waitingServer(kind);
+      let taken = 0;
+      async function* body() {
+        for (; taken < 16; taken += 1) yield PIECE;
+      }
+      const byteSize = 16 * PIECE.byteLength;
+      const ended = send(`${schemeOf}://127.0.0.1:${server.port}/`, { body: { stream: body(), byteSize } });
+      await server.accepted;
+      await settled(() => taken);
+      abort.abort();
+      expect((await ended).kind).to.equal('aborted');
+      expect(await server.readToEnd()).to.be.below(byteSize);
+    });
+  }
+
+  it('never arrives whole once its time is over, or its client is closed', async () => {
+    for (const end of ['time', 'close'] as const) {
+      const server = await waitingServer('plain');
+      const limits = end === 'time' ? { totalTimeoutMs: 200 } : {};
+      const ended = send(`http://127.0.0.1:${server.port}/`, { body: Buffer.alloc(16 * MIB, 'x'), limits });
+      await server.accepted;
+      if (end === 'close') await client.close();
+      expect((await ended).kind).to.equal(end === 'time' ? 'timed-out' : 'aborted');
+      expect(await server.readToEnd()).to.be.below(16 * MIB);
+    }
+  });
+
+  it('sends nothing, and closes its connection, between TCP and the end of the handshake', async () => {
+    const requests: string[] = [];
+    const server = createTlsServer({ ...pair }, (socket) => {
+      socket.on('data', (piece: Buffer) => requests.push(String(piece)));
+      socket.on('error', () => undefined);
+    });
+    await new Promise<void>((resolve) => {
+      server.listen(0, '127.0.0.1', resolve);
+    });
+    kept({ close: async () => void server.close() });
+    // The relay lets the handshake go on when the call has been aborted.
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    const relay = kept(
+      await RawServer.open(({ socket }) => {
+        const onwards = connect((server.address() as AddressInfo).port, '127.0.0.1');
+        onwards.on('error', () => undefined);
+        socket.once('close', () => onwards.destroy());
+        void held.then(() => {
+          onwards.pipe(socket);
+          socket.pipe(onwards);
+        });
+      }),
+    );
+    const ended = send(`https://127.0.0.1:${relay.port}/`, { body: 's3cret' });
+    await settled(() => relay.received.length);
+    expect(relay.received.length, 'the handshake began').to.be.above(0);
+    const [connection] = relay.connections;
+    const closed = new Promise((resolve) => {
+      connection?.socket.once('close', resolve);
+    });
+    abort.abort();
+    expect(await ended).to.include({ kind: 'aborted', requestSent: false });
+    await closed;
+    release();
+    await settled(() => requests.length);
+    expect([requests, relay.connections.length]).to.deep.equal([[], 1]);
+  });
+
+  it('says that it was sent unless nothing of it can have come, wherever it is aborted', async () => {
+    for (let turns = 0; turns < 30; turns += 1) {
+      const server = kept(await RawServer.open(() => undefined));
+      abort = new AbortController();
+      const ended = send(server.url, { body: 'x'.repeat(100) });
+      for (let turn = 0; turn < turns; turn += 1)
+        await new Promise((resolve) => {
+          setImmediate(resolve);
+        });
+      abort.abort();
+      const { requestSent } = await ended;
+      await settled(() => server.received.length);
+      if (!requestSent) expect(server.received, String(turns)).to.equal('');
+      for (const { socket } of server.connections) expect(socket.destroyed || socket.readableEnded).to.equal(true);
+    }
+  });
+
+  it('leaves other requests alone', async () => {
+    const server = kept(
+      await RawServer.open((connection) =>
+        onceReceived(connection, 'second', () => {
+          abort.abort();
+          connection.socket.write('HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok');
+        }),
+      ),
+    );
+    const first = send(server.url, { body: 'first' });
+    const second = await client.request({ method: 'POST', url: server.url, body: 'second', signal: UNABORTED });
+    expect(String(await second.bytes())).to.equal('ok');
+    expect(await first).to.include({ kind: 'aborted' });
+  });
+});
