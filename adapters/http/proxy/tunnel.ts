@@ -2,7 +2,7 @@ import { request as httpRequest } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Endpoint } from '../target.js';
 
-/** A proxy made no connection to the target: nothing of the request was sent to it. */
+/** A proxy made no connection to the target: nothing of the request was sent to it. The code begins with `PROXY_`. */
 export class ProxyFailure extends Error {
   constructor(
     message: string,
@@ -63,5 +63,6 @@ export async function openTunnel(
 export function proxyFailure(error: unknown): Error {
   const code = (error as { readonly code?: unknown } | undefined)?.code;
   if (error instanceof ProxyFailure || (error instanceof Error && code === TIMED_OUT)) return error;
-  return new ProxyFailure('The proxy cannot be reached.', typeof code === 'string' ? code : 'PROXY_UNREACHABLE');
+  const named = typeof code === 'string' ? code : 'UNREACHABLE';
+  return new ProxyFailure('The proxy cannot be used.', `PROXY_${named}`);
 }

@@ -10,6 +10,8 @@ export function connectionFault(error: unknown, origin: string, option = 'base_u
   const named = code === '' ? '' : ` (${code})`;
   if (kind === 'refused-address') return `${origin} is an address that this service may not call; check ${option}.`;
   if (kind === 'aborted') return `The call to ${origin} was aborted.`;
+  if (code.startsWith('PROXY_'))
+    return `The proxy made no connection to ${origin}${named}; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the process.`;
   if (isTls(code)) return `${origin} has no certificate that is trusted${named}; see ca_file.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `The host of ${origin} was not found${named}; check ${option}.`;

@@ -30,6 +30,13 @@ export function connectionOptions({ baseUrl }: { readonly baseUrl?: string } = {
       ...FILLED_TEXT,
       description: 'A file of certificates in PEM that are trusted in addition to those of the machine.',
     },
+    proxy: {
+      type: 'string',
+      enum: ['none', 'environment'],
+      default: 'none',
+      description:
+        "'environment': requests go through the proxy that HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the process choose, which must allow CONNECT. 'none': directly.",
+    },
     connect_timeout_seconds: seconds(10, 300, 'The longest wait for a connection.'),
     answer_timeout_seconds: seconds(30, 3_600, 'The longest wait for an answer to a call that makes nothing.'),
     idle_timeout_seconds: seconds(60, 3_600, 'The longest pause within an answer.'),

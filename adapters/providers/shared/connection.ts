@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Options } from '../../driver.js';
 import { HttpClient } from '../../http/http-client.js';
+import { Proxies, type Environment } from '../../http/proxy/proxies.js';
 import { KEY_PATTERN } from './connection-options.js';
 
 /** The part of an instance's options that `connectionOptions` describes. */
@@ -9,6 +10,7 @@ interface ConnectionSection {
   readonly api_key?: string;
   readonly api_key_file?: string;
   readonly ca_file?: string;
+  readonly proxy: 'none' | 'environment';
   readonly connect_timeout_seconds: number;
   readonly answer_timeout_seconds: number;
   readonly idle_timeout_seconds: number;
@@ -21,13 +23,20 @@ export interface ConnectionOpening {
   readonly instance: string;
   /** What precedes the key in the header `Authorization`; Bearer when absent. */
   readonly scheme?: string;
+  /** The variables that may name proxies; the process's own when absent. */
+  readonly environment?: Environment;
 }
 
 /**
  * Reads the options and the files they name, and sends nothing. Throws one sentence for what cannot work; it never
  * repeats a key.
  */
-export function openConnection({ options, instance, scheme = 'Bearer' }: ConnectionOpening): Connection {
+export function openConnection({
+  options,
+  instance,
+  scheme = 'Bearer',
+  environment = process.env,
+}: ConnectionOpening): Connection {
   const section = options as unknown as ConnectionSection;
   const key = keyOf(section, instance);
   if (section.base_url === undefined) throw new Error(`providers.${instance}.base_url must be set.`);
@@ -38,6 +47,7 @@ export function openConnection({ options, instance, scheme = 'Bearer' }: Connect
       // The operator chose the address, which may be in their own network.
       allow: [hostAndPort(base)],
       extraCa: authoritiesOf(section, instance),
+      ...(section.proxy === 'environment' ? { proxies: proxiesOf(environment, instance) } : {}),
       maxConnectionsPerOrigin: section.max_connections,
       limits: {
         connectTimeoutMs: milliseconds(section.connect_timeout_seconds),
@@ -93,6 +103,14 @@ function authoritiesOf({ ca_file: file }: ConnectionSection, instance: string): 
   const pem = textOf(file, name);
   if (!pem.includes('-----BEGIN CERTIFICATE-----')) throw new Error(`${name} must name a file of certificates in PEM.`);
   return [pem];
+}
+
+function proxiesOf(environment: Environment, instance: string): Proxies {
+  try {
+    return new Proxies(environment);
+  } catch (error) {
+    throw new Error(`providers.${instance}.proxy: ${(error as RangeError).message}`, { cause: error });
+  }
 }
 
 function textOf(file: string, name: string): string {

@@ -123,8 +123,8 @@ describe('requests through a proxy', () => {
     ['502', answer('HTTP/1.1 502 Bad Gateway\r\n\r\n'), 'PROXY_ANSWERED_502'],
     ['a redirect', answer('HTTP/1.1 302 Found\r\nlocation: https://two.example/\r\n\r\n'), 'PROXY_ANSWERED_302'],
     ['more than an answer', (socket) => void socket.write('HTTP/1.1 200 OK\r\n\r\nmore'), 'PROXY_ANSWER_INVALID'],
-    ['what is no HTTP', answer('SSH-2.0-OpenSSH_9.2\r\n\r\n'), 'HPE_INVALID_CONSTANT'],
-    ['nothing, and closes', (socket) => void socket.destroy(), 'ECONNRESET'],
+    ['what is no HTTP', answer('SSH-2.0-OpenSSH_9.2\r\n\r\n'), 'PROXY_HPE_INVALID_CONSTANT'],
+    ['nothing, and closes', (socket) => void socket.destroy(), 'PROXY_ECONNRESET'],
   ] as const satisfies readonly (readonly [string, Refusing, string])[]) {
     it(`are certainly not accepted when the proxy answers ${what}`, async () => {
       const proxy = kept(await ConnectProxy.open(refusing));
@@ -145,7 +145,7 @@ describe('requests through a proxy', () => {
     expect(await errorOf(post(client(url), 'https://one.example/'))).to.include({
       kind: 'not-connected',
       requestSent: false,
-      code: 'ECONNREFUSED',
+      code: 'PROXY_ECONNREFUSED',
     });
     const silent = kept(await ConnectProxy.open(() => undefined));
     const hasty = client(silent.url, { limits: { connectTimeoutMs: 50 } });

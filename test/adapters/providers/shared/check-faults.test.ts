@@ -16,6 +16,12 @@ describe('a try of a connection', () => {
       ['not-connected', { requestSent: false, code: 'ENOTFOUND' }, 'The host of'],
       ['not-connected', { requestSent: false, code: 'DEPTH_ZERO_SELF_SIGNED_CERT' }, `${ORIGIN} has no certificate`],
       ['not-connected', { requestSent: false, code: 'ERR_TLS_CERT_ALTNAME_INVALID' }, `${ORIGIN} has no certificate`],
+      ['not-connected', { requestSent: false, code: 'PROXY_ANSWERED_407' }, 'The proxy made no connection'],
+      [
+        'not-connected',
+        { requestSent: false, code: 'PROXY_SELF_SIGNED_CERT_IN_CHAIN' },
+        'The proxy made no connection',
+      ],
       ['refused-address', { requestSent: false }, `${ORIGIN} is an address`],
       ['aborted', { requestSent: true }, 'The call to'],
       ['bad-answer', { requestSent: true }, `${ORIGIN} did not give`],

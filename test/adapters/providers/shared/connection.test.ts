@@ -13,6 +13,7 @@ import { connectionOptions } from '../../../../adapters/providers/shared/connect
 import { openConnection, type Connection } from '../../../../adapters/providers/shared/connection.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import { UNABORTED } from '../../http/client.js';
+import { ConnectProxy } from '../../http/proxy/connect-proxy.js';
 
 const TIMES = { connect_timeout_seconds: 10, answer_timeout_seconds: 30, idle_timeout_seconds: 60, max_connections: 4 };
 
@@ -58,6 +59,32 @@ describe('the connection of a provider', () => {
     });
     expect(Buffer.from(await answer.bytes()).toString()).to.equal('Bearer k-1 /v1/images/a%2F..%2Fb');
     server.close();
+  });
+
+  it('goes through the proxy of the environment only if it is told to', async () => {
+    const server = await listening((_, path = '') => path);
+    const host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const proxy = await ConnectProxy.open();
+    const environment = { HTTP_PROXY: proxy.url.replace('//', '//user:p-1@') };
+    for (const [way, tunnels] of [
+      [{ proxy: 'none' }, 0],
+      [{ proxy: 'environment' }, 1],
+    ] as const) {
+      const options = { ...TIMES, base_url: `http://${host}`, ...way };
+      const connection = openConnection({ options, instance: 'studio', environment });
+      opened.push(connection);
+      const request = { method: 'GET', url: connection.urlOf('jobs'), signal: UNABORTED } as const;
+      expect(String(await (await connection.client.request(request)).bytes())).to.equal('/jobs');
+      expect(proxy.asked).to.have.length(tunnels);
+    }
+    expect(proxy.asked[0]?.authority).to.equal(host);
+    await proxy.close();
+    server.close();
+    const wrong = { options: { ...TIMES, base_url: 'https://a.example', proxy: 'environment' }, instance: 'studio' };
+    expect(() => openConnection({ ...wrong, environment: { HTTPS_PROXY: 'socks5://p-1@host' } }))
+      .to.throw(/^providers\.studio\.proxy: HTTPS_PROXY is no address of a proxy; .*\.$/)
+      .with.property('message')
+      .that.does.not.include('p-1');
   });
 
   it('reads the key from a file, and puts the scheme of the server before it', () => {
