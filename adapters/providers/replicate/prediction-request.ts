@@ -1,8 +1,7 @@
-import type { Json, JsonObject } from '../../../core/json.js';
-import type { ProviderCall, Submission } from '../../../core/ports/provider.js';
+import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import { Base64File } from '../../http/bodies/json-request.js';
 import type { Connection } from '../shared/connection.js';
-import { dataUrlOf } from '../shared/data-url.js';
-import { inputOf } from '../shared/task-input.js';
+import { taskInput } from '../shared/task-input.js';
 import type { ReplicateSettings } from './replicate-settings.js';
 import { uploadFile } from './upload-file.js';
 
@@ -10,7 +9,8 @@ export interface PredictionRequest {
   /** Of the path below the base address. */
   readonly segments: readonly string[];
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: JsonObject;
+  /** Files may stand in it. */
+  readonly body: Readonly<Record<string, unknown>>;
 }
 
 /** Replicate advises data URLs up to this size; larger files are uploaded first. */
@@ -20,23 +20,26 @@ const MAX_DATA_URL_BYTES = 256 * 1024;
 const [LEAST_SECONDS, MOST_SECONDS] = [5, 24 * 60 * 60];
 
 /**
- * The request that runs a task. Larger reference files are uploaded for it. Throws `ParameterInvalid`,
- * `ReferenceUnmapped` and `UploadRefused`; nothing was submitted then.
+ * The request that runs a task, or the refusal of one that cannot be sent. Larger reference files are uploaded for it.
+ * Throws `UploadRefused`; nothing was submitted then.
  */
 export async function predictionRequest(
   connection: Connection,
   settings: ReplicateSettings,
   submission: Submission,
   call: ProviderCall,
-): Promise<PredictionRequest> {
-  const input: Json = await inputOf(settings, submission, (reference) =>
-    reference.byteSize <= MAX_DATA_URL_BYTES ? dataUrlOf(reference) : uploadFile(connection, reference, call),
+): Promise<PredictionRequest | SubmitAnswer> {
+  const mapped = await taskInput(settings, submission, async (reference) =>
+    reference.byteSize <= MAX_DATA_URL_BYTES
+      ? new Base64File(reference, 'data-url')
+      : uploadFile(connection, reference, call),
   );
+  if ('refused' in mapped) return mapped.refused;
   const { version } = settings;
   return {
     segments: pathOf(settings),
     headers: { 'cancel-after': `${deadlineSeconds(submission.timeLeftMs)}s` },
-    body: version === undefined ? { input } : { version, input },
+    body: version === undefined ? mapped : { version, ...mapped },
   };
 }
 

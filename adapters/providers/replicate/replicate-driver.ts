@@ -1,6 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
-import { readSettings } from './replicate-settings.js';
+import { outputHostsOption } from '../shared/output-settings.js';
+import { settingsFault } from './replicate-settings.js';
 
 /** Models that run at Replicate, by its HTTP API. */
 export const replicateDriver: ProviderDriver = {
@@ -11,20 +12,12 @@ export const replicateDriver: ProviderDriver = {
     additionalProperties: false,
     properties: {
       ...connectionOptions({ baseUrl: 'https://api.replicate.com/v1' }),
-      output_hosts: {
-        type: 'array',
-        maxItems: 20,
-        items: { type: 'string', minLength: 1, maxLength: 253 },
-        errorMessage: 'must list up to 20 hosts',
-        default: ['replicate.delivery', '.replicate.delivery'],
-        description: 'Hosts that results are fetched from; with a dot before it, all hosts below a name.',
-      },
+      output_hosts: outputHostsOption(['replicate.delivery', '.replicate.delivery']),
     },
   },
 
-  settingsFault(settings) {
-    const read = readSettings(settings);
-    return 'fault' in read ? read.fault : undefined;
+  settingsFault(settings, { modality }) {
+    return settingsFault(settings, modality);
   },
 
   async open({ options, instance, log }) {

@@ -9,12 +9,11 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
+import { jsonRequest } from '../../http/bodies/json-request.js';
 import { submit } from '../../http/submit.js';
 import { openConnection, type Connection } from '../shared/connection.js';
-import { ParameterInvalid } from '../shared/request-fields.js';
 import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
-import { inputRefusal, refusal } from '../shared/sentences.js';
-import { ReferenceUnmapped } from '../shared/task-input.js';
+import { refusal } from '../shared/sentences.js';
 import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
 import { predictionRequest, type PredictionRequest } from './prediction-request.js';
@@ -24,7 +23,7 @@ import { refusalOf } from './submission-refusal.js';
 import { UploadRefused } from './upload-file.js';
 
 /** A prediction repeats its input, in which small files are. */
-const MAX_PREDICTION_BYTES = 16 * 1024 * 1024;
+const MAX_PREDICTION_BYTES = 8 * 1024 * 1024;
 
 const PROMISES: ProviderPromises = {
   answersWithOutputs: false,
@@ -65,11 +64,12 @@ export class ReplicateProvider implements Provider {
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const request = await this.requestFor(submission, call);
     if ('accepted' in request) return request;
+    const sized = jsonRequest(request.body);
     const sent = await submit(this.connection.client, {
       method: 'POST',
       url: this.connection.urlOf(...request.segments),
-      headers: { ...this.headers, ...request.headers },
-      body: JSON.stringify(request.body),
+      headers: { ...this.headers, ...request.headers, ...sized.headers },
+      body: sized.body,
       signal: call.signal,
     });
     if (sent.outcome === 'refused') {
@@ -134,7 +134,7 @@ export class ReplicateProvider implements Provider {
   }
 
   private get headers(): Readonly<Record<string, string>> {
-    return { ...this.connection.credentials, 'content-type': 'application/json', 'accept': 'application/json' };
+    return { ...this.connection.credentials, accept: 'application/json' };
   }
 
   /** What is to be sent, or the refusal of a task that cannot be. Files are uploaded before. */
@@ -144,8 +144,6 @@ export class ReplicateProvider implements Provider {
     try {
       return await predictionRequest(this.connection, read.settings, submission, call);
     } catch (error) {
-      if (error instanceof ParameterInvalid) return inputRefusal(error.message);
-      if (error instanceof ReferenceUnmapped) return refusal('settings wrong');
       if (error instanceof UploadRefused && !call.signal.aborted) return error.answer;
       throw error;
     }

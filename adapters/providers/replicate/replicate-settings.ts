@@ -1,22 +1,17 @@
+import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { POINTER_PATTERN } from '../shared/pointer-values.js';
-import { DELIVERED_TYPES } from '../shared/result-files.js';
+import { OUTPUT_PROPERTIES, outputFormatFault, type OutputSettings } from '../shared/output-settings.js';
 import { checkSettings } from '../shared/settings.js';
 import { INPUT_SETTINGS, inputSettingsFault, type InputSettings } from '../shared/task-input.js';
 
-/** A model's `provider_settings`. */
-export interface ReplicateSettings extends InputSettings {
+/** A model's `provider_settings`. Without `output.at`, the results are the output itself or its items. */
+export interface ReplicateSettings extends InputSettings, OutputSettings {
   /** `owner/name`. */
   readonly model?: string;
   /** Of `model`; absent for an official model. */
   readonly version?: string;
   /** `owner/name`, instead of a model. */
   readonly deployment?: string;
-  readonly output: {
-    readonly media_type: string;
-    /** Where the addresses of files are in the output; the output itself, or its items, when absent. */
-    readonly at?: string;
-  };
 }
 
 const OWNER_AND_NAME: JsonObject = {
@@ -40,10 +35,7 @@ const SCHEMA: JsonObject = {
       type: 'object',
       additionalProperties: false,
       required: ['media_type'],
-      properties: {
-        media_type: { type: 'string', enum: [...DELIVERED_TYPES] },
-        at: { type: 'string', maxLength: 200, pattern: POINTER_PATTERN },
-      },
+      properties: OUTPUT_PROPERTIES,
     },
   },
 };
@@ -56,6 +48,12 @@ export function readSettings(given: JsonObject): ReadSettings {
   const settings = checked.settings as unknown as ReplicateSettings;
   const fault = targetFault(settings) ?? inputSettingsFault(settings);
   return fault === undefined ? { settings } : { fault };
+}
+
+/** The same for a catalog, which says what the model makes. */
+export function settingsFault(given: JsonObject, modality: Modality): string | undefined {
+  const read = readSettings(given);
+  return 'fault' in read ? read.fault : outputFormatFault(read.settings, modality);
 }
 
 function targetFault({ model, version, deployment }: ReplicateSettings): string | undefined {

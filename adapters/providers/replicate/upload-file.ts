@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { ProviderCall, ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
 import { answerAddress } from '../../http/answer-address.js';
+import { formRequest } from '../../http/bodies/form-request.js';
 import { HttpError } from '../../http/http-error.js';
 import { ListedHosts } from '../../http/listed-hosts.js';
 import { submit } from '../../http/submit.js';
@@ -39,37 +39,17 @@ export async function uploadFile(
 }
 
 async function sent(connection: Connection, reference: ProviderReference, { signal }: ProviderCall): Promise<string> {
-  const { type, ...body } = formOf(reference);
-  const headers = { ...connection.credentials, 'accept': 'application/json', 'content-type': type };
+  // The names that users give are not passed on.
+  const fileName = `reference.${reference.mediaType.replace(/^.*\//, '')}`;
+  const form = formRequest([{ name: 'content', fileName, file: reference }]);
   const answered = await submit(connection.client, {
     method: 'POST',
     url: connection.urlOf('files'),
-    headers,
-    body,
+    headers: { ...connection.credentials, accept: 'application/json', ...form.headers },
+    body: form.body,
     signal,
   });
   if (answered.outcome === 'refused') throw new UploadRefused(refusalOf(answered));
   const { urls } = ((await answered.answer.json()) ?? {}) as { readonly urls?: { readonly get?: unknown } | null };
   return answerAddress(urls?.get, { base: connection.base, hosts: NO_OTHER_HOSTS }).url;
-}
-
-/** A form with one file. Its name is ours: the names that users give are not passed on. */
-function formOf(reference: ProviderReference) {
-  const boundary = `darkroom-${randomUUID()}`;
-  const name = `reference.${reference.mediaType.replace(/^.*\//, '')}`;
-  const head = Buffer.from(
-    `--${boundary}\r\ncontent-disposition: form-data; name="content"; filename="${name}"\r\ncontent-type: ${reference.mediaType}\r\n\r\n`,
-  );
-  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
-  return {
-    type: `multipart/form-data; boundary=${boundary}`,
-    byteSize: head.byteLength + reference.byteSize + tail.byteLength,
-    stream: inTurn(head, reference, tail),
-  };
-}
-
-async function* inTurn(head: Uint8Array, reference: ProviderReference, tail: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield head;
-  yield* await reference.open();
-  yield tail;
 }

@@ -1,10 +1,10 @@
-/** A JSON Pointer (RFC 6901) in which a token `*` stands for every item of a list. Empty for the whole document. */
-export const POINTER_PATTERN = '^(/([^~/]|~[01])*)*$';
-
 /** More than any task has outputs; the rest of a longer list is left out. */
 const MAX_VALUES = 100;
 
-/** The values at a pointer, in the document's order; none where it leads nowhere. At most 100. */
+/**
+ * The values at a JSON Pointer (RFC 6901) in which a token `*` stands for every item of a list, in the document's order;
+ * none where it leads nowhere. At most 100.
+ */
 export function valuesAt(document: unknown, pointer: string): readonly unknown[] {
   let values: readonly unknown[] = [document];
   for (const token of pointer.split('/').slice(1)) {

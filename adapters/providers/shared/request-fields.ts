@@ -6,6 +6,8 @@ export type FieldValue = string | number | boolean;
 export interface FieldRule {
   readonly value?: FieldValue;
   readonly parameter?: string;
+  /** What is sent for each value of the parameter, written as a text; instead of a type with its bounds. */
+  readonly values?: Readonly<Record<string, FieldValue>>;
   readonly type?: 'string' | 'integer' | 'number' | 'boolean';
   readonly enum?: readonly FieldValue[];
   /** A regular expression for the whole text. */
@@ -32,6 +34,7 @@ export const FIELD_RULES_SCHEMA: JsonObject = {
     properties: {
       value: { type: SCALAR },
       parameter: { type: 'string', minLength: 1, maxLength: 128 },
+      values: { type: 'object', minProperties: 1, maxProperties: 1_000, additionalProperties: { type: SCALAR } },
       type: { type: 'string', enum: ['string', 'integer', 'number', 'boolean'] },
       enum: { type: 'array', minItems: 1, maxItems: 1_000, items: { type: SCALAR } },
       pattern: { type: 'string', minLength: 1, maxLength: 1_000 },
@@ -76,8 +79,16 @@ function valueOf(rule: FieldRule, parameters: JsonObject): FieldValue | undefine
   if (rule.parameter === undefined) return rule.value;
   if (!Object.hasOwn(parameters, rule.parameter)) return undefined;
   const value = parameters[rule.parameter];
-  if (value !== undefined && fits(value, rule)) return value;
-  throw new ParameterInvalid(rule.parameter);
+  const sent = value === undefined ? undefined : sentFor(value, rule);
+  if (sent === undefined) throw new ParameterInvalid(rule.parameter);
+  return sent;
+}
+
+function sentFor(value: Json, rule: FieldRule): FieldValue | undefined {
+  const { values } = rule;
+  if (values === undefined) return fits(value, rule) ? value : undefined;
+  if (typeof value === 'object') return undefined;
+  return Object.hasOwn(values, String(value)) ? values[String(value)] : undefined;
 }
 
 function fits(value: Json, rule: FieldRule): value is FieldValue {
@@ -99,11 +110,13 @@ function isWithin(value: number, { minimum = -Infinity, maximum = Infinity }: Fi
 
 /** The rest of a sentence that begins with the name of the field. */
 function ruleFault(rule: FieldRule): string | undefined {
-  const { value, parameter, type, ...bounds } = rule;
+  const { value, parameter, values, type, ...bounds } = rule;
   if ((value === undefined) === (parameter === undefined)) return 'needs either a value or a parameter';
+  const isBounded = type !== undefined || Object.keys(bounds).length > 0;
   if (parameter === undefined)
-    return type === undefined && Object.keys(bounds).length === 0 ? undefined : 'has a value, and so no other key';
-  if (type === undefined) return 'needs a type, one of string, integer, number, boolean';
+    return isBounded || values !== undefined ? 'has a value, and so no other key' : undefined;
+  if (values !== undefined) return isBounded ? 'has values, and so no type and no bounds' : undefined;
+  if (type === undefined) return 'needs values, or a type, one of string, integer, number, boolean';
   return boundsFault(type, bounds);
 }
 

@@ -13,8 +13,6 @@ const TYPES: Readonly<Record<string, ProviderOutput>> = {
   mp4: { kind: 'video', mediaType: 'video/mp4' },
 };
 
-export const DELIVERED_TYPES: readonly string[] = [...new Set(Object.values(TYPES).map(({ mediaType }) => mediaType))];
-
 /** Core bounds what it stores; this bounds a server that never ends. */
 const MAX_RESULT_BYTES = 4 * 1024 ** 3;
 const LONGEST_FETCH_MS = 6 * 60 * 60 * 1_000;
@@ -53,7 +51,10 @@ export function outputAt(address: string, otherwise: string): ProviderOutput {
   return known ?? { kind: otherwise.startsWith('video/') ? 'video' : 'image', mediaType: otherwise };
 }
 
-/** The bytes of a file. No credentials are sent, and no redirect is followed. Throws `HttpError`. */
+/**
+ * The bytes of a file. No credentials are sent, and no redirect is followed. Throws `HttpError`, also for an answer that
+ * declares a page or another text.
+ */
 export async function resultBytes(
   { connection, hosts }: ResultFiles,
   address: string,
@@ -66,7 +67,9 @@ export async function resultBytes(
     signal,
     limits: { maxBodyBytes: MAX_RESULT_BYTES, totalTimeoutMs: LONGEST_FETCH_MS, maxDecompressionRatio: 2_000 },
   });
-  if (answer.isOk) return answer.body();
+  const isText = /^(?:text\/|application\/(?:json|xhtml))/i.test(answer.header('content-type')?.trim() ?? '');
+  if (answer.status === 200 && !isText) return answer.body();
   answer.discard();
-  throw answer.error('bad-answer', `The answer for a result has status ${answer.status}.`);
+  const what = isText ? 'is a text' : `has status ${answer.status}`;
+  throw answer.error('bad-answer', `The answer for a result ${what}.`);
 }

@@ -1,7 +1,14 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
-import type { Json, JsonObject } from '../../../core/json.js';
+import type { JsonObject } from '../../../core/json.js';
 import type { ProviderReference, Submission } from '../../../core/ports/provider.js';
-import { FIELD_RULES_SCHEMA, fieldRulesFault, fieldsFrom, type FieldRules } from './request-fields.js';
+import {
+  FIELD_RULES_SCHEMA,
+  fieldRulesFault,
+  fieldsFrom,
+  ParameterInvalid,
+  type FieldRules,
+} from './request-fields.js';
+import { inputRefusal, refusal } from './sentences.js';
 
 /** The part of `provider_settings` that says which field of a model's input has what. What it does not name is never sent. */
 export interface InputSettings {
@@ -66,39 +73,52 @@ function freeTexts(fields: FieldRules): readonly string[] {
     .map(([field]) => field);
 }
 
-/** A reference file whose role the settings do not name. */
-export class ReferenceUnmapped extends Error {
-  constructor(role: ReferenceRole) {
-    super(`The settings name no field for files of the role ${role}.`);
-    this.name = 'ReferenceUnmapped';
-  }
-}
+/** A model's input, or the refusal of a task that the settings cannot map to one. */
+export type TaskInput =
+  | { readonly input: Readonly<Record<string, unknown>> }
+  | { readonly refused: ReturnType<typeof refusal> };
 
-/**
- * The input of a model. `valueOf` gives what a file is sent as. Throws `ParameterInvalid` for a parameter that the rules
- * do not allow, and `ReferenceUnmapped`.
- */
-export async function inputOf(
+/** The input of a model. `valueOf` gives what a file is sent as; it is called only where all else is in order. */
+export async function taskInput(
   settings: InputSettings,
   submission: Submission,
-  valueOf: (reference: ProviderReference) => Promise<string>,
-): Promise<JsonObject> {
-  const input: Record<string, Json> = { ...fieldsFrom(settings.fields, submission.parameters) };
-  input[settings.prompt_field] = submission.prompt;
-  if (settings.negative_prompt_field !== undefined && submission.negativePrompt !== undefined)
-    input[settings.negative_prompt_field] = submission.negativePrompt;
-  const fields = submission.references.map(({ role }) => fieldFor(settings, role));
-  for (const [index, reference] of submission.references.entries()) {
-    const { field, many } = fields[index]!;
-    const value = await valueOf(reference);
-    const before = input[field];
-    input[field] = many ? [...(Array.isArray(before) ? before : []), value] : value;
+  valueOf: (reference: ProviderReference) => Promise<unknown>,
+): Promise<TaskInput> {
+  const { prompt, negativePrompt, references } = submission;
+  const { prompt_field: promptField, negative_prompt_field: negativeField } = settings;
+  const fields = fieldsOrRefusal(settings, submission);
+  if ('refused' in fields) return fields;
+  const refused = referencesRefusal(settings, references);
+  if (refused !== undefined) return { refused };
+  const input: Record<string, unknown> = { ...fields.input, [promptField]: prompt };
+  if (negativeField !== undefined && negativePrompt !== undefined) input[negativeField] = negativePrompt;
+  for (const [role, { field, many }] of entriesOf(settings.references)) {
+    const values: unknown[] = [];
+    for (const reference of references) if (reference.role === role) values.push(await valueOf(reference));
+    if (values.length > 0) input[field] = many ? values : values[0];
   }
-  return input;
+  return { input };
 }
 
-function fieldFor({ references }: InputSettings, role: ReferenceRole): ReferenceField {
-  const field = references[role];
-  if (field === undefined) throw new ReferenceUnmapped(role);
-  return field;
+function fieldsOrRefusal({ fields }: InputSettings, { parameters }: Submission): TaskInput {
+  try {
+    return { input: fieldsFrom(fields, parameters) };
+  } catch (error) {
+    if (error instanceof ParameterInvalid) return { refused: inputRefusal(error.message) };
+    throw error;
+  }
+}
+
+function referencesRefusal({ references: known }: InputSettings, references: readonly ProviderReference[]) {
+  for (const { role } of references) {
+    const field = known[role];
+    if (field === undefined) return refusal('settings wrong');
+    if (!field.many && references.filter((other) => other.role === role).length > 1)
+      return inputRefusal(`The model takes one file of the role ${role}.`);
+  }
+  return undefined;
+}
+
+function entriesOf(references: InputSettings['references']): readonly (readonly [string, ReferenceField])[] {
+  return Object.entries(references);
 }

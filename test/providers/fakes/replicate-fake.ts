@@ -19,6 +19,15 @@ export interface FakePrediction {
   isRemoved: boolean;
 }
 
+/** Predictions with these prompts end so, whatever `ending` says. One that is queued never begins. */
+const ENDINGS: Readonly<Record<string, Ending>> = {
+  endless: { ends: 'never' },
+  queued: { ends: 'never' },
+  withheld: { ends: 'failed', error: 'NSFW content detected. Try running it again, or try a different prompt.' },
+  flagged: { ends: 'failed', error: 'The input or output was flagged as sensitive. (E005)' },
+  half: { ends: 'succeeded', files: 1 },
+};
+
 const UNAUTHENTICATED = problem(401, 'Unauthenticated', 'You did not pass a valid authentication token');
 const NOT_FOUND = problem(404, 'Not found', 'The requested resource could not be found.');
 
@@ -28,7 +37,7 @@ export class ReplicateFake {
   readonly predictions: FakePrediction[] = [];
   /** The bytes of uploaded files, by their id. */
   readonly files = new Map<string, Buffer>();
-  /** How the next predictions end; one whose prompt is "endless" never does. */
+  /** How the next predictions end. */
   ending: Ending = { ends: 'succeeded' };
   /** Models and versions that exist, as the paths to them. */
   readonly known = new Set([
@@ -118,7 +127,7 @@ export class ReplicateFake {
       model: owner === undefined ? `version ${version}` : `${owner}/${name}`,
       input: input as Readonly<Record<string, unknown>>,
       cancelAfter: request.headers['cancel-after'] as string | undefined,
-      ending: prompt === 'endless' ? { ends: 'never' } : this.ending,
+      ending: ENDINGS[prompt ?? ''] ?? this.ending,
       status: 'starting',
       output: null,
       error: null,
@@ -143,6 +152,7 @@ export class ReplicateFake {
   }
 
   private advance(prediction: FakePrediction): void {
+    if (prediction.input['prompt'] === 'queued') return;
     if (prediction.status === 'starting') prediction.status = 'processing';
     else if (prediction.status === 'processing') this.end(prediction);
   }

@@ -32,14 +32,14 @@ describe('settings of a model at Replicate', () => {
       [{ ...SETTINGS, model: 'flux' }, /^model must match the pattern/],
       [{ ...SETTINGS, model: '../account' }, /^model must match the pattern/],
       [{ ...SETTINGS, version: 'latest' }, /^version must match the pattern/],
-      [{ ...SETTINGS, output: { media_type: 'image/gif' } }, /media_type/],
+      [{ ...SETTINGS, output: { media_type: 'image/gif' } }, /^"image\/gif" cannot be delivered/],
       [{ ...SETTINGS, output: { media_type: 'image/png', at: 'images' } }, /^output\.at must match the pattern/],
       [{ ...SETTINGS, webhook: 'https://elsewhere.example' }, /webhook/],
       [{ ...SETTINGS, fields: { prompt: { value: 'x' } } }, /^The field prompt of the input is given twice\.$/],
       [{ ...SETTINGS, fields: { image_url: text } }, /^The field image_url of the input cannot have text/],
       [{ ...SETTINGS, fields: { lora_weights: text } }, /^The field lora_weights of the input cannot have text/],
       [{ ...SETTINGS, prompt_field: 'url' }, /^The field url of the input cannot have text/],
-      [{ ...SETTINGS, fields: { style: { parameter: 'style' } } }, /^fields\.style needs a type/],
+      [{ ...SETTINGS, fields: { style: { parameter: 'style' } } }, /^fields\.style needs values, or a type/],
     ];
     for (const [settings, sentence] of wrong) {
       expect(fault(settings), JSON.stringify(settings)).to.match(sentence);

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { POINTER_PATTERN, valuesAt } from '../../../../adapters/providers/shared/pointer-values.js';
+import { valuesAt } from '../../../../adapters/providers/shared/pointer-values.js';
 import { escapePointerToken } from '../../../../core/json.js';
 
 describe('pointers into an answer', () => {
@@ -12,7 +12,6 @@ describe('pointers into an answer', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 3 }), (document) => {
         for (const [pointer, leaf] of leavesOf(document, '')) {
-          expect(pointer).to.match(new RegExp(POINTER_PATTERN, 'u'));
           if (!pointer.split('/').includes('*')) expect(valuesAt(document, pointer)).to.deep.equal([leaf]);
         }
       }),

@@ -89,6 +89,24 @@ describe('fields of a request', () => {
     );
   });
 
+  it('are what the server calls the values of a parameter, and no other value is sent', () => {
+    const rules: FieldRules = {
+      image_size: { parameter: 'size', values: { '512x512': 'square' } },
+      width: { parameter: 'size', values: { '512x512': 512 } },
+      duration: { parameter: 'seconds', values: { '5': '5s' } },
+    };
+    expect(fieldRulesFault(rules)).to.equal(undefined);
+    expect(checkSettings(FIELD_RULES_SCHEMA, rules as unknown as JsonObject)).to.have.property('settings');
+    const sent = fieldsFrom(rules, { size: '512x512', seconds: 5 });
+    expect(sent).to.deep.equal({ image_size: 'square', width: 512, duration: '5s' });
+    fc.assert(
+      fc.property(fc.oneof(fc.jsonValue(), fc.constantFrom('constructor', '__proto__')), (given) => {
+        if (String(given) !== '5' || typeof given === 'object')
+          expect(() => fieldsFrom(rules, { seconds: given as Json })).to.throw(ParameterInvalid);
+      }),
+    );
+  });
+
   it('have rules that can be used', () => {
     expect(fieldRulesFault(RULES)).to.equal(undefined);
     expect(checkSettings(FIELD_RULES_SCHEMA, RULES as unknown as JsonObject)).to.have.property('settings');
@@ -98,7 +116,9 @@ describe('fields of a request', () => {
     ['fields.x needs either a value or a parameter.', {}],
     ['fields.x needs either a value or a parameter.', { value: 1, parameter: 'x' }],
     ['fields.x has a value, and so no other key.', { value: 1, type: 'integer' }],
-    ['fields.x needs a type, one of string, integer, number, boolean.', { parameter: 'x' }],
+    ['fields.x needs values, or a type, one of string, integer, number, boolean.', { parameter: 'x' }],
+    ['fields.x has a value, and so no other key.', { value: 1, values: { a: 1 } }],
+    ['fields.x has values, and so no type and no bounds.', { parameter: 'x', values: { a: 1 }, type: 'string' }],
     ['fields.x needs an enum, a pattern or a max_length.', { parameter: 'x', type: 'string' }],
     [
       'fields.x needs an enum, or a minimum and a maximum that is not below it.',

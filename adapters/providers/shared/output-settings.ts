@@ -1,0 +1,44 @@
+import type { Modality } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import { formatFault } from '../../../core/media/format-fault.js';
+import type { FieldRules } from './request-fields.js';
+
+/** The part of `provider_settings` that says what a model makes, and where its answer has it. */
+export interface OutputSettings {
+  readonly output: {
+    readonly media_type: string;
+    /** A JSON Pointer to the addresses of the results; see `valuesAt`. */
+    readonly at?: string;
+  };
+}
+
+/** A JSON Pointer in which a token may be `*`. */
+export const POINTER: JsonObject = { type: 'string', maxLength: 200, pattern: '^(/([^~/]|~[01])*)*$' };
+
+/** The properties of `output` for the JSON Schema of `provider_settings`. */
+export const OUTPUT_PROPERTIES: JsonObject = { media_type: { type: 'string', maxLength: 100 }, at: POINTER };
+
+/** The first format that a model of these settings may make and that cannot be delivered, as one sentence. */
+export function outputFormatFault(
+  { output, fields }: OutputSettings & { readonly fields: FieldRules },
+  modality: Modality,
+): string | undefined {
+  const named = Object.entries(fields)
+    .filter(([field]) => /(?:^|_)format$/.test(field))
+    .flatMap(([, { value, enum: choices = [], values = {} }]) => [value, ...choices, ...Object.values(values)])
+    .filter((format) => typeof format === 'string');
+  const faults = [output.media_type, ...named].map((format) => formatFault(format, modality));
+  return faults.find((fault) => fault !== undefined);
+}
+
+/** The option of an instance for the hosts that results are fetched from. */
+export function outputHostsOption(byDefault: readonly string[]): JsonObject {
+  return {
+    type: 'array',
+    maxItems: 20,
+    items: { type: 'string', minLength: 1, maxLength: 253 },
+    default: [...byDefault],
+    errorMessage: 'must list up to 20 hosts',
+    description: 'Hosts that results are fetched from; with a dot before it, all hosts below a name.',
+  };
+}
