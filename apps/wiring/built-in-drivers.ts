@@ -4,6 +4,7 @@ import { filesDriver } from '../../adapters/files/files-driver.js';
 import { minioDriver } from '../../adapters/minio/minio-driver.js';
 import { mongoDriver } from '../../adapters/mongo/mongo-driver.js';
 import { comfyUiDriver } from '../../adapters/providers/comfyui/comfyui-driver.js';
+import { falDriver } from '../../adapters/providers/fal/fal-driver.js';
 import { replicateDriver } from '../../adapters/providers/replicate/replicate-driver.js';
 import { sandboxDriver } from '../../adapters/providers/sandbox/sandbox-driver.js';
 import { sqliteDriver } from '../../adapters/sqlite/sqlite-driver.js';
@@ -23,6 +24,7 @@ export const BUILT_IN_DRIVERS: readonly Driver[] = [
   sandboxDriver,
   comfyUiDriver,
   replicateDriver,
+  falDriver,
 ];
 
 /** The providers of a configuration that names none: instances by name, each with its kind. */

@@ -101,7 +101,7 @@ describe('fields of a request', () => {
     expect(sent).to.deep.equal({ image_size: 'square', width: 512, duration: '5s' });
     fc.assert(
       fc.property(fc.oneof(fc.jsonValue(), fc.constantFrom('constructor', '__proto__')), (given) => {
-        if (String(given) !== '5' || typeof given === 'object')
+        if (given !== '5' && given !== 5)
           expect(() => fieldsFrom(rules, { seconds: given as Json })).to.throw(ParameterInvalid);
       }),
     );

@@ -1,0 +1,44 @@
+import type { ProviderDriver } from '../../driver.js';
+import { connectionOptions } from '../shared/connection-options.js';
+import { outputHostsOption } from '../shared/output-settings.js';
+import { settingsFault } from './fal-settings.js';
+
+/** Models that run at fal, by its queue. */
+export const falDriver: ProviderDriver = {
+  kind: 'provider',
+  name: 'fal',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      ...connectionOptions({ baseUrl: 'https://queue.fal.run' }),
+      output_hosts: outputHostsOption(['fal.media', '.fal.media']),
+      result_expiry_seconds: {
+        type: 'integer',
+        minimum: 600,
+        maximum: 2_592_000,
+        default: 3_600,
+        description: 'How long fal keeps result files, which anyone with their address can read.',
+      },
+      keeps_payloads: {
+        type: 'boolean',
+        default: true,
+        description: 'Whether fal stores prompts and answers, for as long as the account there says.',
+      },
+      server_retries: {
+        type: 'boolean',
+        default: false,
+        description: 'Whether fal itself runs a task again after an error on its side, up to ten times.',
+      },
+    },
+  },
+
+  settingsFault(settings, { modality }) {
+    return settingsFault(settings, modality);
+  },
+
+  async open({ options, instance, log }) {
+    const { openFal } = await import('./fal-provider.js');
+    return openFal({ options, instance, log });
+  },
+};

@@ -1,0 +1,150 @@
+import type { JsonObject } from '../../../core/json.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderCheck,
+  ProviderPromises,
+  ProviderReport,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+import type { ProviderOpening } from '../../driver.js';
+import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
+import { submit } from '../../http/submit.js';
+import { openConnection, type Connection } from '../shared/connection.js';
+import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
+import { refusal } from '../shared/sentences.js';
+import { taskInput } from '../shared/task-input.js';
+import { checkQueue } from './check-queue.js';
+import { appOf, readSettings, type FalSettings } from './fal-settings.js';
+import { platformHeaders, type FalOptions } from './platform-headers.js';
+import { QueuedRequests } from './queued-requests.js';
+import { CANCELLED, requestFailure, type FailedRequest } from './request-failure.js';
+import { isRequestPath, readSubmitted, requestPath } from './request-path.js';
+import { addressesIn, resultReport, type EndedReport } from './request-results.js';
+import { refusalOf } from './submission-refusal.js';
+
+const PROMISES: ProviderPromises = {
+  answersWithOutputs: false,
+  isAskedBy: 'nothing',
+  takesTokenOnce: false,
+  settleMs: 60_000,
+  // A running one is asked to stop, and the model decides whether it does.
+  cancels: 'queued',
+  keepsResultsMs: 60 * 60 * 1_000,
+  isPaid: true,
+};
+
+/** Throws one sentence for options that cannot work. */
+export function openFal({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
+  const known = options as unknown as FalOptions;
+  const hosts = listedHosts(known.output_hosts, `providers.${instance}.output_hosts`);
+  return new FalProvider({ connection: openConnection({ options, instance, scheme: 'Key' }), hosts }, known, {
+    instance,
+    log,
+  });
+}
+
+/** Runs each task as one request in fal's queue. The path of the request is the reference. */
+export class FalProvider implements Provider {
+  private readonly connection: Connection;
+  private readonly requests: QueuedRequests;
+
+  constructor(
+    private readonly files: ResultFiles,
+    private readonly options: FalOptions,
+    private readonly about: Pick<ProviderOpening, 'instance' | 'log'>,
+  ) {
+    this.connection = files.connection;
+    this.requests = new QueuedRequests(this.connection);
+  }
+
+  promises(): ProviderPromises {
+    return PROMISES;
+  }
+
+  async submit(submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
+    const read = readSettings(submission.settings);
+    if ('fault' in read) return refusal('settings wrong');
+    const { settings } = read;
+    const mapped = await taskInput(settings, submission, async (file) => new Base64File(file, 'data-url'));
+    if ('refused' in mapped) return mapped.refused;
+    const { headers, body } = jsonRequest(mapped.input);
+    const sent = await submit(this.connection.client, {
+      method: 'POST',
+      url: this.connection.urlOf(...settings.endpoint.split('/')),
+      headers: {
+        ...this.connection.credentials,
+        accept: 'application/json',
+        ...headers,
+        ...platformHeaders(this.options, submission.timeLeftMs),
+      },
+      body,
+      signal,
+    });
+    if (sent.outcome === 'refused') {
+      const { because, status } = sent;
+      this.about.log.warn('provider refused a task', { provider: this.about.instance, because, status });
+      return refusalOf(sent);
+    }
+    const submitted = readSubmitted(await sent.answer.json());
+    if (submitted === undefined)
+      throw sent.answer.error('bad-answer', 'The answer to the submission names no request.');
+    return { accepted: true, reference: requestPath(submitted, appOf(settings.endpoint), this.connection.base) };
+  }
+
+  async poll(reference: string, given: JsonObject, call: ProviderCall): Promise<ProviderReport> {
+    const settings = settingsOf(given);
+    if (!isRequestPath(reference)) return { state: 'unknown' };
+    const { status, ...cost } = await this.requests.status(reference, call);
+    if (status === 'UNKNOWN') return { state: 'unknown' };
+    if (status !== 'COMPLETED') return { state: 'running' };
+    const result = await this.requests.result(reference, call);
+    if ('answer' in result) return { ...resultReport(result.answer, settings, this.files), ...cost };
+    return { ...this.failureReport(reference, result.failed), ...cost };
+  }
+
+  async output(
+    reference: string,
+    index: number,
+    given: JsonObject,
+    call: ProviderCall,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const settings = settingsOf(given);
+    const result = isRequestPath(reference) ? await this.requests.result(reference, call) : undefined;
+    const answer = result !== undefined && 'answer' in result ? result.answer : undefined;
+    const address = addressesIn(answer, settings, this.files)?.[index];
+    if (address === undefined) throw new Error('The request has no such output.');
+    return resultBytes(this.files, address, call);
+  }
+
+  async cancel(reference: string, _settings: JsonObject, call: ProviderCall): Promise<void> {
+    if (isRequestPath(reference)) await this.requests.cancel(reference, call);
+  }
+
+  async recover(): Promise<'unsupported'> {
+    return 'unsupported';
+  }
+
+  check(settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck> {
+    return checkQueue(this.connection, settings, call);
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+
+  private failureReport(reference: string, failed: FailedRequest): EndedReport {
+    if (failed.type === CANCELLED) return { state: 'cancelled', outputs: [] };
+    const { log, instance } = this.about;
+    const task = reference.slice(reference.lastIndexOf('/') + 1);
+    log.warn('task failed at the provider', { provider: instance, task, status: failed.status, code: failed.type });
+    return { state: 'failed', failure: requestFailure(failed) };
+  }
+}
+
+function settingsOf(given: JsonObject): FalSettings {
+  const read = readSettings(given);
+  if ('fault' in read) throw new Error(`The model's provider_settings cannot be used. ${read.fault}`);
+  return read.settings;
+}

@@ -1,0 +1,75 @@
+import type { Modality } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import { OUTPUT_PROPERTIES, outputFormatFault, POINTER, type OutputSettings } from '../shared/output-settings.js';
+import { checkSettings } from '../shared/settings.js';
+import { INPUT_SETTINGS, inputSettingsFault, type InputSettings } from '../shared/task-input.js';
+
+/** A model's `provider_settings`. */
+export interface FalSettings extends InputSettings, OutputSettings {
+  /** The id of the model, such as `fal-ai/flux/dev`. */
+  readonly endpoint: string;
+  readonly output: OutputSettings['output'] & {
+    readonly at: string;
+    /** Where the answer says of each result, in order, whether a filter has made it useless. */
+    readonly withheld_at?: string;
+  };
+}
+
+const SCHEMA: JsonObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['endpoint', 'output'],
+  properties: {
+    endpoint: {
+      type: 'string',
+      maxLength: 200,
+      pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9][A-Za-z0-9_.-]*){1,8}$',
+    },
+    ...INPUT_SETTINGS,
+    output: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['media_type', 'at'],
+      properties: { ...OUTPUT_PROPERTIES, withheld_at: POINTER },
+    },
+  },
+};
+
+export type ReadSettings = { readonly fault: string } | { readonly settings: FalSettings };
+
+/** Ids that begin with one of these have the owner and the name after it. */
+const NAMESPACES: readonly string[] = ['workflows', 'comfy'];
+
+export function readSettings(given: JsonObject): ReadSettings {
+  const checked = checkSettings(SCHEMA, given);
+  if ('fault' in checked) return checked;
+  const settings = checked.settings as unknown as FalSettings;
+  const fault = endpointFault(settings) ?? synchronousFault(settings) ?? inputSettingsFault(settings);
+  return fault === undefined ? { settings } : { fault };
+}
+
+/** The same for a catalog, which says what the model makes. */
+export function settingsFault(given: JsonObject, modality: Modality): string | undefined {
+  const read = readSettings(given);
+  return 'fault' in read ? read.fault : outputFormatFault(read.settings, modality);
+}
+
+/** The owner and the name of a model's app, under which its requests are found: the id without what follows. */
+export function appOf(endpoint: string): readonly string[] {
+  const segments = endpoint.split('/');
+  return segments.slice(0, NAMESPACES.includes(segments[0] ?? '') ? 3 : 2);
+}
+
+function endpointFault({ endpoint }: FalSettings): string | undefined {
+  if (endpoint.split('/').includes('requests')) return 'endpoint must be the id of a model, not the path of a request.';
+  return NAMESPACES.includes(endpoint.split('/')[0] ?? '') && appOf(endpoint).length < 3
+    ? 'endpoint must name an owner and a model.'
+    : undefined;
+}
+
+/** Results would then be in the answer itself. */
+function synchronousFault({ fields }: FalSettings): string | undefined {
+  return Object.hasOwn(fields, 'sync_mode')
+    ? 'fields must not have sync_mode: results are fetched by address.'
+    : undefined;
+}

@@ -1,0 +1,78 @@
+import type { ProviderFailure } from '../../../core/ports/provider.js';
+import { failure, type FailureName } from '../shared/sentences.js';
+
+/** A failed request as its answer tells it. */
+export interface FailedRequest {
+  readonly status: number;
+  /** The machine-readable name of the error. */
+  readonly type: string;
+  /** Whether the same request might succeed, where the answer says so. */
+  readonly isRetryable?: boolean;
+}
+
+interface AnswerParts {
+  readonly status: number;
+  readonly body: unknown;
+  readonly header: (name: string) => string | undefined;
+}
+
+/** Of a request that was cancelled. */
+export const CANCELLED = 'client_cancelled';
+
+/**
+ * The failure that an answer for a result tells, or undefined where it is not the request's: a gateway's error, a limit of
+ * calls, a refused key. Only named errors are believed, as a task that has succeeded must not be given up.
+ */
+export function readFailure({ status, body, header }: AnswerParts): FailedRequest | undefined {
+  if (status < 400 || status === 401 || status === 403) return undefined;
+  const type = typeIn(body) ?? named(header('x-fal-error-type'));
+  if (type === undefined) return undefined;
+  const retryable = header('x-fal-retryable') ?? header('x-fal-needs-retry');
+  return { status, type, ...(retryable === undefined ? {} : { isRetryable: /^(?:true|1|yes)$/i.test(retryable) }) };
+}
+
+const BY_TYPE: Readonly<Record<string, FailureName>> = {
+  content_policy_violation: 'input refused',
+  no_media_generated: 'rejected',
+  generation_timeout: 'timed out',
+  request_timeout: 'timed out',
+  startup_timeout: 'no capacity',
+  runner_scheduling_failure: 'no capacity',
+  runner_connection_timeout: 'no capacity',
+  runner_connection_refused: 'no capacity',
+  downstream_service_unavailable: 'no capacity',
+  downstream_service_error: 'rejected',
+  bad_request: 'rejected',
+};
+
+/** The failure of a request. Nothing of its text is passed on. */
+export function requestFailure({ status, type, isRetryable }: FailedRequest): ProviderFailure {
+  const known = failure(Object.hasOwn(BY_TYPE, type) ? BY_TYPE[type]! : byStatus(status));
+  return isRetryable === false ? { ...known, mayRetry: false } : known;
+}
+
+function byStatus(status: number): FailureName {
+  if (status === 422 || status === 413) return 'input invalid';
+  if (status === 429) return 'no capacity';
+  if (status === 504) return 'timed out';
+  return status >= 500 ? 'broke' : 'rejected';
+}
+
+/** Of a model: `detail` is a list of errors with a `type`. Of the platform: `error_type`. */
+function typeIn(body: unknown): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  const { detail, error_type: type } = body as Record<string, unknown>;
+  if (!Array.isArray(detail)) return named(type);
+  const types = detail
+    .slice(0, 100)
+    .map((error: unknown) =>
+      named(typeof error === 'object' && error !== null ? Reflect.get(error, 'type') : undefined),
+    )
+    .filter((one) => one !== undefined);
+  // A refusal because of the content says more than what stands beside it.
+  return types.find((one) => one === 'content_policy_violation') ?? types[0] ?? named(type);
+}
+
+function named(type: unknown): string | undefined {
+  return typeof type === 'string' && /^[A-Za-z][A-Za-z0-9_.-]{0,99}$/.test(type) ? type : undefined;
+}

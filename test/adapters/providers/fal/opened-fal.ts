@@ -1,0 +1,37 @@
+import { falDriver } from '../../../../adapters/providers/fal/fal-driver.js';
+import { openFal, type FalProvider } from '../../../../adapters/providers/fal/fal-provider.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Log } from '../../../../core/log.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { SILENT } from '../../../fixtures/silent-log.js';
+import { defaultsOf } from '../option-defaults.js';
+
+export const SETTINGS: JsonObject = {
+  endpoint: 'fal-ai/flux/schnell',
+  references: { reference_image: { field: 'image_urls', many: true }, start_frame: { field: 'image_url' } },
+  fields: { num_images: { parameter: 'n', type: 'integer', minimum: 1, maximum: 4 }, output_format: { value: 'png' } },
+  output: { media_type: 'image/png', at: '/images/*/url', withheld_at: '/has_nsfw_concepts/*' },
+};
+
+/** An instance with the defaults of its driver. */
+export function falAt(base: string, options: JsonObject = {}, log: Log = SILENT): FalProvider {
+  const given = { ...defaultsOf(falDriver.options), base_url: base, api_key: 'id:secret', ...options };
+  return openFal({ options: given, instance: 'fal', log });
+}
+
+export function task(wish: Partial<Submission> = {}): Submission {
+  return {
+    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
+    attempt: 1,
+    modelKey: 'flux',
+    operation: 'image_generation',
+    prompt: 'a lighthouse',
+    parameters: {},
+    references: [],
+    settings: SETTINGS,
+    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
+    outputCount: 4,
+    timeLeftMs: 90_500,
+    ...wish,
+  };
+}
