@@ -78,15 +78,34 @@ function* oneModelFaults(
   const schemaFaults = isObject(entry.input_schema) ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;
   yield* modelFaults(entry, isSound);
-  if (tools.providers && isSound('provider', 'provider_settings', 'modality'))
-    yield* providerFaults(entry, tools.providers);
+  if (tools.providers && isSound('provider', 'provider_settings', 'route', 'modality'))
+    yield* providersFaults(entry, tools.providers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
     yield* priceFaults(entry, (pointer) => yaml.sourceOf(base + pointer));
   }
 }
 
+function* providersFaults(
+  { provider, provider_settings: settings, route = [], modality }: ModelEntry,
+  providers: ProviderRules,
+): Generator<PlaceFault> {
+  if (provider !== undefined) yield* providerFaults({ provider, settings, modality, base: '' }, providers);
+  for (const [index, entry] of route.entries()) {
+    const base = `/route/${index}`;
+    yield* providerFaults({ provider: entry.provider, settings: entry.provider_settings, modality, base }, providers);
+  }
+}
+
+interface ProviderNamed {
+  readonly provider: string;
+  readonly settings: JsonObject | undefined;
+  readonly modality: ModelEntry['modality'];
+  /** Where in the model both are. */
+  readonly base: string;
+}
+
 function* providerFaults(
-  { provider, provider_settings: settings = {}, modality }: ModelEntry,
+  { provider, settings = {}, modality, base }: ProviderNamed,
   providers: ProviderRules,
 ): Generator<PlaceFault> {
   const settingsFault = providers.get(provider);
@@ -95,11 +114,11 @@ function* providerFaults(
       providers.size === 0
         ? 'and none is configured'
         : `one of ${[...providers.keys()].join(', ')}; ${provider} is none`;
-    yield { pointer: '/provider', message: `must be a connected provider, ${known}` };
+    yield { pointer: `${base}/provider`, message: `must be a connected provider, ${known}` };
     return;
   }
   const fault = settingsFault(settings, modality);
-  if (fault !== undefined) yield { pointer: '/provider_settings', message: `is not usable: ${fault}` };
+  if (fault !== undefined) yield { pointer: `${base}/provider_settings`, message: `is not usable: ${fault}` };
 }
 
 function* inputFaults(schema: JsonObject, tools: SchemaTools): Generator<PlaceFault> {

@@ -59,6 +59,18 @@ const PRICE = {
   },
 } as const;
 
+/** One provider of several. */
+const ROUTE_ENTRY = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['provider'],
+  properties: {
+    provider: NAME,
+    provider_settings: { type: 'object' },
+    weight: { type: 'integer', minimum: 0, maximum: 1_000 },
+  },
+} as const;
+
 const MODEL = {
   type: 'object',
   additionalProperties: false,
@@ -70,7 +82,6 @@ const MODEL = {
     'input_schema',
     'limits',
     'price',
-    'provider',
     'queue_timeout_seconds',
     'run_timeout_seconds',
     'max_attempts',
@@ -95,6 +106,7 @@ const MODEL = {
     price: PRICE,
     provider: NAME,
     provider_settings: { type: 'object' },
+    route: { type: 'array', minItems: 1, maxItems: 16, items: ROUTE_ENTRY },
     queue_timeout_seconds: { type: 'integer', minimum: 1 },
     run_timeout_seconds: { type: 'integer', minimum: 1 },
     max_attempts: { type: 'integer', minimum: 1, maximum: 10 },
@@ -113,6 +125,12 @@ export const CATALOG_FILE_SCHEMA: JsonObject = {
   required: ['version', 'models'],
   properties: { version: { const: 1 }, models: { type: 'array', minItems: 1, maxItems: 1_000, items: MODEL } },
 } as unknown as JsonObject;
+
+export interface RouteEntryOfFile {
+  readonly provider: string;
+  readonly provider_settings?: JsonObject;
+  readonly weight?: number;
+}
 
 /** A model as the file has it, once its shape is right. */
 export interface ModelEntry {
@@ -142,8 +160,10 @@ export interface ModelEntry {
     readonly minimum_credits: number;
     readonly maximum_credits: number;
   };
-  readonly provider: string;
+  /** Either one provider or a route. */
+  readonly provider?: string;
   readonly provider_settings?: JsonObject;
+  readonly route?: readonly RouteEntryOfFile[];
   readonly queue_timeout_seconds: number;
   readonly run_timeout_seconds: number;
   readonly max_attempts: number;

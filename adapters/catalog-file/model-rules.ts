@@ -1,4 +1,4 @@
-import { defaultConcurrencyPerAccount, type Model } from '../../core/catalog/model.js';
+import { defaultConcurrencyPerAccount, type Model, type RouteEntry } from '../../core/catalog/model.js';
 import type { ModelEntry } from './catalog-schema.js';
 import type { PlaceFault } from './input-schema-rules.js';
 import { priceTerms } from './price-rules.js';
@@ -47,10 +47,32 @@ export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelE
       'and run_timeout_seconds must together be below 86400, the day that uploads are kept',
     );
   }
+  for (const fault of routeFaults(entry, isSound)) faults.push(fault);
   if (isSound('price', 'cancel_floor_credits') && entry.cancel_floor_credits > entry.price.maximum_credits) {
     say('/cancel_floor_credits', 'must not be above price.maximum_credits');
   }
   return faults;
+}
+
+function* routeFaults(
+  { provider, provider_settings: settings, route }: ModelEntry,
+  isSound: (...names: (keyof ModelEntry)[]) => boolean,
+): Generator<PlaceFault> {
+  if (!isSound('provider', 'provider_settings', 'route')) return;
+  if (provider === undefined && route === undefined)
+    yield { pointer: '/provider', message: 'is required, or a route of several providers' };
+  if (route === undefined) return;
+  if (provider !== undefined || settings !== undefined)
+    yield { pointer: '/route', message: 'must not be given beside provider and provider_settings' };
+  for (const [index, entry] of route.entries()) {
+    if (route.findIndex((one) => one.provider === entry.provider) < index)
+      yield {
+        pointer: `/route/${index}/provider`,
+        message: `must name each provider once; ${entry.provider} is named before`,
+      };
+  }
+  if (route.some(({ weight }) => weight !== undefined) && route.every(({ weight = 0 }) => weight === 0))
+    yield { pointer: '/route', message: 'must have a weight above 0' };
 }
 
 /** A checked entry of the file as core's model. */
@@ -72,8 +94,7 @@ export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string
       negativePrompt: limits.negative_prompt,
     },
     price: priceTerms(entry, sourceOf),
-    provider: entry.provider,
-    providerSettings: entry.provider_settings ?? {},
+    route: routeOf(entry),
     queueTimeoutMs: entry.queue_timeout_seconds * 1_000,
     runTimeoutMs: entry.run_timeout_seconds * 1_000,
     maxAttempts: entry.max_attempts,
@@ -83,4 +104,15 @@ export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string
     onUnknownAcceptance: entry.on_unknown_acceptance,
     pollIntervalMs: entry.poll_interval_ms,
   };
+}
+
+/** One provider is a route of one. Where no weights are given, every generation begins at the first. */
+function routeOf({ provider, provider_settings: settings = {}, route = [] }: ModelEntry): readonly RouteEntry[] {
+  if (provider !== undefined) return [{ provider, settings, weight: 1 }];
+  const isWeighted = route.some(({ weight }) => weight !== undefined);
+  return route.map(({ provider: name, provider_settings: ofEntry = {}, weight }, index) => ({
+    provider: name,
+    settings: ofEntry,
+    weight: weight ?? (isWeighted || index > 0 ? 0 : 1),
+  }));
 }

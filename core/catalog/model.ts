@@ -28,6 +28,19 @@ export interface PriceTerms {
   readonly maximumCredits: number;
 }
 
+/** One provider of a model's route. */
+export interface RouteEntry {
+  /** Name of the connected provider. */
+  readonly provider: string;
+  /** What the provider needs to know of this model. */
+  readonly settings: JsonObject;
+  /**
+   * The share of generations that begin here, relative to the others' weights; an integer of at least 0. One with 0 takes
+   * only what the others do not.
+   */
+  readonly weight: number;
+}
+
 export interface ModelLimits {
   readonly maxReferenceUploads: number;
   readonly referenceRoles: readonly ReferenceRole[];
@@ -49,9 +62,8 @@ export interface Model {
   readonly limits: ModelLimits;
   readonly price: PriceTerms;
 
-  /** Name of the connected provider, and its settings for this model. */
-  readonly provider: string;
-  readonly providerSettings: JsonObject;
+  /** The providers that can make it, in the order in which they are tried; at least one, none of them twice. */
+  readonly route: readonly RouteEntry[];
   readonly queueTimeoutMs: number;
   readonly runTimeoutMs: number;
   readonly maxAttempts: number;

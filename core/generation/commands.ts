@@ -1,4 +1,5 @@
-import type { Output } from './generation.js';
+import type { ProviderCost } from '../ports/provider.js';
+import type { DeliveredObject, Output } from './generation.js';
 import type { Retention } from './retention.js';
 import type { TaskError } from './task-errors.js';
 
@@ -7,9 +8,20 @@ interface Fenced {
   readonly fence: number;
 }
 
+/** A change after a provider may have said what the attempt costs. */
+interface Costly {
+  readonly cost?: ProviderCost;
+}
+
 export type GenerationCommand =
   /** From queued: take the lease and record the first attempt in one write. */
-  | { readonly event: 'start'; readonly worker: string; readonly token: string; readonly leaseMs: number }
+  | {
+      readonly event: 'start';
+      readonly worker: string;
+      readonly token: string;
+      readonly provider: string;
+      readonly leaseMs: number;
+    }
   /** Running without a live lease: another worker continues. */
   | { readonly event: 'take-over'; readonly worker: string; readonly leaseMs: number }
   | ({ readonly event: 'renew'; readonly leaseMs: number; readonly progress?: number } & Fenced)
@@ -17,19 +29,34 @@ export type GenerationCommand =
    * The holder takes a new fence itself, so that nothing that was sent under the old one can touch what it does next.
    */
   | ({ readonly event: 're-lease'; readonly leaseMs: number } & Fenced)
-  | ({ readonly event: 'begin-attempt'; readonly token: string } & Fenced)
-  | ({ readonly event: 'accepted'; readonly reference: string } & Fenced)
+  | ({ readonly event: 'begin-attempt'; readonly token: string; readonly provider: string } & Fenced)
+  /** The attempt is about to be submitted once more: the time in which that may arrive begins anew. */
+  | ({ readonly event: 'submit-again' } & Fenced)
+  /** Our own call has ended, and nobody knows whether the attempt was accepted. */
+  | ({ readonly event: 'submission-ended' } & Fenced)
+  /** With a reference to poll by, or with what the provider delivered in its answer. */
+  | ({ readonly event: 'accepted' } & (
+      | { readonly reference: string }
+      | { readonly delivered: readonly DeliveredObject[] }
+    ) &
+      Costly &
+      Fenced)
   /** This attempt is over; the next one is due at `retryAt`. Gives the lease back. */
-  | ({ readonly event: 'attempt-failed'; readonly retryAt: number } & Fenced)
+  | ({ readonly event: 'attempt-failed'; readonly retryAt: number } & Costly & Fenced)
+  /**
+   * The provider certainly has not taken the attempt, which another one may: it did not count. The next one is due at
+   * `retryAt`, not at the provider `notHere`. Gives the lease back.
+   */
+  | ({ readonly event: 'attempt-undone'; readonly retryAt: number; readonly notHere?: string } & Costly & Fenced)
   /**
    * The worker is stopping: gives the lease back. The attempt stays, unless it was never handed over: then it did not
    * count.
    */
   | ({ readonly event: 'yield'; readonly isUnsent: boolean } & Fenced)
-  | ({ readonly event: 'succeed'; readonly outputs: readonly Output[] } & Fenced)
-  | ({ readonly event: 'fail'; readonly error: TaskError } & Fenced)
+  | ({ readonly event: 'succeed'; readonly outputs: readonly Output[] } & Costly & Fenced)
+  | ({ readonly event: 'fail'; readonly error: TaskError } & Costly & Fenced)
   /** Cancelled while running: the provider stopped, was never asked, or failed by itself, which costs nothing. */
-  | ({ readonly event: 'stop'; readonly outputs: readonly Output[]; readonly hasFailed?: boolean } & Fenced)
+  | ({ readonly event: 'stop'; readonly outputs: readonly Output[]; readonly hasFailed?: boolean } & Costly & Fenced)
   | { readonly event: 'cancel' }
   | { readonly event: 'give-up'; readonly error: TaskError }
   /** The deadline has passed and no worker holds a live lease. */

@@ -1,17 +1,25 @@
 import { assert } from '../assert.js';
 import { isLeftByAnother, type Boot } from '../boot.js';
 import type { GenerationCommand } from './commands.js';
+import {
+  accepted,
+  beginAttempt,
+  submitAgain,
+  undoAttempt,
+  whileSubmitting,
+  withCost,
+  withoutAttempt,
+  withoutUnsentAttempt,
+  type Changed,
+  type GenerationRefusal,
+  type Occasion,
+} from './attempts.js';
 import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
 import { contentBytes, hasUnchargedContent, nextRemovalAt, withoutContent, type Retention } from './retention.js';
 import { MAX_CLOCK_SKEW_MS } from '../settings.js';
 import { TRANSITIONS } from './transitions.js';
 
-/**
- * `NOT_ALLOWED`: the table has no such step from here. `FENCE_STALE`: another worker has taken over. `LEASE_HELD`: a
- * live lease prevents it. `DEADLINE_PASSED`: too late to continue. `NOTHING_TO_DO`: the generation is already as
- * requested.
- */
-export type GenerationRefusal = 'NOT_ALLOWED' | 'FENCE_STALE' | 'LEASE_HELD' | 'DEADLINE_PASSED' | 'NOTHING_TO_DO';
+export type { GenerationRefusal } from './attempts.js';
 
 export type GenerationDecision = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 
@@ -34,7 +42,8 @@ export function decide(
   if ('fence' in command && generation.lease?.fence !== command.fence) return { refused: 'FENCE_STALE' };
 
   const at = Math.max(now, generation.updatedAt);
-  const changed = change(generation, command, { now, at, boot });
+  const known = 'cost' in command ? withCost(generation, command.cost) : generation;
+  const changed = change(known, command, { now, at, boot });
   if ('refused' in changed) return changed;
 
   const next = conclude(
@@ -45,15 +54,6 @@ export function decide(
   assertSound(generation, next);
   return { next };
 }
-
-/** The clock, the time to stamp on the generation, which is never before the stored one, and the boot that decides. */
-interface Occasion {
-  readonly now: number;
-  readonly at: number;
-  readonly boot: Boot;
-}
-
-type Changed = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 
 function change(g: Generation, command: GenerationCommand, occasion: Occasion): Changed {
   const { now, at, boot } = occasion;
@@ -67,21 +67,21 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 're-lease':
       return reLease(g, command.leaseMs, occasion);
     case 'begin-attempt':
-      return beginAttempt(g, command.token, occasion);
+      return beginAttempt(g, command, occasion);
+    case 'submit-again':
+      return submitAgain(g, occasion);
+    case 'submission-ended':
+      return whileSubmitting(g, (attempt) => ({ ...attempt, endedAt: now }), at);
     case 'accepted':
-      return accepted(g, command.reference, at);
+      return accepted(g, command, at);
     case 'attempt-failed':
-      return {
-        next: { ...withoutLease(withoutAttempt(g)), updatedAt: at, dueAt: command.retryAt + ATTENTION_MARGIN_MS },
-      };
+      return { next: leftUntil(withoutAttempt(g), command.retryAt, at) };
+    case 'attempt-undone': {
+      const undone = undoAttempt(g, command);
+      return 'refused' in undone ? undone : { next: leftUntil(undone.next, command.retryAt, at) };
+    }
     case 'yield':
-      return {
-        next: {
-          ...withoutLease(command.isUnsent ? withoutUnsentAttempt(g) : g),
-          updatedAt: at,
-          dueAt: now + ATTENTION_MARGIN_MS,
-        },
-      };
+      return { next: leftUntil(command.isUnsent ? withoutUnsentAttempt(g) : g, now, at) };
     case 'succeed':
       return succeed(g, command.outputs);
     case 'stop':
@@ -106,9 +106,14 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
   }
 }
 
+/** Without a lease, and due at `dueAt`: recovery wakes it if nobody else does. */
+function leftUntil(g: Generation, dueAt: number, at: number): Generation {
+  return { ...withoutLease(g), updatedAt: at, dueAt: dueAt + ATTENTION_MARGIN_MS };
+}
+
 function start(g: Generation, command: Extract<GenerationCommand, { event: 'start' }>, occasion: Occasion): Changed {
   if (occasion.now > g.terms.queueDeadlineAt) return { refused: 'DEADLINE_PASSED' };
-  const begun = beginAttempt({ ...g, runDeadlineAt: occasion.now + g.terms.runTimeoutMs }, command.token, occasion);
+  const begun = beginAttempt({ ...g, runDeadlineAt: occasion.now + g.terms.runTimeoutMs }, command, occasion);
   return 'refused' in begun ? begun : { next: leased(begun.next, command, occasion) };
 }
 
@@ -155,21 +160,6 @@ function renew(g: Generation, command: Extract<GenerationCommand, { event: 'rene
 function reLease(g: Generation, leaseMs: number, occasion: Occasion): Changed {
   if (!g.lease) return { refused: 'FENCE_STALE' };
   return { next: leased(g, { worker: g.lease.worker, leaseMs }, occasion) };
-}
-
-function beginAttempt(g: Generation, token: string, { now, at }: Occasion): Changed {
-  if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
-  if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
-  if (g.attemptsMade >= g.terms.maxAttempts) return { refused: 'NOT_ALLOWED' };
-  const number = g.attemptsMade + 1;
-  return {
-    next: { ...g, attempt: { number, phase: 'submitting', token, startedAt: at }, attemptsMade: number, updatedAt: at },
-  };
-}
-
-function accepted(g: Generation, reference: string, at: number): Changed {
-  if (!g.attempt) return { refused: 'NOT_ALLOWED' };
-  return { next: { ...g, attempt: { ...g.attempt, phase: 'submitted', reference }, updatedAt: at } };
 }
 
 function succeed(g: Generation, outputs: Generation['outputs']): Changed {
@@ -220,15 +210,6 @@ function conclude(before: Generation, next: Generation, { now, at }: Occasion): 
 function withoutLease(g: Generation): Generation {
   const { lease: _lease, ...rest } = g;
   return rest;
-}
-
-function withoutAttempt(g: Generation): Generation {
-  const { attempt: _attempt, ...rest } = g;
-  return rest;
-}
-
-function withoutUnsentAttempt(g: Generation): Generation {
-  return g.attempt?.phase === 'submitting' ? withoutAttempt({ ...g, attemptsMade: g.attemptsMade - 1 }) : g;
 }
 
 /** Whether a worker may be running it: its lease has not lapsed, and its holder is not known to be dead. */

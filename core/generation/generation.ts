@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js';
+import type { ProviderCost } from '../ports/provider.js';
 import type { TaskError } from './task-errors.js';
 
 export const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
@@ -42,14 +43,36 @@ export interface Lease {
   readonly bootId?: string;
 }
 
-/** One try at a provider. `submitting` without a reference means that acceptance is unknown. */
+/** An output as a provider gave it in its answer to the submission: stored under a key of its own, not yet checked. */
+export interface DeliveredObject {
+  readonly objectKey: string;
+  readonly byteSize: number;
+  readonly sha256: string;
+}
+
+/** One try at a provider. `submitting` means that acceptance is unknown. */
 export interface Attempt {
   readonly number: number;
   readonly phase: 'submitting' | 'submitted';
+  /** The connected provider that it was made at; the first of the model's route in what earlier releases wrote. */
+  readonly provider?: string;
   /** The idempotency token the provider is given, and asked by afterwards. */
   readonly token: string;
+  /** Of a submitted one, either the provider's name for it or what it delivered at once. */
   readonly reference?: string;
+  readonly delivered?: readonly DeliveredObject[];
+  /** When its submission began at the earliest; none lasts longer than the longest provider call from then. */
   readonly startedAt: number;
+  /** When our own call is known to have ended without an answer. */
+  readonly endedAt?: number;
+  /** Of the process that submits it; absent in what earlier releases wrote. */
+  readonly bootId?: string;
+}
+
+/** What one attempt has cost the operator, as its provider reported it. */
+export interface AttemptCost extends ProviderCost {
+  readonly attempt: number;
+  readonly provider: string;
 }
 
 /** What the model promised when the generation was accepted; a later catalog changes none of it. */
@@ -99,6 +122,10 @@ export interface Generation {
   readonly lease?: Lease;
   readonly attempt?: Attempt;
   readonly attemptsMade: number;
+  /** Providers of the route that cannot make it: they lack the model, or do not serve the operator. */
+  readonly notHere?: readonly string[];
+  /** One for each attempt whose provider said what it costs. */
+  readonly costs?: readonly AttemptCost[];
   readonly runDeadlineAt?: number;
   /** 0 to 1, as the provider last reported it. */
   readonly progress?: number;

@@ -7,8 +7,11 @@ export type GenerationEvent =
   | 'renew'
   | 're-lease'
   | 'begin-attempt'
+  | 'submit-again'
+  | 'submission-ended'
   | 'accepted'
   | 'attempt-failed'
+  | 'attempt-undone'
   | 'yield'
   | 'cancel'
   | 'give-up'
@@ -40,8 +43,11 @@ export const TRANSITIONS: {
     'renew': 'running',
     're-lease': 'running',
     'begin-attempt': 'running',
+    'submit-again': 'running',
+    'submission-ended': 'running',
     'accepted': 'running',
     'attempt-failed': 'running',
+    'attempt-undone': 'running',
     'yield': 'running',
     'cancel': 'running',
     'succeed': 'succeeded',

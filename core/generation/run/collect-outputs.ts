@@ -3,12 +3,14 @@ import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts } from '../../ports/media-probe.js';
-import type { ProviderCall } from '../../ports/provider.js';
-import type { Generation, Output } from '../generation.js';
+import type { ProviderCall, SubmittedOutput } from '../../ports/provider.js';
+import type { DeliveredObject, Generation, Output } from '../generation.js';
 import type { Execution } from './unknown-model.js';
 
 /** How far a video may be from the duration that was asked for: a frame or two of rounding. */
 const DURATION_TOLERANCE_MS = 250;
+/** What an output is stored as until it is known what it is. */
+const RAW = 'application/octet-stream';
 
 export interface Collected {
   readonly outputs: readonly Output[];
@@ -30,7 +32,7 @@ export async function collectOutputs(
   offered: number,
   call: ProviderCall,
 ): Promise<Collected> {
-  const wanted = Math.min(offered, generation.terms.creditsByOutputs.length - 1);
+  const wanted = Math.min(offered, mostOutputs(generation));
   const outputs: Output[] = [];
   const faults: string[] = [];
   for (let index = 0; index < wanted; index += 1) {
@@ -51,48 +53,99 @@ export async function removeCollected(
     await objects.remove(outputKey(generationId, fence, index));
 }
 
+/**
+ * Streams what a provider answers a submission with into our object store, without its metadata and unchecked, under the generation's fence.
+ * Throws when a part of it does not arrive; one that is too large is left out.
+ */
+export async function storeSubmitted(
+  { objects, mediaCleaner, settings }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings'>,
+  g: Generation,
+  outputs: readonly SubmittedOutput[],
+): Promise<readonly DeliveredObject[]> {
+  const delivered: DeliveredObject[] = [];
+  for (const [index, { bytes }] of outputs.slice(0, mostOutputs(g)).entries()) {
+    const objectKey = outputKey(g.generationId, g.fence, index);
+    const clean = mediaCleaner.clean(bytes);
+    const stored = await objects.write(objectKey, clean, { mediaType: RAW, maxBytes: settings.maxOutputBytes });
+    if (stored !== 'too-large') delivered.push({ objectKey, byteSize: stored.byteSize, sha256: stored.sha256 });
+  }
+  return delivered;
+}
+
+/** Checks what `storeSubmitted` has stored. Any worker may do so at any time: nothing is written or removed. */
+export async function inspectDelivered(
+  context: Context,
+  { model }: Pick<Execution, 'model'>,
+  g: Generation,
+  delivered: readonly DeliveredObject[],
+): Promise<Collected> {
+  const outputs: Output[] = [];
+  const faults: string[] = [];
+  for (const [index, object] of delivered.entries()) {
+    const inspected = await inspect(context, model, g, object);
+    if ('fault' in inspected) faults.push(`Output ${index + 1}: ${inspected.fault}`);
+    else outputs.push(inspected);
+  }
+  return { outputs, faults };
+}
+
 export function outputKey(generationId: string, fence: number, index: number): string {
   return `outputs/${generationId}/${fence}/${index}`;
 }
 
 async function collectOne(
   context: Context,
-  { provider, model }: Execution,
+  { provider, model, settings: ofModel }: Execution,
   g: Generation,
   reference: string,
   index: number,
   call: ProviderCall,
 ): Promise<Output | string> {
-  const { objects, mediaProbe, mediaCleaner, settings, ids } = context;
+  const { objects, mediaCleaner, settings } = context;
   const objectKey = outputKey(g.generationId, g.fence, index);
-  const bytesOffered = await provider.output(reference, index, model.providerSettings, call);
+  const bytesOffered = await provider.output(reference, index, ofModel, call);
   const stored = await objects.write(objectKey, mediaCleaner.clean(bytesOffered), {
-    mediaType: 'application/octet-stream',
+    mediaType: RAW,
     maxBytes: settings.maxOutputBytes,
   });
   if (stored === 'too-large') return `Output ${index + 1} is larger than outputs may be.`;
-  await refuseCutShort(context, objectKey, stored.byteSize);
+  const inspected = await inspect(context, model, g, { objectKey, byteSize: stored.byteSize, sha256: stored.sha256 });
+  if (!('fault' in inspected)) return inspected;
+  await objects.remove(objectKey);
+  return `Output ${index + 1}: ${inspected.fault}`;
+}
 
+/** Whether what was stored is what was asked for. Throws when it cannot be read now. */
+async function inspect(
+  context: Context,
+  model: Model,
+  g: Generation,
+  { objectKey, byteSize, sha256 }: DeliveredObject,
+): Promise<Output | { readonly fault: string }> {
+  const { objects, mediaProbe, settings, ids } = context;
+  await refuseCutShort(context, objectKey, byteSize);
   const bytes = await objects.read(objectKey);
-  if (!bytes) return `Output ${index + 1} was not stored.`;
-  const limits = { maxBytes: stored.byteSize, maxPixels: settings.maxOutputPixels };
+  if (!bytes) return { fault: 'It was not stored.' };
+  const limits = { maxBytes: byteSize, maxPixels: settings.maxOutputPixels };
   const facts = await mediaProbe.probe(bytes, { ...limits, decode: 'full', kind: g.modality });
   const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);
-  if (fault !== undefined || 'invalid' in facts) {
-    await objects.remove(objectKey);
-    return `Output ${index + 1}: ${fault}`;
-  }
+  if (fault !== undefined || 'invalid' in facts) return { fault: fault ?? '' };
   return {
     mediaId: ids.uuid(),
     kind: facts.kind,
     objectKey,
     contentType: facts.mediaType,
-    byteSize: stored.byteSize,
-    sha256: stored.sha256,
+    byteSize,
+    sha256,
     widthPx: facts.widthPx,
     heightPx: facts.heightPx,
     ...(facts.kind === 'video' ? { durationMs: facts.durationMs } : {}),
   };
+}
+
+/** As many as were paid for. */
+function mostOutputs({ terms }: Generation): number {
+  return terms.creditsByOutputs.length - 1;
 }
 
 /** A picture that lost its last bytes may still decode; it is not what was delivered. */

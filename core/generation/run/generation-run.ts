@@ -1,18 +1,18 @@
 import type { Context } from '../../context.js';
-import { StoreUnavailable } from '../../errors.js';
-import type { ProviderFailure, SubmitAnswer } from '../../ports/provider.js';
+import type { ProviderCost, ProviderFailure, RefusedBecause } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
 import type { Attempt, Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
 import { wake, wakeAgain } from '../wake.js';
-import { collectOutputs, removeCollected } from './collect-outputs.js';
-import { mayResubmit } from './failures.js';
+import { storeSubmitted } from './collect-outputs.js';
+import { RunOutputs } from './run-outputs.js';
 import { LeaseHolder, LeaseLost } from './lease-holder.js';
-import { nextStep, timeLeftMs, type Ending, type RunRules, type RunStep } from './next-step.js';
+import { nextStep, timeLeftMs, type Ending, type RunStep } from './next-step.js';
 import { CallGivenUp, isMadeObsolete, ProviderCalls } from './provider-calls.js';
 import { newRunState, withGeneration, withNews, type FinishedReport, type News, type RunState } from './run-state.js';
-import { submissionOf } from './submission.js';
+import { submissionOf, type Submitted } from './submission.js';
+import { rulesOf } from './run-rules.js';
 import type { Execution } from './unknown-model.js';
 import { WakeableDelay } from './waiting.js';
 
@@ -34,7 +34,8 @@ export class GenerationRun {
   private readonly holder: LeaseHolder;
   private readonly rest: WakeableDelay;
   private readonly calls: ProviderCalls;
-  private readonly rules: RunRules;
+  private readonly outputs: RunOutputs;
+  private readonly rules: ReturnType<typeof rulesOf>;
   private state: RunState;
 
   constructor(
@@ -49,12 +50,9 @@ export class GenerationRun {
       this.calls.abort(news);
       this.rest.wake();
     });
-    this.rules = {
-      mayResubmit: mayResubmit(of.model),
-      pollIntervalMs: of.model.pollIntervalMs,
-      settings: context.settings,
-    };
-    this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined);
+    this.outputs = new RunOutputs(context, of, this.holder, this.calls);
+    this.rules = rulesOf(context, generation, of);
+    this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined, context.clock.now());
   }
 
   /** Something about the generation changed: look now. */
@@ -94,7 +92,7 @@ export class GenerationRun {
     return this.perform(g, step);
   }
 
-  private perform(g: Generation, step: RunStep): Promise<Went> {
+  private async perform(g: Generation, step: RunStep): Promise<Went> {
     switch (step.do) {
       case 'hand-back':
         return this.handBack(step.isUnsent);
@@ -112,10 +110,14 @@ export class GenerationRun {
         return this.poll(g, step);
       case 'collect':
         return this.collect(g, step.reference, step.report);
+      case 'inspect':
+        return this.heard(await this.outputs.inspect(g, step.delivered));
       case 'end-attempt':
-        return this.endAttempt(step.failure, step.stopping);
+        return this.endAttempt(step);
       case 'retry':
         return this.retry(g, step.retryAt);
+      case 'undo':
+        return this.undo(g, step);
       case 'rest':
         return this.restFor(step.ms);
       case 'finish':
@@ -142,7 +144,8 @@ export class GenerationRun {
 
   private async beginAttempt(): Promise<Went> {
     const token = this.context.ids.uuid();
-    const { refused } = await this.holder.write({ event: 'begin-attempt', token });
+    const provider = this.of.providerName;
+    const { refused } = await this.holder.write({ event: 'begin-attempt', token, provider });
     // Another machine's clock may have been ahead of ours; its stored time counts, or we would retry for ever.
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
     if (refused === undefined) this.state = { ...this.state, unsentToken: token, neverSentToken: token };
@@ -151,35 +154,57 @@ export class GenerationRun {
 
   /** The task of a submit that throws or times out may have been accepted: from then on the provider is asked first. */
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
-    this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined };
-    let answer: Exclude<SubmitAnswer, { outputs: unknown }>;
+    const leased = this.rules.answersWithOutputs ? await this.outputs.withUnusedKeys(g) : g;
+    this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined, notFound: [] };
+    let answer: Submitted;
     try {
-      const given = await this.calls.submit(
-        submissionOf(this.context, g, this.of.model, attempt, this.timeLeftMs(g)),
-        this.timeLeftMs(g),
-      );
-      if ('outputs' in given) throw new Error('Outputs in the answer to a submission are not taken.');
-      answer = given;
+      answer = await this.handOver(leased, attempt);
     } catch (error) {
       this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
+      if (!(error instanceof CallGivenUp)) await this.holder.write({ event: 'submission-ended' });
       return 'on';
     }
-    return answer.accepted ? this.accept(answer.reference) : this.endAttempt(answer.failure);
+    if ('cost' in answer && answer.cost !== undefined) this.state = { ...this.state, cost: answer.cost };
+    if (!answer.accepted) return this.endAttempt(answer);
+    await this.holder.write({
+      event: 'accepted',
+      ...('delivered' in answer ? { delivered: answer.delivered } : { reference: answer.reference }),
+      ...this.cost(),
+    });
+    return 'on';
+  }
+
+  private handOver(g: Generation, attempt: Attempt): Promise<Submitted> {
+    const now = this.context.clock.now();
+    const leftMs = this.timeLeftMs(g);
+    const { longestSubmitMs } = this.rules;
+    const limitMs = Math.min(leftMs, longestSubmitMs, attempt.startedAt + longestSubmitMs - now);
+    const of = { attempt, settings: this.of.settings, timeLeftMs: leftMs, endsAt: now + limitMs };
+    return this.calls.submit(submissionOf(this.context, g, of), limitMs, async (answer) => {
+      if (!('outputs' in answer)) return answer;
+      const { outputs, ...rest } = answer;
+      return { ...rest, delivered: await storeSubmitted(this.context, g, outputs) };
+    });
   }
 
   private async recover(g: Generation, token: string): Promise<Went> {
+    const { clock } = this.context;
+    const askedAt = clock.now();
     try {
-      return this.heard({ of: 'recover', token, answer: await this.calls.recover(token, this.timeLeftMs(g)) });
+      const answer = await this.calls.recover(token, this.timeLeftMs(g));
+      return this.heard({ of: 'recover', token, answer, askedAt, at: clock.now() });
     } catch (error) {
       if (isMadeObsolete(error)) return 'on';
       this.context.log.warn('provider did not say whether it has the task', { generationId: g.generationId, error });
-      return this.heard({ of: 'recover', token, answer: 'silent' });
+      return this.heard({ of: 'recover', token, answer: 'silent', askedAt, at: clock.now() });
     }
   }
 
   private async allowSubmit({ token, afterMs }: Extract<RunStep, { do: 'allow-submit' }>): Promise<Went> {
     if (afterMs > 0) await this.rest.sleep(afterMs);
-    this.state = { ...this.state, unsentToken: token };
+    const { refused } = await this.holder.write({ event: 'submit-again' });
+    if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
+    if (refused === undefined) this.state = { ...this.state, unsentToken: token };
     return 'on';
   }
 
@@ -202,40 +227,40 @@ export class GenerationRun {
   }
 
   private async collect(g: Generation, reference: string, report: FinishedReport): Promise<Went> {
-    const leased = g.fence === this.state.collectedUnder ? await this.leaseAnew(g) : g;
-    this.state = { ...this.state, collectedUnder: leased.fence };
-    try {
-      const { length } = report.outputs;
-      const { outputs, faults } = await this.calls.collect(this.timeLeftMs(leased), (call) =>
-        collectOutputs(this.context, this.of, leased, reference, length, call),
-      );
-      if (faults.length > 0) this.context.log.warn('outputs left out', { generationId: g.generationId, faults });
-      this.heard({ of: 'collect', report, outputs });
-    } catch (error) {
-      if (error instanceof CallGivenUp) return 'on';
-      this.context.log.warn('outputs not collected', { generationId: g.generationId, error });
-      return this.heard({ of: 'failed-collect', isStoreAway: error instanceof StoreUnavailable });
-    }
+    const news = await this.outputs.collect(g, { reference, report, timeLeftMs: () => this.timeLeftMs(g) });
+    if (news === undefined) return 'on';
+    this.heard(news);
     // Whether a task that was stopped was cancelled by its owner is for the newest version to say.
-    if (report.state === 'cancelled') await this.refresh();
+    if (news.of === 'collect' && report.state === 'cancelled') await this.refresh();
     return 'on';
   }
 
-  /** Outputs collected so far are useless under the next fence; retention removes those that cannot be removed now. */
-  private async leaseAnew(g: Generation): Promise<Generation> {
-    const leased = await this.holder.reLease();
-    await removeCollected(this.context, g, g.fence).catch(() => undefined);
-    return leased;
-  }
-
-  private async endAttempt(failure: ProviderFailure, stopping?: string): Promise<Went> {
+  private async endAttempt({
+    failure,
+    because,
+    stopping,
+  }: {
+    readonly failure: ProviderFailure;
+    readonly because?: RefusedBecause;
+    readonly stopping?: string;
+  }): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
     await this.refresh();
-    return this.heard({ of: 'ended-attempt', failure });
+    return this.heard({ of: 'ended-attempt', failure, because });
   }
 
   private async retry({ generationId }: Generation, retryAt: number): Promise<Went> {
-    await this.holder.write({ event: 'attempt-failed', retryAt });
+    await this.holder.write({ event: 'attempt-failed', retryAt, ...this.cost() });
+    wake(this.context, generationId, retryAt);
+    return 'over';
+  }
+
+  private async undo(
+    { generationId }: Generation,
+    { retryAt, isNotHere }: Extract<RunStep, { do: 'undo' }>,
+  ): Promise<Went> {
+    const notHere = isNotHere ? { notHere: this.of.providerName } : {};
+    await this.holder.write({ event: 'attempt-undone', retryAt, ...notHere, ...this.cost() });
     wake(this.context, generationId, retryAt);
     return 'over';
   }
@@ -249,7 +274,7 @@ export class GenerationRun {
   private async finish(command: Ending, stopping?: string): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
     try {
-      const { generation, refused } = await this.holder.write(command);
+      const { generation, refused } = await this.holder.write({ ...command, ...this.cost() });
       if (refused !== undefined) return 'on';
       this.holder.end();
       await settleGeneration(this.context, generation);
@@ -259,6 +284,12 @@ export class GenerationRun {
         await changeGeneration(this.context, error.generation, { event: 'late-report', state: 'succeeded' });
     }
     return 'over';
+  }
+
+  /** What the provider has said that the attempt costs, for the next write. */
+  private cost(): { readonly cost?: ProviderCost } {
+    const { cost } = this.state;
+    return cost === undefined ? {} : { cost };
   }
 
   private timeLeftMs(g: Generation): number {

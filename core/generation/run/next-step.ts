@@ -1,10 +1,11 @@
-import type { ProviderFailure } from '../../ports/provider.js';
+import type { ProviderFailure, RefusedBecause } from '../../ports/provider.js';
 import type { Settings } from '../../settings.js';
-import type { Attempt, Generation } from '../generation.js';
+import type { Attempt, DeliveredObject, Generation } from '../generation.js';
 import { taskError } from '../task-errors.js';
 import { failure } from './failures.js';
 import type { HolderCommand } from './lease-holder.js';
 import type { FinishedReport, News, RunState } from './run-state.js';
+import { notTakenAt, type SettleRules } from './settle-time.js';
 import { boundedWaitMs } from './waiting.js';
 
 const MAX_SILENT_POLLS = 10;
@@ -21,23 +22,29 @@ export type RunStep =
   | { readonly do: 'submit'; readonly attempt: Attempt }
   /** Asks the provider whether it has the task of this token. */
   | { readonly do: 'recover'; readonly token: string }
-  /** From now on the attempt may be submitted without asking. */
+  /** Records that the attempt is submitted once more, after which it may be, without asking. */
   | { readonly do: 'allow-submit'; readonly token: string; readonly afterMs: number }
   | { readonly do: 'accept'; readonly reference: string }
   | { readonly do: 'poll'; readonly reference: string; readonly stopping?: string }
   | { readonly do: 'collect'; readonly reference: string; readonly report: FinishedReport }
+  /** Checks what the provider delivered in its answer to the submission. */
+  | { readonly do: 'inspect'; readonly delivered: readonly DeliveredObject[] }
   /** Reads the newest version before the consequence of the failure is decided. */
   | { readonly do: 'end-attempt'; readonly failure: ProviderFailure; readonly stopping?: string }
   | { readonly do: 'retry'; readonly retryAt: number }
+  /** The attempt was certainly not taken and does not count; with `isNotHere`, the provider is not asked again. */
+  | { readonly do: 'undo'; readonly retryAt: number; readonly isNotHere: boolean }
   | { readonly do: 'rest'; readonly ms: number }
   | { readonly do: 'finish'; readonly command: Ending; readonly stopping?: string };
 
 /** What of the model and the settings a step depends on. */
-export interface RunRules {
+export interface RunRules extends SettleRules {
   /** Whether an attempt of unknown outcome may be submitted again (the model's `on_unknown_acceptance`). */
   readonly mayResubmit: boolean;
   readonly pollIntervalMs: number;
-  readonly settings: Pick<Settings, 'cancelGraceMs' | 'retryBaseMs' | 'retryCapMs' | 'retryAfterCapMs'>;
+  /** Whether the model's route has another provider that this generation may go to. */
+  readonly hasOtherProvider: boolean;
+  readonly settings: Pick<Settings, 'cancelGraceMs' | 'leaseMs' | 'retryBaseMs' | 'retryCapMs' | 'retryAfterCapMs'>;
 }
 
 interface Situation {
@@ -65,6 +72,9 @@ const WITHOUT_NEWS: readonly Row[] = [
   ({ g, state, now }) => (now > (g.runDeadlineAt ?? Infinity) ? timeOut(g, state) : undefined),
   ({ g }) => (g.attempt === undefined && g.cancelRequestedAt !== undefined ? STOP : undefined),
   ({ g }) => (g.attempt === undefined ? { do: 'begin-attempt' } : undefined),
+  // What is delivered already takes no more waiting.
+  ({ g: { attempt } }) =>
+    attempt?.delivered === undefined ? undefined : { do: 'inspect', delivered: attempt.delivered },
   (situation) => (situation.now > graceEndsAt(situation) ? STOP : undefined),
   ({ g }) => pollOf(g),
   ({ g, state, rules }) =>
@@ -77,16 +87,30 @@ const WITHOUT_NEWS: readonly Row[] = [
   // A lapsed lease may belong to another worker; the next renewal finds out.
   (situation) =>
     (situation.g.lease?.expiresAt ?? 0) <= situation.now ? rest(situation, backoffMs(situation, 1)) : undefined,
+  // Nobody may take it for ended before it has begun.
+  ({ g: { attempt }, now, rules: { longestSubmitMs } }) =>
+    attempt !== undefined && now >= attempt.startedAt + longestSubmitMs
+      ? { do: 'allow-submit', token: attempt.token, afterMs: 0 }
+      : undefined,
   ({ g: { attempt } }) => (attempt === undefined ? undefined : { do: 'submit', attempt }),
 ];
 
 /** After a failed attempt: the first row that applies. */
-const AFTER_ATTEMPT: readonly ((situation: Situation, failure: ProviderFailure) => RunStep | undefined)[] = [
+const AFTER_ATTEMPT: readonly ((
+  situation: Situation,
+  failure: ProviderFailure,
+  because: RefusedBecause | undefined,
+) => RunStep | undefined)[] = [
   ({ g }) =>
     g.cancelRequestedAt !== undefined
       ? { do: 'finish', command: { event: 'stop', outputs: [], hasFailed: true } }
       : undefined,
-  (situation, { mayRetry, retryAfterMs }) => (mayRetry ? retryOf(situation, retryAfterMs) : undefined),
+  (situation, { retryAfterMs }, because) =>
+    because === 'capacity' ? untilThereIsCapacity(situation, retryAfterMs) : undefined,
+  ({ now, rules }, _failure, because) =>
+    because === 'not-here' && rules.hasOtherProvider ? { do: 'undo', retryAt: now, isNotHere: true } : undefined,
+  (situation, { mayRetry, retryAfterMs }, because) =>
+    mayRetry && because === undefined ? retryOf(situation, retryAfterMs) : undefined,
   (_, { code, message }) => ({ do: 'finish', command: { event: 'fail', error: taskError(code, message) } }),
 ];
 
@@ -107,7 +131,7 @@ function stepOn(news: News, situation: Situation): RunStep {
         AFTER_ATTEMPT.map(
           (row): Row =>
             (one) =>
-              row(one, news.failure),
+              row(one, news.failure, news.because),
         ),
         situation,
       );
@@ -115,7 +139,7 @@ function stepOn(news: News, situation: Situation): RunStep {
 }
 
 function afterRecover(situation: Situation, { token, answer }: Extract<News, { of: 'recover' }>): RunStep {
-  const { g, state, rules } = situation;
+  const { g, state, now, rules } = situation;
   if (answer === 'silent') return rest(situation, backoffMs(situation, state.unknownRounds));
   // A provider that does not know yet is asked until it does: only the deadline, or the grace after a cancel, ends the
   // waiting.
@@ -127,13 +151,17 @@ function afterRecover(situation: Situation, { token, answer }: Extract<News, { o
   if (g.cancelRequestedAt !== undefined) return STOP;
   if (answer === 'unsupported' && !rules.mayResubmit)
     return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false) };
+  if (!rules.mayResubmit) {
+    const believedAt = notTakenAt(g, state, now, rules);
+    return believedAt <= now ? { do: 'allow-submit', token, afterMs: 0 } : rest(situation, believedAt - now);
+  }
   const afterMs =
     state.unknownRounds > 1 ? Math.min(backoffMs(situation, state.unknownRounds - 1), timeLeftMs(situation)) : 0;
   return { do: 'allow-submit', token, afterMs };
 }
 
 function afterPoll(situation: Situation, { reference, report }: Extract<News, { of: 'poll' }>): RunStep {
-  const { state, rules } = situation;
+  const { g, state, rules } = situation;
   switch (report.state) {
     case 'silent':
       return state.silentPolls >= MAX_SILENT_POLLS
@@ -146,9 +174,10 @@ function afterPoll(situation: Situation, { reference, report }: Extract<News, { 
       );
     case 'failed':
       return { do: 'end-attempt', failure: report.failure };
-    // A provider that has accepted a task and no longer knows it may be eventually consistent: it is asked again.
+    // A provider that has accepted a task and no longer knows it may be eventually consistent: it is asked again. Some
+    // forget what is cancelled.
     case 'unknown':
-      return state.unknownReports >= MAX_UNKNOWN_REPORTS
+      return g.cancelRequestedAt !== undefined || state.unknownReports >= MAX_UNKNOWN_REPORTS
         ? { do: 'end-attempt', failure: unavailable(rules) }
         : rest(situation, backoffMs(situation, state.unknownReports));
     case 'succeeded':
@@ -192,6 +221,20 @@ function pollOf({ attempt, cancelRequestedAt }: Generation): RunStep | undefined
 /** Whether the attempt on record may have been submitted. */
 function isUnknown({ attempt }: Generation, { unsentToken }: RunState): boolean {
   return attempt !== undefined && attempt.token !== unsentToken;
+}
+
+/**
+ * A full provider is tried again after as long as the run has lasted, or as it asks, within the bounds of a retry. A
+ * generation with another provider looks for one that has capacity immediately.
+ */
+function untilThereIsCapacity(situation: Situation, retryAfterMs: number | undefined): RunStep | undefined {
+  const { g, now, rules } = situation;
+  const { retryBaseMs, retryCapMs, retryAfterCapMs } = rules.settings;
+  const deadlineAt = g.runDeadlineAt ?? Infinity;
+  const lastedMs = now - (deadlineAt - g.terms.runTimeoutMs);
+  const leastMs = Math.max(retryBaseMs, Math.min(retryCapMs, Number.isFinite(lastedMs) ? lastedMs : 0));
+  const retryAt = now + (rules.hasOtherProvider ? 0 : boundedWaitMs(retryAfterMs, leastMs, retryAfterCapMs));
+  return retryAt < deadlineAt ? { do: 'undo', retryAt, isNotHere: false } : undefined;
 }
 
 /** The next attempt, where there may be one more and it can begin in time. */

@@ -78,19 +78,24 @@ export class ProviderCalls {
     this.provider = of.provider;
   }
 
-  submit(submission: Submission, timeLeftMs: number): Promise<SubmitAnswer> {
-    return this.during('submit', this.limitMs(timeLeftMs), (call) => this.provider.submit(submission, call));
+  /** `receive` takes what the answer holds; both together take `limitMs` at most. */
+  submit<T>(
+    submission: Submission,
+    limitMs: number,
+    receive: (answer: SubmitAnswer, call: ProviderCall) => Promise<T>,
+  ): Promise<T> {
+    return this.during('submit', limitMs, async (call) => receive(await this.provider.submit(submission, call), call));
   }
 
   poll(reference: string, timeLeftMs: number): Promise<ProviderReport> {
     return this.during('poll', this.limitMs(timeLeftMs), (call) =>
-      this.provider.poll(reference, this.of.model.providerSettings, call),
+      this.provider.poll(reference, this.of.settings, call),
     );
   }
 
   recover(token: string, timeLeftMs: number): Promise<RecoverAnswer> {
     return this.during('recover', this.limitMs(timeLeftMs), (call) =>
-      this.provider.recover(token, this.of.model.providerSettings, call),
+      this.provider.recover(token, this.of.settings, call),
     );
   }
 
@@ -104,7 +109,7 @@ export class ProviderCalls {
     if (this.cancelAskedAt !== undefined && now - this.cancelAskedAt < CANCEL_AGAIN_MS) return;
     this.cancelAskedAt = now;
     await this.during('cancel', this.limitMs(Infinity), (call) =>
-      this.provider.cancel(reference, this.of.model.providerSettings, call),
+      this.provider.cancel(reference, this.of.settings, call),
     ).catch((error: unknown) => {
       log.warn('provider could not be asked to stop', { generationId: this.generationId, error });
     });

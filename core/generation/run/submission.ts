@@ -1,15 +1,27 @@
-import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
-import type { Submission } from '../../ports/provider.js';
-import type { Attempt, Generation } from '../generation.js';
+import type { JsonObject } from '../../json.js';
+import type { ProviderCost, Submission, SubmitAnswer } from '../../ports/provider.js';
+import type { Attempt, DeliveredObject, Generation } from '../generation.js';
+
+/** What came of a submission. */
+export type Submitted =
+  | Exclude<SubmitAnswer, { readonly outputs: unknown }>
+  | { readonly accepted: true; readonly delivered: readonly DeliveredObject[]; readonly cost?: ProviderCost };
+
+/** What a submission needs beside the generation. */
+export interface SubmissionOf {
+  readonly attempt: Pick<Attempt, 'number' | 'token'>;
+  readonly settings: JsonObject;
+  readonly timeLeftMs: number;
+  /** The submission is over by then: no more of a reference is given. */
+  readonly endsAt: number;
+}
 
 /** What the provider is handed for one attempt. It sees the task, never whose it is. */
 export function submissionOf(
-  context: Pick<Context, 'objects'>,
+  context: Pick<Context, 'objects' | 'clock'>,
   g: Generation,
-  model: Model,
-  attempt: Pick<Attempt, 'number' | 'token'>,
-  timeLeftMs: number,
+  { attempt, settings, timeLeftMs, endsAt }: SubmissionOf,
 ): Submission {
   return {
     generationId: g.generationId,
@@ -26,12 +38,28 @@ export function submissionOf(
       open: async () => {
         const bytes = await context.objects.read(objectKey);
         if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);
-        return bytes;
+        return until(endsAt, context.clock, bytes);
       },
     })),
-    settings: model.providerSettings,
+    settings,
     token: attempt.token,
     outputCount: g.terms.creditsByOutputs.length - 1,
     timeLeftMs,
   };
+}
+
+/**
+ * The bytes, as long as it is not later than that. A process that was suspended in the middle of a submission, and has
+ * lost its lease meanwhile, must not complete it before its timers run.
+ */
+async function* until(
+  endsAt: number,
+  clock: Context['clock'],
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  for await (const piece of bytes) {
+    if (clock.now() >= endsAt) throw new Error('The time of the submission is over.');
+    yield piece;
+  }
+  if (clock.now() >= endsAt) throw new Error('The time of the submission is over.');
 }

@@ -1,16 +1,12 @@
-import type { Model } from '../../catalog/model.js';
 import type { Context } from '../../context.js';
-import type { Provider } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
 import type { Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError, type TaskError } from '../task-errors.js';
-import { executionOf, leaveToOthers } from './unknown-model.js';
+import { executionsOf, leaveToOthers, type Execution } from './unknown-model.js';
 
-export interface Taken {
+export interface Taken extends Execution {
   readonly generation: Generation;
-  readonly model: Model;
-  readonly provider: Provider;
   /** Whether its first attempt was begun with the lease. */
   readonly isFresh: boolean;
 }
@@ -22,7 +18,7 @@ export interface Taken {
 export async function takeLease(context: Context, worker: string, generationId: string): Promise<Taken | null> {
   const record = await context.generations.read(generationId);
   if (record?.kind !== 'generation') return null;
-  const execution = executionOf(context, record);
+  const [execution] = executionsOf(context, record);
   if (execution === undefined) return leaveToOthers(context, record);
   const { leaseMs } = context.settings;
 
@@ -39,6 +35,7 @@ export async function takeLease(context: Context, worker: string, generationId: 
     worker,
     leaseMs,
     token: context.ids.uuid(),
+    provider: execution.providerName,
   });
   if (refused === 'DEADLINE_PASSED')
     return giveUp(context, generation, taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.'));

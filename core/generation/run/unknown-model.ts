@@ -1,5 +1,7 @@
 import type { Model } from '../../catalog/model.js';
+import { routeOf } from '../../catalog/route.js';
 import type { Context } from '../../context.js';
+import type { JsonObject } from '../../json.js';
 import type { Provider } from '../../ports/provider.js';
 import { changeGeneration } from '../change-generation.js';
 import { isTerminal, type Generation } from '../generation.js';
@@ -10,19 +12,40 @@ import { wake } from '../wake.js';
 export interface Execution {
   readonly model: Model;
   readonly provider: Provider;
+  /** The provider's name in the configuration. */
+  readonly providerName: string;
+  /** What the catalog says of this model at this provider. */
+  readonly settings: JsonObject;
 }
 
+type Connected = Pick<Context, 'catalog' | 'providers'>;
+
 /**
- * The model and provider that run a generation in this process, or undefined if its catalog lacks the model or the
- * provider is not connected.
+ * The ways in which this process can run a generation, the first one to be tried first. One with an attempt stays where
+ * that was made. None if the catalog lacks the model or no provider of its route is connected.
  */
-export function executionOf(
-  { catalog, providers }: Pick<Context, 'catalog' | 'providers'>,
-  g: Generation,
-): Execution | undefined {
+export function executionsOf({ catalog, providers }: Connected, g: Generation): readonly Execution[] {
   const model = catalog.find(g.modelKey);
-  const provider = model && providers.find(model.provider);
-  return model && provider ? { model, provider } : undefined;
+  if (model === undefined) return [];
+  const { attempt, notHere = [] } = g;
+  const route = attempt === undefined ? routeOf(model, g.generationId) : model.route;
+  return route.flatMap(({ provider: providerName, settings }) => {
+    const provider = providers.find(providerName);
+    if (provider === undefined) return [];
+    if (attempt === undefined ? notHere.includes(providerName) : providerName !== providerOf(attempt, model)) return [];
+    return [{ model, provider, providerName, settings }];
+  });
+}
+
+/** Whether the route has another provider for an attempt after the one that this run is for. */
+export function hasOtherProvider(context: Connected, g: Generation, { providerName }: Execution): boolean {
+  const { attempt: _, ...withoutAttempt } = g;
+  return executionsOf(context, withoutAttempt).some((other) => other.providerName !== providerName);
+}
+
+/** Where an attempt was made. */
+function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Model): string | undefined {
+  return attempt.provider ?? route[0]?.provider;
 }
 
 /**
@@ -42,8 +65,8 @@ export async function leaveToOthers(context: Context, g: Generation): Promise<nu
 }
 
 /** The error of a generation that no worker ran before its deadline, as far as this process can tell. */
-export function lateError(context: Pick<Context, 'catalog' | 'providers'>, g: Generation): TaskError {
-  return taskError(executionOf(context, g) === undefined ? 'MODEL_UNAVAILABLE' : 'TASK_TIMEOUT');
+export function lateError(context: Connected, g: Generation): TaskError {
+  return taskError(executionsOf(context, g).length === 0 ? 'MODEL_UNAVAILABLE' : 'TASK_TIMEOUT');
 }
 
 /** When a generation that no worker runs ends. */

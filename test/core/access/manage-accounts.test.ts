@@ -102,7 +102,13 @@ describe('cancelOpenGenerations', () => {
   it('ends queued generations, asks running ones to stop, leaves ended ones, and reports the rest alike when repeated', async () => {
     const harness = await CoreHarness.open();
     const [running, ended, ...queued] = await Promise.all(Array.from({ length: 45 }, () => harness.create()));
-    await changeGeneration(harness.context, running!, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
+    await changeGeneration(harness.context, running!, {
+      event: 'start',
+      worker: 'w',
+      token: 't',
+      provider: 'scripted',
+      leaseMs: 60_000,
+    });
     // It has ended and still has its hold: it is between its end and its settlement.
     await changeGeneration(harness.context, ended!, { event: 'cancel' });
     const { accountId } = harness.caller;

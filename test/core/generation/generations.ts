@@ -88,13 +88,16 @@ export function generationIn(status: GenerationStatus, event: GenerationEvent): 
 export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand {
   const error = taskError('PROVIDER_REJECTED');
   const commands: { readonly [E in GenerationEvent]: Extract<GenerationCommand, { event: E }> } = {
-    'start': { event: 'start', worker: 'w', token: 't', leaseMs: 30_000 },
+    'start': { event: 'start', worker: 'w', token: 't', provider: 'p', leaseMs: 30_000 },
     'take-over': { event: 'take-over', worker: 'v', leaseMs: 30_000 },
     'renew': { event: 'renew', leaseMs: 30_000, progress: 0.5, fence },
     're-lease': { event: 're-lease', leaseMs: 30_000, fence },
-    'begin-attempt': { event: 'begin-attempt', token: 'u', fence },
+    'begin-attempt': { event: 'begin-attempt', token: 'u', provider: 'p', fence },
+    'submit-again': { event: 'submit-again', fence },
+    'submission-ended': { event: 'submission-ended', fence },
     'accepted': { event: 'accepted', reference: 'r', fence },
     'attempt-failed': { event: 'attempt-failed', retryAt: 9_000, fence },
+    'attempt-undone': { event: 'attempt-undone', retryAt: 9_000, notHere: 'p', fence },
     'yield': { event: 'yield', isUnsent: false, fence },
     'succeed': { event: 'succeed', outputs: outputs(2), fence },
     'fail': { event: 'fail', error, fence },

@@ -104,7 +104,13 @@ describe('findGeneration and cancelAnyGeneration', () => {
       await harness.create({}, other),
       await harness.create(),
     ];
-    await changeGeneration(harness.context, running, { event: 'start', worker: 'w', token: 't', leaseMs: 60_000 });
+    await changeGeneration(harness.context, running, {
+      event: 'start',
+      worker: 'w',
+      token: 't',
+      provider: 'scripted',
+      leaseMs: 60_000,
+    });
     await cancelAnyGeneration(harness.context, ended.generationId);
     const before = await findGeneration(harness.context, ended.generationId);
     expect(await cancelAnyGeneration(harness.context, queued.generationId)).to.include({

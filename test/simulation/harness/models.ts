@@ -4,7 +4,11 @@ import { imageModel, imagePrice } from '../../fixtures/core-models.js';
 const QUEUE_MS = 3 * 60_000;
 const RUN_MS = 2 * 60_000;
 
-const SHORT = { queueTimeoutMs: QUEUE_MS, runTimeoutMs: RUN_MS, provider: 'simulated' } as const;
+const SHORT = {
+  queueTimeoutMs: QUEUE_MS,
+  runTimeoutMs: RUN_MS,
+  route: [{ provider: 'simulated', settings: {}, weight: 1 }],
+} as const;
 
 /** A round price an image, no floor, tries again and again. */
 const plain = imageModel({ ...SHORT, modelKey: 'plain', concurrency: 3, concurrencyPerAccount: 2 });

@@ -1,68 +1,31 @@
-// Goal: each step of a run follows from its generation, the state of the run and the time; nothing is submitted that
-// the provider may already have, and nothing after a deadline, a cancel, a lapsed lease or a stop order.
-// Method: the tables line by line, each line where the ones before it do not apply; and random situations, checked by
-// assertions about submissions and waits.
+// Goal: each step of a run follows from its generation, the state of the run and the time.
+// Method: the tables line by line, each line where the ones before it do not apply.
 import { expect } from 'chai';
-import fc from 'fast-check';
 import type { Generation } from '../../../../core/generation/generation.js';
-import { nextStep, type RunRules, type RunStep } from '../../../../core/generation/run/next-step.js';
-import { newRunState, withNews, type News, type RunState } from '../../../../core/generation/run/run-state.js';
-import type { ProviderReport, RecoverAnswer } from '../../../../core/ports/provider.js';
-import { DEFAULT_SETTINGS } from '../../../../core/settings.js';
+import type { RunRules, RunStep } from '../../../../core/generation/run/next-step.js';
+import type { RunState } from '../../../../core/generation/run/run-state.js';
 import { aGeneration } from '../../../fixtures/stored-records.js';
-
-const NOW = 1_000_000;
-const RULES: RunRules = {
-  mayResubmit: false,
-  pollIntervalMs: 700,
-  settings: {
-    ...DEFAULT_SETTINGS,
-    retryBaseMs: 1_000,
-    retryCapMs: 60_000,
-    retryAfterCapMs: 600_000,
-    cancelGraceMs: 60_000,
-  },
-};
-const SUBMITTING = { number: 1, phase: 'submitting', token: 'a', startedAt: NOW - 10 } as const;
-const SUBMITTED = { ...SUBMITTING, phase: 'submitted', reference: 'r1' } as const;
-const LATE = { runDeadlineAt: NOW - 1 };
-const CANCELLED = { cancelRequestedAt: NOW - 5 };
-const FAILURE = { code: 'PROVIDER_UNAVAILABLE', message: 'It is full.', mayRetry: true } as const;
-const STOP: RunStep = { do: 'finish', command: { event: 'stop', outputs: [] } };
-const KEPT_OUTPUT = aGeneration(1).outputs;
-
-function running(changes: Partial<Generation> = {}): Generation {
-  const { cancelRequestedAt: _, ...g } = aGeneration(1);
-  return {
-    ...g,
-    status: 'running',
-    attemptsMade: 1,
-    attempt: SUBMITTING,
-    runDeadlineAt: NOW + 100_000,
-    outputs: [],
-    lease: { worker: 'w', fence: 1, renewedAt: NOW - 5, expiresAt: NOW + 1_000 },
-    ...changes,
-  };
-}
-
-function without(name: 'attempt' | 'lease', changes: Partial<Generation> = {}): Generation {
-  const { [name]: _, ...g } = running(changes);
-  return g;
-}
-
-const fresh = newRunState('a');
-const asked = newRunState(undefined);
-const on = (news: News, state: RunState = asked): RunState => withNews(state, news);
-const recovered = (answer: RecoverAnswer | 'silent', state?: RunState) =>
-  on({ of: 'recover', token: 'a', answer }, state);
-const polled = (report: ProviderReport | { readonly state: 'silent' }, state?: RunState) =>
-  on({ of: 'poll', reference: 'r1', report }, state);
-const step = (g: Generation, state: RunState, rules = RULES, now = NOW): RunStep => nextStep(g, state, now, rules);
-
-function allowsSubmit({ news }: RunState, { mayResubmit }: RunRules): boolean {
-  if (news?.of !== 'recover') return false;
-  return news.answer === 'unsupported' ? mayResubmit : typeof news.answer === 'object' && news.answer.found === false;
-}
+import {
+  asked,
+  CANCELLED,
+  DELIVERED,
+  ENDED_LONG_AGO,
+  FAILURE,
+  fresh,
+  KEPT_OUTPUT,
+  LATE,
+  NOW,
+  on,
+  polled,
+  recovered,
+  RULES,
+  running,
+  step,
+  STOP,
+  SUBMITTED,
+  SUBMITTING,
+  without,
+} from './run-situations.js';
 
 function own(code: 'PROVIDER_UNAVAILABLE' | 'OUTPUT_INVALID' | 'PROVIDER_REJECTED', mayRetry: boolean) {
   return { code, mayRetry, message: MESSAGES[code] };
@@ -86,72 +49,6 @@ function failing(message: string): RunStep {
     command: { event: 'fail', error: { code: 'PROVIDER_UNAVAILABLE', message, retryable: true } },
   };
 }
-
-const RECOVER: fc.Arbitrary<RecoverAnswer | 'silent'> = fc.constantFrom<(RecoverAnswer | 'silent')[]>(
-  'silent',
-  'unsupported',
-  { found: false },
-  { found: true, reference: 'r2' },
-  { found: 'not-yet' },
-  { found: 'not-yet', retryAfterMs: 10_000_000 },
-);
-const REPORT = fc.constantFrom<(ProviderReport | { readonly state: 'silent' })[]>(
-  { state: 'silent' },
-  { state: 'running' },
-  { state: 'running', pollAfterMs: 10_000_000 },
-  { state: 'unknown' },
-  { state: 'failed', failure: FAILURE },
-  { state: 'succeeded', outputs: [] },
-  { state: 'cancelled', outputs: [] },
-);
-const NEWS: fc.Arbitrary<News | undefined> = fc.oneof(
-  fc.constant(undefined),
-  RECOVER.map((answer): News => ({ of: 'recover', token: 'a', answer })),
-  REPORT.map((report): News => ({ of: 'poll', reference: 'r1', report })),
-  fc
-    .record({ state: fc.constantFrom('succeeded', 'cancelled'), outputs: fc.constantFrom([], KEPT_OUTPUT) })
-    .map(({ state, outputs }): News => ({ of: 'collect', report: { state, outputs: [] }, outputs })),
-  fc.boolean().map((isStoreAway): News => ({ of: 'failed-collect', isStoreAway })),
-  fc
-    .record({ mayRetry: fc.boolean(), retryAfterMs: fc.oneof(fc.nat(), fc.double({ noNaN: true })) })
-    .map((more): News => ({ of: 'ended-attempt', failure: { ...FAILURE, ...more } })),
-);
-const COUNT = fc.nat({ max: 12 });
-const AROUND = fc.option(fc.integer({ min: NOW - 100_000, max: NOW + 100_000 }), { nil: undefined });
-const TOKEN = fc.constantFrom('a', 'b', undefined);
-
-const SITUATION = fc
-  .record({
-    attempt: fc.constantFrom(undefined, SUBMITTING, SUBMITTED),
-    runDeadlineAt: AROUND,
-    cancelRequestedAt: AROUND,
-    expiresAt: AROUND,
-    attemptsMade: COUNT,
-    isStopping: fc.boolean(),
-    unsentToken: TOKEN,
-    neverSentToken: TOKEN,
-    silentPolls: COUNT,
-    unknownRounds: COUNT,
-    notYetAnswers: COUNT,
-    failedCollections: COUNT,
-    unknownReports: COUNT,
-    cancelSeenAt: AROUND,
-    isStoreAway: fc.boolean(),
-    news: NEWS,
-    mayResubmit: fc.boolean(),
-  })
-  .map(({ attempt, runDeadlineAt, cancelRequestedAt, expiresAt, attemptsMade, mayResubmit, ...state }) => {
-    const { lease: _lease, attempt: _attempt, runDeadlineAt: _runDeadlineAt, ...bare } = running();
-    const g: Generation = {
-      ...bare,
-      attemptsMade,
-      ...(attempt ? { attempt } : {}),
-      ...(runDeadlineAt === undefined ? {} : { runDeadlineAt }),
-      ...(cancelRequestedAt === undefined ? {} : { cancelRequestedAt }),
-      ...(expiresAt === undefined ? {} : { lease: { worker: 'w', fence: 1, renewedAt: NOW, expiresAt } }),
-    };
-    return { g, state: { ...state, collectedUnder: undefined }, rules: { ...RULES, mayResubmit } };
-  });
 
 describe('the next step of a run', () => {
   const LINES: readonly (readonly [
@@ -293,16 +190,79 @@ describe('the next step of a run', () => {
       { ...RULES, mayResubmit: true },
     ],
     [
-      'submits again what the provider does not have',
+      'submits again what the provider does not have where the model allows that',
       running(),
       recovered({ found: false }),
       { do: 'allow-submit', token: 'a', afterMs: 0 },
+      { ...RULES, mayResubmit: true },
     ],
     [
       'waits before it submits a second time',
       running(),
       recovered({ found: false }, { ...asked, unknownRounds: 2 }),
       { do: 'allow-submit', token: 'a', afterMs: 2_000 },
+      { ...RULES, mayResubmit: true },
+    ],
+    [
+      'does not believe "not found" before a submission that ended can have settled',
+      running({ attempt: { ...SUBMITTING, endedAt: NOW - 3_000 } }),
+      recovered({ found: false }),
+      { do: 'rest', ms: 2_000 },
+    ],
+    [
+      'takes a submission whose end nobody knows for over after the longest call',
+      running({ attempt: { ...SUBMITTING, startedAt: NOW - 40_000 } }),
+      recovered({ found: false }, { ...asked, begunAt: NOW - 30_000 }),
+      { do: 'rest', ms: 25_000 },
+    ],
+    [
+      'takes it for over no sooner than the lease of its worker can end',
+      running({ attempt: { ...SUBMITTING, startedAt: NOW - 90_000 } }),
+      recovered({ found: false }, { ...asked, begunAt: NOW - 10_000 }),
+      { do: 'rest', ms: 25_000 },
+    ],
+    [
+      'takes it for over when its process is known to have ended',
+      running({ attempt: { ...SUBMITTING, bootId: 'other' } }),
+      recovered({ found: false }, { ...asked, begunAt: NOW - 1_000 }),
+      { do: 'rest', ms: 4_000 },
+      { ...RULES, boot: { id: 'boot', isExclusive: true } },
+    ],
+    [
+      'asks a second time, a settle time after the first believable answer',
+      running({ attempt: ENDED_LONG_AGO }),
+      recovered({ found: false }),
+      { do: 'rest', ms: 5_000 },
+    ],
+    [
+      'counts no answer that came too early',
+      running({ attempt: { ...SUBMITTING, endedAt: NOW - 9_000 } }),
+      recovered({ found: false }, { ...asked, notFound: [{ askedAt: NOW - 8_000, at: NOW - 8_000 }] }),
+      { do: 'rest', ms: 5_000 },
+    ],
+    [
+      'counts no two answers that are too close',
+      running({ attempt: ENDED_LONG_AGO }),
+      recovered({ found: false }, { ...asked, notFound: [{ askedAt: NOW - 4_000, at: NOW - 4_000 }] }),
+      { do: 'rest', ms: 1_000 },
+    ],
+    [
+      'submits again what the provider twice does not have, whatever the model allows',
+      running({ attempt: ENDED_LONG_AGO }),
+      recovered({ found: false }, { ...asked, notFound: [{ askedAt: NOW - 6_002, at: NOW - 6_001 }] }),
+      { do: 'allow-submit', token: 'a', afterMs: 0 },
+    ],
+    [
+      'records a new beginning for a submission that comes too late for its own',
+      running({ attempt: { ...SUBMITTING, startedAt: NOW - 60_000 } }),
+      fresh,
+      { do: 'allow-submit', token: 'a', afterMs: 0 },
+    ],
+    [
+      'checks what was delivered with the answer to the submission, also after a cancel',
+      running({ ...CANCELLED, attempt: DELIVERED }),
+      { ...asked, cancelSeenAt: NOW - 90_000 },
+      { do: 'inspect', delivered: DELIVERED.delivered },
     ],
 
     ['polls again as often as the model says', running(), polled({ state: 'running' }), { do: 'rest', ms: 700 }],
@@ -343,6 +303,12 @@ describe('the next step of a run', () => {
       { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false) },
     ],
     [
+      'gives up at once what is cancelled and no longer known',
+      running(CANCELLED),
+      polled({ state: 'unknown' }),
+      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false) },
+    ],
+    [
       'collects what is done',
       running(),
       polled({ state: 'succeeded', outputs: [] }),
@@ -352,25 +318,25 @@ describe('the next step of a run', () => {
     [
       'succeeds with what was collected',
       running(),
-      on({ of: 'collect', report: { state: 'succeeded', outputs: [] }, outputs: KEPT_OUTPUT }),
+      on({ of: 'collect', report: { state: 'succeeded' }, outputs: KEPT_OUTPUT }),
       { do: 'finish', command: { event: 'succeed', outputs: KEPT_OUTPUT } },
     ],
     [
       'ends an attempt that delivered nothing',
       running(),
-      on({ of: 'collect', report: { state: 'succeeded', outputs: [] }, outputs: [] }),
+      on({ of: 'collect', report: { state: 'succeeded' }, outputs: [] }),
       { do: 'end-attempt', failure: own('OUTPUT_INVALID', true) },
     ],
     [
       'delivers what was made before a cancel',
       running(CANCELLED),
-      on({ of: 'collect', report: { state: 'cancelled', outputs: [] }, outputs: KEPT_OUTPUT }),
+      on({ of: 'collect', report: { state: 'cancelled' }, outputs: KEPT_OUTPUT }),
       { do: 'finish', command: { event: 'stop', outputs: KEPT_OUTPUT } },
     ],
     [
       'ends an attempt that the provider stopped by itself',
       running(),
-      on({ of: 'collect', report: { state: 'cancelled', outputs: [] }, outputs: [] }),
+      on({ of: 'collect', report: { state: 'cancelled' }, outputs: [] }),
       { do: 'end-attempt', failure: own('PROVIDER_REJECTED', true) },
     ],
     [
@@ -429,6 +395,48 @@ describe('the next step of a run', () => {
       failing('It is full.'),
     ],
     [
+      'waits for capacity as long as the run has lasted, and counts no attempt',
+      running({
+        attemptsMade: 99,
+        runDeadlineAt: NOW + 597_000,
+        terms: { ...aGeneration(1).terms, runTimeoutMs: 600_000 },
+      }),
+      on({ of: 'ended-attempt', failure: FAILURE, because: 'capacity' }),
+      { do: 'undo', retryAt: NOW + 3_000, isNotHere: false },
+    ],
+    [
+      'waits for capacity as long as the provider says',
+      running(),
+      on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 70_000 }, because: 'capacity' }),
+      { do: 'undo', retryAt: NOW + 70_000, isNotHere: false },
+    ],
+    [
+      'goes on to another provider immediately',
+      running(),
+      on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 70_000 }, because: 'capacity' }),
+      { do: 'undo', retryAt: NOW, isNotHere: false },
+      { ...RULES, hasOtherProvider: true },
+    ],
+    [
+      'fails when there is no capacity before the deadline',
+      running({ runDeadlineAt: NOW + 70_000 }),
+      on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 70_000 }, because: 'capacity' }),
+      failing('It is full.'),
+    ],
+    [
+      'goes on to another provider when this one cannot make it',
+      running(),
+      on({ of: 'ended-attempt', failure: { ...FAILURE, mayRetry: false }, because: 'not-here' }),
+      { do: 'undo', retryAt: NOW, isNotHere: true },
+      { ...RULES, hasOtherProvider: true },
+    ],
+    [
+      'fails when no other provider can make it',
+      running(),
+      on({ of: 'ended-attempt', failure: FAILURE, because: 'not-here' }),
+      failing('It is full.'),
+    ],
+    [
       'fails when the next attempt would come too late',
       running({ runDeadlineAt: NOW + 1_000 }),
       on({ of: 'ended-attempt', failure: FAILURE }),
@@ -441,35 +449,4 @@ describe('the next step of a run', () => {
       expect(step(g, state, rules)).to.deep.equal(expected);
     });
   }
-
-  it('always exists, submits only tasks that no provider can have, and never waits past the end', () => {
-    fc.assert(
-      fc.property(SITUATION, ({ g, state, rules }) => {
-        const next = nextStep(g, state, NOW, rules);
-        const isOver = state.isStopping || NOW > (g.runDeadlineAt ?? Infinity) || g.cancelRequestedAt !== undefined;
-        if (next.do === 'submit') {
-          expect(isOver || state.news !== undefined, 'submitted although it is over').to.equal(false);
-          expect([next.attempt.token, next.attempt.phase], 'submitted without asking').to.deep.equal([
-            state.unsentToken,
-            'submitting',
-          ]);
-          expect(g.lease?.expiresAt ?? 0, 'submitted under a lapsed lease').to.be.above(NOW);
-        }
-        if (next.do === 'allow-submit')
-          expect(allowsSubmit(state, rules), 'allowed although the provider may have it').to.equal(true);
-        const leastEnd = Math.min(
-          g.runDeadlineAt ?? Infinity,
-          (state.cancelSeenAt ?? Infinity) + rules.settings.cancelGraceMs,
-        );
-        const longestMs = Math.max(0, leastEnd - NOW) + 1;
-        if (next.do === 'rest') expect(next.ms).to.be.within(1, longestMs);
-        if (next.do === 'allow-submit') expect(next.afterMs).to.be.within(0, longestMs);
-        if (next.do === 'retry') {
-          expect(next.retryAt).to.be.below(g.runDeadlineAt ?? Infinity);
-          expect(next.retryAt, 'whole milliseconds, as stores keep times').to.satisfy(Number.isSafeInteger);
-        }
-      }),
-      { numRuns: 5_000 },
-    );
-  });
 });

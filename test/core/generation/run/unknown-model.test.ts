@@ -49,7 +49,7 @@ describe('a worker that does not know the model', () => {
 
   it('fails one whose provider is not connected in the same way', async () => {
     const { generationId, terms } = await harness.create();
-    harness.models = [imageModel({ provider: 'gone' })];
+    harness.models = [imageModel({ route: [{ provider: 'gone', settings: {}, weight: 1 }] })];
     await CoreWorker.start(harness);
     await expectFailedWithoutCharge(await untilSettled(harness, generationId), terms.queueDeadlineAt);
   });

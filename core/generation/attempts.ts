@@ -1,0 +1,81 @@
+import type { Boot } from '../boot.js';
+import type { ProviderCost } from '../ports/provider.js';
+import type { GenerationCommand } from './commands.js';
+import type { Attempt, Generation } from './generation.js';
+
+/** The clock, the time to stamp on the generation, which is never before the stored one, and the boot that decides. */
+export interface Occasion {
+  readonly now: number;
+  readonly at: number;
+  readonly boot: Boot;
+}
+
+/**
+ * `NOT_ALLOWED`: the table has no such step from here. `FENCE_STALE`: another worker has taken over. `LEASE_HELD`: a
+ * live lease prevents it. `DEADLINE_PASSED`: too late to continue. `NOTHING_TO_DO`: the generation is already as
+ * requested.
+ */
+export type GenerationRefusal = 'NOT_ALLOWED' | 'FENCE_STALE' | 'LEASE_HELD' | 'DEADLINE_PASSED' | 'NOTHING_TO_DO';
+
+export type Changed = { readonly refused: GenerationRefusal } | { readonly next: Generation };
+
+export function beginAttempt(
+  g: Generation,
+  { token, provider }: { readonly token: string; readonly provider: string },
+  { now, at, boot }: Occasion,
+): Changed {
+  if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
+  if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  if (g.attemptsMade >= g.terms.maxAttempts) return { refused: 'NOT_ALLOWED' };
+  const number = g.attemptsMade + 1;
+  const attempt: Attempt = { number, phase: 'submitting', provider, token, startedAt: at, bootId: boot.id };
+  return { next: { ...g, attempt, attemptsMade: number, updatedAt: at } };
+}
+
+export function submitAgain(g: Generation, { now, at, boot }: Occasion): Changed {
+  if (g.cancelRequestedAt !== undefined) return { refused: 'NOT_ALLOWED' };
+  if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  const again = ({ endedAt: _, ...attempt }: Attempt): Attempt => ({ ...attempt, startedAt: at, bootId: boot.id });
+  return whileSubmitting(g, again, at);
+}
+
+/** Changes the attempt as long as it is unknown whether it was accepted. */
+export function whileSubmitting(g: Generation, changed: (attempt: Attempt) => Attempt, at: number): Changed {
+  if (g.attempt?.phase !== 'submitting') return { refused: 'NOT_ALLOWED' };
+  return { next: { ...g, attempt: changed(g.attempt), updatedAt: at } };
+}
+
+export function accepted(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'accepted' }>,
+  at: number,
+): Changed {
+  if (!g.attempt) return { refused: 'NOT_ALLOWED' };
+  const { endedAt: _, ...attempt } = g.attempt;
+  const known = 'delivered' in command ? { delivered: command.delivered } : { reference: command.reference };
+  return { next: { ...g, attempt: { ...attempt, phase: 'submitted', ...known }, updatedAt: at } };
+}
+
+export function undoAttempt(g: Generation, command: Extract<GenerationCommand, { event: 'attempt-undone' }>): Changed {
+  const { notHere } = command;
+  if (g.attempt?.phase !== 'submitting') return { refused: 'NOT_ALLOWED' };
+  const refusedBy = notHere === undefined ? {} : { notHere: [...new Set([...(g.notHere ?? []), notHere])] };
+  return { next: { ...withoutUnsentAttempt(g), ...refusedBy } };
+}
+
+/** The last report of an attempt's cost replaces one before. */
+export function withCost(g: Generation, cost: ProviderCost | undefined): Generation {
+  if (cost === undefined || g.attempt === undefined) return g;
+  const { number, provider = '' } = g.attempt;
+  const others = (g.costs ?? []).filter(({ attempt }) => attempt !== number);
+  return { ...g, costs: [...others, { ...cost, attempt: number, provider }] };
+}
+
+export function withoutAttempt(g: Generation): Generation {
+  const { attempt: _attempt, ...rest } = g;
+  return rest;
+}
+
+export function withoutUnsentAttempt(g: Generation): Generation {
+  return g.attempt?.phase === 'submitting' ? withoutAttempt({ ...g, attemptsMade: g.attemptsMade - 1 }) : g;
+}

@@ -1,0 +1,127 @@
+// Goal: what a provider delivers in its answer to a submission is stored before the attempt counts as accepted, and any
+// worker finishes from there; until then its outcome is unknown, and nothing is submitted again but by the model's policy.
+// Method: a provider that answers with files, whole, broken and too many, and workers that die or stop on the way.
+import { expect } from 'chai';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { Life } from '../../../harness/cut-processes.js';
+import { streamOf } from '../../../fixtures/byte-streams.js';
+import { imageModel } from '../../../fixtures/core-models.js';
+import { plainImage } from '../../../fixtures/plain-media.js';
+import { PROMISES, type SubmitScript } from '../../../fixtures/scripted-provider.js';
+
+async function open(script: SubmitScript[], policy: 'resubmit' | 'fail' = 'fail'): Promise<CoreHarness> {
+  const harness = await CoreHarness.open({ models: [imageModel({ onUnknownAcceptance: policy })] });
+  harness.provider.promised = { ...PROMISES, answersWithOutputs: true, isAskedBy: 'nothing', cancels: 'nothing' };
+  harness.provider.recoverScript = 'unsupported';
+  harness.provider.submitScript = script;
+  return harness;
+}
+
+const pictures = (count: number): SubmitScript => ({
+  deliver: Array.from({ length: count }, () => streamOf(plainImage())),
+});
+
+describe('outputs in the answer to a submission', () => {
+  it('are delivered and charged, and the provider is asked nothing more', async () => {
+    const harness = await open([pictures(2)]);
+    await CoreWorker.start(harness);
+    const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+    expect([g.status, g.outputs.length, g.chargedCredits]).to.deep.equal(['succeeded', 2, 20]);
+    expect(new Set(harness.provider.signals.map(({ method }) => method))).to.deep.equal(new Set(['submit']));
+  });
+
+  it('are delivered and charged as far as they were paid for', async () => {
+    const harness = await open([pictures(4)]);
+    await CoreWorker.start(harness);
+    const g = await untilSettled(harness, (await harness.create({ count: 1 })).generationId);
+    expect([g.outputs.length, g.chargedCredits]).to.deep.equal([1, 10]);
+  });
+
+  it('are left out when they are not what was asked for, and the others are delivered', async () => {
+    const harness = await open([{ deliver: [streamOf(plainImage()), streamOf(new Uint8Array(90))] }]);
+    await CoreWorker.start(harness);
+    const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+    expect([g.status, g.outputs.length, g.chargedCredits]).to.deep.equal(['succeeded', 1, 10]);
+  });
+
+  it('may take longer to come than another call may', async () => {
+    const harness = await open([pictures(1)]);
+    await CoreWorker.start(harness);
+    const { providerCallMs } = harness.settings;
+    const { provider, clock } = harness;
+    const submit = provider.submit.bind(provider);
+    provider.submit = async (...args) => {
+      await new Promise<void>((resolve) => void clock.after(3 * providerCallMs, resolve));
+      return submit(...args);
+    };
+    const g = await untilSettled(harness, (await harness.create()).generationId);
+    expect([g.status, provider.submissions.length]).to.deep.equal(['succeeded', 1]);
+  });
+
+  it('are delivered by another worker when the one that stored them dies', async () => {
+    const harness = await open([pictures(1)]);
+    const life = new Life();
+    await CoreWorker.start(harness, 'first', async (call) => {
+      const done = await life.interceptor(call);
+      const { attempt } = (call.args[0] as { readonly attempt?: { readonly delivered?: unknown } } | undefined) ?? {};
+      if (call.name === 'generations.replace' && attempt?.delivered !== undefined) life.isDead = true;
+      return done;
+    });
+    const { generationId } = await harness.create();
+    await harness.clock.until(() => life.isDead, 'the first worker has died');
+    await harness.clock.advance(harness.settings.leaseMs + 1);
+    void CoreWorker.idle(harness, 'second').dispatcher.deliver(generationId);
+    const g = await untilSettled(harness, generationId);
+    expect([g.status, g.outputs.length, harness.provider.submissions.length]).to.deep.equal(['succeeded', 1, 1]);
+  });
+
+  it('that break off leave the outcome unknown, and the model decides', async () => {
+    for (const [policy, status, submissions] of [
+      ['fail', 'failed', 1],
+      ['resubmit', 'succeeded', 2],
+    ] as const) {
+      const harness = await open([{ deliver: [streamOf(plainImage()), breaking()] }, pictures(2)], policy);
+      await CoreWorker.start(harness);
+      const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+      expect([g.status, harness.provider.submissions.length], policy).to.deep.equal([status, submissions]);
+      expect(g.chargedCredits).to.equal(status === 'failed' ? 0 : 20);
+    }
+  });
+
+  it('are waited for by a worker that stops', async () => {
+    const harness = await open([pictures(1)]);
+    const worker = await CoreWorker.start(harness);
+    const { provider, clock } = harness;
+    const submit = provider.submit.bind(provider);
+    provider.submit = async (...args) => {
+      const answer = await submit(...args);
+      await new Promise<void>((resolve) => void clock.after(5_000, resolve));
+      return answer;
+    };
+    const { generationId } = await harness.create();
+    await clock.until(() => provider.submissions.length === 1, 'it was submitted');
+    let hasStopped: boolean | undefined;
+    void worker.dispatcher.stop(10_000).then((ended) => (hasStopped = ended));
+    await clock.until(() => hasStopped !== undefined, 'the worker has stopped');
+    expect(hasStopped).to.equal(true);
+    expect((await harness.generation(generationId)).attempt?.delivered).to.have.length(1);
+    await harness.clock.advance(harness.settings.leaseMs + 1);
+    void CoreWorker.idle(harness, 'second').dispatcher.deliver(generationId);
+    const g = await untilSettled(harness, generationId);
+    expect([g.status, provider.submissions.length]).to.deep.equal(['succeeded', 1]);
+  });
+
+  it('bring the cost of the attempt, which stays with the generation', async () => {
+    const cost = { inputTokens: 12, outputTokens: 4_160, money: { micros: 42_000, currency: 'USD' } };
+    const harness = await open([{ deliver: [streamOf(plainImage())], cost }]);
+    await CoreWorker.start(harness);
+    const g = await untilSettled(harness, (await harness.create()).generationId);
+    expect(g.costs).to.deep.equal([{ ...cost, attempt: 1, provider: 'scripted' }]);
+  });
+});
+
+async function* breaking(): AsyncGenerator<Uint8Array> {
+  yield plainImage().subarray(0, 20);
+  throw new Error('The line broke.');
+}
