@@ -60,7 +60,8 @@ function faultsOf(g: Generation, ended: boolean): string[] {
       `has made ${g.attemptsMade} attempts of ${g.terms.maxAttempts}`,
     ],
     [
-      g.attempt === undefined || (g.attempt.phase === 'submitted') === (g.attempt.reference !== undefined),
+      g.attempt === undefined ||
+        (g.attempt.phase === 'submitted') === ((g.attempt.reference ?? g.attempt.delivered) !== undefined),
       'has an attempt whose reference and phase differ',
     ],
     [

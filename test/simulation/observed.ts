@@ -2,6 +2,7 @@ import type { KnownCap } from '../history/cap-uses.js';
 import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
+import type { Submission } from '../../core/ports/provider.js';
 import type { Settings } from '../../core/settings.js';
 import type { Stores } from '../fixtures/memory-stores.js';
 
@@ -94,6 +95,8 @@ export interface Observer {
   effect(effect: Effect): Promise<void>;
   /** A provider is about to be called, before anything of it arrives. */
   calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void;
+  /** The provider has a task from now on, which may have been on its way for a while. */
+  taken(submission: Submission, reference: string): void;
   /** The object store lost or damaged this object by itself. */
   spoiled(objectKey: string): void;
   /** Bytes were PUT by a client to the address of an upload. `status` is the store's answer. */

@@ -1,3 +1,4 @@
+import type { Submission } from '../../../core/ports/provider.js';
 import type { Answer, Asked, Effect, Premises, Observer } from '../observed.js';
 import { Violation } from '../observed.js';
 import { Accepted } from './accepted.js';
@@ -143,6 +144,10 @@ export class SimulationChecker implements Observer {
     this.order.tick();
     this.clocks.note(call);
     this.provider.calling(call);
+  }
+
+  taken(submission: Submission, reference: string): void {
+    this.provider.taken(submission, reference);
   }
 
   spoiled(objectKey: string): void {

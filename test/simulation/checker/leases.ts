@@ -3,7 +3,18 @@ import { demand } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
-const BY_HOLDER = new Set(['renew', 'begin-attempt', 'accepted', 'attempt-failed', 'yield', 'succeed', 'fail', 'stop']);
+const BY_HOLDER = new Set([
+  'renew',
+  'begin-attempt',
+  'submit-again',
+  'submission-ended',
+  'accepted',
+  'attempt-failed',
+  'yield',
+  'succeed',
+  'fail',
+  'stop',
+]);
 const GIVES_LEASE = new Set(['start', 'take-over', 're-lease']);
 
 /**

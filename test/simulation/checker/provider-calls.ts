@@ -6,9 +6,18 @@ import { demand } from './demand.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Prices } from './prices.js';
 import { same, textOf } from '../../history/values.js';
+import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 
+/** What a clock read before and after a wait may be off by, in milliseconds. */
+const JITTER_MS = 2;
 /** As many silent answers as a worker bears before it gives a task up. */
 const MAX_SILENT_POLLS = 10;
+
+/** When a process was told that the provider does not have a task, in true time. */
+interface NotFound {
+  readonly at: number;
+  readonly process: string;
+}
 
 interface Task {
   readonly token: string;
@@ -38,6 +47,14 @@ export class ProviderCalls implements GenerationListener {
   /** Tokens under which a task may be at the provider, and those that it certainly refused. */
   private readonly handedOver = new Set<string>();
   private readonly refused = new Set<string>();
+  /** Tokens that were refused because another provider, or a later try, may take the task. */
+  private readonly undone = new Set<string>();
+  /** Tokens whose task was delivered in the answer to the submission. */
+  private readonly delivered = new Set<string>();
+  /** By token, since its last submission. */
+  private readonly notFound = new Map<string, NotFound[]>();
+  /** When each token was last submitted, in true time. */
+  private readonly submittedAt = new Map<string, number>();
 
   constructor(
     private readonly generations: Generations,
@@ -48,13 +65,18 @@ export class ProviderCalls implements GenerationListener {
     'provider.submit': ({ args: [{ token }], result }) => {
       if (result.accepted) {
         if ('reference' in result) this.task(result.reference, token);
-      } else this.refused.add(token);
+        else this.delivered.add(token);
+      } else {
+        this.refused.add(token);
+        if (result.because !== undefined) this.undone.add(token);
+      }
     },
-    'provider.recover': ({ args: [token], result, process }) => {
+    'provider.recover': ({ at, args: [token], result, process }) => {
       if (result === 'unsupported') {
         if (this.mayGuess(token)) this.maySubmit.add(`${process} ${token}`);
       } else if (result.found === true) this.task(result.reference, token);
-      else if (result.found === false) this.maySubmit.add(`${process} ${token}`);
+      else if (result.found === false && this.mayBelieve(token, { at, process }))
+        this.maySubmit.add(`${process} ${token}`);
     },
     'provider.poll': ({ args: [reference], result }) => {
       const task = this.tasks.get(reference);
@@ -67,12 +89,12 @@ export class ProviderCalls implements GenerationListener {
     },
   };
 
-  calling({ call, args, process }: Pick<Effect, 'call' | 'args' | 'process'>): void {
+  calling({ at, call, args, process }: Pick<Effect, 'at' | 'call' | 'args' | 'process'>): void {
     if (call === 'provider.poll') {
       const task = this.tasks.get(textOf(args[0]));
       if (task) task.polls += 1;
     }
-    if (call === 'provider.submit') this.submitting(args[0] as Submission, process);
+    if (call === 'provider.submit') this.submitting(args[0] as Submission, { at, process });
   }
 
   stepped({ before, next, event, by }: Step): void {
@@ -91,9 +113,16 @@ export class ProviderCalls implements GenerationListener {
     const ended = before.attempt;
     if (event === 'yield' && ended && !attempt) {
       demand(
-        !this.handedOver.has(ended.token),
+        !this.handedOver.has(ended.token) || this.refused.has(ended.token),
         5,
         () => `generation ${generationId} forgot attempt ${ended.number}, which ${by.process} had handed over`,
+      );
+    }
+    if (event === 'attempt-failed' && ended) {
+      demand(
+        !this.undone.has(ended.token),
+        5,
+        () => `generation ${generationId} counts attempt ${ended.number}, which its provider only had no room for`,
       );
     }
     if (event === 'attempt-failed' && ended && !this.mayGuess(ended.token)) {
@@ -106,8 +135,9 @@ export class ProviderCalls implements GenerationListener {
     }
     if (event === 'accepted') {
       const task = this.tasks.get(attempt?.reference ?? '');
+      const isGiven = attempt?.delivered !== undefined && this.delivered.has(attempt.token);
       demand(
-        task?.token === attempt?.token,
+        isGiven || task?.token === attempt?.token,
         3,
         () =>
           `generation ${generationId} has task ${attempt?.reference} on record, which the provider never gave for token ${attempt?.token}`,
@@ -116,9 +146,36 @@ export class ProviderCalls implements GenerationListener {
   }
 
   /** Whether the provider refused the task, or said that it came to an end; silence is no such thing. */
-  private isKnownToHaveEnded({ token, reference }: NonNullable<Generation['attempt']>): boolean {
+  private isKnownToHaveEnded({
+    token,
+    reference,
+  }: Pick<NonNullable<Generation['attempt']>, 'token' | 'reference'>): boolean {
     const states = this.tasks.get(reference ?? '')?.states;
-    return this.refused.has(token) || ['failed', 'succeeded', 'cancelled'].some((state) => states?.has(state) === true);
+    return (
+      this.refused.has(token) ||
+      this.delivered.has(token) ||
+      ['failed', 'succeeded', 'cancelled'].some((state) => states?.has(state) === true)
+    );
+  }
+
+  /**
+   * Unless the model would rather have a task twice, the provider gets no task of a generation while it may still work
+   * on another one of it.
+   */
+  taken({ generationId, token }: Submission, reference: string): void {
+    if (!this.mayGuess(token)) {
+      const others = [...this.tasks].filter(
+        ([other, task]) => other !== reference && this.tokens.get(task.token) === generationId,
+      );
+      for (const [other, task] of others) {
+        demand(
+          this.isKnownToHaveEnded({ token: task.token, reference: other }),
+          21,
+          () => `generation ${generationId} is made twice: as ${other} and as ${reference}`,
+        );
+      }
+    }
+    this.task(reference, token);
   }
 
   /** Whether anything the provider did, or kept silent about, lets a worker say that the task failed by itself. */
@@ -138,7 +195,7 @@ export class ProviderCalls implements GenerationListener {
   /** An attempt is on record before anybody is asked to make it, with what the client asked for. */
   private submitting(
     { generationId, token, modelKey, prompt, parameters, references }: Submission,
-    process: string,
+    { at, process }: Pick<Effect, 'at' | 'process'>,
   ): void {
     const cancelled = this.cancelled.get(generationId);
     demand(
@@ -147,6 +204,8 @@ export class ProviderCalls implements GenerationListener {
       () => `${process} submits generation ${generationId}, which was cancelled while queued`,
     );
     this.handedOver.add(token);
+    this.notFound.delete(token);
+    this.submittedAt.set(token, at);
     demand(
       this.tokens.get(token) === generationId,
       5,
@@ -172,6 +231,21 @@ export class ProviderCalls implements GenerationListener {
       () => `${process} submits generation ${generationId} again, after a cancel`,
     );
     cancelled.submittedBy.add(submitter);
+  }
+
+  /**
+   * Whether a process may take the task for one that the provider never gets: it was told so twice, a settle time apart,
+   * and both times when no submission could be on its way any more. Clocks of one pace are assumed.
+   */
+  private mayBelieve(token: string, told: NotFound): boolean {
+    if (this.mayGuess(token)) return true;
+    const all = [...(this.notFound.get(token) ?? []), told];
+    this.notFound.set(token, all);
+    const settledAt = (this.submittedAt.get(token) ?? 0) + SIMULATED_SETTLE_MS;
+    return all.some(
+      ({ at, process }) =>
+        process === told.process && at >= settledAt && told.at - at >= SIMULATED_SETTLE_MS - JITTER_MS,
+    );
   }
 
   /** Whether the model would rather have a task twice than not at all. */

@@ -12,6 +12,8 @@ const ALLOWED = new Set([
   'running renew running',
   'running re-lease running',
   'running begin-attempt running',
+  'running submit-again running',
+  'running submission-ended running',
   'running accepted running',
   'running attempt-failed running',
   'running yield running',
@@ -37,15 +39,18 @@ const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'renew': ['lease', 'progress', 'updatedAt'],
   're-lease': ['fence', 'lease', 'updatedAt'],
   'begin-attempt': ['attempt', 'attemptsMade', 'updatedAt'],
-  'accepted': ['attempt', 'updatedAt'],
-  'attempt-failed': ['attempt', 'lease', 'updatedAt'],
-  'yield': ['attempt', 'attemptsMade', 'lease', 'updatedAt'],
+  'submit-again': ['attempt', 'updatedAt'],
+  'submission-ended': ['attempt', 'updatedAt'],
+  'accepted': ['attempt', 'costs', 'updatedAt'],
+  'attempt-failed': ['attempt', 'costs', 'lease', 'updatedAt'],
+  // Also of an attempt that was certainly not taken.
+  'yield': ['attempt', 'attemptsMade', 'notHere', 'costs', 'lease', 'updatedAt'],
   'cancel': ['cancelRequestedAt', 'status', 'completedAt', 'updatedAt', 'unchargedBytes'],
   'give-up': ['error', ...ENDING],
-  'fail': ['error', ...ENDING],
+  'fail': ['error', 'costs', ...ENDING],
   'expire': ['error', ...ENDING],
-  'succeed': ['outputs', 'chargedCredits', ...ENDING],
-  'stop': ['outputs', 'chargedCredits', ...ENDING],
+  'succeed': ['outputs', 'chargedCredits', 'costs', ...ENDING],
+  'stop': ['outputs', 'chargedCredits', 'costs', ...ENDING],
   'postpone': [],
   'settle': ['settledAt'],
   'content-removed': ['prompt', 'negativePrompt', 'parameters', 'references', 'unchargedBytes', 'contentRemovedAt'],
@@ -101,6 +106,9 @@ function classifyStep(before: Generation, next: Generation): string {
   if (before.lease && !next.lease) return 'yield';
   if (before.attempt?.phase !== next.attempt?.phase || before.attempt?.reference !== next.attempt?.reference)
     return 'accepted';
+  if (before.attempt?.startedAt !== next.attempt?.startedAt || before.attempt?.bootId !== next.attempt?.bootId)
+    return 'submit-again';
+  if (before.attempt?.endedAt !== next.attempt?.endedAt) return 'submission-ended';
   const isRenewed =
     before.lease?.renewedAt !== next.lease?.renewedAt || before.lease?.expiresAt !== next.lease?.expiresAt;
   return isRenewed || before.updatedAt !== next.updatedAt || before.progress !== next.progress ? 'renew' : 'postpone';

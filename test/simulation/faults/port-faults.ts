@@ -3,6 +3,7 @@ import type { PortCall } from '../../fixtures/intercepted.js';
 import { CALL_FAULTS, NO_FAULTS, type CallFault } from './fault-profile.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';
 import type { RunContext } from '../harness/run-context.js';
+import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 import { brief } from '../harness/timeline.js';
 
 const SLEEP_MS = { least: 9_000, most: 40_000 };
@@ -100,7 +101,7 @@ export class PortFaults {
     if (fault === 'lostRequest' || fault === 'lateEffect') answer(() => reject(away(call.name)));
     if (fault === 'lostRequest') return;
 
-    const delayMs = this.delayOf(fate, slowLeg === 'there');
+    const delayMs = this.arrivalOf(call.name, this.delayOf(fate, slowLeg === 'there'));
     const isDropped = chance.happens(500);
     scheduler.after(delayMs, () => {
       if (!process.isAlive && isDropped) return;
@@ -117,6 +118,11 @@ export class PortFaults {
         (error: unknown) => scheduler.fail(error),
       );
     });
+  }
+
+  /** What a provider promises of a submission on its way holds whatever happens to it. */
+  private arrivalOf(name: string, delayMs: number): number {
+    return name === 'provider.submit' ? Math.min(delayMs, SIMULATED_SETTLE_MS - 1) : delayMs;
   }
 
   private delayOf({ fault, forMs }: Fate, isSlow: boolean): number {

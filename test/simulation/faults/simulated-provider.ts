@@ -1,5 +1,6 @@
 import type {
   Provider,
+  ProviderCall,
   ProviderFailure,
   ProviderOutput,
   ProviderPromises,
@@ -8,10 +9,10 @@ import type {
 } from '../../../core/ports/provider.js';
 import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
-import { PROMISES } from '../../fixtures/scripted-provider.js';
 import { NO_FAULTS } from './fault-profile.js';
 import { never } from './port-faults.js';
 import type { RunContext } from '../harness/run-context.js';
+import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 
 /** What is to become of the next tasks, where chance is not to say. */
 export interface Script {
@@ -74,25 +75,41 @@ export class SimulatedProvider implements Provider {
   private readonly tasks = new Map<string, Task>();
   private readonly knowsTokens: boolean;
   private readonly canRecover: boolean;
+  private readonly answersWithOutputs: boolean;
 
   constructor(private readonly context: RunContext) {
     this.knowsTokens = context.chance.happens(700);
     this.canRecover = context.chance.happens(700);
+    this.answersWithOutputs = context.chance.happens(200);
   }
 
   promises(): ProviderPromises {
-    return PROMISES;
+    return {
+      answersWithOutputs: this.answersWithOutputs,
+      isAskedBy: this.canRecover ? 'token' : 'nothing',
+      takesTokenOnce: this.knowsTokens,
+      settleMs: SIMULATED_SETTLE_MS,
+      cancels: 'running',
+      isPaid: true,
+    };
   }
 
-  async submit(submission: Submission): ReturnType<Provider['submit']> {
+  async submit(submission: Submission, { signal }: ProviderCall): ReturnType<Provider['submit']> {
     this.handedOver.add(submission.generationId);
     for (const reference of submission.references) for await (const _chunk of await reference.open());
+    // The rest of the request is not sent any more.
+    if (signal.aborted) throw new Error('The submission was abandoned.');
     switch (
       this.misbehaves([
         'refuses for now',
         'refuses until later',
         'refuses for good',
+        'is full',
+        'is full for long',
+        'lacks the model',
         'breaks before',
+        'breaks, arrives late',
+        'hangs, arrives late',
         'breaks after',
         'hangs before',
         'hangs after',
@@ -107,6 +124,22 @@ export class SimulatedProvider implements Provider {
         };
       case 'refuses for good':
         return { accepted: false, failure: failure('CONTENT_REJECTED_INPUT', false) };
+      case 'is full':
+        return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true), because: 'capacity' };
+      case 'is full for long':
+        return {
+          accepted: false,
+          failure: { ...failure('PROVIDER_UNAVAILABLE', true), retryAfterMs: this.context.chance.pick(RETRY_AFTER_MS) },
+          because: 'capacity',
+        };
+      case 'lacks the model':
+        return { accepted: false, failure: failure('MODEL_UNAVAILABLE', false), because: 'not-here' };
+      case 'breaks, arrives late':
+        this.takeLate(submission);
+        throw new Error('The line broke.');
+      case 'hangs, arrives late':
+        this.takeLate(submission);
+        return never();
       case 'breaks before':
         throw new Error('The line broke.');
       case 'hangs before':
@@ -118,7 +151,9 @@ export class SimulatedProvider implements Provider {
         this.take(submission);
         return never();
       case undefined:
-        return { accepted: true, reference: this.take(submission).reference };
+        return this.answersWithOutputs && this.script === undefined
+          ? this.made(submission)
+          : { accepted: true, reference: this.take(submission).reference };
     }
   }
 
@@ -158,13 +193,11 @@ export class SimulatedProvider implements Provider {
 
   async recover(token: string): ReturnType<Provider['recover']> {
     if (!this.canRecover) return 'unsupported';
-    switch (this.misbehaves(['throws', 'hangs', 'does not find', 'does not know yet', 'does not know yet'] as const)) {
+    switch (this.misbehaves(['throws', 'hangs', 'does not know yet', 'does not know yet'] as const)) {
       case 'throws':
         throw new Error('The provider is silent.');
       case 'hangs':
         return never();
-      case 'does not find':
-        return { found: false };
       case 'does not know yet':
         return {
           found: 'not-yet',
@@ -178,6 +211,24 @@ export class SimulatedProvider implements Provider {
   private find(token: string): { readonly found: true; readonly reference: string } | { readonly found: false } {
     const task = [...this.tasks.values()].find((one) => one.token === token);
     return task === undefined ? { found: false } : { found: true, reference: task.reference };
+  }
+
+  /** The submission was on its way when its call ended. */
+  private takeLate(submission: Submission): void {
+    const { scheduler, chance } = this.context;
+    scheduler.after(chance.between(0, SIMULATED_SETTLE_MS - 1), () => void this.take(submission));
+  }
+
+  /** Answers once the task has ended, with what it has made. */
+  private async made(submission: Submission): ReturnType<Provider['submit']> {
+    const { scheduler } = this.context;
+    const task = this.take(submission);
+    await new Promise<void>((resolve) => void scheduler.after(task.endsAt - task.startedAt, resolve));
+    const report = this.reportOf(task);
+    if (report.state === 'failed') return { accepted: false, failure: report.failure };
+    if (report.state !== 'succeeded') return never();
+    const outputs = report.outputs.map((output, index) => ({ ...output, bytes: streamOf(this.mediaOf(task, index)) }));
+    return { accepted: true, outputs, cost: { computeMs: task.endsAt - task.startedAt } };
   }
 
   private take(submission: Submission): Task {
@@ -197,7 +248,17 @@ export class SimulatedProvider implements Provider {
     };
     this.context.tally.add(`provider task ${task.ending}`);
     this.tasks.set(task.reference, task);
+    this.tell(submission, task.reference);
     return task;
+  }
+
+  /** A breach that is found must not reach core as if the call had failed. */
+  private tell(submission: Submission, reference: string): void {
+    try {
+      this.context.observer.taken(submission, reference);
+    } catch (error) {
+      this.context.scheduler.fail(error);
+    }
   }
 
   private reportOf(task: Task | undefined): ProviderReport {

@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const STEPS = 'core/generation/run/next-step.js';
+const SETTLE = 'core/generation/run/settle-time.js';
 const COLLECT = 'core/generation/run/collect-outputs.js';
 
 /** What can be got wrong while a worker runs a generation. */
@@ -29,6 +30,38 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     find: "if (answer === 'unsupported' && !rules.mayResubmit)",
     replace: "if (answer === 'unsupported' && rules === undefined)",
     why: 'A model that forbids to submit twice is submitted twice when its provider cannot tell.',
+  },
+  {
+    name: 'resubmitted-after-one-not-found',
+    breaks: [21, 5],
+    file: SETTLE,
+    find: 'return later.some(({ askedAt }) => askedAt >= againAt) ? now : Math.max(againAt, now + 1);',
+    replace: 'return now;',
+    why: 'A provider that says once that it does not have the task is believed.',
+  },
+  {
+    name: 'not-found-believed-at-once',
+    breaks: [21, 5],
+    file: SETTLE,
+    find: 'const [first, ...later] = notFound.filter(({ askedAt }) => askedAt >= settledAt);',
+    replace: 'const [first, ...later] = notFound;',
+    why: 'A request that was still on its way when its call ended arrives after the task was submitted again.',
+  },
+  {
+    name: 'attempt-used-up-by-capacity',
+    breaks: [5],
+    file: 'core/generation/attempts.js',
+    find: '{ next: { ...withoutUnsentAttempt(g), ...refusedBy } }',
+    replace: '{ next: { ...withoutAttempt(g), ...refusedBy } }',
+    why: 'A provider that is full uses up the attempts of a generation.',
+  },
+  {
+    name: 'delivered-attempt-submitted-again',
+    breaks: [5, 21],
+    file: STEPS,
+    find: "attempt?.delivered === undefined ? undefined : { do: 'inspect', delivered: attempt.delivered }",
+    replace: "attempt?.delivered === undefined ? undefined : { do: 'submit', attempt }",
+    why: 'A worker that takes over what was delivered with the answer has it made once more.',
   },
   {
     name: 'lost-lease-continued',

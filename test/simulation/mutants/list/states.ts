@@ -122,8 +122,8 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: 'no-run-deadline',
     breaks: [6, 9],
     file: DECIDE,
-    find: 'beginAttempt({ ...g, runDeadlineAt: occasion.now + g.terms.runTimeoutMs }, command.token, occasion);',
-    replace: 'beginAttempt(g, command.token, occasion);',
+    find: 'beginAttempt({ ...g, runDeadlineAt: occasion.now + g.terms.runTimeoutMs }, command, occasion);',
+    replace: 'beginAttempt(g, command, occasion);',
     why: 'A start forgets to say until when the generation may run.',
   },
   {
