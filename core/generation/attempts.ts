@@ -1,5 +1,5 @@
 import type { Boot } from '../boot.js';
-import type { ProviderCost } from '../ports/provider.js';
+import type { ProviderCost } from '../providers/provider-cost.js';
 import type { GenerationCommand } from './commands.js';
 import type { Attempt, Generation } from './generation.js';
 

@@ -1,4 +1,4 @@
-import type { ProviderCost } from '../ports/provider.js';
+import type { ProviderCost } from '../providers/provider-cost.js';
 import type { DeliveredObject, Output } from './generation.js';
 import type { Retention } from './retention.js';
 import type { TaskError } from './task-errors.js';

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../json.js';
-import type { ProviderCost } from '../ports/provider.js';
+import type { ProviderCost } from '../providers/provider-cost.js';
 import type { TaskError } from './task-errors.js';
 
 export const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;

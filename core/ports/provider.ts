@@ -2,6 +2,9 @@ import type { AbortSignalLike } from '../abort-signal.js';
 import type { Modality, Operation, ReferenceRole } from '../generation/generation.js';
 import type { JsonObject } from '../json.js';
 import type { TaskErrorCode } from '../generation/task-errors.js';
+import type { ProviderCost } from '../providers/provider-cost.js';
+
+export type { ProviderCost } from '../providers/provider-cost.js';
 
 export interface ProviderReference {
   readonly role: ReferenceRole;
@@ -61,19 +64,6 @@ export interface ProviderFailure {
    * settings. No attempt begins past the run's deadline: the generation fails at once instead.
    */
   readonly retryAfterMs?: number;
-}
-
-/**
- * What a task has cost the operator, as far as the provider says. Whole numbers of at least 0; what it does not say is
- * absent.
- */
-export interface ProviderCost {
-  readonly inputTokens?: number;
-  readonly outputTokens?: number;
-  /** The time of its machines, in milliseconds. */
-  readonly computeMs?: number;
-  /** In millionths of one unit of the currency, which is three capital letters of ISO 4217. */
-  readonly money?: { readonly micros: number; readonly currency: string };
 }
 
 /**

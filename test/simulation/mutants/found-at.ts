@@ -52,7 +52,7 @@ export const FOUND_AT: Readonly<Record<string, number | undefined>> = {
   'poll-hint-only-while-running': 1,
   'wake-ups-dropped': 2,
   'overtaker-submits-without-asking': 2,
-  'unknown-acceptance-resubmitted': 7,
+  'unknown-acceptance-resubmitted': 17,
   'resubmitted-after-one-not-found': 18,
   'not-found-believed-at-once': 31,
   'attempt-used-up-by-capacity': 10,

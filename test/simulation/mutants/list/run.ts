@@ -27,8 +27,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     name: 'unknown-acceptance-resubmitted',
     breaks: [5],
     file: STEPS,
-    find: "if (answer === 'unsupported' && !rules.mayResubmit)",
-    replace: "if (answer === 'unsupported' && rules === undefined)",
+    find: "if (answer === 'unsupported' && !rules.mayResubmit) return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false) };",
+    replace: "if (answer === 'unsupported' && !rules.mayResubmit) return { do: 'allow-submit', token, afterMs: 0 };",
     why: 'A model that forbids to submit twice is submitted twice when its provider cannot tell.',
   },
   {
