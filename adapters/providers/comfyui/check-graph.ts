@@ -18,7 +18,7 @@ interface InputRule {
 }
 
 const MAX_FAULTS = 20;
-const MAX_SHOWN_CHOICES = 10;
+const MAX_SHOWN_CHOICES = 5;
 const TYPES: Readonly<Record<string, string>> = {
   INT: 'number',
   FLOAT: 'number',
@@ -122,5 +122,5 @@ function listed(choices: readonly Json[]): string {
 
 function shown(value: Json): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }

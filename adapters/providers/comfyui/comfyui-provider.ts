@@ -10,15 +10,24 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
+import { failure } from '../shared/sentences.js';
 import { CancelledTasks } from './cancelled-tasks.js';
 import { checkServers } from './check-servers.js';
 import type { ComfyUiServer } from './comfyui-server.js';
 import type { ComfyUiInstance } from './instance.js';
-import type { Job } from './job.js';
+import type { ExecutionError, Job } from './job.js';
+import { leftFiles } from './left-files.js';
+import type { Plan } from './plan.js';
 import { planOf } from './read-workflow.js';
-import { deliverableFiles, reportOf } from './report.js';
+import { deliverableFiles, failureNameOf, reportOf } from './report.js';
 import { submitTask } from './submit-task.js';
 import { readReference, referenceOf } from './task-reference.js';
+import { nameOfNode } from './workflow.js';
+
+interface TaskAt {
+  readonly server: ComfyUiServer;
+  readonly token: string;
+}
 
 /**
  * Runs workflows on ComfyUI servers. A task's id is its token, so any process can ask for it, and each server is asked
@@ -51,11 +60,13 @@ export class ComfyUiProvider implements Provider {
   async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
     const at = this.#find(reference);
     if (at === undefined) return { state: 'unknown' };
-    const { token, server } = at;
-    const job = await server.job(token, call);
+    const job = await this.#job(at, settings, call);
     if (job.state === 'unknown' && this.#cancelled.has(reference)) return { state: 'cancelled', outputs: [] };
-    this.#note(job, token);
-    return reportOf(job, this.#plan(settings), token, this.#options.progress.of(token));
+    const { token } = at;
+    const { progress } = this.#options;
+    if (job.state !== 'queued' && job.state !== 'running') progress.forget(token);
+    if (job.state === 'failed') return this.#failed(job.error, this.#plan(settings), token);
+    return reportOf(job, token, progress.of(token));
   }
 
   async output(
@@ -65,9 +76,8 @@ export class ComfyUiProvider implements Provider {
     call: ProviderCall,
   ): Promise<AsyncIterable<Uint8Array>> {
     const at = this.#find(reference);
-    const job = await at?.server.job(at.token, call);
-    const files = job !== undefined && 'files' in job ? job.files : [];
-    const file = at && deliverableFiles(this.#plan(settings), at.token, files)[index];
+    const job = at && (await this.#job(at, settings, call));
+    const file = at && deliverableFiles(at.token, job !== undefined && 'files' in job ? job.files : [])[index];
     if (at === undefined || file === undefined) throw new Error('The task has no such output.');
     return at.server.file(file, call);
   }
@@ -82,14 +92,14 @@ export class ComfyUiProvider implements Provider {
     this.#cancelled.add(reference);
   }
 
-  async recover(token: string, _settings: JsonObject, call: ProviderCall): Promise<RecoverAnswer> {
+  async recover(token: string, settings: JsonObject, call: ProviderCall): Promise<RecoverAnswer> {
     const { servers } = this.#options;
-    const asked = await Promise.allSettled(servers.map((server) => server.job(token, call)));
-    for (const [index, answer] of asked.entries()) {
-      const server = servers[index];
-      if (server !== undefined && answer.status === 'fulfilled' && answer.value.state !== 'unknown')
-        return { found: true, reference: referenceOf({ token, server: server.address }) };
-    }
+    const asked = await Promise.allSettled(
+      servers.map(async (server) => ({ server, job: await this.#job({ server, token }, settings, call) })),
+    );
+    for (const answer of asked)
+      if (answer.status === 'fulfilled' && answer.value.job.state !== 'unknown')
+        return { found: true, reference: referenceOf({ token, server: answer.value.server.address }) };
     // A server that does not answer may have it.
     for (const answer of asked) if (answer.status === 'rejected') throw answer.reason;
     return { found: false };
@@ -104,30 +114,29 @@ export class ComfyUiProvider implements Provider {
     await Promise.all(this.#options.servers.map((server) => server.close()));
   }
 
-  #find(reference: string): { readonly token: string; readonly server: ComfyUiServer } | undefined {
+  #find(reference: string): TaskAt | undefined {
     const read = readReference(reference);
     const server = this.#options.servers.find(({ address }) => address === read?.server);
     return read === undefined || server === undefined ? undefined : { token: read.token, server };
   }
 
-  #plan(settings: JsonObject) {
-    return planOf(settings, this.#options.workflowFolder);
+  /** What the server knows of a task, or has left of one that it has forgotten. */
+  async #job({ server, token }: TaskAt, settings: JsonObject, call: ProviderCall): Promise<Job> {
+    const job = await server.job(token, call);
+    const files = job.state === 'unknown' ? await leftFiles(server, this.#plan(settings), token, call) : undefined;
+    return files === undefined ? job : { state: 'completed', files };
   }
 
-  /** A task that has ended makes no more progress. What broke is for the operator. */
-  #note(job: Job, token: string): void {
-    if (job.state === 'queued' || job.state === 'running') return;
-    this.#options.progress.forget(token);
-    if (job.state !== 'failed') return;
-    const { instance, log } = this.#options;
-    const { node = null, nodeType = null, exceptionType: code = null } = job.error;
-    log.warn('task failed at the provider', {
-      provider: instance,
-      task: token,
-      status: 'failed',
-      code,
-      node,
-      nodeType,
-    });
+  /** What broke is for the operator. */
+  #failed(error: ExecutionError, plan: Plan, task: string): ProviderReport {
+    const { instance: provider, log } = this.#options;
+    const node = plan.workflow.get(error.node ?? '');
+    const about = { code: error.exceptionType ?? null, at: node === undefined ? null : nameOfNode(node) };
+    log.warn('task failed at the provider', { provider, task, status: 'failed', ...about });
+    return { state: 'failed', failure: failure(failureNameOf(error, plan)) };
+  }
+
+  #plan(settings: JsonObject): Plan {
+    return planOf(settings, this.#options.workflowFolder);
   }
 }

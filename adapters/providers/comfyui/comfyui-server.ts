@@ -23,9 +23,9 @@ export class ServerRefused extends Error {
 
 const MAX_ANSWER_BYTES = 1024 * 1024;
 /** A failed task is told with the workflow and all that went into the node that failed. */
-const MAX_JOB_BYTES = 16 * 1024 * 1024;
+const MAX_JOB_BYTES = 8 * 1024 * 1024;
 /** The queue has the workflow of every task in it. */
-const MAX_QUEUE_BYTES = 64 * 1024 * 1024;
+const MAX_QUEUE_BYTES = 32 * 1024 * 1024;
 const MAX_NODE_BYTES = 8 * 1024 * 1024;
 /** Core bounds what it stores; this bounds a server that never ends. */
 const MAX_FILE_BYTES = 4 * 1024 ** 3;
@@ -121,20 +121,26 @@ export class ComfyUiServer {
   }
 
   /** The bytes of a saved file. */
-  async file(
-    { filename, subfolder }: Pick<SavedFile, 'filename' | 'subfolder'>,
-    call: ProviderCall,
-  ): Promise<AsyncIterable<Uint8Array>> {
-    const query = new URLSearchParams({ filename, subfolder, type: 'output' });
+  async file(file: SavedFile, call: ProviderCall): Promise<AsyncIterable<Uint8Array>> {
     const answer = await this.connection.client.request({
       method: 'GET',
-      url: `${this.connection.urlOf('view')}?${query.toString()}`,
+      url: this.#urlOf(file),
       headers: this.connection.credentials,
       signal: call.signal,
       limits: { maxBodyBytes: MAX_FILE_BYTES, totalTimeoutMs: LONGEST_FETCH_MS, maxDecompressionRatio: 2_000 },
     });
-    if (!answer.isOk) throw refused(answer, 'GET /view');
+    // A page in place of a file is of a proxy.
+    if (!answer.isOk || /^text\//i.test(answer.header('content-type') ?? '')) throw refused(answer, 'GET /view');
     return answer.body();
+  }
+
+  /** Whether there is a file of this name. */
+  async hasFile(file: SavedFile, { signal }: ProviderCall): Promise<boolean> {
+    const { client, credentials } = this.connection;
+    const answer = await client.request({ method: 'HEAD', url: this.#urlOf(file), headers: credentials, signal });
+    answer.discard();
+    if (!answer.isOk && answer.status !== 404) throw refused(answer, 'HEAD /view');
+    return answer.isOk;
   }
 
   /** Keeps a reference file on the server, and answers what a node calls it. */
@@ -172,6 +178,11 @@ export class ComfyUiServer {
 
   close(): Promise<void> {
     return this.connection.close();
+  }
+
+  #urlOf({ filename, subfolder }: SavedFile): string {
+    const query = new URLSearchParams({ filename, subfolder, type: 'output' });
+    return `${this.connection.urlOf('view')}?${query.toString()}`;
   }
 
   #get(path: readonly string[], { signal }: ProviderCall, maxBodyBytes = MAX_ANSWER_BYTES): Promise<HttpAnswer> {

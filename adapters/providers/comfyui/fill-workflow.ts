@@ -33,16 +33,14 @@ export function filledWorkflow(plan: Plan, task: Task, uploaded: UploadedNames):
     for (const target of seeds) graph.set(target, seedOf(task.token, target));
   for (const [role, slots] of Object.entries(plan.references))
     for (const [index, slot] of slots.entries()) graph.set(slot, uploaded[role as ReferenceRole][index] ?? '');
-  for (const [index, { node, prefix }] of plan.saves.entries())
-    graph.set({ node, input: prefix }, prefixOf(task.token, index));
+  for (const [index, { node, prefix }] of plan.outputs.entries())
+    graph.set({ node, input: prefix }, `${folderOf(task.token)}/${index + 1}`);
+  for (const [index, { node, prefix }] of plan.otherSaves.entries())
+    graph.set({ node, input: prefix }, `${folderOf(task.token)}/other/${index + 1}`);
   return graph.nodes;
 }
 
-/** How the files of one task begin, in the output folder of the server: no other task has the same. */
-export function prefixOf(token: string, index: number): string {
-  return `${folderOf(token)}/${index + 1}`;
-}
-
+/** Where the files of one task are, in the output folder of the server: those that are delivered begin with a number. */
 export function folderOf(token: string): string {
   return `darkroom/${token}`;
 }

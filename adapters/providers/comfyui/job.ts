@@ -2,15 +2,15 @@ import { isObject } from './workflow.js';
 
 /** A file that a node has saved, as the server names it. */
 export interface SavedFile {
-  readonly node: string;
   readonly filename: string;
   readonly subfolder: string;
 }
 
-/** What broke a task. Names of the server's code, no texts. */
+/** What broke a task. */
 export interface ExecutionError {
+  /** As the server says; not to be shown unless the workflow has it. */
   readonly node?: string;
-  readonly nodeType?: string;
+  /** The name of a class of errors, such as `torch.OutOfMemoryError`. */
   readonly exceptionType?: string;
 }
 
@@ -30,6 +30,8 @@ export class JobUnreadable extends Error {
 
 /** More files than any task here has are not looked at. */
 const MAX_FILES = 1_000;
+/** No text, key or path passes for one. */
+const ERROR_CLASS = /^[A-Za-z_][\w.]{0,80}(?:Error|Exception)$/;
 /** The lists of a node's outputs that have files: pictures and videos of ComfyUI, and videos of its packages. */
 const LISTS = ['images', 'gifs', 'video', 'videos'] as const;
 
@@ -81,11 +83,11 @@ function listHas(list: unknown, token: string): boolean {
 /** Files of the output folder; previews are in another one. */
 function filesOf(outputs: unknown): readonly SavedFile[] {
   const files: SavedFile[] = [];
-  for (const [node, lists] of Object.entries(objectOf(outputs ?? {}))) {
+  for (const lists of Object.values(objectOf(outputs ?? {}))) {
     if (!isObject(lists)) continue;
     for (const list of LISTS) {
       for (const item of listOf(lists[list])) {
-        const file = fileOf(node, item);
+        const file = fileOf(item);
         if (file !== undefined) files.push(file);
         if (files.length > MAX_FILES) throw new JobUnreadable(`lists more than ${MAX_FILES} files`);
       }
@@ -94,23 +96,19 @@ function filesOf(outputs: unknown): readonly SavedFile[] {
   return files;
 }
 
-function fileOf(node: string, item: unknown): SavedFile | undefined {
+function fileOf(item: unknown): SavedFile | undefined {
   if (!isObject(item) || item['type'] !== 'output') return undefined;
   const { filename, subfolder = '' } = item;
-  return typeof filename === 'string' && typeof subfolder === 'string' ? { node, filename, subfolder } : undefined;
+  return typeof filename === 'string' && typeof subfolder === 'string' ? { filename, subfolder } : undefined;
 }
 
 function errorOf(error: unknown): ExecutionError {
-  const { node_id: node, node_type: nodeType, exception_type: exceptionType } = isObject(error) ? error : {};
-  return { ...nameIn('node', node), ...nameIn('nodeType', nodeType), ...nameIn('exceptionType', exceptionType) };
-}
-
-/** A name is short and has no spaces or slashes, so that no text and no path passes for one. */
-function nameIn<Key extends string>(key: Key, value: unknown): { readonly [K in Key]?: string } {
-  const text = typeof value === 'number' ? String(value) : value;
-  return typeof text === 'string' && /^[\w.:() +-]{1,100}$/.test(text)
-    ? ({ [key]: text } as { [K in Key]: string })
-    : {};
+  const { node_id: id, exception_type: type } = isObject(error) ? error : {};
+  const node = typeof id === 'number' ? String(id) : id;
+  return {
+    ...(typeof node === 'string' ? { node } : {}),
+    ...(typeof type === 'string' && ERROR_CLASS.test(type) ? { exceptionType: type } : {}),
+  };
 }
 
 function listOf(value: unknown): readonly unknown[] {

@@ -17,8 +17,8 @@ export interface Plan {
   readonly parameters: ReadonlyMap<string, readonly Target[] | SizeTargets>;
   /** The nodes whose files are delivered, in this order. */
   readonly outputs: readonly SaveNode[];
-  /** All nodes that are known to save files, the outputs first. */
-  readonly saves: readonly SaveNode[];
+  /** The other nodes that are known to save files. */
+  readonly otherSaves: readonly SaveNode[];
 }
 
 /** The form of the settings. Throws `PlanInvalid`. */
@@ -45,7 +45,7 @@ export function readPlan({ inputs, outputs }: ComfyUiSettings, workflow: Workflo
     },
     parameters: new Map(Object.entries(rest).filter(([name]) => !isRole(name))),
     outputs: delivered,
-    saves: [...delivered, ...others],
+    otherSaves: others,
   };
 }
 

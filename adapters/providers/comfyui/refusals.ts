@@ -1,36 +1,55 @@
 import type { FailureName } from '../shared/sentences.js';
 import type { Plan } from './plan.js';
 import { isSize, type Target } from './settings-schema.js';
-import { isObject } from './workflow.js';
+import { isObject, type Workflow } from './workflow.js';
 
 /** Why a graph was refused. `parameter`: the one whose value the server did not take. */
 export interface RefusedGraph {
   readonly failure: FailureName;
   readonly parameter?: string;
-  /** For the log: the server's names of the faults, each with its node and input. */
+  /** For the log: names of faults, each with its node and input. */
   readonly faults: readonly string[];
 }
 
 interface NodeFault {
   readonly type: string;
   readonly node: string;
+  /** Empty where the fault is at none that the workflow has. */
   readonly input: string;
 }
 
 const MAX_FAULTS = 10;
-/** Types of faults are names in the server's code; its texts are not repeated. */
-const NAME = /^[\w.:() -]{1,100}$/;
+
+/** The server's names of faults. Anything else it says is not repeated: it may be what was sent. */
+const TYPES: readonly string[] = [
+  'bad_linked_input',
+  'custom_validation_failed',
+  'dependency_cycle',
+  'exception_during_inner_validation',
+  'exception_during_validation',
+  'invalid_input_type',
+  'invalid_prompt',
+  'invalid_prompt_id',
+  'missing_node_type',
+  'no_prompt',
+  'prompt_no_outputs',
+  'prompt_outputs_failed_validation',
+  'required_input_missing',
+  'return_type_mismatch',
+  'value_bigger_than_max',
+  'value_not_in_list',
+  'value_smaller_than_min',
+];
 
 /**
  * Why the server refused a graph, by the JSON of its answer. Where every fault is at an input that the client's values
  * go to, the values are at fault; else the workflow is, or the server lacks a node or a model that it needs.
  */
 export function refusedGraph(body: unknown, plan: Plan): RefusedGraph {
-  const faults = nodeFaultsOf(body);
+  const faults = nodeFaultsOf(body, plan.workflow);
   const told = faults.map(({ type, node, input }) => `${type} at node ${node}${input === '' ? '' : `.${input}`}`);
   const error = isObject(body) ? body['error'] : undefined;
-  const type = isObject(error) ? name(error['type']) : '';
-  const shown = [...(type === '' ? [] : [type]), ...told].slice(0, MAX_FAULTS);
+  const shown = [...(isObject(error) ? [typeOf(error['type'])] : []), ...told].slice(0, MAX_FAULTS);
   const parameters = faults.map((fault) => parameterAt(plan, fault));
   const [first] = parameters;
   if (first !== undefined && parameters.every((parameter) => parameter !== undefined))
@@ -38,14 +57,20 @@ export function refusedGraph(body: unknown, plan: Plan): RefusedGraph {
   return { failure: 'model missing', faults: shown };
 }
 
-function nodeFaultsOf(body: unknown): readonly NodeFault[] {
+function nodeFaultsOf(body: unknown, workflow: Workflow): readonly NodeFault[] {
   const nodes = isObject(body) ? body['node_errors'] : undefined;
   if (!isObject(nodes)) return [];
-  return Object.entries(nodes).flatMap(([node, of]) => {
+  return [...workflow.values()].flatMap(({ id: node, inputs }) => {
+    const of = Object.hasOwn(nodes, node) ? nodes[node] : undefined;
     const errors: unknown = isObject(of) ? of['errors'] : undefined;
     return (Array.isArray(errors) ? errors : []).map((error: unknown): NodeFault => {
       const { type, extra_info: extra } = isObject(error) ? error : {};
-      return { type: name(type), node: name(node), input: name(isObject(extra) ? extra['input_name'] : undefined) };
+      const input: unknown = isObject(extra) ? extra['input_name'] : undefined;
+      return {
+        type: typeOf(type),
+        node,
+        input: typeof input === 'string' && Object.hasOwn(inputs, input) ? input : '',
+      };
     });
   });
 }
@@ -61,6 +86,6 @@ function parameterAt(plan: Plan, { node, input }: NodeFault): string | undefined
   return undefined;
 }
 
-function name(value: unknown): string {
-  return typeof value === 'string' && NAME.test(value) ? value : '';
+function typeOf(type: unknown): string {
+  return TYPES.find((known) => known === type) ?? 'another fault';
 }

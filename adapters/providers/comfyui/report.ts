@@ -1,5 +1,5 @@
 import type { ProviderOutput, ProviderReport } from '../../../core/ports/provider.js';
-import { failure } from '../shared/sentences.js';
+import type { FailureName } from '../shared/sentences.js';
 import { folderOf } from './fill-workflow.js';
 import type { ExecutionError, Job, SavedFile } from './job.js';
 import type { Plan } from './plan.js';
@@ -19,54 +19,53 @@ export interface DeliverableFile extends SavedFile {
 }
 
 /**
- * The files of the plan's output nodes, node by node. Each must be in the task's own folder: a server that gives the
- * files of another task, from its cache, must not have them delivered.
+ * The files that are delivered, node by node. Each must be in the task's own folder: a server that gives the files of another
+ * task, from its cache, must not have them delivered.
  */
-export function deliverableFiles(
-  plan: Pick<Plan, 'outputs'>,
-  token: string,
-  files: readonly SavedFile[],
-): readonly DeliverableFile[] {
-  return plan.outputs.flatMap(({ node }) =>
-    files.flatMap((file) => {
+export function deliverableFiles(token: string, files: readonly SavedFile[]): readonly DeliverableFile[] {
+  return files
+    .flatMap((file) => {
       const output = DELIVERABLE[extensionOf(file.filename)];
-      return file.node === node && output !== undefined && isOwnFile(token, file) ? [{ ...file, output }] : [];
-    }),
-  );
+      const place = placeOf(token, file);
+      return output === undefined || place === undefined ? [] : [{ ...file, output, place }];
+    })
+    .toSorted((one, other) => one.place - other.place);
 }
 
-/** What is told of a job. `progress` is from 0 to 1. */
-export function reportOf(job: Job, plan: Plan, token: string, progress?: number): ProviderReport {
+/** What is told of a job, but for a failed one. `progress` is from 0 to 1. */
+export function reportOf(job: Exclude<Job, { state: 'failed' }>, token: string, progress?: number): ProviderReport {
   switch (job.state) {
     case 'queued':
       return { state: 'running' };
     case 'running':
       return { state: 'running', ...(progress === undefined ? {} : { progress }) };
     case 'completed':
-      return { state: 'succeeded', outputs: outputsOf(plan, token, job.files) };
+      return { state: 'succeeded', outputs: outputsOf(token, job.files) };
     case 'cancelled':
-      return { state: 'cancelled', outputs: outputsOf(plan, token, job.files) };
-    case 'failed':
-      return { state: 'failed', failure: failure(failureNameOf(job.error, plan)) };
+      return { state: 'cancelled', outputs: outputsOf(token, job.files) };
     case 'unknown':
       return { state: 'unknown' };
   }
 }
 
 /** Which kind of failure an error of the server's code is. */
-export function failureNameOf({ node, exceptionType = '' }: ExecutionError, { references }: Pick<Plan, 'references'>) {
+export function failureNameOf(
+  { node, exceptionType = '' }: ExecutionError,
+  { references }: Pick<Plan, 'references'>,
+): FailureName {
   const isAtReference = Object.values(references).some((slots) => slots.some((slot) => slot.node === node));
   if (isAtReference) return 'input invalid';
   return /OutOfMemory/.test(exceptionType) ? 'no capacity' : 'broke';
 }
 
-function outputsOf(plan: Plan, token: string, files: readonly SavedFile[]): readonly ProviderOutput[] {
-  return deliverableFiles(plan, token, files).map(({ output }) => output);
+function outputsOf(token: string, files: readonly SavedFile[]): readonly ProviderOutput[] {
+  return deliverableFiles(token, files).map(({ output }) => output);
 }
 
-function isOwnFile(token: string, { filename, subfolder }: SavedFile): boolean {
-  const path = `${subfolder}/${filename}`.replaceAll('\\', '/');
-  return path.startsWith(`${folderOf(token)}/`) && !path.split('/').includes('..') && !path.includes('\0');
+/** The number that its name begins with: which of the output nodes has saved it. Undefined outside the task's folder. */
+function placeOf(token: string, { filename, subfolder }: SavedFile): number | undefined {
+  const place = /^([1-9]\d{0,2})[^\d/\\\0][^/\\\0]*$/.exec(filename)?.[1];
+  return place === undefined || subfolder.replaceAll('\\', '/') !== folderOf(token) ? undefined : Number(place);
 }
 
 function extensionOf(filename: string): string {

@@ -103,6 +103,7 @@ export class ComfyUiFake {
       },
       { method: 'POST', path: '/interrupt', handle: (request) => this.interrupt(request) },
       { method: 'GET', path: '/view', of: 'output', handle: (request) => this.view(request) },
+      { method: 'HEAD', path: '/view', handle: (request) => this.view(request) },
       { method: 'POST', path: '/upload/image', of: 'upload', handle: (request) => this.upload(request) },
     ];
     if (this.hasJobs)
