@@ -11,6 +11,7 @@ import { describeChecks } from './remote/connection-checks.js';
 import { describeFollowing } from './remote/following.js';
 import { describeImmediateOutputs } from './remote/immediate-outputs.js';
 import { describeOutputs } from './remote/outputs.js';
+import { describeReferences } from './remote/references.js';
 import { describeRecovery } from './remote/recovery.js';
 import { describeRefusals, describeSecrets } from './remote/refusals.js';
 import type { RemoteProviderSubject } from './remote/subject.js';
@@ -33,9 +34,11 @@ export function remoteProviderContract(subject: RemoteProviderSubject): void {
     proves('promises what its subject says, in every process', async ({ provider, settings, reopened }) => {
       expect(provider.promises(settings)).to.deep.equal(supports.promises);
       expect((await reopened()).promises(settings)).to.deep.equal(supports.promises);
+      expect(supports.promises.settleMs, 'a request may still be on its way').to.be.greaterThan(0);
     });
 
     describe('submissions', () => describeSubmissions(proves, supports));
+    describe('references', () => describeReferences(proves));
     describe('refusals', () => describeRefusals(proves, subject));
     describe('recovery', () => describeRecovery(proves, supports));
     if (supports.promises.answersWithOutputs)

@@ -26,14 +26,21 @@ export type Cases = (name: string, body: (one: Case) => Promise<void>) => void;
  */
 export function casesOf(subject: RemoteProviderSubject): Cases {
   return (name, body) => {
-    it(name, async () => {
+    it(name, async function () {
       const opened = await subject.open();
       const others: FakeServer[] = [];
       try {
         const seen = new Seen();
         await body(caseOf(opened, seen, others));
         seen.noted(opened.logged?.() ?? '');
-        seen.expectRight(opened.secret);
+        seen.expectRight(
+          opened.secret,
+          opened.server.requests.flatMap(({ answers }) => answers.map(({ json }) => json)),
+        );
+      } catch (error) {
+        if (!(error instanceof NotApplicable) || this.test === undefined) throw error;
+        this.test.title += ` (skipped: ${error.message})`;
+        this.skip();
       } finally {
         await Promise.all(others.map((other) => other.close()));
         await subject.close(opened);
@@ -41,6 +48,9 @@ export function casesOf(subject: RemoteProviderSubject): Cases {
     });
   };
 }
+
+/** What a test is about does not exist for this subject; the message says why. */
+export class NotApplicable extends Error {}
 
 function caseOf(opened: OpenedRemoteProvider, seen: Seen, others: FakeServer[]): Case {
   return {

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import { WANTED } from '../provider.contract.js';
-import type { Case, Cases } from './cases.js';
-import { failureOf } from './cases.js';
+import { failureOf, NotApplicable, type Case, type Cases } from './cases.js';
 import type { RefusalCase, RemoteProviderSubject } from './subject.js';
 import { refusalOf } from './submissions.js';
+import { textsOf } from './watched-provider.js';
 
 const KINDS = ['submit', 'poll', 'output', 'cancel', 'recover', 'check'] as const;
 
@@ -57,7 +57,7 @@ function describeWaits(proves: Cases, full: RefusalCase): void {
 export function describeSecrets(proves: Cases): void {
   proves('shows its key in nothing, also when the server repeats it', async (one) => {
     const { secret, server, provider, settings } = one;
-    if (secret === undefined) return;
+    if (secret === undefined) throw new NotApplicable('this vendor has no keys');
     const body = JSON.stringify({
       error: { message: `Bad key ${secret}`, type: secret, code: secret },
       detail: secret,
@@ -97,10 +97,4 @@ async function refused({ server, provider, quick }: Case, refusal: RefusalCase):
   const answer = await provider.submit(quick(randomUUID()), WANTED);
   if (answer.accepted) throw new Error('The task was accepted.');
   return answer;
-}
-
-/** The texts in a vendor's answer that no sentence of ours has by chance. */
-function textsOf(value: unknown): string[] {
-  if (typeof value === 'string') return value.length >= 12 ? [value] : [];
-  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
 }

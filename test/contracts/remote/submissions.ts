@@ -1,7 +1,7 @@
 import { createServer, type AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import type { Provider, ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { Provider, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { Fault } from '../../providers/fakes/fake-server.js';
 import { WANTED } from '../provider.contract.js';
 import { failureOf, submittedWhole, TakesTooMuch, withinBytes, type Case, type Cases } from './cases.js';
@@ -85,6 +85,14 @@ export function describeSubmissions(
     await expectPosts(one, { posts: 1, handled: 1 });
   });
 
+  proves('submits on a connection of its own', async (one) => {
+    await one.provider.poll('no-such-task', one.settings, WANTED);
+    const before = one.server.connections;
+    await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
+    expect(one.server.connections - before).to.be.at.least(1);
+    await expectPosts(one, { posts: 1, handled: 1 });
+  });
+
   describeSubmissionAborts(proves);
   describeUnreachable(proves);
 }
@@ -116,21 +124,6 @@ function describeSubmissionAborts(proves: Cases): void {
     expect(await work).to.be.instanceOf(Error);
     await planned.left;
     await expectPosts(one, { posts: 1 });
-  });
-
-  proves('never completes a task whose reference is held back until the call is aborted', async (one) => {
-    if (one.withReference === undefined) return;
-    const abort = new AbortController();
-    const reference = heldBack(() => abort.abort());
-    const error = await failureOf(submittedWhole(one, one.provider, one.withReference(randomUUID(), reference), abort));
-    expect(error).to.be.instanceOf(Error);
-    expect(abort.signal.aborted, 'the reference was read').to.equal(true);
-    await arrived(one);
-    const wholePosts = one.server.requests.filter(
-      ({ of, isWhole }) => isWhole && (of.includes('submit') || of.includes('upload')),
-    );
-    expect(wholePosts).to.have.length(0);
-    expect(one.tasks()).to.equal(0);
   });
 }
 
@@ -184,7 +177,7 @@ export function refusalOf(answer: SubmitAnswer) {
   return { code, mayRetry, ...(because === undefined ? {} : { because }) };
 }
 
-async function expectPosts(
+export async function expectPosts(
   one: Case,
   { posts, handled }: { readonly posts: number; readonly handled?: number },
 ): Promise<void> {
@@ -194,24 +187,7 @@ async function expectPosts(
 }
 
 /** Resolves when the fake has seen all that was sent to it before. */
-async function arrived({ server }: Case): Promise<void> {
+export async function arrived({ server }: Case): Promise<void> {
   await fetch(`${server.url}/of-the-contract/are-you-there`).then((answer) => answer.arrayBuffer());
   await server.settled();
-}
-
-const REFERENCE_BYTES = 256 * 1024;
-
-/** A reference whose second half is given only after `then` was called. */
-function heldBack(then: () => void): ProviderReference {
-  return {
-    role: 'reference_image',
-    mediaType: 'image/png',
-    byteSize: REFERENCE_BYTES,
-    open: async () =>
-      (async function* () {
-        yield new Uint8Array(REFERENCE_BYTES / 2).fill(1);
-        then();
-        yield new Uint8Array(REFERENCE_BYTES / 2).fill(2);
-      })(),
-  };
 }

@@ -43,13 +43,14 @@ export class Seen {
     this.texts.push(text);
   }
 
-  /** Holds all of it against what is promised of every answer. */
-  expectRight(secret: string | undefined): void {
+  /** Holds all of it against what is promised of every answer. `told` is what the vendor's server answered. */
+  expectRight(secret: string | undefined, told: readonly unknown[]): void {
+    const words = told.flatMap(textsOf);
     if (secret !== undefined)
       for (const text of this.texts)
         expect(text.includes(secret), `the key is in: ${text.slice(0, 300)}`).to.equal(false);
     for (const { message, retryAfterMs } of this.failures) {
-      expectForClients(message);
+      expectForClients(message, words);
       if (retryAfterMs !== undefined) expect(retryAfterMs, 'a wait').to.be.at.least(0);
     }
     for (const sentence of this.sentences) expect(sentence).to.match(/^[^\n]{5,500}\.$/);
@@ -91,10 +92,17 @@ export class Seen {
   }
 }
 
-/** One sentence that shows neither an address nor a path. */
-function expectForClients(message: string): void {
+/** The texts in a vendor's answer that no sentence of ours has by chance. */
+export function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return value.length >= 12 ? [value] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : [];
+}
+
+/** One sentence of our own that shows neither an address nor a path. */
+function expectForClients(message: string, words: readonly string[]): void {
   expect(message).to.match(/^[A-Z][^\n]{4,200}\.$/);
   expect(message).to.not.match(/:\/\/|\d+\.\d+\.\d+\.\d+|localhost|(^|\s)[/\\]\w|[A-Z]:\\|Traceback|Error:/);
+  for (const word of words) expect(message.includes(word), `the vendor's words are in: ${message}`).to.equal(false);
 }
 
 function expectWhole({ inputTokens, outputTokens, computeMs, money }: ProviderCost): void {

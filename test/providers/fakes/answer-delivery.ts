@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Fault, FaultInPlay } from './faults.js';
-import type { FakeAnswer } from './routes.js';
+import type { FakeAnswer } from './fake-answer.js';
 
 type FaultOf<Type extends Fault['type']> = Extract<Fault, { readonly type: Type }>;
 

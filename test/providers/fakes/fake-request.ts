@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { CallKind } from './faults.js';
+import type { FakeAnswer } from './fake-answer.js';
 
 /** One request as a vendor's fake sees it. */
 export interface FakeRequest {
@@ -32,10 +33,14 @@ export interface LoggedRequest {
   readonly isWhole: boolean;
   /** How often the route has handled it. */
   readonly timesHandled: number;
+  /** What handling it gave, each time, whether or not it was sent. */
+  readonly answers: readonly FakeAnswer[];
 }
 
 /** A logged request while it is under way. */
-export type RequestRecord = { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] };
+export type RequestRecord = { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] } & {
+  readonly answers: FakeAnswer[];
+};
 
 export const WITHHELD = '(withheld)';
 

@@ -108,6 +108,7 @@ describe('the base of fake vendors', () => {
     expect(first).to.deep.include({ method: 'POST', path: '/tasks', query: '?a=1', of: ['submit'], isWhole: true });
     expect(first!.headers['authorization']).to.equal(WITHHELD);
     expect(first!.body.toString()).to.equal('abc');
+    expect(first!.answers).to.deep.equal([{ status: 202, json: { id: 'task-1' } }]);
     expect(second).to.deep.include({ method: 'GET', path: '/other', of: [], timesHandled: 1 });
     expect([server.posts, server.handledPosts]).to.deep.equal([1, 1]);
     expect(JSON.stringify(server.requests)).to.not.include('s3cret');

@@ -2,14 +2,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { FakeAnswer } from './fake-answer.js';
 import { withoutSecrets, type FakeRequest, type LoggedRequest, type RequestRecord } from './fake-request.js';
 import { FaultInPlay, type Fault, type FaultMatch, type PlannedFault } from './faults.js';
-import { kindsOf, routeOf, type FakeAnswer, type FakeRoute } from './routes.js';
+import { kindsOf, routeOf, type FakeRoute } from './routes.js';
 import { serveRequest } from './serve-request.js';
 
 export type { FakeRequest, LoggedRequest } from './fake-request.js';
 export type { CallKind, Fault, FaultMatch, PlannedFault } from './faults.js';
-export type { FakeAnswer, FakeRoute } from './routes.js';
+export type { FakeAnswer } from './fake-answer.js';
+export type { FakeRoute } from './routes.js';
 
 export interface FakeServerOptions {
   /** Answers what no route takes; 404 without a body when absent. */
@@ -145,6 +147,7 @@ export class FakeServer {
       body: Buffer.alloc(0),
       isWhole: false,
       timesHandled: 0,
+      answers: [],
     };
     this.records.push(record);
     for (const look of this.awaited) look(record);

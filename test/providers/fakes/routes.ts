@@ -1,14 +1,6 @@
+import type { FakeAnswer } from './fake-answer.js';
 import type { FakeRequest } from './fake-request.js';
 import type { CallKind } from './faults.js';
-
-export interface FakeAnswer {
-  /** 200 when absent. */
-  readonly status?: number;
-  readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON; instead of `body`. */
-  readonly json?: unknown;
-  readonly body?: string | Uint8Array | AsyncIterable<Uint8Array>;
-}
 
 export interface FakeRoute {
   readonly method: string;

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { deliver, deliverHalf, deliverTrickling, deliverWithoutEnd, htmlAnswer } from './answer-delivery.js';
 import { BodyTooLarge, formOf, readBody, type FakeRequest, type RequestRecord } from './fake-request.js';
 import type { FaultInPlay } from './faults.js';
-import type { FakeAnswer } from './routes.js';
+import type { FakeAnswer } from './fake-answer.js';
 
 /** One request on its way through a fake server. */
 export interface Serving {
@@ -40,7 +40,9 @@ export async function serveRequest(serving: Serving): Promise<void> {
   const request = requestOf(serving, body, gone.signal);
   const handled = async () => {
     record.timesHandled += 1;
-    return serving.handle(request);
+    const answer = await serving.handle(request);
+    record.answers.push(answer);
+    return answer;
   };
   if (planned === undefined) await deliver(response, await handled());
   else await meetFault(response, planned, handled);

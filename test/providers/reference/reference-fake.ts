@@ -2,7 +2,7 @@ import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from '.
 
 /**
  * - `by-token`: the client names the task, and a name is taken once;
- * - `by-id`: the vendor names it, and cannot be asked otherwise;
+ * - `by-id`: the vendor names it, and cannot be asked otherwise; references are uploaded before;
  * - `immediate`: the answer to the submission has the pictures.
  */
 export type ReferenceKind = 'by-token' | 'by-id' | 'immediate';
@@ -51,6 +51,7 @@ export class ReferenceFake {
       request.headers.authorization === `Bearer ${REFERENCE_KEY}` ? handle(request) : refusal(401, 'bad_key');
     return [
       { method: 'POST', path: '/tasks', of: 'submit', handle: asked((request) => this.submit(request)) },
+      { method: 'POST', path: '/files', of: 'upload', handle: asked(() => ({ status: 201, json: { id: 'file-1' } })) },
       { method: 'GET', path: '/tasks/:id', of: ['poll', 'recover'], handle: asked((request) => this.look(request)) },
       {
         method: 'GET',

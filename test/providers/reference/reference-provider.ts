@@ -85,7 +85,10 @@ export class ReferenceProvider implements Provider {
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     throwIfAborted(call.signal);
-    const outcome = await submit(this.client, this.request('POST', '/tasks', call, bodyOf(submission)), this.contract);
+    const isUploaded = this.options.kind !== 'by-id' || (await this.uploaded(submission, call));
+    if (!isUploaded) return refusal('unreachable');
+    const body = this.options.kind === 'by-id' ? bodyOf({ ...submission, references: [] }) : bodyOf(submission);
+    const outcome = await submit(this.client, this.request('POST', '/tasks', call, body), this.contract);
     if (outcome.outcome === 'refused') return this.refused(outcome);
     const told = objectOf(await outcome.answer.json());
     return this.options.kind === 'immediate' ? delivered(told) : { accepted: true, reference: idOf(told) };
@@ -139,6 +142,22 @@ export class ReferenceProvider implements Provider {
 
   async close(): Promise<void> {
     await this.client.close();
+  }
+
+  /** Without the whole file nothing is submitted, so whatever goes wrong is certain. */
+  private async uploaded({ references: [reference] }: Submission, call: ProviderCall): Promise<boolean> {
+    if (reference === undefined) return true;
+    try {
+      const stream = await reference.open();
+      const answer = await this.client.request(
+        this.request('POST', '/files', call, { stream, byteSize: reference.byteSize }),
+      );
+      answer.discard();
+      return answer.status === 201;
+    } catch {
+      throwIfAborted(call.signal);
+      return false;
+    }
   }
 
   protected async ask(path: string, call: ProviderCall): Promise<Told> {

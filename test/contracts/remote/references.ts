@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import type { ProviderReference, Submission } from '../../../core/ports/provider.js';
+import { WANTED } from '../provider.contract.js';
+import { failureOf, NotApplicable, submittedWhole, type Case, type Cases } from './cases.js';
+import { arrived, expectPosts } from './submissions.js';
+
+/** Of tasks with a file: the vendor takes none before it has the whole file. */
+export function describeReferences(proves: Cases): void {
+  proves('submits a task with a reference once', async (one) => {
+    const submission = taskWith(one, randomUUID(), referenceOf(PICTURE_BYTES));
+    expect((await submittedWhole(one, one.provider, submission, WANTED)).answer.accepted).to.equal(true);
+    await expectPosts(one, { posts: 1, handled: 1 });
+  });
+
+  proves('never completes a task whose reference is held back until the call is aborted', async (one) => {
+    const abort = new AbortController();
+    const reference = referenceOf(PICTURE_BYTES, () => abort.abort());
+    const submission = taskWith(one, randomUUID(), reference);
+    expect(await failureOf(submittedWhole(one, one.provider, submission, abort))).to.be.instanceOf(Error);
+    expect(abort.signal.aborted, 'the reference was read').to.equal(true);
+    await expectNoneWhole(one);
+  });
+
+  proves('never completes a task whose reference cannot be read to its end', async (one) => {
+    const reference = referenceOf(PICTURE_BYTES, () => {
+      throw new Error('The reference cannot be read.');
+    });
+    const submission = taskWith(one, randomUUID(), reference);
+    const outcome = await submittedWhole(one, one.provider, submission, WANTED).catch(() => undefined);
+    expect(outcome?.answer.accepted ?? false, 'accepted').to.equal(false);
+    await expectNoneWhole(one);
+  });
+
+  proves('submits no task whose reference the vendor has not taken', async (one) => {
+    one.server.plan({ type: 'html', status: 502, isHandled: false }, { of: 'upload' });
+    const submission = taskWith(one, randomUUID(), referenceOf(PICTURE_BYTES));
+    const outcome = await submittedWhole(one, one.provider, submission, WANTED).catch(() => undefined);
+    if (!one.server.requests.some(({ of }) => of.includes('upload')))
+      throw new NotApplicable('references are a part of the task itself');
+    expect(outcome?.answer.accepted ?? false, 'accepted').to.equal(false);
+    await expectPosts(one, { posts: 0 });
+  });
+}
+
+function taskWith({ withReference }: Case, token: string, reference: ProviderReference): Submission {
+  if (withReference === undefined) throw new NotApplicable('this vendor takes no references');
+  return withReference(token, reference);
+}
+
+async function expectNoneWhole(one: Case): Promise<void> {
+  await arrived(one);
+  const whole = one.server.requests.filter(
+    ({ of, isWhole }) => isWhole && (of.includes('submit') || of.includes('upload')),
+  );
+  expect(whole).to.have.length(0);
+  expect(one.tasks(), 'tasks taken').to.equal(0);
+}
+
+/** The smallest PNG, and filling after its end. */
+const PICTURE_BYTES = Buffer.concat([
+  Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  ),
+  Buffer.alloc(64 * 1024),
+]);
+
+/** A picture in two pieces; `between` is called before the second one is given. */
+function referenceOf(bytes: Uint8Array, between: () => void = () => undefined): ProviderReference {
+  return {
+    role: 'reference_image',
+    mediaType: 'image/png',
+    byteSize: bytes.byteLength,
+    open: async () =>
+      (async function* () {
+        const half = bytes.byteLength >> 1;
+        yield bytes.subarray(0, half);
+        between();
+        yield bytes.subarray(half);
+      })(),
+  };
+}
