@@ -7,6 +7,7 @@ import { comfyUiDriver } from '../../adapters/providers/comfyui/comfyui-driver.j
 import { falDriver } from '../../adapters/providers/fal/fal-driver.js';
 import { replicateDriver } from '../../adapters/providers/replicate/replicate-driver.js';
 import { sandboxDriver } from '../../adapters/providers/sandbox/sandbox-driver.js';
+import { sdcppDriver } from '../../adapters/providers/sdcpp/sdcpp-driver.js';
 import { sqliteDriver } from '../../adapters/sqlite/sqlite-driver.js';
 import { timersDriver } from '../../adapters/timers/timers-driver.js';
 
@@ -23,6 +24,7 @@ export const BUILT_IN_DRIVERS: readonly Driver[] = [
   agendaDriver,
   sandboxDriver,
   comfyUiDriver,
+  sdcppDriver,
   replicateDriver,
   falDriver,
 ];

@@ -87,8 +87,9 @@ export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
       '127.0.0.1',
       '--listen-port',
       String(settings.port),
+      // More wait for each other in loops, which takes ten times as long where other tests run.
       '--threads',
-      '2',
+      '1',
     ],
     url: httpUrl,
     isReady: ({ port }) => isSdServerReady(httpUrl(port)),

@@ -15,8 +15,12 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export class SdcppFake {
   readonly jobs = new SdcppJobs();
+  /** Whether the server has the LoRA files that it is asked for. */
+  takesLoras = false;
   /** The next job fails with this message. */
   failsWith: string | undefined;
+  /** Some pictures of a job may be missing: no more than these are delivered. */
+  deliversAtMost = Infinity;
   /** What each picture is, instead of a real one: base64, or what should be. */
   pictureText: string | undefined;
   private opened: FakeServer | undefined;
@@ -67,7 +71,7 @@ export class SdcppFake {
     }
     if (!['png', 'jpeg', 'webp'].includes(format))
       return refused('invalid output_format, must be one of [png, jpeg, webp]');
-    const hasLora = Array.isArray(fields['lora']) && fields['lora'].length > 0;
+    const hasLora = !this.takesLoras && Array.isArray(fields['lora']) && fields['lora'].length > 0;
     const isOutside = typeof strength === 'number' && (strength < 0 || strength > 1);
     if (hasLora || isOutside || !(await areReadable(fields))) return refused('invalid generation parameters');
     return this.jobs.submit({
@@ -82,7 +86,8 @@ export class SdcppFake {
     this.failsWith = undefined;
     if (failsWith !== undefined) throw new Error(failsWith);
     const picture = pictureText ?? (await blackPicture(sideOf(fields, 'width'), sideOf(fields, 'height'), format));
-    return Array.from({ length: clamped(fields['batch_count'], 1, 8, 1) }, () => picture);
+    const count = clamped(fields['batch_count'], 1, 8, 1);
+    return Array.from({ length: Math.min(count, this.deliversAtMost) }, () => picture);
   }
 }
 

@@ -29,6 +29,7 @@ export class SdcppJobs {
   private readonly jobs = new Map<string, Job>();
   private queue: Job[] = [];
   private running: Job | undefined;
+  private isPaused = false;
   private next = 0;
   private aheadS = 0;
 
@@ -69,6 +70,11 @@ export class SdcppJobs {
     return { status: 200, json: this.jsonOf(job) };
   }
 
+  /** From now on jobs wait, as behind one that takes long. */
+  pause(): void {
+    this.isPaused = true;
+  }
+
   /** Ends the job that is held. */
   async release(): Promise<void> {
     if (this.running !== undefined) await this.finish(this.running);
@@ -96,7 +102,7 @@ export class SdcppJobs {
   }
 
   private begin(): void {
-    if (this.running !== undefined) return;
+    if (this.running !== undefined || this.isPaused) return;
     const job = this.queue.shift();
     if (job === undefined) return;
     this.running = job;

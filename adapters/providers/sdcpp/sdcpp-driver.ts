@@ -1,0 +1,24 @@
+import type { ProviderDriver } from '../../driver.js';
+import { connectionOptions } from '../shared/connection-options.js';
+import { settingsFault } from './sdcpp-settings.js';
+
+/** sd-server of stable-diffusion.cpp, by its native routes. */
+export const sdcppDriver: ProviderDriver = {
+  kind: 'provider',
+  name: 'sdcpp',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['base_url'],
+    properties: connectionOptions(),
+  },
+  settingsFault,
+
+  async open({ options, instance, log }) {
+    const [{ openConnection }, { SdcppProvider }] = await Promise.all([
+      import('../shared/connection.js'),
+      import('./sdcpp-provider.js'),
+    ]);
+    return new SdcppProvider(openConnection({ options, instance }), instance, log);
+  },
+};

@@ -1,0 +1,114 @@
+import type { ProviderCost, ProviderReport } from '../../../core/ports/provider.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
+import { decodedBase64 } from '../../http/json/base64.js';
+import { jsonWithFiles } from '../../http/json/json-with-files.js';
+import { largeStrings } from '../../http/json/large-strings.js';
+import { failure } from '../shared/sentences.js';
+
+/** Where an answer has the pictures. They come before the state of the job. */
+const PICTURES = '/result/images/*/b64_json';
+/** More than a picture of 4096 by 4096 pixels has without compression. */
+const MAX_PICTURE_BYTES = 128 * 1024 * 1024;
+/** Eight pictures, in base64. */
+export const MAX_ANSWER_BYTES = 1_536 * 1024 * 1024;
+const READING = { at: [PICTURES], maxJsonBytes: 64 * 1024, maxCount: 64 };
+
+const MEDIA_TYPES: Readonly<Record<string, string>> = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp' };
+
+/** Ids have no other characters. */
+export const JOB_ID = /^[A-Za-z0-9_-]{1,128}$/;
+
+/**
+ * The state of a job by the answer about it, in memory that does not grow with the pictures in it. Throws `HttpError` for
+ * an answer that no sd-server gives.
+ */
+export async function reportOf(answer: HttpAnswer, reference: string): Promise<ProviderReport> {
+  if (answer.status === 404 || answer.status === 410) return reportOfAbsent(answer);
+  if (answer.status !== 200) throw unexpected(answer);
+  let pictures = 0;
+  const job = await jsonWithFiles(answer, { ...READING, maxFileBytes: MAX_PICTURE_BYTES }, async () => {
+    pictures += 1;
+  });
+  if (!isObject(job) || job['id'] !== reference) throw unexpected(answer);
+  return reportOfJob(job, pictures, answer);
+}
+
+/** One picture of a finished job, read as it comes. Throws `HttpError`, also where there is no such picture. */
+export async function* pictureOf(answer: HttpAnswer, index: number): AsyncGenerator<Uint8Array> {
+  if (answer.status !== 200) throw unexpected(answer);
+  const strings = largeStrings(answer.jsonBody(), READING, (kind, what) => answer.error(kind, what));
+  try {
+    for (;;) {
+      const { done, value } = await strings.next();
+      if (done === true) throw answer.error('bad-answer', `The job has no picture ${index + 1}.`);
+      if (value.pointer !== PICTURES.replace('*', String(index))) continue;
+      yield* decodedBase64(value.text, MAX_PICTURE_BYTES, (kind, what) => answer.error(kind, what));
+      return;
+    }
+  } finally {
+    await strings.return(undefined);
+  }
+}
+
+/** The server's own word for what is wrong, in a body of its form. */
+export function errorOf(body: unknown): string | undefined {
+  const error = isObject(body) ? body['error'] : undefined;
+  return typeof error === 'string' ? error : undefined;
+}
+
+/** The error for an answer that no sd-server gives; its body is given up. */
+export function unexpected(answer: HttpAnswer): Error {
+  answer.discard();
+  return answer.error('bad-answer', `The answer with status ${answer.status} is not that of sd-server.`);
+}
+
+/** Ten minutes after its end a job is forgotten, and ten minutes later also that there was one. */
+async function reportOfAbsent(answer: HttpAnswer): Promise<ProviderReport> {
+  const error = errorOf(await answer.json(READING.maxJsonBytes));
+  if (answer.status === 410 && error === 'job expired') return { state: 'failed', failure: failure('broke') };
+  if (answer.status === 404 && error === 'job not found') return { state: 'unknown' };
+  throw unexpected(answer);
+}
+
+function reportOfJob(job: Fields, pictures: number, answer: HttpAnswer): ProviderReport {
+  switch (job['status']) {
+    case 'queued':
+    case 'generating':
+      return { state: 'running' };
+    case 'completed':
+      return reportOfCompleted(job, pictures);
+    case 'failed':
+      return { state: 'failed', failure: failure('broke'), ...costOf(job) };
+    case 'cancelled':
+      return { state: 'cancelled', outputs: [] };
+    default:
+      throw unexpected(answer);
+  }
+}
+
+function reportOfCompleted(job: Fields, pictures: number): ProviderReport {
+  const { images, output_format: format } = isObject(job['result']) ? job['result'] : ({} as Fields);
+  const mediaType = typeof format === 'string' && Object.hasOwn(MEDIA_TYPES, format) ? MEDIA_TYPES[format] : undefined;
+  const isWhole = Array.isArray(images) && images.length === pictures && pictures > 0;
+  if (!isWhole || mediaType === undefined) return { state: 'failed', failure: failure('broke'), ...costOf(job) };
+  const outputs = Array.from({ length: pictures }, () => ({ kind: 'image', mediaType }) as const);
+  return { state: 'succeeded', outputs, ...costOf(job) };
+}
+
+/** The server tells times in whole seconds. */
+function costOf({ started, completed }: Fields): { readonly cost?: ProviderCost } {
+  if (!isSeconds(started) || !isSeconds(completed) || completed < started) return {};
+  return { cost: { computeMs: (completed - started) * 1_000 } };
+}
+
+function isSeconds(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) > 0;
+}
+
+interface Fields {
+  readonly [name: string]: unknown;
+}
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,163 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { Log } from '../../../core/log.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderCheck,
+  ProviderPromises,
+  ProviderReference,
+  ProviderReport,
+  RecoverAnswer,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+import type { SizedRequest } from '../../http/bodies/body-file.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
+import { submit } from '../../http/submit.js';
+import type { Connection } from '../shared/connection.js';
+import { ParameterInvalid } from '../shared/request-fields.js';
+import { inputRefusal, refusal } from '../shared/sentences.js';
+import { checkServer } from './sdcpp-check.js';
+import { isObject, JOB_ID, MAX_ANSWER_BYTES, pictureOf, reportOf, unexpected } from './sdcpp-job.js';
+import { REFERENCE_UNREAD, refusalOf } from './sdcpp-refusal.js';
+import { requestOf, TaskRefused } from './sdcpp-request.js';
+import { readSettings } from './sdcpp-settings.js';
+
+/** Of an answer to a submission. */
+const MAX_ACCEPTANCE_BYTES = 16 * 1024;
+/** An output is read as fast as the object store takes it. */
+const OUTPUT_TIMEOUT_MS = 30 * 60_000;
+
+/**
+ * Tasks are jobs of sd-server, the server of stable-diffusion.cpp, by its native routes: one job after another, in its
+ * memory alone. A reference is the id of a job. A job is not found by anything else, and a running one is not stopped.
+ */
+export class SdcppProvider implements Provider {
+  constructor(
+    private readonly connection: Connection,
+    private readonly instance: string,
+    private readonly log: Log,
+  ) {}
+
+  promises(): ProviderPromises {
+    return {
+      answersWithOutputs: false,
+      isAskedBy: 'nothing',
+      takesTokenOnce: false,
+      settleMs: 60_000,
+      cancels: 'queued',
+      keepsResultsMs: 600_000,
+      isPaid: false,
+    };
+  }
+
+  async submit(submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
+    const settings = readSettings(submission.settings);
+    if ('fault' in settings || submission.operation !== 'image_generation') return refusal('settings wrong');
+    const read = new ReadReferences(submission.references);
+    let request: SizedRequest;
+    try {
+      request = requestOf({ ...submission, references: read.references }, settings);
+    } catch (error) {
+      if (error instanceof TaskRefused || error instanceof ParameterInvalid) return inputRefusal(error.message);
+      throw error;
+    }
+    const { client, credentials } = this.connection;
+    const headers = { ...credentials, ...request.headers };
+    const sent = submit(client, { method: 'POST', url: this.urlOf('img_gen'), headers, body: request.body, signal });
+    const outcome = await sent.catch((error: unknown) => {
+      // The request ended early: no server takes half of a body.
+      if (read.hasFailed && !signal.aborted) return 'unread' as const;
+      throw error;
+    });
+    if (outcome === 'unread') return REFERENCE_UNREAD;
+    if (outcome.outcome === 'answered') return accepted(outcome.answer);
+    const { because, status } = outcome;
+    this.log.warn('provider refused a task', { provider: this.instance, because, status });
+    return refusalOf(outcome, submission);
+  }
+
+  async poll(reference: string, _settings: JsonObject, { signal }: ProviderCall): Promise<ProviderReport> {
+    const report = await reportOf(await this.get(signal, 'jobs', reference), reference);
+    if (report.state === 'failed')
+      this.log.warn('task failed at the provider', { provider: this.instance, task: reference });
+    return report;
+  }
+
+  async output(
+    reference: string,
+    index: number,
+    _settings: JsonObject,
+    { signal }: ProviderCall,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    return pictureOf(await this.get(signal, 'jobs', reference), index);
+  }
+
+  /** A running job answers 409, and goes on; the others are as `poll` finds them. */
+  async cancel(reference: string, _settings: JsonObject, { signal }: ProviderCall): Promise<void> {
+    const { client, credentials: headers } = this.connection;
+    const answer = await client.request({
+      method: 'POST',
+      url: this.urlOf('jobs', reference, 'cancel'),
+      headers,
+      signal,
+    });
+    if (![200, 404, 409, 410].includes(answer.status)) throw unexpected(answer);
+    answer.discard();
+  }
+
+  async recover(): Promise<RecoverAnswer> {
+    return 'unsupported';
+  }
+
+  async check(settings: readonly JsonObject[], { signal }: ProviderCall): Promise<ProviderCheck> {
+    const { origin } = new URL(this.connection.base);
+    return checkServer(origin, () => this.get(signal, 'capabilities'), settings);
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+
+  private get(signal: ProviderCall['signal'], ...route: readonly string[]): Promise<HttpAnswer> {
+    const { client, credentials: headers } = this.connection;
+    const limits = { maxBodyBytes: MAX_ANSWER_BYTES, totalTimeoutMs: OUTPUT_TIMEOUT_MS };
+    return client.request({ method: 'GET', url: this.urlOf(...route), headers, signal, limits });
+  }
+
+  private urlOf(...route: readonly string[]): string {
+    return this.connection.urlOf('sdcpp', 'v1', ...route);
+  }
+}
+
+/** The references of a submission, and whether one of them could not be read to its end. */
+class ReadReferences {
+  hasFailed = false;
+  readonly references: readonly ProviderReference[];
+
+  constructor(references: readonly ProviderReference[]) {
+    this.references = references.map((reference) => ({ ...reference, open: async () => this.read(reference) }));
+  }
+
+  private async *read(reference: ProviderReference): AsyncGenerator<Uint8Array> {
+    let byteLength = 0;
+    try {
+      for await (const piece of await reference.open()) {
+        byteLength += piece.byteLength;
+        yield piece;
+      }
+    } catch (error) {
+      this.hasFailed = true;
+      throw error;
+    }
+    if (byteLength !== reference.byteSize) this.hasFailed = true;
+  }
+}
+
+/** Without the id of a job it is unknown what was taken. Throws `HttpError`. */
+async function accepted(answer: HttpAnswer): Promise<SubmitAnswer> {
+  const body = await answer.json(MAX_ACCEPTANCE_BYTES);
+  const id = isObject(body) ? body['id'] : undefined;
+  if (answer.status !== 202 || typeof id !== 'string' || !JOB_ID.test(id)) throw unexpected(answer);
+  return { accepted: true, reference: id };
+}

@@ -1,0 +1,36 @@
+import type { Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { failure, refusal, type FailureName } from '../shared/sentences.js';
+import { errorOf } from './sdcpp-job.js';
+
+/** What the server says of values that it cannot use, with a reference that it cannot read among them. */
+const INVALID = 'invalid generation parameters';
+const OTHER_MODEL = 'loaded model does not support img_gen';
+
+/** A certain refusal of the server, or of what is before it, in the words that clients read. */
+export function refusalOf(
+  { because, status, retryAfterMs, body }: SubmissionRefusal,
+  { references }: Pick<Submission, 'references'>,
+): SubmitAnswer {
+  if (because === 'unreachable') return refusal('unreachable');
+  if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
+  return refusal(nameOf(status, errorOf(body), references.length > 0));
+}
+
+/**
+ * Values come from the rules of the settings, so a refusal of values is about a reference, where there is one, or about
+ * the settings.
+ */
+function nameOf(status: number | undefined, error: string | undefined, hasReferences: boolean): FailureName {
+  if (status === 401 || status === 403) return 'account refused';
+  if (status === 413 || error === 'invalid json') return 'input invalid';
+  if (error === INVALID && hasReferences) return 'input invalid';
+  if (error === OTHER_MODEL || (status === 404 && error === undefined)) return 'model missing';
+  return error === undefined ? 'rejected' : 'settings wrong';
+}
+
+/** A reference file could not be read, so that the request ended early and nothing was taken. */
+export const REFERENCE_UNREAD: SubmitAnswer = {
+  accepted: false,
+  failure: { ...failure('unreachable'), message: 'A reference file could not be fetched.' },
+};

@@ -1,0 +1,55 @@
+import { openConnection } from '../../../../adapters/providers/shared/connection.js';
+import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.js';
+import { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Log } from '../../../../core/log.js';
+import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
+import { inPieces } from '../../../fixtures/byte-streams.js';
+import { SILENT } from '../../../fixtures/silent-log.js';
+import { defaultsOf } from '../option-defaults.js';
+
+/** The smallest picture, in one step. */
+export const SETTINGS: JsonObject = {
+  references: 'init_image',
+  fields: {
+    'size': { value: '64x64' },
+    'output_format': { parameter: 'format', type: 'string', enum: ['png', 'jpeg', 'webp'] },
+    'seed': { parameter: 'seed', type: 'integer', minimum: 0, maximum: 1_000 },
+    'sample_params.sample_steps': { parameter: 'steps', type: 'integer', minimum: 1, maximum: 100 },
+    'sample_params.guidance.txt_cfg': { value: 1 },
+  },
+};
+
+export const KEY = 'key-of-the-test';
+
+/** An instance with the defaults of its driver. */
+export function sdcppAt(base: string, options: JsonObject = {}, log: Log = SILENT): SdcppProvider {
+  const given = { ...defaultsOf(sdcppDriver.options), base_url: base, ...options };
+  return new SdcppProvider(openConnection({ options: given, instance: 'studio' }), 'studio', log);
+}
+
+export function task(wish: Partial<Submission> = {}): Submission {
+  return {
+    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
+    attempt: 1,
+    modelKey: 'sd',
+    operation: 'image_generation',
+    prompt: 'a lighthouse',
+    parameters: { steps: 1 },
+    references: [],
+    settings: SETTINGS,
+    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
+    outputCount: 1,
+    timeLeftMs: 60_000,
+    ...wish,
+  };
+}
+
+export function referenceOf(bytes: Uint8Array): ProviderReference {
+  return {
+    role: 'reference_image',
+    mediaType: 'image/png',
+    byteSize: bytes.byteLength,
+    open: async () => inPieces(bytes, 100),
+  };
+}
