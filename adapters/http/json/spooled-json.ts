@@ -23,7 +23,8 @@ export interface SpooledJson {
   close(): Promise<void>;
 }
 
-const READ_BYTES = 64 * 1024;
+/** Small pieces are given back to the system sooner than large ones. */
+const READ_BYTES = 16 * 1024;
 
 /**
  * Reads an answer like `jsonWithFiles`, and keeps its files in a temporary file of `folder`, the system's own by default:
