@@ -47,6 +47,16 @@ describe('a submission', () => {
     expect(requestsTo(server)).to.equal(1);
   });
 
+  it('has a connection of its own, whatever its method', async () => {
+    const server = await answeringWith('202 Accepted', ['content-type: application/json'], '{"id":"a"}');
+    for (let count = 0; count < 2; count += 1) {
+      const request = { method: 'PUT', url: server.url, body: BODY, signal: UNABORTED } as const;
+      const outcome = await submit(client, request);
+      if (outcome.outcome === 'answered') await outcome.answer.json();
+    }
+    expect(server.connections).to.have.length(2);
+  });
+
   it('is of unknown outcome where its answer of success is not the JSON that was due', async () => {
     const server = await answeringWith('200 OK', ['content-type: text/html'], '<p>It works.</p>');
     const outcome = await send(server.url);

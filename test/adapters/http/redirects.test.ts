@@ -1,0 +1,177 @@
+/*
+ * Goal: a redirect is followed only where it was allowed, with nothing of ours for strangers.
+ * Method: real TLS servers that redirect to each other. Each keeps what it was asked.
+ */
+import { expect } from 'chai';
+import { orSkip } from '../../servers/servers.js';
+import { errorOf, get, post } from './client.js';
+import { answering, RawServer } from './raw-server.js';
+import { ok, TlsServers, to } from './tls-servers.js';
+
+describe('the redirects of outgoing requests', () => {
+  let tls: TlsServers;
+  before(async function () {
+    tls = await orSkip(this, TlsServers.make());
+  });
+  afterEach(() => tls.close());
+  after(() => tls.remove());
+
+  const credentials = {
+    'authorization': 'Bearer s3cret',
+    'cookie': 'session=s3cret',
+    'x-api-key': 's3cret',
+    'accept': 'application/json',
+  };
+
+  it('are returned like other answers unless they are to be followed', async () => {
+    const server = await tls.serving(to('https://two.example/'));
+    const answer = await get(tls.client(), `https://one.example:${server.port}/`);
+    expect([answer.status, answer.header('Location')]).to.deep.equal([302, 'https://two.example/']);
+    answer.discard();
+    expect(server.asked).to.have.length(1);
+  });
+
+  it('within one origin keep the headers', async () => {
+    const server = await tls.serving((path, response) =>
+      path === '/a' ? to('/b')(path, response) : ok(path, response),
+    );
+    expect(
+      (await get(tls.client(), `https://one.example:${server.port}/a`, { headers: credentials, maxRedirects: 1 }))
+        .status,
+    ).to.equal(200);
+    expect(server.asked.map(({ path }) => path)).to.deep.equal(['/a', '/b']);
+    for (const { headers } of server.asked) expect(headers).to.include(credentials);
+  });
+
+  it('drop all credentials on the way to another origin', async () => {
+    const second = await tls.serving(ok);
+    for (const location of [`https://two.example:${second.port}/b`, `//one.example:${second.port}/b`]) {
+      const first = await tls.serving(to(location));
+      const redirectHosts = [`.example:${second.port}`];
+      expect(
+        (
+          await get(tls.client(), `https://one.example:${first.port}/a`, {
+            headers: credentials,
+            maxRedirects: 1,
+            redirectHosts,
+          })
+        ).status,
+      ).to.equal(200);
+    }
+    expect(second.asked).to.have.length(2);
+    for (const { headers } of second.asked) {
+      expect(headers).to.include({ accept: 'application/json' });
+      expect(JSON.stringify(headers)).to.not.include('s3cret');
+    }
+  });
+
+  it('are refused for a request with a body, which another origin would receive', async () => {
+    const body = '{"api_key":"s3cret"}';
+    const asked = get(tls.client(), 'https://one.example/', { body, maxRedirects: 1 });
+    expect(await asked.catch((error: unknown) => error)).to.be.an.instanceOf(RangeError);
+  });
+
+  it('do not restore the credentials when they return to the first origin', async () => {
+    let returning: string;
+    const second = await tls.serving((path, response) => to(returning)(path, response));
+    const first = await tls.serving((path, response) =>
+      path === '/a' ? to(`https://two.example:${second.port}/`)(path, response) : ok(path, response),
+    );
+    returning = `https://one.example:${first.port}/c`;
+    const redirectHosts = [`one.example:${first.port}`, `two.example:${second.port}`];
+    const request = { headers: credentials, maxRedirects: 2, redirectHosts };
+    expect((await get(tls.client(), `https://one.example:${first.port}/a`, request)).status).to.equal(200);
+    expect(first.asked[1]?.headers).to.not.have.any.keys('authorization', 'cookie', 'x-api-key');
+  });
+
+  it('are followed up to the limit, and no further', async () => {
+    const server = await tls.serving((path, response) => to(`/${Number(path.slice(1)) + 1}`)(path, response));
+    const error = await errorOf(get(tls.client(), `https://one.example:${server.port}/0`, { maxRedirects: 3 }));
+    expect(error).to.include({ kind: 'bad-answer', requestSent: true });
+    expect(server.asked.map(({ path }) => path)).to.deep.equal(['/0', '/1', '/2', '/3']);
+  });
+
+  it('are followed only to allowed targets', async () => {
+    for (const [location, kind] of [
+      ['https://10.0.0.1/', 'refused-address'],
+      ['https://[::1]/', 'refused-address'],
+      ['file:///etc/passwd', 'refused-address'],
+      ['https://user:pass@two.example/', 'refused-address'],
+      ['https://[/', 'refused-address'],
+      ['http://two.example/', 'bad-answer'],
+    ] as const) {
+      const server = await tls.serving(to(location));
+      expect(
+        await errorOf(get(tls.client(), `https://one.example:${server.port}/`, { maxRedirects: 5 })),
+        location,
+      ).to.include({ kind, requestSent: true });
+    }
+  });
+
+  it('are followed to listed hosts alone, by names that end at a dot', async () => {
+    const second = await tls.serving(ok);
+    const first = await tls.serving(to(`https://two.example:${second.port}/`));
+    const follow = (...redirectHosts: string[]) =>
+      get(tls.client(), `https://one.example:${first.port}/`, { maxRedirects: 1, redirectHosts });
+    for (const listed of [[], ['two.example'], [`.two.example:${second.port}`], [`.wo.example:${second.port}`]]) {
+      const error = await errorOf(follow(...listed));
+      expect([error.kind, error.requestSent], listed.join()).to.deep.equal(['refused-address', true]);
+    }
+    expect(second.asked).to.deep.equal([]);
+    for (const listed of [`two.example:${second.port}`, `.example:${second.port}`])
+      expect((await follow(listed)).status).to.equal(200);
+  });
+
+  it('to a listed host are refused while its name leads to an address that is not public', async () => {
+    const resolve = async (name: string) => [{ address: name === 'one.example' ? '127.0.0.1' : '10.0.0.1', family: 4 }];
+    const first = await tls.serving(to('https://two.example/'));
+    const error = await errorOf(
+      get(tls.client({ resolve }), `https://one.example:${first.port}/`, {
+        maxRedirects: 1,
+        redirectHosts: ['.example'],
+      }),
+    );
+    expect(error).to.include({ kind: 'refused-address', requestSent: true });
+  });
+
+  it('are not followed from a server without TLS', async () => {
+    const second = await tls.serving(ok);
+    const first = await RawServer.open(
+      answering(`HTTP/1.1 302 Found\r\nlocation: https://two.example:${second.port}/\r\ncontent-length: 0\r\n\r\n`),
+    );
+    tls.keep(first);
+    expect(await errorOf(get(tls.client(), first.url, { maxRedirects: 5 }))).to.include({ kind: 'bad-answer' });
+    expect(second.asked).to.deep.equal([]);
+  });
+
+  it('share the time of one call', async () => {
+    const server = await tls.serving((path, response) => to(`/${Number(path.slice(1)) + 1}`)(path, response));
+    const error = await errorOf(
+      get(tls.client(), `https://one.example:${server.port}/0`, {
+        maxRedirects: 1_000_000,
+        limits: { totalTimeoutMs: 300 },
+      }),
+    );
+    expect(error).to.include({ kind: 'timed-out', phase: 'total' });
+  });
+
+  it('end when the call is aborted between two of them', async () => {
+    const abort = new AbortController();
+    const server = await tls.serving((path, response) => {
+      if (path === '/5') abort.abort();
+      to(`/${Number(path.slice(1)) + 1}`)(path, response);
+    });
+    const error = await errorOf(
+      get(tls.client(), `https://one.example:${server.port}/0`, { maxRedirects: 1_000, signal: abort.signal }),
+    );
+    expect(error).to.include({ kind: 'aborted', requestSent: true });
+    expect(server.asked.length).to.be.below(8);
+  });
+
+  it('are refused for requests that change something', async () => {
+    const failure = await post(tls.client(), 'https://one.example/', { maxRedirects: 1 }).catch(
+      (error: unknown) => error,
+    );
+    expect(failure).to.be.instanceOf(RangeError);
+  });
+});
