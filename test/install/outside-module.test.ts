@@ -156,7 +156,7 @@ describe('an adapter in its own package', () => {
       .filter((file) => file.endsWith('.contract.js'))
       .map((file) => file.slice(0, -'.js'.length));
     expect(names).to.have.lengthOf.above(10);
-    const text = names.map((name) => `await import('darkroom/contracts/${name}');`).join('\n');
+    const text = [...names, 'fake-server'].map((name) => `await import('darkroom/contracts/${name}');`).join('\n');
     run(process.execPath, ['--input-type=module', '--eval', text]);
   });
 
