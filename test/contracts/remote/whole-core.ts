@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { isTerminal, type Generation } from '../../../core/generation/generation.js';
+import type { ProviderPromises } from '../../../core/ports/provider.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { CoreHarness } from '../../harness/core-harness.js';
@@ -18,8 +19,7 @@ const PRICE_CREDITS = 10;
 /** What core makes of the provider: how many requests one paid generation can lead to. */
 export function describeWholeCore(proves: Cases, { promises }: RemoteProviderSupports): void {
   const isAsked = promises.isAskedBy === 'token';
-  const policies = promises.answersWithOutputs ? (['fail'] as const) : (['fail', 'resubmit'] as const);
-  for (const policy of policies) {
+  for (const policy of ['fail', 'resubmit'] as const) {
     const expected = isAsked
       ? ({ status: 'succeeded', posts: 1 } as const)
       : ({ fail: { status: 'failed', posts: 1 }, resubmit: { status: 'succeeded', posts: 2 } } as const)[policy];
@@ -56,7 +56,35 @@ export function describeWholeCore(proves: Cases, { promises }: RemoteProviderSup
     });
   }
 
+  if (isAsked) describeSettling(proves, promises);
   if (!promises.answersWithOutputs) describeCancelRaces(proves);
+}
+
+function describeSettling(proves: Cases, { settleMs }: ProviderPromises): void {
+  proves('sends no second request for a task that arrives after it was asked for', async (one) => {
+    const planned = one.server.plan({ type: 'late' }, { of: 'submit' });
+    const core = await openCore(one, 'fail', one.quick, { recovered: async () => planned.release() });
+    await CoreWorker.start(core.harness);
+    await expectEnd(one, core, await core.create(), { status: 'succeeded', posts: 1 });
+    expect(one.tasks(), 'tasks taken').to.equal(1);
+  });
+
+  proves('sends a task again once it was not there twice, the settle time apart', async (one) => {
+    one.server.plan({ type: 'cut-body' }, { of: 'submit' });
+    const sentAt: number[] = [];
+    const missedAt: number[] = [];
+    const core: Core = await openCore(one, 'fail', one.quick, {
+      submitting: () => void sentAt.push(core.harness.clock.now()),
+      recovered: async (answer) => {
+        if (answer !== 'unsupported' && answer.found !== true) missedAt.push(core.harness.clock.now());
+      },
+    });
+    await CoreWorker.start(core.harness);
+    await expectEnd(one, core, await core.create(), { status: 'succeeded', posts: 2 });
+    expect(missedAt.length).to.be.at.least(2);
+    expect(missedAt.at(-1)! - missedAt[0]!, 'between two answers').to.be.at.least(settleMs);
+    expect(sentAt[1]! - sentAt[0]!, 'between two requests').to.be.at.least(settleMs);
+  });
 }
 
 function describeCancelRaces(proves: Cases): void {
