@@ -5,6 +5,7 @@ import { addApps } from './commands/apps.js';
 import { addBackup } from './commands/backup.js';
 import { addCancel } from './commands/cancel.js';
 import { addCatalog } from './commands/catalog.js';
+import { addComfyUi } from './commands/comfyui.js';
 import { addConfig } from './commands/config.js';
 import { addCreditOperations } from './commands/credit-operations.js';
 import { addCredits } from './commands/credits.js';
@@ -66,6 +67,7 @@ export function createProgram(io: CliIo): Command {
     addGenerations,
     addCatalog,
     addConfig,
+    addComfyUi,
     addVerify,
     addRecover,
     addBackup,

@@ -186,23 +186,32 @@ export class ComfyUiQueue {
   private async make(graph: Graph, id: string): Promise<NodeOutputs | undefined> {
     const { class_type: name, inputs } = graph[id]!;
     if (name === 'PreviewAny') return { text: ['a text'] };
-    const source = neededBy(graph, id)
-      .map((one) => graph[one]!)
-      .find((one) => one.class_type === 'EmptyImage');
-    const { width = 64, height = 48, batch_size: count = 1 } = source?.inputs ?? {};
-    const workflow = JSON.stringify(graph);
     if (name === 'SaveVideo') {
       const video = await muxedWithTags('index first', 'udta');
       return { images: [this.save(String(inputs['filename_prefix']), 'mp4', video)], animated: [true] };
     }
     if (name !== 'SaveImage' && name !== 'PreviewImage') return undefined;
-    const picture = withPngChunks(await image('png', Number(width), Number(height)), [
-      pngChunk('tEXt', `prompt\0${workflow}`),
-    ]);
-    const items = Array.from({ length: Number(count) }, () =>
+    const { picture, count } = await this.pictureOf(graph, id);
+    const items = Array.from({ length: count }, () =>
       name === 'SaveImage' ? this.save(String(inputs['filename_prefix']), 'png', picture) : this.preview(picture),
     );
     return { images: items };
+  }
+
+  /** With the whole graph in it, as real ones. */
+  private async pictureOf(graph: Graph, id: string): Promise<{ readonly picture: Uint8Array; readonly count: number }> {
+    const behind = neededBy(graph, id).map((one) => graph[one]!);
+    const loaded = behind.find((one) => one.class_type === 'LoadImage')?.inputs['image'];
+    const {
+      width = 64,
+      height = 48,
+      batch_size: count = 1,
+    } = behind.find((one) => one.class_type === 'EmptyImage')?.inputs ?? {};
+    const plain = this.files.get(`input/${String(loaded)}`) ?? (await image('png', Number(width), Number(height)));
+    return {
+      picture: withPngChunks(plain, [pngChunk('tEXt', `prompt\0${JSON.stringify(graph)}`)]),
+      count: Number(count),
+    };
   }
 
   private save(prefix: string, extension: string, bytes: Uint8Array): SavedItem {
