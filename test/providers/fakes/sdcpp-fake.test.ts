@@ -4,6 +4,8 @@
  * byte but for ids, times, pictures and the words of its parser. What takes time alone is the fake's.
  */
 import { expect } from 'chai';
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { orSkip } from '../../servers/servers.js';
@@ -13,11 +15,12 @@ import { HELD_STEPS, SdcppFake } from './sdcpp-fake.js';
 
 interface Subject {
   readonly url: string;
+  restart(): Promise<void>;
   close(): Promise<void>;
 }
 
 for (const [name, start] of [
-  ['the fake', () => SdcppFake.open()],
+  ['the fake', () => openFake()],
   ['the real server', () => startReal()],
 ] as const) {
   describe(`the routes of sd-server: ${name}`, () => {
@@ -71,6 +74,12 @@ for (const [name, start] of [
       expect(await sharp(picture).metadata()).to.include({ width: 128, height: 64 });
     });
 
+    it('takes no request that ends within its body', async () => {
+      const before = numberOf(await submit({}));
+      await sendHalf(subject.url, JSON.stringify(SMALL));
+      expect(numberOf(await submit({}))).to.equal(before + 1);
+    });
+
     it('cancels what waits, not what runs, and takes 64 jobs', async () => {
       const running = await submit({ width: 512, height: 512, sample_params: { sample_steps: HELD_STEPS } });
       while (marked((await send('GET', running)).text) !== JOB.generating) await sleep(10);
@@ -90,6 +99,12 @@ for (const [name, start] of [
       expect(marked((await send('POST', `${first}/cancel`)).text), 'once more').to.equal(JOB.cancelled);
       expect(marked((await send('GET', first)).text)).to.equal(JOB.cancelled);
       expect(marked((await send('GET', running)).text)).to.equal(JOB.generating);
+    });
+
+    it('knows no job after a restart', async () => {
+      const path = await submit({});
+      await subject.restart();
+      expect(await send('GET', path)).to.include({ status: 404, text: '{"error":"job not found"}' });
     });
   });
 }
@@ -134,9 +149,34 @@ interface Completed {
   };
 }
 
+async function openFake(): Promise<Subject> {
+  const fake = await SdcppFake.open();
+  return { url: fake.url, restart: async () => fake.jobs.forget(), close: () => fake.close() };
+}
+
 async function startReal(): Promise<Subject> {
   const server = await ServerProcess.start('sd-server');
-  return { url: server.url, close: () => server.stop() };
+  const restart = async () => {
+    await server.kill();
+    await server.restart();
+  };
+  return { url: server.url, restart, close: () => server.stop() };
+}
+
+/** Jobs are numbered in the order in which they were taken. */
+function numberOf(path: string): number {
+  return Number.parseInt(path.slice(-8), 16);
+}
+
+/** Sends the first half of a submission, and closes the connection when the server has had it. */
+async function sendHalf(url: string, body: string): Promise<void> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  const head = `POST /sdcpp/v1/img_gen HTTP/1.1\r\nHost: ${hostname}\r\nContent-Length: ${body.length}\r\n\r\n`;
+  socket.end(head + body.slice(0, body.length / 2));
+  socket.resume();
+  socket.on('error', () => undefined);
+  await once(socket, 'close');
 }
 
 async function exchange(
