@@ -5,6 +5,7 @@ import { minioDriver } from '../../adapters/minio/minio-driver.js';
 import { mongoDriver } from '../../adapters/mongo/mongo-driver.js';
 import { comfyUiDriver } from '../../adapters/providers/comfyui/comfyui-driver.js';
 import { falDriver } from '../../adapters/providers/fal/fal-driver.js';
+import { openAiDriver } from '../../adapters/providers/openai/openai-driver.js';
 import { replicateDriver } from '../../adapters/providers/replicate/replicate-driver.js';
 import { sandboxDriver } from '../../adapters/providers/sandbox/sandbox-driver.js';
 import { sdcppDriver } from '../../adapters/providers/sdcpp/sdcpp-driver.js';
@@ -25,6 +26,7 @@ export const BUILT_IN_DRIVERS: readonly Driver[] = [
   sandboxDriver,
   comfyUiDriver,
   sdcppDriver,
+  openAiDriver,
   replicateDriver,
   falDriver,
 ];

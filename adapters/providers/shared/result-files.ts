@@ -22,6 +22,8 @@ export interface ResultFiles {
   readonly connection: Connection;
   /** Where they may be. */
   readonly hosts: ListedHosts;
+  /** Whether the instance's own origin gets its key with the request; other hosts never do. */
+  readonly sendsKey?: boolean;
 }
 
 /** Reads a list of hosts out of an option. Throws one sentence, with the option's key, for an entry that cannot be read. */
@@ -51,19 +53,17 @@ export function outputAt(address: string, otherwise: string): ProviderOutput {
   return known ?? { kind: otherwise.startsWith('video/') ? 'video' : 'image', mediaType: otherwise };
 }
 
-/**
- * The bytes of a file. No credentials are sent, and no redirect is followed. Throws `HttpError`, also for an answer that
- * declares a page or another text.
- */
+/** The bytes of a file. No redirect is followed. Throws `HttpError`, also for an answer that declares a page or another text. */
 export async function resultBytes(
-  { connection, hosts }: ResultFiles,
+  { connection, hosts, sendsKey = false }: ResultFiles,
   address: string,
   { signal }: ProviderCall,
 ): Promise<AsyncIterable<Uint8Array>> {
-  const { url } = answerAddress(address, { base: connection.base, hosts });
+  const { url, isOwnOrigin } = answerAddress(address, { base: connection.base, hosts });
   const answer = await connection.client.request({
     method: 'GET',
     url,
+    headers: sendsKey && isOwnOrigin ? connection.credentials : {},
     signal,
     limits: { maxBodyBytes: MAX_RESULT_BYTES, totalTimeoutMs: LONGEST_FETCH_MS, maxDecompressionRatio: 2_000 },
   });

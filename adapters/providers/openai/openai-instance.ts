@@ -1,0 +1,11 @@
+import type { Log } from '../../../core/log.js';
+import type { Connection } from '../shared/connection.js';
+
+/** One configured instance. */
+export interface OpenAiInstance {
+  readonly name: string;
+  readonly connection: Connection;
+  /** Of one picture or video, in bytes. */
+  readonly maxOutputBytes: number;
+  readonly log: Log;
+}

@@ -1,0 +1,103 @@
+import type { JsonObject } from '../../../core/json.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderCheck,
+  ProviderPromises,
+  ProviderReport,
+  RecoverAnswer,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+import { ParameterInvalid } from '../shared/request-fields.js';
+import { inputRefusal, refusal } from '../shared/sentences.js';
+import { checkServer } from './check-server.js';
+import { submitImages } from './image-task.js';
+import type { OpenAiInstance } from './openai-instance.js';
+import { readSettings } from './openai-settings.js';
+import type { ServerSettings } from './presets.js';
+import { TaskRefused, taskRequest, type TaskRequest } from './task-request.js';
+import { VideoJobs } from './video-jobs.js';
+
+/** How long a request may be on its way once we have given it up. */
+const SETTLE_MS = 60_000;
+
+/** Servers with the Images and the Videos API of OpenAI. They cannot say what became of a submission. */
+export class OpenAiProvider implements Provider {
+  private readonly videos: VideoJobs;
+
+  constructor(private readonly instance: OpenAiInstance) {
+    this.videos = new VideoJobs(instance);
+  }
+
+  promises(settings: JsonObject): ProviderPromises {
+    const read = readSettings(settings);
+    const { api, cancel, paid } = 'fault' in read ? { api: 'sync', cancel: 'none', paid: true } : read.settings;
+    return {
+      answersWithOutputs: api === 'sync',
+      isAskedBy: 'nothing',
+      takesTokenOnce: false,
+      settleMs: SETTLE_MS,
+      cancels: cancel === 'delete' ? 'running' : 'nothing',
+      isPaid: paid,
+    };
+  }
+
+  async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const read = readSettings(submission.settings);
+    if ('fault' in read) return refusal('settings wrong');
+    const { settings } = read;
+    const request = tryRequest(settings, submission);
+    if ('accepted' in request) return request;
+    const task = { settings, submission, request, call };
+    return settings.api === 'sync' ? submitImages(task, this.instance) : this.videos.submit(task);
+  }
+
+  async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {
+    return hasJobs(settings) ? this.videos.poll(reference, call) : { state: 'unknown' };
+  }
+
+  async output(
+    reference: string,
+    index: number,
+    settings: JsonObject,
+    call: ProviderCall,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    if (!hasJobs(settings)) throw new Error('The Images API keeps no outputs.');
+    return this.videos.output(reference, index, call);
+  }
+
+  async cancel(reference: string, settings: JsonObject, call: ProviderCall): Promise<void> {
+    const read = readSettings(settings);
+    if ('settings' in read && read.settings.cancel === 'delete') await this.videos.cancel(reference, call);
+  }
+
+  async recover(): Promise<RecoverAnswer> {
+    return 'unsupported';
+  }
+
+  async check(settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck> {
+    const models = settings
+      .map(readSettings)
+      .flatMap((read) => ('settings' in read ? (read.settings.model ?? []) : []));
+    return checkServer(this.instance.connection, new Set(models), call);
+  }
+
+  close(): Promise<void> {
+    return this.instance.connection.close();
+  }
+}
+
+function hasJobs(settings: JsonObject): boolean {
+  const read = readSettings(settings);
+  return 'settings' in read && read.settings.api === 'video';
+}
+
+function tryRequest(settings: ServerSettings, submission: Submission): TaskRequest | SubmitAnswer {
+  try {
+    return taskRequest(settings, submission);
+  } catch (error) {
+    if (error instanceof TaskRefused || error instanceof ParameterInvalid) return inputRefusal(error.message);
+    throw error;
+  }
+}

@@ -1,0 +1,133 @@
+import type { JsonObject } from '../../../core/json.js';
+import { formatFault } from '../../../core/media/format-fault.js';
+import { ListedHosts } from '../../http/listed-hosts.js';
+import { FIELD_RULES_SCHEMA, fieldRulesFault, type FieldRule, type FieldRules } from '../shared/request-fields.js';
+import { checkSettings } from '../shared/settings.js';
+import { PRESET_NAMES, PRESETS, type PresetName, type ServerSettings } from './presets.js';
+
+const FIELD_NAME: JsonObject = { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}(\\[\\])?$' };
+
+/** A model's `provider_settings`. */
+const SCHEMA: JsonObject = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    preset: { type: 'string', enum: [...PRESET_NAMES], default: 'openai' },
+    api: { type: 'string', enum: ['sync', 'video'], default: 'sync' },
+    model: { type: 'string', minLength: 1, maxLength: 200 },
+    cancel: { type: 'string', enum: ['none', 'delete'] },
+    response_format: { type: 'string', enum: ['none', 'b64_json', 'url'] },
+    result_hosts: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 255 } },
+    request: { type: 'string', enum: ['json', 'multipart'] },
+    references: {
+      type: 'object',
+      additionalProperties: false,
+      properties: {
+        as: { type: 'string', enum: ['multipart', 'json'] },
+        field: FIELD_NAME,
+        max: { type: 'integer', minimum: 0, maximum: 16 },
+      },
+    },
+    negative_prompt_field: FIELD_NAME,
+    server_errors: { type: 'string', enum: ['unknown', 'final'] },
+    paid: { type: 'boolean' },
+    refused_in_prompts: { type: 'array', maxItems: 20, items: { type: 'string', minLength: 1, maxLength: 200 } },
+    fields: FIELD_RULES_SCHEMA,
+    reference_fields: FIELD_RULES_SCHEMA,
+  },
+};
+
+/** The names of all settings. */
+export const SETTING_NAMES: readonly string[] = Object.keys(SCHEMA['properties'] as JsonObject);
+
+/** What a model's settings give on top of their preset. */
+type GivenSettings = Partial<Omit<ServerSettings, 'references'>> & {
+  readonly preset: PresetName;
+  readonly api: ServerSettings['api'];
+  readonly references?: Partial<ServerSettings['references']>;
+};
+
+/** Fields that this provider fills itself. */
+const OWN_FIELDS: readonly string[] = ['prompt', 'model', 'response_format', 'stream', 'partial_images'];
+/** Fields in which servers read a place of their own, an address to fetch, code to load, or options of any kind. */
+const FIELDS_OF_OPERATORS = [
+  /(?:^|_)(?:path|url|uri|file|dir|folder|host|device|kwargs|override|lora|reference|webhook|callback)s?(?:_|$)/i,
+  /(?:^|_)(?:image|mask|video|audio)s?$/i,
+  /^(?:extra(?:_|$)|(?:input|user|store)$)/i,
+];
+
+export type ReadSettings = { readonly fault: string } | { readonly settings: ServerSettings };
+
+const known = new WeakMap<JsonObject, ReadSettings>();
+
+/** The settings of a model with those of their preset, or the first fault as one sentence. */
+export function readSettings(given: JsonObject): ReadSettings {
+  const before = known.get(given);
+  if (before !== undefined) return before;
+  const read = freshlyRead(given);
+  known.set(given, read);
+  return read;
+}
+
+export function settingsFault(given: JsonObject): string | undefined {
+  const read = readSettings(given);
+  return 'fault' in read ? read.fault : undefined;
+}
+
+function freshlyRead(given: JsonObject): ReadSettings {
+  const checked = checkSettings(SCHEMA, given);
+  if ('fault' in checked) return checked;
+  const { preset, ...own } = checked.settings as unknown as GivenSettings;
+  const base = PRESETS[preset][own.api];
+  if (base === undefined) return { fault: `The preset ${preset} has no api ${own.api}.` };
+  const settings = {
+    ...base,
+    ...own,
+    references: { ...base.references, ...own.references },
+    fields: { ...base.fields, ...own.fields },
+    reference_fields: { ...base.reference_fields, ...own.reference_fields },
+  };
+  const fault = settingsContradiction(settings, preset);
+  return fault === undefined ? { settings } : { fault };
+}
+
+function settingsContradiction(settings: ServerSettings, preset: PresetName): string | undefined {
+  const { api, model, cancel, references, request, fields, reference_fields: further } = settings;
+  if (model === undefined && (preset === 'openai' || preset === 'localai')) return 'model is required.';
+  if (api === 'sync' && cancel === 'delete') return 'cancel must be none with api sync: there is no job to delete.';
+  if (api === 'sync' && request === 'multipart') return 'request must be json with api sync.';
+  if (api === 'video' && references.as === 'json') return 'references.as must be multipart with api video.';
+  return hostsFault(settings.result_hosts) ?? rulesFault(fields, 'fields') ?? rulesFault(further, 'reference_fields');
+}
+
+function hostsFault(hosts: readonly string[]): string | undefined {
+  try {
+    void new ListedHosts(hosts);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return `result_hosts: ${error.message}`;
+  }
+}
+
+function rulesFault(rules: FieldRules, at: string): string | undefined {
+  for (const [field, rule] of Object.entries(rules)) {
+    if (OWN_FIELDS.includes(field)) return `${at}.${field} may not be given: the provider fills this field itself.`;
+    if (rule.parameter !== undefined && FIELDS_OF_OPERATORS.some((names) => names.test(field)))
+      return `${at}.${field} may not take a parameter: what users send must not reach a field for places, files or options of the server.`;
+  }
+  return fieldRulesFault(rules, at) ?? outputFormatFault(rules['output_format'], at);
+}
+
+/** Of a field that says the format of pictures: each value must be one that is delivered. */
+function outputFormatFault(rule: FieldRule | undefined, at: string): string | undefined {
+  if (rule === undefined) return undefined;
+  const { value, values, enum: choices } = rule;
+  const named = value === undefined ? (values === undefined ? choices : Object.values(values)) : [value];
+  if (named === undefined) return `${at}.output_format needs a value, values or an enum.`;
+  for (const format of named) {
+    const fault = formatFault(String(format), 'image');
+    if (fault !== undefined) return `${at}.output_format: ${fault}`;
+  }
+  return undefined;
+}

@@ -1,0 +1,141 @@
+/*
+ * Goal: settings that cannot work, or that would let users reach what is the operator's, are refused at the start with one sentence.
+ * Method: the driver's own check, for each mistake; every preset is put to every field that must not be reached.
+ */
+import { expect } from 'chai';
+import { openAiDriver } from '../../../../adapters/providers/openai/openai-driver.js';
+import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
+import { settingsFault } from '../../../../adapters/providers/openai/openai-settings.js';
+import { PRESETS } from '../../../../adapters/providers/openai/presets.js';
+import { optionsFault } from '../../../../apps/config/options-fault.js';
+import type { JsonObject } from '../../../../core/json.js';
+import { fieldRulesFault } from '../../../../adapters/providers/shared/request-fields.js';
+import { openAiAt } from './opened-openai.js';
+
+const OF_OPERATORS = [
+  'output_path',
+  'upscaling_model_path',
+  'perf_dump_path',
+  'reference_url',
+  'image_url',
+  'url',
+  'extra_params',
+  'extra_body',
+  'extra_args',
+  'diffusers_kwargs',
+  'generator_device',
+  'attention_backend_override',
+  'lora',
+  'lora_path',
+  'input_reference',
+  'image_reference',
+  'audio_reference',
+  'image',
+  'images',
+  'mask',
+  'mask_image',
+  'ref_images',
+  'file',
+  'files',
+  'source_video',
+  'user',
+];
+
+describe('settings of a model on a server with the API of OpenAI', () => {
+  for (const [preset, apis] of Object.entries(PRESETS)) {
+    for (const api of Object.keys(apis)) {
+      it(`are complete with the preset ${preset} for ${api}, and a model`, () => {
+        expect(settingsFault({ preset, api, model: 'a-model' })).to.equal(undefined);
+      });
+    }
+  }
+
+  it('have rules that can be used in each preset', () => {
+    for (const apis of Object.values(PRESETS))
+      for (const { fields, reference_fields: further } of Object.values(apis)) {
+        expect(fieldRulesFault(fields)).to.equal(undefined);
+        expect(fieldRulesFault(further)).to.equal(undefined);
+      }
+  });
+
+  it('let no parameter into a field for places, files or options of the server', () => {
+    for (const at of ['fields', 'reference_fields'])
+      for (const field of OF_OPERATORS) {
+        const rule = { parameter: 'style', type: 'string', max_length: 100 };
+        expect(settingsFault({ preset: 'sglang', [at]: { [field]: rule } }), field).to.equal(
+          `${at}.${field} may not take a parameter: what users send must not reach a field for places, files or options of the server.`,
+        );
+        expect(settingsFault({ preset: 'sglang', [at]: { [field]: { value: 'mine' } } }), field).to.equal(undefined);
+      }
+  });
+
+  const faults: readonly (readonly [JsonObject, string])[] = [
+    [{}, 'model is required.'],
+    [{ preset: 'comfyui' }, 'preset must be one of openai, localai, vllm-omni, sglang, sd-cpp.'],
+    [{ modell: 'x' }, 'unknown field "modell".'],
+    [{ preset: 'localai', api: 'video' }, 'The preset localai has no api video.'],
+    [{ model: 'x', cancel: 'delete' }, 'cancel must be none with api sync: there is no job to delete.'],
+    [{ model: 'x', request: 'multipart' }, 'request must be json with api sync.'],
+    [{ model: 'x', api: 'video', references: { as: 'json' } }, 'references.as must be multipart with api video.'],
+    [
+      { model: 'x', fields: { stream: { value: true } } },
+      'fields.stream may not be given: the provider fills this field itself.',
+    ],
+    [
+      { model: 'x', fields: { size: { parameter: 'size' } } },
+      'fields.size needs values, or a type, one of string, integer, number, boolean.',
+    ],
+    [
+      { model: 'x', fields: { output_format: { value: 'gif' } } },
+      'fields.output_format: "gif" cannot be delivered: an image is delivered as PNG, JPEG or WebP.',
+    ],
+    [
+      { model: 'x', fields: { output_format: { parameter: 'f', type: 'string', max_length: 4 } } },
+      'fields.output_format needs a value, values or an enum.',
+    ],
+    [
+      { model: 'x', result_hosts: ['https://cdn.example.com/x'] },
+      'result_hosts: https://cdn.example.com/x is no host; write a name, or a dot and a name for all hosts below it, and a port after a colon unless it is 443.',
+    ],
+  ];
+  for (const [settings, sentence] of faults) {
+    it(`are refused: ${sentence}`, () => {
+      expect(settingsFault(settings)).to.equal(sentence);
+    });
+  }
+
+  it('decide what is promised', async () => {
+    const provider = openAiAt('http://127.0.0.1:9/v1');
+    expect(provider.promises({ model: 'x' })).to.include({
+      answersWithOutputs: true,
+      isPaid: true,
+      cancels: 'nothing',
+    });
+    expect(provider.promises({ preset: 'vllm-omni', api: 'video' })).to.include({
+      answersWithOutputs: false,
+      isPaid: false,
+      cancels: 'running',
+    });
+    expect(provider.promises({ preset: 'sglang', api: 'video' })).to.include({ cancels: 'nothing' });
+    expect(provider.promises({ preset: 'sglang', paid: true })).to.include({ isPaid: true });
+    await provider.close();
+  });
+});
+
+describe('the driver for servers with the API of OpenAI', () => {
+  it('has options that can be used, and opens without calling a server', async () => {
+    expect(optionsFault(openAiDriver.options)).to.equal(undefined);
+    const provider = await openAiDriver.open({
+      options: {
+        base_url: 'http://127.0.0.1:9/v1',
+        connect_timeout_seconds: 1,
+        answer_timeout_seconds: 1,
+        idle_timeout_seconds: 1,
+        max_connections: 1,
+        max_output_mib: 1,
+      },
+    } as never);
+    expect(provider).to.be.instanceOf(OpenAiProvider);
+    await provider.close?.();
+  });
+});
