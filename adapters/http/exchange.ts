@@ -144,6 +144,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseEnd(): void {
+    if (this.hasEnded) return;
     this.hasEnded = true;
     this.endTime();
     this.outgoing?.stop(new Error('The answer is complete.'));
@@ -170,10 +171,12 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.hasEnded = true;
     this.endTime();
     this.outgoing?.stop(error);
-    this.connection?.cut();
-    this.controller?.abort(error);
     if (this.isAnswered) this.pieces.fail(error);
     else this.settle?.reject(error);
+    // The library takes a connection that closes while it is paused for a mistake of its own, and throws.
+    this.controller?.resume();
+    this.connection?.cut();
+    this.controller?.abort(error);
   }
 
   private limit(phase: TimedOutPhase, limitMs: number): void {
