@@ -4,7 +4,7 @@ import { connectionFault } from '../shared/check-faults.js';
 import { graphFaults, type NodeClasses } from './check-graph.js';
 import type { ComfyUiInstance } from './instance.js';
 import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
-import { JobUnreadable } from './job.js';
+import { AnswerUnreadable } from './job.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { readSettings, type Plan } from './plan.js';
 import { planOf } from './read-workflow.js';
@@ -61,7 +61,7 @@ async function checkServer(
 }
 
 function serverFault(error: unknown, address: string): string {
-  if (error instanceof JobUnreadable) return `${address} is not ComfyUI; check servers.`;
+  if (error instanceof AnswerUnreadable) return `${address} is not ComfyUI; check servers.`;
   if (!(error instanceof ServerRefused)) return connectionFault(error, address, 'servers');
   if (error.status === 401 || error.status === 403) return `The key is refused at ${address}; check api_key.`;
   return `${address} is not ComfyUI (status ${error.status}); check servers.`;

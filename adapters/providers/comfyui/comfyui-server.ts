@@ -5,7 +5,7 @@ import type { HttpAnswer } from '../../http/http-answer.js';
 import { submit, type SubmissionAnswered } from '../../http/submit.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
-import { jobOf, jobOfHistory, JobUnreadable, type Job, type SavedFile } from './job.js';
+import { jobOf, jobOfHistory, AnswerUnreadable, type Job, type SavedFile } from './job.js';
 import { nameByContent, uploadForm } from './upload-form.js';
 import { isAtLeast, LEAST_VERSION, versionIn } from './version.js';
 import { isObject } from './workflow.js';
@@ -83,7 +83,7 @@ export class ComfyUiServer {
     const info = isObject(answer) ? answer['exec_info'] : undefined;
     const remaining: unknown = isObject(info) ? info['queue_remaining'] : undefined;
     if (typeof remaining !== 'number' || !Number.isSafeInteger(remaining) || remaining < 0)
-      throw new JobUnreadable('has no length of the queue');
+      throw new AnswerUnreadable('has no length of the queue');
     return remaining;
   }
 
@@ -171,7 +171,7 @@ export class ComfyUiServer {
   /** What the server says of a class of nodes; undefined where it has none of that name. */
   async nodeClass(name: string, call: ProviderCall): Promise<JsonObject | undefined> {
     const answer = await this.#json(['object_info', name], call, MAX_NODE_BYTES);
-    if (!isObject(answer)) throw new JobUnreadable('has no classes of nodes');
+    if (!isObject(answer)) throw new AnswerUnreadable('has no classes of nodes');
     const found = Object.hasOwn(answer, name) ? answer[name] : undefined;
     return isObject(found) ? found : undefined;
   }
@@ -228,9 +228,9 @@ async function saysNoJob(answer: HttpAnswer): Promise<boolean> {
 function uploadedName(answer: unknown): string {
   const { name, subfolder = '' } = isObject(answer) ? answer : {};
   if (typeof name !== 'string' || !/^[\w. ()-]{1,200}$/.test(name) || typeof subfolder !== 'string')
-    throw new JobUnreadable('has no name of the uploaded file');
+    throw new AnswerUnreadable('has no name of the uploaded file');
   const folder = subfolder.replaceAll('\\', '/');
   if (!/^[\w./-]{0,200}$/.test(folder) || folder.split('/').includes('..'))
-    throw new JobUnreadable('has no folder of the uploaded file');
+    throw new AnswerUnreadable('has no folder of the uploaded file');
   return folder === '' ? name : `${folder}/${name}`;
 }

@@ -21,10 +21,10 @@ export type Job =
   | { readonly state: 'failed'; readonly error: ExecutionError };
 
 /** An answer that is none of this API. The message repeats nothing of it. */
-export class JobUnreadable extends Error {
+export class AnswerUnreadable extends Error {
   constructor(what: string) {
     super(`The answer of the server ${what}.`);
-    this.name = 'JobUnreadable';
+    this.name = 'AnswerUnreadable';
   }
 }
 
@@ -35,7 +35,7 @@ const ERROR_CLASS = /^[A-Za-z_][\w.]{0,80}(?:Error|Exception)$/;
 /** The lists of a node's outputs that have files: pictures and videos of ComfyUI, and videos of its packages. */
 const LISTS = ['images', 'gifs', 'video', 'videos'] as const;
 
-/** The answer of `GET /api/jobs/{id}`. Throws `JobUnreadable`. */
+/** The answer of `GET /api/jobs/{id}`. Throws `AnswerUnreadable`. */
 export function jobOf(answer: unknown): Job {
   const { status, outputs, execution_error: error } = objectOf(answer);
   switch (status) {
@@ -49,11 +49,11 @@ export function jobOf(answer: unknown): Job {
     case 'failed':
       return { state: 'failed', error: errorOf(error) };
     default:
-      throw new JobUnreadable('has a job without a known status');
+      throw new AnswerUnreadable('has a job without a known status');
   }
 }
 
-/** The answers of `GET /queue` and then of `GET /history/{id}`, for servers without jobs. Throws `JobUnreadable`. */
+/** The answers of `GET /queue` and then of `GET /history/{id}`, for servers without jobs. Throws `AnswerUnreadable`. */
 export function jobOfHistory(token: string, queue: unknown, history: unknown): Job {
   const entries = objectOf(history);
   const entry = Object.hasOwn(entries, token) ? entries[token] : undefined;
@@ -76,7 +76,7 @@ function endedJob({ status, outputs }: Readonly<Record<string, unknown>>): Job {
 }
 
 function listHas(list: unknown, token: string): boolean {
-  if (!Array.isArray(list)) throw new JobUnreadable('has no queue');
+  if (!Array.isArray(list)) throw new AnswerUnreadable('has no queue');
   return list.some((item) => Array.isArray(item) && item[1] === token);
 }
 
@@ -89,7 +89,7 @@ function filesOf(outputs: unknown): readonly SavedFile[] {
       for (const item of listOf(lists[list])) {
         const file = fileOf(item);
         if (file !== undefined) files.push(file);
-        if (files.length > MAX_FILES) throw new JobUnreadable(`lists more than ${MAX_FILES} files`);
+        if (files.length > MAX_FILES) throw new AnswerUnreadable(`lists more than ${MAX_FILES} files`);
       }
     }
   }
@@ -116,6 +116,6 @@ function listOf(value: unknown): readonly unknown[] {
 }
 
 function objectOf(value: unknown): Readonly<Record<string, unknown>> {
-  if (!isObject(value)) throw new JobUnreadable('has no object where one was due');
+  if (!isObject(value)) throw new AnswerUnreadable('has no object where one was due');
   return value;
 }

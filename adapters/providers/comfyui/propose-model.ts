@@ -28,7 +28,7 @@ export function proposeCatalog(text: string, file: string): string {
     ],
     ['version: 1'],
     ['models:'],
-    [`  - model_key: ${keyOf(file)}`],
+    [`  - model_key: ${JSON.stringify(keyOf(file))}`],
     [`    display_name: ${JSON.stringify(keyOf(file))}`, 'the name that people see'],
     [`    modality: ${traced.modality}`],
     [`    operations: [${traced.modality}_generation]`],
@@ -217,7 +217,8 @@ function keyOf(file: string): string {
       ?.replace(/\.json$/i, '') ?? '';
   const key = stem
     .toLowerCase()
-    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replaceAll(/[^a-z0-9._]+/g, '-')
+    .replaceAll(/^-|-$/g, '')
     .slice(0, 128);
   return key === '' ? 'workflow' : key;
 }

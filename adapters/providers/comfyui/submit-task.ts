@@ -7,6 +7,7 @@ import { inputRefusal, refusal } from '../shared/sentences.js';
 import { chooseServer } from './choose-server.js';
 import type { ComfyUiInstance } from './instance.js';
 import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
+import { AnswerUnreadable } from './job.js';
 import { filledWorkflow, type UploadedNames } from './fill-workflow.js';
 import type { Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
@@ -78,7 +79,9 @@ async function uploadAll(
   } catch (error) {
     if (call.signal.aborted) throw error;
     if (error instanceof ServerRefused && error.status === 413) return refusal('input invalid');
-    if (error instanceof HttpError || error instanceof ServerRefused) return refusal('unreachable');
+    const isOfServer =
+      error instanceof HttpError || error instanceof ServerRefused || error instanceof AnswerUnreadable;
+    if (isOfServer) return refusal('unreachable');
     throw error;
   }
 }

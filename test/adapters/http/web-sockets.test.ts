@@ -1,0 +1,136 @@
+/*
+ * Goal: a WebSocket of the guarded client receives texts, ends once, and goes where the client may send only.
+ * Method: a server on a real socket that sends what it likes.
+ */
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import type { HttpClient } from '../../../adapters/http/http-client.js';
+import { HttpClient as GuardedClient } from '../../../adapters/http/http-client.js';
+import { WebSocketPeer } from '../../providers/fakes/web-socket-peer.js';
+import { errorOf, localClient } from './client.js';
+
+describe('WebSockets of the HTTP client', () => {
+  let server: Server;
+  let url: string;
+  let upgrades: number;
+  let arrived: (peer: WebSocketPeer) => void;
+  let authorization: string | undefined;
+  let client: HttpClient;
+  beforeEach(async () => {
+    upgrades = 0;
+    client = localClient();
+    server = createServer((_, response) => response.writeHead(200).end('no socket'));
+    server.on('upgrade', (request, socket) => {
+      upgrades += 1;
+      ({ authorization } = request.headers);
+      arrived(WebSocketPeer.accept(request, socket));
+    });
+    await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/ws?clientId=a`;
+  });
+  afterEach(async () => {
+    await client.close();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  /** Opens one; answers its two sides, and what ends it. */
+  async function opened(headers: Readonly<Record<string, string>> = {}) {
+    const texts: string[] = [];
+    let hear: () => void = () => undefined;
+    const peer = new Promise<WebSocketPeer>((resolve) => void (arrived = resolve));
+    let ends = 0;
+    const ended = new Promise<void>((resolve) => {
+      const onEnd = () => {
+        ends += 1;
+        resolve();
+      };
+      const onText = (text: string) => {
+        texts.push(text);
+        hear();
+      };
+      const socket = client.receive({ url, headers, onText, onEnd });
+      void peer.then(() => (close = () => socket.close()));
+    });
+    let close: () => void = () => undefined;
+    return {
+      peer: await peer,
+      texts,
+      ended,
+      close: () => close(),
+      endsSoFar: () => ends,
+      heard: () => new Promise<void>((resolve) => void (hear = resolve)),
+    };
+  }
+
+  it('receive texts, pass over binary messages, and send the headers they are given', async () => {
+    const { peer, texts, heard } = await opened({ authorization: 'Bearer x' });
+    const next = heard();
+    peer.send(new Uint8Array(100_000));
+    peer.send('a lighthouse');
+    await next;
+    expect([texts, authorization, peer.url.search]).to.deep.equal([['a lighthouse'], 'Bearer x', '?clientId=a']);
+  });
+
+  for (const [how, end] of [
+    ['closes it', (peer: WebSocketPeer) => peer.close()],
+    ['cuts the connection', (peer: WebSocketPeer) => peer.cut()],
+    ['sends what is no frame', (peer: WebSocketPeer) => peer.sendRaw(new Uint8Array(8).fill(255))],
+    ['sends a text that is too long', (peer: WebSocketPeer) => peer.sendRaw(hugeFrame())],
+  ] as const)
+    it(`end once when the server ${how}`, async () => {
+      const { peer, ended, endsSoFar, texts } = await opened();
+      end(peer);
+      await ended;
+      expect([endsSoFar(), texts]).to.deep.equal([1, []]);
+    });
+
+  it('end when there is no server, and no WebSocket at one', async () => {
+    for (const address of [url, `http://127.0.0.1:${(server.address() as AddressInfo).port}/`]) {
+      if (address === url) server.removeAllListeners('upgrade');
+      await new Promise<void>((resolve) => {
+        client.receive({ url: address, onText: () => undefined, onEnd: resolve });
+      });
+    }
+    await new Promise<void>((resolve) => {
+      client.receive({ url: 'http://127.0.0.1:1/ws', onText: () => undefined, onEnd: resolve });
+    });
+  });
+
+  it('go to no address that the client may not call', async () => {
+    const strict = new GuardedClient();
+    await new Promise<void>((resolve) => {
+      strict.receive({ url, onText: () => undefined, onEnd: resolve });
+    });
+    expect(upgrades).to.equal(0);
+    await strict.close();
+    const error = await errorOf(
+      Promise.resolve().then(() =>
+        client.receive({ url: 'ftp://127.0.0.1/', onText: () => undefined, onEnd: () => undefined }),
+      ),
+    );
+    expect(error.kind).to.equal('refused-address');
+  });
+
+  it('say nothing more once they are closed, and close with their client', async () => {
+    const first = await opened();
+    const left = new Promise<void>((resolve) => first.peer.onClose(resolve));
+    first.close();
+    await left;
+    const second = await opened();
+    const gone = new Promise<void>((resolve) => second.peer.onClose(resolve));
+    await client.close();
+    await gone;
+    expect(first.endsSoFar()).to.equal(0);
+  });
+});
+
+/** The head of a frame of 1 GiB, and none of its bytes. */
+function hugeFrame(): Uint8Array {
+  const head = Buffer.alloc(10);
+  head[0] = 0x81;
+  head[1] = 127;
+  head.writeBigUInt64BE(BigInt(2 ** 30), 2);
+  return head;
+}

@@ -1,0 +1,215 @@
+/*
+ * Goal: what is proposed for a workflow is a catalog that can be used, with each value where the links lead.
+ * Method: workflows of the common kinds; each proposal is checked as the service checks its catalog, and one is printed by the
+ * command.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { parse } from 'yaml';
+import { parseCatalog } from '../../../../adapters/catalog-file/file-catalog.js';
+import { comfyUiDriver } from '../../../../adapters/providers/comfyui/comfyui-driver.js';
+import { PlanInvalid } from '../../../../adapters/providers/comfyui/plan-invalid.js';
+import { proposeCatalog } from '../../../../adapters/providers/comfyui/propose-model.js';
+import { catalogTools } from '../../../../apps/wiring/catalog-tools.js';
+import type { Json, JsonObject } from '../../../../core/json.js';
+import { CliRun } from '../../../harness/cli-run.js';
+import { ROOT } from '../../../docs/pages.js';
+import { EDIT, folderWith, STILL, VIDEO } from './workflows.js';
+
+const EXAMPLES = join(ROOT, 'config/providers/workflows');
+
+const n = (classType: string, inputs: Readonly<Record<string, Json>>): JsonObject => ({
+  class_type: classType,
+  inputs: { ...inputs },
+});
+
+/** A guider instead of a sampler's own conditions; seed, steps and texts by way of other nodes; no negative of its own. */
+const GUIDED: JsonObject = {
+  1: n('SamplerCustomAdvanced', {
+    noise: ['2', 0],
+    guider: ['3', 0],
+    sampler: ['4', 0],
+    sigmas: ['5', 0],
+    latent_image: ['6', 0],
+  }),
+  2: n('RandomNoise', { noise_seed: ['20', 0] }),
+  20: n('PrimitiveInt', { value: 11 }),
+  3: n('BasicGuider', { model: ['9', 0], conditioning: ['7', 0] }),
+  4: n('KSamplerSelect', { sampler_name: 'euler' }),
+  5: n('BasicScheduler', { model: ['9', 0], scheduler: 'simple', steps: 20, denoise: 1 }),
+  6: n('EmptySD3LatentImage', { width: ['21', 0], height: 768, batch_size: 1 }),
+  21: n('PrimitiveInt', { value: 512 }),
+  7: n('FluxGuidance', { conditioning: ['8', 0], guidance: 3.5 }),
+  8: n('CLIPTextEncode', { text: ['22', 0], clip: ['9', 1] }),
+  22: n('PrimitiveStringMultiline', { value: 'a prompt' }),
+  9: n('CheckpointLoaderSimple', { ckpt_name: 'flux.safetensors' }),
+  10: n('VAEDecode', { samples: ['1', 0], vae: ['9', 2] }),
+  11: n('SaveImage', { images: ['10', 0], filename_prefix: 'x' }),
+};
+
+/** Conditions that pass through a node with an output for each, and a last frame. */
+const CONTROLLED: JsonObject = {
+  1: n('KSamplerAdvanced', {
+    noise_seed: 5,
+    steps: 8,
+    cfg: 2,
+    positive: ['2', 0],
+    negative: ['2', 1],
+    latent_image: ['2', 2],
+  }),
+  2: n('WanFirstLastFrameToVideo', {
+    positive: ['3', 0],
+    negative: ['4', 0],
+    width: 832,
+    height: 480,
+    length: 49,
+    batch_size: 1,
+    start_image: ['5', 0],
+    end_image: ['7', 0],
+  }),
+  3: n('CLIPTextEncode', { text: 'yes', clip: ['8', 0] }),
+  4: n('CLIPTextEncode', { text: 'no', clip: ['8', 0] }),
+  5: n('LoadImage', { image: 'a.png' }),
+  6: n('LoadImage', { image: 'b.png' }),
+  7: n('ImageScale', { image: ['6', 0], upscale_method: 'lanczos' }),
+  8: n('CLIPLoader', { clip_name: 'umt5.safetensors' }),
+  9: n('VAEDecode', { samples: ['1', 0], vae: ['8', 0] }),
+  10: n('VHS_VideoCombine', {
+    images: ['9', 0],
+    frame_rate: 16,
+    format: 'video/h264-mp4',
+    filename_prefix: 'x',
+    save_output: true,
+  }),
+  11: n('SaveImage', { images: ['9', 0], filename_prefix: 'frames' }),
+};
+
+const ZEROED: JsonObject = {
+  1: n('KSampler', { seed: 1, steps: 4, cfg: 1, positive: ['2', 0], negative: ['3', 0], latent_image: ['4', 0] }),
+  2: n('CLIPTextEncode', { text: '', clip: ['5', 0] }),
+  3: n('ConditioningZeroOut', { conditioning: ['2', 0] }),
+  4: n('EmptyLatentImage', { width: 512, height: 512, batch_size: 2 }),
+  5: n('CLIPLoader', { clip_name: 'x' }),
+  6: n('SaveImage', { images: ['1', 0], filename_prefix: 'x' }),
+};
+
+interface ProposedModel {
+  readonly input_schema: { readonly properties: JsonObject };
+  readonly provider_settings: { readonly inputs: Record<string, unknown>; readonly outputs?: unknown };
+}
+
+function proposed(workflow: JsonObject, file = 'my workflow.json'): ProposedModel {
+  const { folder, remove } = folderWith({ [file]: workflow });
+  try {
+    const yaml = proposeCatalog(JSON.stringify(workflow), file);
+    const providers = new Map([['comfyui', { driver: comfyUiDriver, options: {} }]]);
+    expect(
+      parseCatalog(yaml, file, catalogTools({ providers, catalog: join(folder, 'catalog.yaml') })).models(),
+    ).to.have.length(1);
+    return (parse(yaml) as { models: ProposedModel[] }).models[0]!;
+  } finally {
+    remove();
+  }
+}
+
+const at = (node: string, input: string) => [{ node, input }];
+
+describe('the catalog proposed for a ComfyUI workflow', () => {
+  for (const file of readdirSync(EXAMPLES))
+    it(`can be used for the example ${file}`, () => {
+      const { inputs } = proposed(
+        JSON.parse(readFileSync(join(EXAMPLES, file), 'utf8')) as JsonObject,
+        file,
+      ).provider_settings;
+      expect(inputs).to.include.keys('prompt', 'negative_prompt', 'seed');
+      expect(inputs['prompt']).to.deep.equal(at('6', 'text'));
+      expect(inputs['negative_prompt']).to.deep.equal(at('7', 'text'));
+    });
+
+  it('follows guiders, primitives and guidance', () => {
+    const { inputs } = proposed(GUIDED).provider_settings;
+    expect(inputs).to.deep.equal({
+      prompt: at('22', 'value'),
+      size: { width: at('21', 'value'), height: at('6', 'height') },
+      n: at('6', 'batch_size'),
+      steps: at('5', 'steps'),
+      guidance: at('7', 'guidance'),
+      seed: at('20', 'value'),
+    });
+  });
+
+  it('tells conditions apart that pass through one node, frames, and the first frame from the last', () => {
+    const {
+      provider_settings: { inputs, outputs },
+      input_schema: { properties },
+    } = proposed(CONTROLLED);
+    expect(inputs).to.deep.equal({
+      prompt: at('3', 'text'),
+      negative_prompt: at('4', 'text'),
+      size: { width: at('2', 'width'), height: at('2', 'height') },
+      duration_seconds: [{ node: '2', input: 'length', times: 16, plus: 1 }],
+      steps: at('1', 'steps'),
+      guidance: at('1', 'cfg'),
+      seed: at('1', 'noise_seed'),
+      start_frame: at('5', 'image'),
+      end_frame: at('6', 'image'),
+    });
+    expect(outputs).to.deep.equal([{ node: '10' }]);
+    expect(properties['duration_seconds']).to.include({ default: 3, maximum: 3 });
+  });
+
+  it('has no negative prompt where the positive one is turned into it', () => {
+    expect(proposed(ZEROED).provider_settings.inputs).to.not.have.property('negative_prompt');
+  });
+
+  it('can be used where there is no sampler to begin at', () => {
+    for (const workflow of [STILL, VIDEO, EDIT]) proposed(workflow);
+  });
+
+  it('refuses what is no workflow in API format, or saves nothing that can be delivered', () => {
+    const webm = { 1: n('SaveWEBM', { images: ['1', 0], filename_prefix: 'x' }) };
+    for (const [text, sentence] of [
+      [
+        '{"nodes":[]}',
+        'The workflow is in the format of the editor; export it in API format, in ComfyUI with Workflow > Export (API).',
+      ],
+      ['[', 'The workflow is not JSON.'],
+      [JSON.stringify(webm), 'The node 1 (SaveWEBM) saves WebM, which cannot be delivered.'],
+      [JSON.stringify({ 1: n('Note', {}) }), 'The workflow has no node that is known to save images or videos.'],
+    ] as const)
+      expect(() => proposeCatalog(text, 'x.json')).to.throw(PlanInvalid, sentence);
+  });
+
+  it('can be read whatever nodes and files are called', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.string({ unit: 'binary' }), (name, file) => {
+        const { 2: text, ...others } = ZEROED;
+        const renamed = JSON.parse(
+          JSON.stringify(others).replaceAll('["2",0]', JSON.stringify([`_${name}`, 0])),
+        ) as JsonObject;
+        const yaml = proposeCatalog(JSON.stringify({ ...renamed, [`_${name}`]: text }), file);
+        const { models } = parse(yaml) as {
+          models: { provider_settings: { workflow: string; inputs: { prompt: unknown } } }[];
+        };
+        expect(models[0]!.provider_settings.workflow).to.equal(file);
+        expect(models[0]!.provider_settings.inputs.prompt).to.deep.equal(at(`_${name}`, 'text'));
+      }),
+    );
+  });
+
+  it('is printed by the command, which writes nothing', async () => {
+    const { folder, remove } = folderWith({ 'workflow.json': ZEROED });
+    const ran = await new CliRun(folder, ['comfyui', 'import', 'workflow.json']).ended;
+    expect(ran).to.deep.equal({ code: 0, stdout: proposeCatalog(JSON.stringify(ZEROED), 'workflow.json'), stderr: '' });
+    expect(readdirSync(folder)).to.deep.equal(['workflow.json']);
+    writeFileSync(join(folder, 'editor.json'), '{"nodes":[]}');
+    const refused = await new CliRun(folder, ['comfyui', 'import', 'editor.json']).ended;
+    expect(refused).to.include({ code: 1, stdout: '' });
+    expect(refused.stderr).to.match(/^darkroom: The workflow is in the format of the editor; [^\n]+\.\n$/);
+    const absent = await new CliRun(folder, ['comfyui', 'import', 'none.json']).ended;
+    expect(absent).to.deep.equal({ code: 2, stdout: '', stderr: 'darkroom: none.json cannot be read (ENOENT).\n' });
+    remove();
+  });
+});

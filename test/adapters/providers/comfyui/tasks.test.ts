@@ -1,0 +1,302 @@
+/*
+ * Goal: a task reaches one server once, is found wherever it is, and delivers its own files only, whatever the servers do.
+ * Method: the provider on fakes of servers; what they were sent is held against what should have been sent.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { JsonObject } from '../../../../core/json.js';
+import { bytesOf, reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
+import { image } from '../../../fixtures/images.js';
+import type { FakeServer } from '../../../providers/fakes/fake-server.js';
+import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
+import { openStudio, reference, task, type Studio } from './opened-comfyui.js';
+import { EDIT_SETTINGS, LONG_SETTINGS, PROMPT, STILL_SETTINGS, WORKFLOWS } from './workflows.js';
+
+describe('tasks on ComfyUI servers', () => {
+  let studio: Studio;
+  const more: ComfyUiFake[] = [];
+  beforeEach(async () => void (studio = await openStudio()));
+  afterEach(async () => {
+    await studio.close();
+    await Promise.all(more.splice(0).map((fake) => fake.close()));
+  });
+
+  async function another(): Promise<ComfyUiFake> {
+    const fake = await ComfyUiFake.open();
+    more.push(fake);
+    return fake;
+  }
+
+  it('are submitted with their token as id, an own client, and the nodes to run', async () => {
+    const { provider, fake } = studio;
+    const submission = task();
+    expect(await submitted(provider, submission)).to.equal(`${submission.token}@${fake.url}`);
+    const [sent] = postsTo(fake.server, '/prompt');
+    expect(sent).to.include({ prompt_id: submission.token });
+    expect(sent).to.have.property('partial_execution_targets').that.deep.equals(['4']);
+    expect(Object.keys(sent!).sort()).to.deep.equal(['client_id', 'partial_execution_targets', 'prompt', 'prompt_id']);
+  });
+
+  it('go to the server with the shortest queue, and say which it was', async () => {
+    const [busy, idle] = [studio.fake, await another()];
+    busy.queue.occupy();
+    const provider = studio.another({ servers: [busy.url, idle.url] });
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    expect(taken).to.equal(`${submission.token}@${idle.url}`);
+    expect([busy.server.posts, idle.server.posts]).to.deep.equal([0, 1]);
+    const elsewhere = studio.another({ servers: [idle.url, busy.url] });
+    expect((await reportsUntilOver(elsewhere, taken, submission)).at(-1)!.state).to.equal('succeeded');
+  });
+
+  it('pass over a server that is down or too old', async () => {
+    const [down, old, good] = [await another(), await ComfyUiFake.open({ version: '0.3.56' }), await another()];
+    more.push(old);
+    await down.close();
+    const provider = studio.another({ servers: [down.url, old.url, good.url] });
+    expect(await submitted(provider, task())).to.match(new RegExp(`@${good.url}$`));
+    expect(studio.log.lines.map(([, { because, server }]) => [because, server])).to.deep.equal([
+      ['unreachable', down.url],
+      ['too old', old.url],
+    ]);
+  });
+
+  it('are refused where all servers are full, or all are too old', async () => {
+    const old = await ComfyUiFake.open({ version: '0.3.44' });
+    more.push(old);
+    studio.fake.queue.occupy();
+    const full = studio.another({ options: { max_queue: 1 } });
+    expect(await full.submit(task(), WANTED)).to.include({ accepted: false, because: 'capacity' });
+    const answer = await studio.another({ servers: [old.url] }).submit(task(), WANTED);
+    expect(answer).to.have.nested.property('failure.code', 'MODEL_UNAVAILABLE');
+    expect(studio.fake.server.posts + old.server.posts).to.equal(0);
+  });
+
+  it('are found on the server that has them, and are missed only when all servers say so', async () => {
+    const [first, second] = [studio.fake, await another()];
+    const provider = studio.another({ servers: [first.url, second.url] });
+    const submission = task();
+    second.server.plan({ type: 'lose-answer' }, { of: 'submit' });
+    first.queue.occupy();
+    await provider.submit(submission, WANTED).catch(() => undefined);
+    const found = { found: true, reference: `${submission.token}@${second.url}` };
+    expect(await provider.recover(submission.token, submission.settings, WANTED)).to.deep.equal(found);
+    const unknown = randomUUID();
+    expect(await provider.recover(unknown, submission.settings, WANTED)).to.deep.equal({ found: false });
+    await first.close();
+    expect(await provider.recover(submission.token, submission.settings, WANTED)).to.deep.equal(found);
+    expect(await failureOf(provider.recover(unknown, submission.settings, WANTED))).to.be.instanceOf(Error);
+  });
+
+  it('count as unknown on a server that is no longer listed', async () => {
+    const submission = task();
+    const taken = await submitted(studio.provider, submission);
+    const moved = studio.another({ servers: [(await another()).url] });
+    expect(await moved.poll(taken, submission.settings, WANTED)).to.deep.equal({ state: 'unknown' });
+  });
+
+  it('are stopped by their id alone, first in the queue and then in progress', async () => {
+    const { provider, fake } = studio;
+    const submission = task({ settings: LONG_SETTINGS });
+    const taken = await submitted(provider, submission);
+    await provider.cancel(taken, submission.settings, WANTED);
+    const posts = fake.server.requests.filter(({ method, path }) => method === 'POST' && path !== '/prompt');
+    expect(posts.map(({ path, body }) => [path, JSON.parse(body.toString())])).to.deep.equal([
+      ['/queue', { delete: [submission.token] }],
+      ['/interrupt', { prompt_id: submission.token }],
+    ]);
+  });
+
+  it('are not stopped in progress by a server that would stop whatever runs', async () => {
+    const old = await ComfyUiFake.open({ version: '0.3.56' });
+    more.push(old);
+    const provider = studio.another({ servers: [old.url] });
+    await provider.cancel(`${randomUUID()}@${old.url}`, STILL_SETTINGS, WANTED);
+    expect(old.server.requests.filter(({ path }) => path === '/interrupt')).to.have.length(0);
+  });
+
+  for (const version of ['0.33.0', '0.3.64'])
+    it(`deliver their files after a restart of a server of version ${version}, and are lost where there are none`, async () => {
+      const older = await openStudio({ version });
+      const { provider, fake } = older;
+      const [done, waiting] = [task({ parameters: { n: 2 } }), task()];
+      const taken = await submitted(provider, done);
+      const before = (await reportsUntilOver(provider, taken, done)).at(-1)!;
+      const bytes = await bytesOf(provider.output(taken, 1, done.settings, WANTED));
+      fake.queue.isHeld = true;
+      const lost = await submitted(provider, waiting);
+      fake.queue.restart();
+      expect(await provider.poll(taken, done.settings, WANTED)).to.deep.equal(before);
+      expect((await bytesOf(provider.output(taken, 1, done.settings, WANTED))).equals(bytes)).to.equal(true);
+      expect(await provider.recover(done.token, done.settings, WANTED)).to.deep.equal({
+        found: true,
+        reference: taken,
+      });
+      expect(await provider.poll(lost, waiting.settings, WANTED)).to.deep.equal({ state: 'unknown' });
+      expect(await provider.recover(waiting.token, waiting.settings, WANTED)).to.deep.equal({ found: false });
+      await older.close();
+    });
+
+  it('deliver no file of another task, no preview, and nothing outside their folder', async () => {
+    const { provider, fake } = studio;
+    const [submission, other] = [task(), task()];
+    const taken = await submitted(provider, submission);
+    await reportsUntilOver(provider, taken, submission);
+    const entry = fake.queue.history.get(submission.token)!;
+    const own = `darkroom/${submission.token}`;
+    const listed = [
+      { filename: '1_00001_.png', subfolder: `darkroom/${other.token}`, type: 'output' },
+      { filename: '1_00001_.png', subfolder: `${own}/../${other.token}`, type: 'output' },
+      { filename: '../1_00001_.png', subfolder: own, type: 'output' },
+      { filename: '1_00001_.png', subfolder: own, type: 'temp' },
+      { filename: '1_00001_.webm', subfolder: own, type: 'output' },
+      { filename: 'other.png', subfolder: own, type: 'output' },
+      { filename: '1_00001_.png', subfolder: `${own}/other`, type: 'output' },
+      { filename: '2_00001_.webp', subfolder: own.replace('/', '\\'), type: 'output' },
+      { filename: '1_00001_.png', subfolder: own, type: 'output' },
+      '1_00001_.png',
+      null,
+    ];
+    fake.queue.history.set(submission.token, { ...entry, outputs: { 4: { images: listed } } });
+    expect(await provider.poll(taken, submission.settings, WANTED)).to.deep.equal({
+      state: 'succeeded',
+      outputs: [
+        { kind: 'image', mediaType: 'image/png' },
+        { kind: 'image', mediaType: 'image/webp' },
+      ],
+    });
+  });
+
+  it('deliver the files they made, though the workflow was changed since', async () => {
+    const { provider, folder } = studio;
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    const before = (await reportsUntilOver(provider, taken, submission)).at(-1);
+    writeFileSync(join(folder, 'still.json'), JSON.stringify(WORKFLOWS['edit.json']));
+    expect(await provider.poll(taken, submission.settings, WANTED)).to.deep.equal(before);
+    expect((await bytesOf(provider.output(taken, 0, submission.settings, WANTED))).byteLength).to.be.greaterThan(0);
+  });
+
+  it('are refused when their workflow is gone, and the log says what is wrong', async () => {
+    const { provider, folder, log, fake } = studio;
+    rmSync(join(folder, 'still.json'));
+    expect(await provider.submit(task(), WANTED)).to.have.nested.property('failure.code', 'MODEL_UNAVAILABLE');
+    expect(log.lines).to.deep.equal([
+      [
+        'provider refused a task',
+        {
+          provider: 'comfyui',
+          because: 'settings',
+          model: 'still',
+          reason: `There is no file still.json in ${folder}.`,
+        },
+      ],
+    ]);
+    expect(fake.server.requests).to.have.length(0);
+  });
+
+  it('keep their reference files under names of their content', async () => {
+    const { provider, fake } = studio;
+    const picture = await image('png', 40, 30);
+    for (let count = 0; count < 2; count += 1) await submitted(provider, edit({ references: [reference(picture)] }));
+    const name = `darkroom/${createHash('sha256').update(picture).digest('hex')}.png`;
+    expect([...fake.queue.files.keys()].filter((path) => path.startsWith('input/'))).to.deep.equal([`input/${name}`]);
+    const loaded = postsTo(fake.server, '/prompt').map((sent) => (sent['prompt'] as Graph)['8']!.inputs['image']);
+    expect(loaded).to.deep.equal([name, name]);
+  });
+
+  it('use the name that the server gave a file whose name was taken', async () => {
+    const { provider, fake } = studio;
+    const picture = await image('png', 40, 30);
+    const hash = createHash('sha256').update(picture).digest('hex');
+    fake.queue.files.set(`input/darkroom/${hash}.png`, new Uint8Array([1]));
+    await submitted(provider, edit({ references: [reference(picture)] }));
+    const [sent] = postsTo(fake.server, '/prompt');
+    expect((sent!['prompt'] as Graph)['8']!.inputs['image']).to.equal(`darkroom/${hash} (1).png`);
+  });
+
+  it('are refused with more or fewer files than the workflow loads, before anything is sent', async () => {
+    const { provider, fake } = studio;
+    const picture = reference(await image('png'));
+    for (const references of [
+      [],
+      [picture, picture],
+      [picture, reference(new Uint8Array(1), { role: 'start_frame' })],
+    ]) {
+      const answer = await provider.submit(edit({ references }), WANTED);
+      expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
+    }
+    expect(fake.server.requests).to.have.length(0);
+  });
+
+  for (const [name, plan, because] of [
+    ['is lost', { type: 'lose-answer' }, 'capacity'],
+    ['is cut', { type: 'cut-body' }, 'capacity'],
+    ['meets a broken server', { type: 'status', status: 500 }, 'capacity'],
+    [
+      'is answered with another shape',
+      { type: 'status', status: 200, body: '{"name":"../../x.png"}', headers: { 'content-type': 'application/json' } },
+      'capacity',
+    ],
+    ['is too large for a proxy', { type: 'status', status: 413 }, undefined],
+  ] as const)
+    it(`are certainly not taken when an upload ${name}`, async () => {
+      const { provider, fake } = studio;
+      fake.server.plan(plan, { of: 'upload' });
+      const answer = await provider.submit(edit({ references: [reference(await image('png'))] }), WANTED);
+      expect(answer.accepted).to.equal(false);
+      expect('because' in answer ? answer.because : undefined).to.equal(because);
+      expect(fake.server.posts).to.equal(0);
+    });
+
+  it('with a parameter that goes nowhere are refused, so that nobody pays for it', async () => {
+    const { provider, fake } = studio;
+    const answer = await provider.submit(task({ parameters: { style: 'oil' } }), WANTED);
+    expect(answer).to.have.nested.property('failure.code', 'MODEL_UNAVAILABLE');
+    expect(fake.server.requests).to.have.length(0);
+  });
+
+  it('of unknown faults are told apart in the log by known names only', async () => {
+    const { provider, fake, log } = studio;
+    fake.queue.breakage = { node: '1', exceptionType: 'torch.OutOfMemoryError' };
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    await reportsUntilOver(provider, taken, submission);
+    fake.queue.breakage = { node: '1', exceptionType: '/root/secret token=abc' };
+    await reportsUntilOver(provider, await submitted(provider, task()), submission);
+    expect(log.lines.map(([, { code, at }]) => [code, at])).to.deep.equal([
+      ['torch.OutOfMemoryError', 'node 1 (EmptyImage)'],
+      [null, 'node 1 (EmptyImage)'],
+    ]);
+  });
+
+  it('of two that are equal are made from the workflow and own prefixes', async () => {
+    const settings = { workflow: 'still.json', inputs: { prompt: PROMPT } };
+    const made = [];
+    for (let count = 0; count < 2; count += 1) {
+      const submission = task({ settings });
+      const taken = await submitted(studio.provider, submission);
+      made.push((await reportsUntilOver(studio.provider, taken, submission)).at(-1));
+    }
+    expect(made[1]).to.deep.equal(made[0]).and.to.have.property('outputs').with.length(1);
+  });
+});
+
+type Graph = Readonly<Record<string, { readonly inputs: JsonObject }>>;
+
+const edit = (wish: Parameters<typeof task>[0]) => task({ settings: EDIT_SETTINGS, ...wish });
+
+function postsTo(server: FakeServer, path: string): readonly JsonObject[] {
+  return server.requests
+    .filter((request) => request.method === 'POST' && request.path === path)
+    .map(({ body }) => JSON.parse(body.toString()) as JsonObject);
+}
+
+async function failureOf(work: Promise<unknown>): Promise<unknown> {
+  return work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
+}
