@@ -30,6 +30,20 @@ export class BareMachine {
     );
   }
 
+  /** A `python3` whose virtual environment has a `cmake` that installs a server which can be run. */
+  buildingPython(): void {
+    const server =
+      'mkdir -p "$4/bin"; printf "#!/bin/sh\\nexit 0\\n" > "$4/bin/sd-server"; chmod +x "$4/bin/sd-server"';
+    const cmake = `#!/bin/sh\nPATH=/usr/bin:/bin\nif [ "$1" = --install ]; then ${server}; fi\n`;
+    const file = join(this.folder, 'cmake');
+    writeFileSync(file, cmake);
+    chmodSync(file, 0o755);
+    this.command(
+      'python3',
+      `if [ "$2" = venv ]; then mkdir -p "$3/bin"; cp '${file}' "$3/bin/cmake"; printf '#!/bin/sh\\nexit 0\\n' > "$3/bin/python3"; chmod +x "$3/bin/python3"; fi`,
+    );
+  }
+
   /** How often a command ran. */
   runs(name: string): number {
     try {

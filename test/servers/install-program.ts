@@ -103,7 +103,10 @@ function fits(name: string, step: string): boolean {
 }
 
 /** Runs a tool to its end; what it last complained of becomes the error. */
-function run({ program, args, environment: own = {} }: Command, environment: Environment): Promise<void> {
+async function run({ program, args, environment: own = {} }: Command, environment: Environment): Promise<void> {
+  // The time limit of a process that cannot be started keeps this one waiting.
+  if (!program.includes('/') && commandPath(program, environment) === null)
+    throw new Error(`${program} is not on this machine`);
   return new Promise((resolve, reject) => {
     const child = spawn(program, [...args], {
       env: { ...environment, ...own },

@@ -4,8 +4,8 @@
  * killed on the way, or run twice at once.
  */
 import { expect } from 'chai';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { BareMachine } from './bare-machine.js';
 import { findProgram } from './find-program.js';
 import { installProgram, NotInstalled } from './install-program.js';
@@ -76,6 +76,23 @@ describe('installing servers', () => {
     );
     const { version } = await installProgram(mongo, machine.environment);
     expect(version).to.equal(mongo.installs[1]?.version);
+  });
+
+  it('builds a server from sources, and keeps nothing but the server', async () => {
+    machine.command('c++', 'exit 0');
+    machine.command('rm', 'exec rm "$@"');
+    machine.buildingPython();
+    const { path, version } = await installProgram(PROGRAMS['sd-server'], machine.environment);
+    expect(version).to.equal(PROGRAMS['sd-server'].installs[0]?.version);
+    expect(readdirSync(dirname(path)).sort()).to.deep.equal(['bin', 'program']);
+  });
+
+  it('names the tool of a build that is missing', async () => {
+    machine.buildingPython();
+    expect((await refusal(installProgram(PROGRAMS['sd-server'], machine.environment))).message).to.equal(
+      'c++ is not on this machine',
+    );
+    expect(machine.runs('python3')).to.equal(0);
   });
 
   it('recovers from an install that was killed', async () => {

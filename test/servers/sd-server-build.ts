@@ -26,6 +26,8 @@ function buildCommands(folder: string, version: string): Command[] {
   // Its name in an archive has underscores.
   const unpacked = `${work}/${PACKAGE.replaceAll('-', '_')}-${version}`;
   return [
+    // Without one, the build ends minutes later and with another sentence.
+    { program: 'c++', args: ['--version'] },
     { program: 'python3', args: ['-m', 'venv', `${work}/tools`] },
     { program: python, args: [...pip, 'install', '--only-binary=:all:', ...TOOLS] },
     {

@@ -3,8 +3,9 @@
  * Method: the shared contracts against the fake, and the first of them against a real sd-server, which makes a small
  * picture for each task.
  */
+import { expect } from 'chai';
 import type { Log } from '../../../../core/log.js';
-import { providerContract, type OpenedProvider } from '../../../contracts/provider.contract.js';
+import { providerContract, WANTED, type OpenedProvider } from '../../../contracts/provider.contract.js';
 import { remoteProviderContract, type OpenedRemoteProvider } from '../../../contracts/remote-provider.contract.js';
 import { HELD_STEPS, SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { orSkip, sdServer } from '../../../servers/servers.js';
@@ -36,6 +37,17 @@ describe('with a real sd-server', () => {
 
   before(async function () {
     ({ url } = await orSkip(this, sdServer()));
+  });
+
+  it('finds nothing wrong with names that the server has', async () => {
+    const fields = {
+      'output_format': { parameter: 'format', type: 'string', enum: ['png', 'jpeg', 'webp'] },
+      'sample_params.sample_method': { value: 'euler_a' },
+      'sample_params.scheduler': { value: 'karras' },
+    };
+    const provider = sdcppAt(url);
+    expect(await provider.check([{ fields }], WANTED)).to.have.deep.property('faults', []);
+    await provider.close();
   });
 
   providerContract({

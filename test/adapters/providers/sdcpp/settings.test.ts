@@ -1,7 +1,7 @@
 /*
  * Goal: settings that sd-server would take and silently change are refused in one sentence when the catalog is read, and
  * a try of the connection says what the server does not have.
- * Method: settings with one mistake each; the capabilities of a fake and of a real server.
+ * Method: settings with one mistake each; the capabilities of a fake.
  */
 import { expect } from 'chai';
 import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.js';
