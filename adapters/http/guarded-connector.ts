@@ -5,6 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
 import { AddressRefused, requireAllowed, requireAllowedName } from './address-rules.js';
 import { readHostname, type AllowList } from './allow-list.js';
+import { resumeAtEnd } from './paused-parser.js';
 import type { Proxies, Proxy } from './proxy/proxies.js';
 import { openTunnel, proxyFailure } from './proxy/tunnel.js';
 import { literalAddress, type Endpoint } from './target.js';
@@ -40,9 +41,11 @@ export type Connect = (
 export function guardedConnector(options: ConnectorOptions): Connect {
   const steps = new ConnectionSteps(options);
   return (wanted, callback, onTcp = () => undefined) => {
-    callbackify(() => steps.connect(wanted, onTcp))((error, socket) =>
-      error ? callback(error, null) : callback(null, socket),
-    );
+    callbackify(() => steps.connect(wanted, onTcp))((error, socket) => {
+      if (error) return callback(error, null);
+      resumeAtEnd(socket);
+      callback(null, socket);
+    });
   };
 }
 

@@ -1,0 +1,40 @@
+import type { Socket } from 'node:net';
+
+/** What undici keeps at a connection to parse its answers. */
+interface Parser {
+  paused: boolean;
+  resume(): void;
+  readonly ptr: unknown;
+  readonly llhttp: { llhttp_resume(ptr: unknown): void };
+}
+
+/** The name of undici's own property. A test fails where a version has another one. */
+const PARSER = 'parser';
+
+/**
+ * undici 7 takes the end of a connection whose answer is held back for a mistake of its own, and throws where nobody can
+ * catch it: nodejs/undici#5360. That is the end of every answer whose last piece its reader was not ready for. So the
+ * parser goes on before undici hears of the end; nothing is left to come, so no more is held in memory. To be called
+ * before undici has the socket.
+ */
+export function resumeAtEnd(socket: Socket): void {
+  socket.on('end', () => {
+    const parser = parserAt(socket);
+    if (parser?.paused !== true) return;
+    parser.resume();
+    // An answer that ends with its connection waits for the end itself, with nothing left to parse.
+    if (!parser.paused) return;
+    parser.llhttp.llhttp_resume(parser.ptr);
+    parser.paused = false;
+  });
+}
+
+function parserAt(socket: Socket): Parser | undefined {
+  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === PARSER);
+  const parser: unknown = symbol === undefined ? undefined : Object.getOwnPropertyDescriptor(socket, symbol)?.value;
+  return isParser(parser) ? parser : undefined;
+}
+
+function isParser(value: unknown): value is Parser {
+  return typeof value === 'object' && value !== null && 'paused' in value && 'resume' in value && 'llhttp' in value;
+}
