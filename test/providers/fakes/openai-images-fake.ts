@@ -31,7 +31,8 @@ export class ImagesFake {
 
   constructor(
     private readonly vendor: OpenAiVendor,
-    private readonly picture: Uint8Array,
+    /** What it delivers, whatever was asked for. */
+    public picture: Uint8Array,
   ) {}
 
   generate(request: FakeRequest): FakeAnswer {

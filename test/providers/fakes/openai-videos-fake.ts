@@ -21,7 +21,8 @@ export class VideosFake {
 
   constructor(
     private readonly vendor: OpenAiVendor,
-    private readonly video: Uint8Array,
+    /** What it delivers, whatever was asked for. */
+    public video: Uint8Array,
   ) {}
 
   async create(request: FakeRequest): Promise<FakeAnswer> {
