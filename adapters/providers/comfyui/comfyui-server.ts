@@ -6,7 +6,7 @@ import { submit, type SubmissionAnswered } from '../../http/submit.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
 import { jobOf, jobOfHistory, AnswerUnreadable, type Job, type SavedFile } from './job.js';
-import { nameByContent, uploadForm } from './upload-form.js';
+import { uploadForm } from './upload-form.js';
 import { isAtLeast, LEAST_VERSION, versionIn } from './version.js';
 import { isObject } from './workflow.js';
 
@@ -145,11 +145,11 @@ export class ComfyUiServer {
 
   /** Keeps a reference file on the server, and answers what a node calls it. */
   async upload(reference: ProviderReference, call: ProviderCall): Promise<string> {
-    const { contentType, body } = uploadForm(reference, await nameByContent(reference));
+    const { headers, body } = await uploadForm(reference);
     const answer = await this.connection.client.request({
       method: 'POST',
       url: this.connection.urlOf('upload', 'image'),
-      headers: { ...this.connection.credentials, 'content-type': contentType },
+      headers: { ...this.connection.credentials, ...headers },
       body,
       signal: call.signal,
       limits: { totalTimeoutMs: LONGEST_FETCH_MS },
