@@ -1,5 +1,6 @@
 import type { ProviderCall, SubmitAnswer } from '../../../core/ports/provider.js';
-import { refusal, type FailureName } from '../shared/sentences.js';
+import { throwIfAborted } from '../../../core/abort-signal.js';
+import { refusal } from '../shared/sentences.js';
 import type { ComfyUiInstance } from './instance.js';
 import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
 
@@ -15,8 +16,10 @@ interface Candidate {
 interface Unusable {
   readonly server: ComfyUiServer;
   readonly fault: 'unreachable' | 'key refused' | 'too old';
-  readonly error?: unknown;
 }
+
+/** A server that hangs must not keep tasks from the others. */
+const ASKED_WITHIN_MS = 5_000;
 
 /**
  * The server with the shortest queue, of those that answer and are new enough; the first listed of several. A refusal
@@ -27,31 +30,34 @@ export async function chooseServer(
   call: ProviderCall,
 ): Promise<ComfyUiServer | Refusal> {
   const asked = await Promise.all(servers.map((server) => candidateOf(server, call)));
+  throwIfAborted(call.signal);
   const usable: Candidate[] = [];
   for (const one of asked) {
     if (one.fault === undefined) usable.push(one);
-    else if (call.signal.aborted) throw one.error;
-    else log.warn('provider refused a task', { provider, because: one.fault, server: one.server.address });
+    else log.warn('server passed over', { provider, server: one.server.address, because: one.fault });
   }
   const [first, ...others] = usable;
-  if (first === undefined) return refusal(worstOf(asked));
+  if (first === undefined) return refusalFor(asked.map(({ fault }) => fault));
   const shortest = others.reduce((best, next) => (next.queued < best.queued ? next : best), first);
   return shortest.queued < maxQueue ? shortest.server : refusal('no capacity');
 }
 
 async function candidateOf(server: ComfyUiServer, call: ProviderCall): Promise<Candidate | Unusable> {
   try {
-    const [isNewEnough, queued] = await Promise.all([server.isNewEnough(call), server.queueLength(call)]);
+    const [isNewEnough, queued] = await Promise.all([
+      server.isNewEnough(call, ASKED_WITHIN_MS),
+      server.queueLength(call, ASKED_WITHIN_MS),
+    ]);
     return isNewEnough ? { server, queued, fault: undefined } : { server, fault: 'too old' };
   } catch (error) {
     const isKeyRefused = error instanceof ServerRefused && (error.status === 401 || error.status === 403);
-    return { server, fault: isKeyRefused ? 'key refused' : 'unreachable', error };
+    return { server, fault: isKeyRefused ? 'key refused' : 'unreachable' };
   }
 }
 
-/** What another server may still do decides: one that does not answer now may answer later. */
-function worstOf(asked: readonly (Candidate | Unusable)[]): FailureName {
-  const faults = asked.map(({ fault }) => fault);
-  if (faults.includes('unreachable')) return 'unreachable';
-  return faults.includes('key refused') ? 'account refused' : 'settings wrong';
+/** A server that does not answer now may answer later, so that goes first. */
+function refusalFor(faults: readonly (Candidate | Unusable)['fault'][]): Refusal {
+  if (faults.includes('unreachable')) return refusal('unreachable');
+  if (faults.includes('key refused')) return refusal('account refused');
+  return { ...refusal('settings wrong'), because: 'not-here' };
 }

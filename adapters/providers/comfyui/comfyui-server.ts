@@ -43,6 +43,11 @@ export interface GraphSubmission {
   readonly clientId: string;
 }
 
+interface Bounds {
+  readonly maxBytes?: number;
+  readonly withinMs?: number | undefined;
+}
+
 interface Known<T> {
   readonly value: T;
   readonly until: number;
@@ -63,23 +68,23 @@ export class ComfyUiServer {
   }
 
   /** Undefined where the server does not say. */
-  async version(call: ProviderCall): Promise<string | undefined> {
+  async version(call: ProviderCall, withinMs?: number): Promise<string | undefined> {
     const now = this.clock.now();
     if (this.#version !== undefined && now < this.#version.until) return this.#version.value;
-    const value = versionIn(await this.#json(['system_stats'], call));
+    const value = versionIn(await this.#json(['system_stats'], call, { withinMs }));
     this.#version = { value, until: now + KNOWN_FOR_MS };
     return value;
   }
 
   /** Whether it takes our ids and stops tasks by them. */
-  async isNewEnough(call: ProviderCall): Promise<boolean> {
-    const version = await this.version(call);
+  async isNewEnough(call: ProviderCall, withinMs?: number): Promise<boolean> {
+    const version = await this.version(call, withinMs);
     return version !== undefined && isAtLeast(version, LEAST_VERSION);
   }
 
   /** Tasks that run or wait. */
-  async queueLength(call: ProviderCall): Promise<number> {
-    const answer = await this.#json(['prompt'], call);
+  async queueLength(call: ProviderCall, withinMs?: number): Promise<number> {
+    const answer = await this.#json(['prompt'], call, { withinMs });
     const info = isObject(answer) ? answer['exec_info'] : undefined;
     const remaining: unknown = isObject(info) ? info['queue_remaining'] : undefined;
     if (typeof remaining !== 'number' || !Number.isSafeInteger(remaining) || remaining < 0)
@@ -109,15 +114,15 @@ export class ComfyUiServer {
   /** What it knows of a task. */
   async job(token: string, call: ProviderCall): Promise<Job> {
     if (this.#isWithoutJobs === undefined || this.clock.now() >= this.#isWithoutJobs.until) {
-      const answer = await this.#get(['api', 'jobs', token], call, MAX_JOB_BYTES);
+      const answer = await this.#get(['api', 'jobs', token], call, { maxBytes: MAX_JOB_BYTES });
       if (answer.isOk) return jobOf(await answer.json());
       if (answer.status !== 404) throw refused(answer, 'GET /api/jobs');
       if (await saysNoJob(answer)) return { state: 'unknown' };
       this.#isWithoutJobs = { value: true, until: this.clock.now() + KNOWN_FOR_MS };
     }
     // In this order: a task that ends in between is in the history.
-    const queue = await this.#json(['queue'], call, MAX_QUEUE_BYTES);
-    return jobOfHistory(token, queue, await this.#json(['history', token], call, MAX_JOB_BYTES));
+    const queue = await this.#json(['queue'], call, { maxBytes: MAX_QUEUE_BYTES });
+    return jobOfHistory(token, queue, await this.#json(['history', token], call, { maxBytes: MAX_JOB_BYTES }));
   }
 
   /** The bytes of a saved file. */
@@ -170,7 +175,7 @@ export class ComfyUiServer {
 
   /** What the server says of a class of nodes; undefined where it has none of that name. */
   async nodeClass(name: string, call: ProviderCall): Promise<JsonObject | undefined> {
-    const answer = await this.#json(['object_info', name], call, MAX_NODE_BYTES);
+    const answer = await this.#json(['object_info', name], call, { maxBytes: MAX_NODE_BYTES });
     if (!isObject(answer)) throw new AnswerUnreadable('has no classes of nodes');
     const found = Object.hasOwn(answer, name) ? answer[name] : undefined;
     return isObject(found) ? found : undefined;
@@ -185,14 +190,18 @@ export class ComfyUiServer {
     return `${this.connection.urlOf('view')}?${query.toString()}`;
   }
 
-  #get(path: readonly string[], { signal }: ProviderCall, maxBodyBytes = MAX_ANSWER_BYTES): Promise<HttpAnswer> {
+  #get(
+    path: readonly string[],
+    { signal }: ProviderCall,
+    { maxBytes: maxBodyBytes = MAX_ANSWER_BYTES, withinMs }: Bounds = {},
+  ): Promise<HttpAnswer> {
     const { client, credentials } = this.connection;
-    const url = this.connection.urlOf(...path);
-    return client.request({ method: 'GET', url, headers: credentials, signal, limits: { maxBodyBytes } });
+    const limits = { maxBodyBytes, ...(withinMs === undefined ? {} : { totalTimeoutMs: withinMs }) };
+    return client.request({ method: 'GET', url: this.connection.urlOf(...path), headers: credentials, signal, limits });
   }
 
-  async #json(path: readonly string[], call: ProviderCall, maxBytes?: number): Promise<unknown> {
-    const answer = await this.#get(path, call, maxBytes);
+  async #json(path: readonly string[], call: ProviderCall, bounds?: Bounds): Promise<unknown> {
+    const answer = await this.#get(path, call, bounds);
     if (!answer.isOk) throw refused(answer, `GET /${path[0]}`);
     return answer.json();
   }

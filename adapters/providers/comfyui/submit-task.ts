@@ -18,33 +18,43 @@ import { isObject, nodesBehind } from './workflow.js';
 
 type Needs = Pick<ComfyUiInstance, 'servers' | 'workflowFolder' | 'maxQueue' | 'progress' | 'instance' | 'log'>;
 
+type Refusal = ReturnType<typeof refusal>;
+
+interface Prepared {
+  readonly server: ComfyUiServer;
+  readonly plan: Plan;
+  readonly graph: JsonObject;
+}
+
 /**
  * Fills in the workflow, uploads reference files and submits the graph once, to the server with the shortest queue.
  * Throws where it is unknown whether the task was taken.
  */
 export async function submitTask(needs: Needs, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+  const prepared = await prepare(needs, submission, call);
+  return 'accepted' in prepared ? prepared : post(needs, prepared, submission, call);
+}
+
+/** All but the submission itself: whatever goes wrong here, the task was not taken. */
+async function prepare(needs: Needs, submission: Submission, call: ProviderCall): Promise<Prepared | Refusal> {
   try {
     const plan = planOf(submission.settings, needs.workflowFolder);
     const lacking = countFault(plan, submission);
     if (lacking !== undefined) return inputRefusal(lacking);
     // Before anything is uploaded: values that do not fit need no server.
     filledWorkflow(plan, submission, NOTHING_UPLOADED);
-    const chosen = await chooseServer(needs, call);
-    if ('accepted' in chosen) return chosen;
-    const uploaded = await uploadAll(chosen, submission, call);
+    const server = await chooseServer(needs, call);
+    if ('accepted' in server) return server;
+    const uploaded = await uploadAll(server, submission, call);
     if ('accepted' in uploaded) return uploaded;
-    return await post(needs, chosen, { plan, graph: filledWorkflow(plan, submission, uploaded), submission }, call);
+    return { server, plan, graph: filledWorkflow(plan, submission, uploaded) };
   } catch (error) {
     if (error instanceof ParameterInvalid) return inputRefusal(error.message);
     if (!(error instanceof PlanInvalid)) throw error;
     const { instance: provider, log } = needs;
-    log.warn('provider refused a task', {
-      provider,
-      because: 'settings',
-      model: submission.modelKey,
-      reason: error.message,
-    });
-    return refusal('settings wrong');
+    const { modelKey: model } = submission;
+    log.warn('provider refused a task', { provider, because: 'settings', model, reason: error.message });
+    return { ...refusal('settings wrong'), because: 'not-here' };
   }
 }
 
@@ -71,7 +81,7 @@ async function uploadAll(
   server: ComfyUiServer,
   { references }: Submission,
   call: ProviderCall,
-): Promise<UploadedNames | ReturnType<typeof refusal>> {
+): Promise<UploadedNames | Refusal> {
   const names: Record<ReferenceRole, string[]> = { reference_image: [], start_frame: [], end_frame: [] };
   try {
     for (const reference of references) names[reference.role].push(await server.upload(reference, call));
@@ -86,16 +96,10 @@ async function uploadAll(
   }
 }
 
-interface Filled {
-  readonly plan: Plan;
-  readonly graph: JsonObject;
-  readonly submission: Submission;
-}
-
 async function post(
   { progress, instance: provider, log }: Needs,
-  server: ComfyUiServer,
-  { plan, graph, submission }: Filled,
+  { server, plan, graph }: Prepared,
+  submission: Submission,
   call: ProviderCall,
 ): Promise<SubmitAnswer> {
   const { token, modelKey } = submission;
