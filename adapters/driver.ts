@@ -257,6 +257,21 @@ export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
   readonly modality: Modality;
 }
 
+/** How a file of a provider's users becomes models: `darkroom <name> import <file>`. */
+export interface CatalogImport {
+  /** The file, as help names it: "a workflow". */
+  readonly what: string;
+  /** The name of such a file, for an example. */
+  readonly example: string;
+  /** What its users should know, in sentences. */
+  readonly about: string;
+  /**
+   * A catalog as YAML that a person reads before it is used, for a file with this text. `path` is that of the file from the
+   * folder of the catalog. Throws one sentence.
+   */
+  propose(text: string, path: string): Promise<string>;
+}
+
 export interface ProviderDriver extends DriverBase {
   readonly kind: 'provider';
   /**
@@ -265,6 +280,8 @@ export interface ProviderDriver extends DriverBase {
    * are taken when absent.
    */
   settingsFault?(settings: JsonObject, place: SettingsPlace): string | undefined;
+  /** Of a built-in driver; absent where models are written by hand. */
+  readonly imports?: CatalogImport;
   /**
    * Opens one instance, without calling a server: a tool must work while the provider is unavailable. Throws one
    * sentence for options that cannot work.

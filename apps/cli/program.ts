@@ -5,13 +5,13 @@ import { addApps } from './commands/apps.js';
 import { addBackup } from './commands/backup.js';
 import { addCancel } from './commands/cancel.js';
 import { addCatalog } from './commands/catalog.js';
-import { addComfyUi } from './commands/comfyui.js';
 import { addConfig } from './commands/config.js';
 import { addCreditOperations } from './commands/credit-operations.js';
 import { addCredits } from './commands/credits.js';
 import { addEstimate } from './commands/estimate.js';
 import { addGenerate } from './commands/generate.js';
 import { addGenerations } from './commands/generations.js';
+import { addImports } from './commands/imports.js';
 import { addInit } from './commands/init.js';
 import { addKeys } from './commands/keys.js';
 import { addLedger } from './commands/ledger.js';
@@ -67,7 +67,7 @@ export function createProgram(io: CliIo): Command {
     addGenerations,
     addCatalog,
     addConfig,
-    addComfyUi,
+    addImports,
     addVerify,
     addRecover,
     addBackup,

@@ -49,9 +49,3 @@ export async function lockDataFolder(folder: string): Promise<DataFolderLock> {
   const { ServerLock } = await import('../../adapters/sqlite/server-lock.js');
   return ServerLock.take(folder);
 }
-
-/** A catalog for a ComfyUI workflow in API format, as YAML to be read by a person. Throws one sentence. */
-export async function proposeComfyUiCatalog(workflow: string, file: string): Promise<string> {
-  const { proposeCatalog } = await import('../../adapters/providers/comfyui/propose-model.js');
-  return proposeCatalog(workflow, file);
-}

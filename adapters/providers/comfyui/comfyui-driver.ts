@@ -49,6 +49,18 @@ export const comfyUiDriver: ProviderDriver = {
   settingsFault: (settings, { options, catalogFolder, modality }) =>
     planFault(settings, workflowFolderOf(options, catalogFolder), modality),
 
+  imports: {
+    what: 'a workflow in API format',
+    example: 'workflow.json',
+    about: `It writes nothing: read what it prints, and what its comments say you should check, before you use it. Export the workflow in
+ComfyUI with Workflow > Export (API).`,
+
+    async propose(text, path) {
+      const { proposeCatalog } = await import('./propose-model.js');
+      return proposeCatalog(text, path);
+    },
+  },
+
   async open({ options, catalogFolder, instance, log, clock }) {
     const { openComfyUi } = await import('./open-comfyui.js');
     const workflowFolder = workflowFolderOf(options, catalogFolder);
