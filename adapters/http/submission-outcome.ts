@@ -42,8 +42,8 @@ export interface SubmissionContract {
    */
   readonly seenBefore?: (status: number, body: unknown) => boolean;
   /**
-   * Why an answer of 5xx or 3xx is a refusal, where the API's documentation says that nothing was accepted then;
-   * undefined for an unknown outcome.
+   * Why an answer of 5xx, 3xx, 408, 409, 425 or 499 is a refusal, where the API's documentation says that nothing was
+   * accepted then; undefined for an unknown outcome.
    */
   readonly refuses?: (status: number, body: unknown) => 'capacity' | 'rejected' | undefined;
 }
@@ -67,8 +67,8 @@ export function outcomeOfFailure(error: HttpError): SubmissionRefusal {
  * - 2xx: answered. That its body is what was due is for the caller: if it is not, the outcome is unknown.
  * - 4xx: a refusal, also where its body is HTML or no JSON at all. That is a proxy or a firewall in front (413, 403), or a
  *   wrong path (404): the application has not seen the request, or refused it. 429 is a lack of capacity. Unknown are
- *   408, 409, 425 and 499, what the contract knows as seen before, and a body that claims to be JSON and is not: the
- *   answer is not whole, and it could say that the submission was seen before.
+ *   408, 409, 425 and 499, unless the contract says that nothing was accepted, what the contract knows as seen before, and
+ *   a body that claims to be JSON and is not: the answer is not whole, and it could say that the submission was seen before.
  * - 5xx and 3xx: unknown, unless the contract says that nothing was accepted. A gateway answers so as well when the
  *   application has the request and its answer was lost, and a redirect may follow an accepted form.
  */
@@ -80,7 +80,8 @@ export function outcomeOfAnswer(
   if (status >= 200 && status < 300) return 'answered';
   if (body.kind === 'broken-json') return 'unknown';
   const value = body.kind === 'json' ? body.value : undefined;
-  const because = status >= 400 && status < 500 ? refusal4xx(status, value, seenBefore) : refuses?.(status, value);
+  const isPlain4xx = status >= 400 && status < 500 && !UNKNOWN_4XX.includes(status);
+  const because = isPlain4xx ? refusal4xx(status, value, seenBefore) : refuses?.(status, value);
   if (because === undefined) return 'unknown';
   const waitMs = because === 'capacity' ? retryAfterMs(retryAfter, date, nowMs) : undefined;
   return {
@@ -97,6 +98,6 @@ function refusal4xx(
   body: unknown,
   seenBefore: SubmissionContract['seenBefore'],
 ): 'capacity' | 'rejected' | undefined {
-  if (UNKNOWN_4XX.includes(status) || seenBefore?.(status, body) === true) return undefined;
+  if (seenBefore?.(status, body) === true) return undefined;
   return status === 429 ? 'capacity' : 'rejected';
 }

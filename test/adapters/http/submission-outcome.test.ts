@@ -55,6 +55,14 @@ describe('the outcome of a submission', () => {
       for (const body of [json({}), HTML]) expect(outcomeOf(status, body), String(status)).to.equal('unknown');
   });
 
+  it('is a refusal for such 4xx where the contract says that nothing was accepted', () => {
+    const contract: SubmissionContract = { refuses: (status) => (status === 409 ? 'capacity' : undefined) };
+    expect(outcomeOf(409, json({}), contract)).to.include({ outcome: 'refused', because: 'capacity' });
+    expect(outcomeOf(409, BROKEN, contract)).to.equal('unknown');
+    expect(outcomeOf(408, json({}), contract)).to.equal('unknown');
+    expect(outcomeOf(400, json({}), contract)).to.include({ because: 'rejected' });
+  });
+
   it('is unknown for 4xx that claims to be JSON and is not', () => {
     for (const status of [400, 422, 429]) expect(outcomeOf(status, BROKEN)).to.equal('unknown');
   });
