@@ -3,6 +3,7 @@ import type { Driver } from '../../adapters/driver.js';
 import { filesDriver } from '../../adapters/files/files-driver.js';
 import { minioDriver } from '../../adapters/minio/minio-driver.js';
 import { mongoDriver } from '../../adapters/mongo/mongo-driver.js';
+import { cogDriver } from '../../adapters/providers/cog/cog-driver.js';
 import { comfyUiDriver } from '../../adapters/providers/comfyui/comfyui-driver.js';
 import { falDriver } from '../../adapters/providers/fal/fal-driver.js';
 import { openAiDriver } from '../../adapters/providers/openai/openai-driver.js';
@@ -29,6 +30,7 @@ export const BUILT_IN_DRIVERS: readonly Driver[] = [
   openAiDriver,
   replicateDriver,
   falDriver,
+  cogDriver,
 ];
 
 /** The providers of a configuration that names none: instances by name, each with its kind. */

@@ -33,9 +33,9 @@ async function report(program: Program): Promise<Reported> {
     return { line: `${placeOf(await installProgram(program))}, installed now`, isAbsent: false, isNew: true };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
-    const commands = program.commands.join(' or ');
+    const place = program.commands.length === 0 ? '' : `put ${program.commands.join(' or ')} on the PATH, `;
     return {
-      line: `absent: ${reason}. Help that, put ${commands} on the PATH, or set ${missing.join(' and ')}; tests that need it are skipped.`,
+      line: `absent: ${reason}. Help that, ${place}or set ${missing.join(' and ')}; tests that need it are skipped.`,
       isAbsent: true,
     };
   }

@@ -1,7 +1,9 @@
+import { fileURLToPath } from 'node:url';
 import type { Install } from './program-install.js';
+import { pythonInstall } from './python-install.js';
 import { sdServerFromPython } from './sd-server-build.js';
 
-export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server';
+export type ProgramName = 'mongo' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server' | 'cog';
 
 /** A server program that tests use: where it is looked for, and where it is had from. */
 export interface Program {
@@ -18,6 +20,8 @@ export interface Program {
 /** The real server, and the one that is installed where it is not: it speaks the same protocol. */
 export const MONGOD = 'mongod';
 const SECANTUS = 'secantusd-rs';
+
+const COG_REQUIREMENTS = fileURLToPath(new URL('../../../test/servers/cog/requirements.txt', import.meta.url));
 
 export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
   'mongo': {
@@ -54,6 +58,13 @@ export const PROGRAMS: Readonly<Record<ProgramName, Program>> = {
     variables: ['TEST_SD_SERVER_URL'],
     commands: ['sd-server'],
     installs: [sdServerFromPython('0.4.7')],
+  },
+  'cog': {
+    name: 'cog',
+    title: 'Cog',
+    variables: ['TEST_COG_URL'],
+    commands: [],
+    installs: [pythonInstall(COG_REQUIREMENTS)],
   },
 };
 

@@ -90,3 +90,11 @@ export async function isSdServerReady(url: string): Promise<boolean> {
   const { supported_modes: modes } = (await response.json()) as { readonly supported_modes?: unknown };
   return Array.isArray(modes) && modes.includes('img_gen');
 }
+
+/** Whether a container of Cog has set up its model. */
+export async function isCogReady(url: string): Promise<boolean> {
+  const response = await fetch(`${url}/health-check`, { signal: AbortSignal.timeout(ANSWER_LIMIT_MS) });
+  const { status } = (await response.json()) as { readonly status?: unknown };
+  if (status === 'SETUP_FAILED') throw new Error('the setup of its model has failed');
+  return status === 'READY';
+}

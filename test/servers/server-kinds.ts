@@ -1,10 +1,20 @@
-import { join } from 'node:path';
+import { copyFileSync } from 'node:fs';
+import { basename, delimiter, dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { FoundProgram } from './find-program.js';
 import type { ProgramName } from './programs.js';
-import { isMongoReady, isS3Ready, isSdServerReady, isToxiproxyReady } from './readiness.js';
+import { interpreterOf } from './python-environment.js';
+import { isCogReady, isMongoReady, isS3Ready, isSdServerReady, isToxiproxyReady } from './readiness.js';
 import { writeZeroCheckpoint } from './zero-checkpoint.js';
 
-export type ServerKind = 'mongo-replica-set' | 'mongo-standalone' | 'minio' | 'versitygw' | 'toxiproxy' | 'sd-server';
+export type ServerKind =
+  | 'mongo-replica-set'
+  | 'mongo-standalone'
+  | 'minio'
+  | 'versitygw'
+  | 'toxiproxy'
+  | 'sd-server'
+  | 'cog';
 
 /** What a server is told at its start. */
 export interface Settings {
@@ -21,8 +31,10 @@ export interface KindOfServer {
   readonly program: ProgramName;
   /** Makes what its folder must have before a start. */
   readonly prepare?: (settings: Settings) => void;
+  /** What is run; the program itself when absent. */
+  readonly command?: (found: FoundProgram) => string;
   readonly args: (settings: Settings, found: FoundProgram) => readonly string[];
-  readonly environment?: (settings: Settings) => Readonly<Record<string, string>>;
+  readonly environment?: (settings: Settings, found: FoundProgram) => Readonly<Record<string, string>>;
   readonly url: (port: number) => string;
   /** Throws, or answers false, as long as it is not. */
   readonly isReady: (settings: Settings, found: FoundProgram) => Promise<boolean>;
@@ -30,6 +42,8 @@ export interface KindOfServer {
 
 export const REGION = 'us-east-1';
 const REPLICA_SET = 'darkroom';
+
+const COG_MODEL = fileURLToPath(new URL('../../../test/servers/cog/predict.py', import.meta.url));
 
 export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
   'mongo-replica-set': mongo({ replicaSet: REPLICA_SET }),
@@ -93,6 +107,20 @@ export const SERVER_KINDS: Readonly<Record<ServerKind, KindOfServer>> = {
     ],
     url: httpUrl,
     isReady: ({ port }) => isSdServerReady(httpUrl(port)),
+  },
+  'cog': {
+    program: 'cog',
+    prepare: ({ folder }) => copyFileSync(COG_MODEL, join(folder, basename(COG_MODEL))),
+    command: interpreterOf,
+    args: () => ['-m', 'cog.server.http', '--host', '127.0.0.1'],
+    environment: ({ port }, found) => ({
+      COG_PREDICT_TYPE_STUB: `${basename(COG_MODEL)}:Predictor`,
+      PORT: String(port),
+      // It starts another interpreter by name.
+      PATH: [dirname(interpreterOf(found)), process.env['PATH'] ?? ''].join(delimiter),
+    }),
+    url: httpUrl,
+    isReady: ({ port }) => isCogReady(httpUrl(port)),
   },
 };
 

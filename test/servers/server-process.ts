@@ -180,10 +180,10 @@ export class ServerProcess {
     const started = await (
       await supervision()
     ).start({
-      program: this.found.path,
+      program: kind.command?.(this.found) ?? this.found.path,
       args: kind.args(this.settings, this.found),
       // Nothing of the developer's own settings, and a home where no configuration lies.
-      environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...kind.environment?.(this.settings) },
+      environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...kind.environment?.(this.settings, this.found) },
       folder,
       logFile: this.logFile,
       endSignal: this.isKept ? 'SIGTERM' : 'SIGKILL',

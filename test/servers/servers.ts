@@ -1,4 +1,4 @@
-import { isMongoReady, isS3Ready, isSdServerReady, isToxiproxyReady, type S3Keys } from './readiness.js';
+import { isCogReady, isMongoReady, isS3Ready, isSdServerReady, isToxiproxyReady, type S3Keys } from './readiness.js';
 import { PROGRAMS, type Program } from './programs.js';
 import { ServerAbsent } from './server-absent.js';
 import { REGION, SERVER_KINDS, type ServerKind } from './server-kinds.js';
@@ -25,6 +25,11 @@ export interface SdServer {
   readonly url: string;
 }
 
+export interface CogServer {
+  /** Without a path. */
+  readonly url: string;
+}
+
 /** Where the environment names a server. */
 export const VARIABLES = {
   'mongo-replica-set': 'TEST_MONGO_URL',
@@ -33,6 +38,7 @@ export const VARIABLES = {
   'versitygw': 'TEST_VERSITYGW_URL',
   'toxiproxy': 'TEST_TOXIPROXY_URL',
   'sd-server': 'TEST_SD_SERVER_URL',
+  'cog': 'TEST_COG_URL',
 } as const satisfies Readonly<Record<ServerKind, string>>;
 
 /**
@@ -81,10 +87,22 @@ export function sdServer(): Promise<SdServer> {
   });
 }
 
+/** A container of Cog with the model of test/servers/cog, for this process's tests, in the same way. */
+export function cogServer(): Promise<CogServer> {
+  return once(cogServers, 'cog', {
+    named: async (text) => {
+      const url = text.replace(/\/+$/, '');
+      return { server: { url }, isReady: () => isCogReady(url) };
+    },
+    own: ({ url }) => ({ url }),
+  });
+}
+
 const mongoServers = new Map<ServerKind, Promise<MongoServer>>();
 const s3Servers = new Map<ServerKind, Promise<S3Server>>();
 const toxiproxyServers = new Map<ServerKind, Promise<ToxiproxyServer>>();
 const sdServers = new Map<ServerKind, Promise<SdServer>>();
+const cogServers = new Map<ServerKind, Promise<CogServer>>();
 
 interface Ways<T> {
   readonly named: (url: string) => Promise<{ readonly server: T; readonly isReady: () => Promise<boolean> }>;

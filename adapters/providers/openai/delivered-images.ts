@@ -4,7 +4,7 @@ import { spooledJson, type SpooledFile } from '../../http/json/spooled-json.js';
 import { fieldsFrom } from '../shared/request-fields.js';
 import { resultBytes, type ResultFiles } from '../shared/result-files.js';
 import type { ServerSettings } from './presets.js';
-import { readOnce } from './read-once.js';
+import { readOnce } from '../shared/read-once.js';
 
 export interface ImagesContext {
   readonly settings: ServerSettings;

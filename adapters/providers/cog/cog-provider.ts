@@ -1,0 +1,132 @@
+import type { JsonObject } from '../../../core/json.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderCheck,
+  ProviderPromises,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+import type { ProviderOpening } from '../../driver.js';
+import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
+import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
+import { submit } from '../../http/submit.js';
+import { openConnection, type Connection } from '../shared/connection.js';
+import { refusal, type FailureName } from '../shared/sentences.js';
+import { taskInput } from '../shared/task-input.js';
+import { checkHealth } from './check-health.js';
+import { readSettings } from './cog-settings.js';
+import { answerOf } from './prediction-answer.js';
+
+const PROMISES: ProviderPromises = {
+  answersWithOutputs: true,
+  isAskedBy: 'nothing',
+  // Only while it runs: after its end the same id runs again.
+  takesTokenOnce: false,
+  settleMs: 30_000,
+  cancels: 'nothing',
+  isPaid: false,
+};
+
+/** The answers with which the container says that it is busy, or still setting up: it has taken nothing then. */
+const NO_ROOM: Readonly<Record<number, string>> = { 409: 'At capacity', 503: 'Setup has not finished' };
+
+const CONTRACT: SubmissionContract = {
+  refuses: (status, body) => {
+    const error = typeof body === 'object' && body !== null ? Reflect.get(body, 'error') : undefined;
+    const known = NO_ROOM[status];
+    return known !== undefined && typeof error === 'string' && error.startsWith(known) ? 'capacity' : undefined;
+  },
+};
+
+const BY_STATUS: Readonly<Record<number, FailureName>> = {
+  401: 'account refused',
+  403: 'account refused',
+  404: 'model missing',
+  405: 'model missing',
+  413: 'input invalid',
+  422: 'input invalid',
+};
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** Throws one sentence for options that cannot work. */
+export function openCog({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
+  const { max_output_bytes: maxFileBytes } = options as unknown as { readonly max_output_bytes: number };
+  return new CogProvider(openConnection({ options, instance }), { maxFileBytes, instance, log });
+}
+
+interface CogContext extends Pick<ProviderOpening, 'instance' | 'log'> {
+  readonly maxFileBytes: number;
+}
+
+/**
+ * Runs each task as one prediction, and waits for its results. The container stops a prediction whose connection is closed,
+ * so that one whose answer got lost does not go on.
+ */
+export class CogProvider implements Provider {
+  constructor(
+    private readonly connection: Connection,
+    private readonly context: CogContext,
+  ) {}
+
+  promises(): ProviderPromises {
+    return PROMISES;
+  }
+
+  async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const read = readSettings(submission.settings);
+    if ('fault' in read) return refusal('settings wrong');
+    const mapped = await taskInput(read.settings, submission, async (file) => new Base64File(file, 'data-url'));
+    if ('refused' in mapped) return mapped.refused;
+    const { headers, body } = jsonRequest({ id: submission.token, input: mapped.input });
+    const timeoutMs = Math.min(LONGEST_TIMER_MS, Math.max(1, submission.timeLeftMs));
+    const { maxFileBytes } = this.context;
+    const sent = await submit(
+      this.connection.client,
+      {
+        method: 'PUT',
+        url: this.connection.urlOf('predictions', submission.token),
+        headers: { ...this.connection.credentials, accept: 'application/json', ...headers },
+        body,
+        signal: call.signal,
+        limits: { headersTimeoutMs: timeoutMs, totalTimeoutMs: timeoutMs, maxBodyBytes: 2 * maxFileBytes },
+      },
+      CONTRACT,
+    );
+    if (sent.outcome === 'refused') return this.refused(sent);
+    return answerOf(sent.answer, read.settings, submission, { maxFileBytes, call });
+  }
+
+  async poll(): Promise<{ readonly state: 'unknown' }> {
+    return { state: 'unknown' };
+  }
+
+  async output(): Promise<never> {
+    throw new Error('Results are in the answer to a submission.');
+  }
+
+  async cancel(): Promise<void> {
+    // A prediction ends with its connection.
+  }
+
+  async recover(): Promise<'unsupported'> {
+    return 'unsupported';
+  }
+
+  check(_settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck> {
+    return checkHealth(this.connection, call);
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+
+  private refused({ because, status = 0, retryAfterMs }: SubmissionRefusal): SubmitAnswer {
+    const { log, instance } = this.context;
+    log.warn('provider refused a task', { provider: instance, because, status });
+    if (because === 'unreachable') return refusal('unreachable');
+    if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
+    return refusal(BY_STATUS[status] ?? 'rejected');
+  }
+}

@@ -1,0 +1,87 @@
+import type {
+  ProviderCall,
+  ProviderCost,
+  ProviderFailure,
+  Submission,
+  SubmitAnswer,
+  SubmittedOutput,
+} from '../../../core/ports/provider.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
+import { spooledJson, type SpooledFile, type SpooledJson } from '../../http/json/spooled-json.js';
+import { readOnce } from '../shared/read-once.js';
+import { failure } from '../shared/sentences.js';
+import type { CogSettings } from './cog-settings.js';
+
+/** Of an answer without its results: its logs and its other output. */
+const MAX_JSON_BYTES = 8 * 1024 * 1024;
+/** More than any task has. */
+const MAX_FILES = 100;
+
+/**
+ * What a prediction that is over has come to. Its results, which are data URLs before the status that they belong to, wait
+ * in a temporary file until they were read. Throws `HttpError` for an answer that is no such prediction.
+ */
+export async function answerOf(
+  answer: HttpAnswer,
+  settings: CogSettings,
+  submission: Submission,
+  { maxFileBytes, call }: { readonly maxFileBytes: number; readonly call: ProviderCall },
+): Promise<SubmitAnswer> {
+  const at = settings.output.at === undefined ? ['/output', '/output/*'] : [`/output${settings.output.at}`];
+  const limits = { maxJsonBytes: MAX_JSON_BYTES, maxCount: MAX_FILES, maxFileBytes };
+  const spooled = await spooledJson(answer, { at, ...limits });
+  const made = [...spooled.files.values()].filter(({ byteSize }) => byteSize > 0).slice(0, submission.outputCount);
+  const outcome = outcomeOf(spooled, made.length);
+  const cost = costOf(spooled.json);
+  if (outcome === 'succeeded') {
+    const outputs = made.map((file) => outputOf(file, settings.output.media_type));
+    const close = () => spooled.close();
+    return { accepted: true, outputs: readOnce(outputs, { call, afterMs: submission.timeLeftMs, close }), ...cost };
+  }
+  await spooled.close();
+  if (outcome === undefined) throw answer.error('bad-answer', 'The answer is no prediction that is over.');
+  return { accepted: false, failure: outcome, ...cost };
+}
+
+/** Undefined for a prediction that goes on, and for what is none. */
+function outcomeOf({ json }: SpooledJson, made: number): 'succeeded' | ProviderFailure | undefined {
+  switch (memberOf(json, 'status')) {
+    case 'succeeded':
+      // The settings may point elsewhere: running it again does not change that.
+      return made > 0 ? 'succeeded' : { ...failure('broke'), mayRetry: false };
+    case 'failed':
+      return failureOf(memberOf(json, 'error'));
+    // By somebody else: we cancel none that we still wait for.
+    case 'canceled':
+      return failure('broke');
+    default:
+      return undefined;
+  }
+}
+
+/** What a model's own code throws comes again with the same input; a process that has died may be there again. */
+function failureOf(error: unknown): ProviderFailure {
+  const text = typeof error === 'string' ? error.slice(0, 10_000) : '';
+  if (/\bNSFW\b/.test(text)) return failure('output refused');
+  return text === 'Worker crashed' ? failure('broke') : { ...failure('broke'), mayRetry: false };
+}
+
+function outputOf(file: SpooledFile, otherwise: string): SubmittedOutput {
+  const mediaType = file.mediaType?.split(';')[0] ?? otherwise;
+  const known = /^(?:image|video)\//.test(mediaType) ? mediaType : otherwise;
+  return { kind: known.startsWith('video/') ? 'video' : 'image', mediaType: known, bytes: file.bytes() };
+}
+
+const LONGEST_SECONDS = 30 * 24 * 60 * 60;
+
+function costOf(json: unknown): { readonly cost?: ProviderCost } {
+  const seconds = memberOf(memberOf(json, 'metrics'), 'predict_time');
+  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LONGEST_SECONDS)) return {};
+  return { cost: { computeMs: Math.round(seconds * 1_000) } };
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+    ? Reflect.get(value, name)
+    : undefined;
+}

@@ -1,0 +1,39 @@
+import { cogDriver } from '../../../../adapters/providers/cog/cog-driver.js';
+import { openCog, type CogProvider } from '../../../../adapters/providers/cog/cog-provider.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Log } from '../../../../core/log.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { SILENT } from '../../../fixtures/silent-log.js';
+import { defaultsOf } from '../option-defaults.js';
+
+export const SETTINGS: JsonObject = {
+  references: { reference_image: { field: 'image' } },
+  fields: {
+    num_outputs: { parameter: 'n', type: 'integer', minimum: 1, maximum: 4 },
+    seconds: { parameter: 'seconds', type: 'integer', minimum: 0, maximum: 600 },
+  },
+  output: { media_type: 'image/png' },
+};
+
+/** An instance with the defaults of its driver. */
+export function cogAt(base: string, options: JsonObject = {}, log: Log = SILENT): CogProvider {
+  const given = { ...defaultsOf(cogDriver.options), base_url: base, ...options };
+  return openCog({ options: given, instance: 'cog', log });
+}
+
+export function task(wish: Partial<Submission> = {}): Submission {
+  return {
+    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
+    attempt: 1,
+    modelKey: 'own',
+    operation: 'image_generation',
+    prompt: 'a lighthouse',
+    parameters: {},
+    references: [],
+    settings: SETTINGS,
+    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
+    outputCount: 1,
+    timeLeftMs: 60_000,
+    ...wish,
+  };
+}

@@ -1,0 +1,122 @@
+/*
+ * Goal: what the provider for containers of Cog relies on holds for the real server, and it makes pictures there.
+ * Method: the server that such containers run, with a model for tests, and the shared contract on it.
+ */
+import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { CogProvider } from '../../../../adapters/providers/cog/cog-provider.js';
+import type { ProviderCall, Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
+import { providerContract, WANTED, type OpenedProvider } from '../../../contracts/provider.contract.js';
+import { collected, inPieces } from '../../../fixtures/byte-streams.js';
+import { image } from '../../../fixtures/images.js';
+import { isCogReady } from '../../../servers/readiness.js';
+import { cogServer, orSkip } from '../../../servers/servers.js';
+import { cogAt, task } from './opened-cog.js';
+
+const ENDLESS = 'endless';
+
+describe('a real container of Cog', () => {
+  let url: string;
+  let provider: CogProvider;
+  before(async function () {
+    ({ url } = await orSkip(this, cogServer()));
+    provider = cogAt(url);
+  });
+  // The one before it may still be stopping: it makes one picture at a time.
+  beforeEach(() => untilIdle(url));
+  after(() => provider?.close());
+
+  it('makes as many pictures as it is asked for, and says how long it took', async () => {
+    const answer = await provider.submit(task({ parameters: { n: 3 }, outputCount: 3 }), WANTED);
+    const pictures = await picturesOf(answer);
+    expect(pictures).to.have.length(3);
+    for (const picture of pictures) expect(Buffer.from(picture).subarray(1, 4).toString()).to.equal('PNG');
+    expect('cost' in answer ? answer.cost?.computeMs : -1).to.be.at.least(0);
+  });
+
+  it('is sent a file and gives it back', async () => {
+    const sent = await image('jpeg', 300, 200);
+    const open = async () => inPieces(sent, 1_000);
+    const reference = { role: 'reference_image', mediaType: 'image/jpeg', byteSize: sent.byteLength, open } as const;
+    const [picture] = await picturesOf(await provider.submit(task({ references: [reference] }), WANTED));
+    expect(Buffer.from(picture ?? []).equals(sent)).to.equal(true);
+  });
+
+  it('tells when its model throws, without its words', async () => {
+    const answer = await provider.submit(task({ prompt: 'withheld' }), WANTED);
+    expect(answer).to.have.nested.property('failure.code', 'CONTENT_REJECTED_OUTPUT');
+    expect(JSON.stringify(answer)).to.not.include('different prompt');
+  });
+
+  it('refuses for capacity while it makes another one, and stops that when its connection is closed', async () => {
+    const abort = new AbortController();
+    const running = submitted({ prompt: ENDLESS }, abort);
+    await untilBusy(url);
+    expect(await provider.submit(task({ token: OTHER }), WANTED)).to.include({ accepted: false, because: 'capacity' });
+    expect((await provider.check([], WANTED)).faults).to.deep.equal([]);
+    abort.abort();
+    expect(await running).to.be.instanceOf(Error);
+    await untilIdle(url);
+    expect(await picturesOf(await provider.submit(task({ token: OTHER }), WANTED))).to.have.length(1);
+  });
+
+  it('does not run a prediction a second time that is under way', async () => {
+    const abort = new AbortController();
+    const running = submitted({ prompt: ENDLESS }, abort);
+    await untilBusy(url);
+    expect(await submitted({ prompt: ENDLESS }, WANTED), 'the same token').to.be.instanceOf(Error);
+    abort.abort();
+    await running;
+  });
+
+  it('is checked without making anything', async () => {
+    expect(await provider.check([], WANTED)).to.deep.equal({ about: 'Cog 0.23.1', faults: [] });
+    const elsewhere = cogAt(`${url}/elsewhere`);
+    expect((await elsewhere.check([], WANTED)).faults).to.deep.equal([
+      `${url}/elsewhere is no container of Cog (status 404); check base_url.`,
+    ]);
+    await elsewhere.close();
+  });
+
+  function submitted(wish: Partial<Submission>, call: ProviderCall): Promise<unknown> {
+    return provider.submit(task(wish), call).catch((error: unknown) => error);
+  }
+});
+
+describe('a real container of Cog under the contract', () => {
+  let url: string;
+  before(async function () {
+    ({ url } = await orSkip(this, cogServer()));
+  });
+
+  providerContract({
+    name: 'cog, with the real server',
+    open: async (): Promise<OpenedProvider> => {
+      await untilIdle(url);
+      return {
+        provider: cogAt(url),
+        quick: (token) => task({ token }),
+        endless: (token) => task({ token, prompt: ENDLESS }),
+      };
+    },
+    close: async ({ provider }) => (provider as CogProvider).close(),
+    supports: { recovery: false, cancellation: false, answersWithOutputs: true },
+  });
+});
+
+const OTHER = '0c1f6a53-6d8f-4a31-8f0e-3f4b2f1d9c77';
+
+async function picturesOf(answer: SubmitAnswer): Promise<readonly Uint8Array[]> {
+  if (!('outputs' in answer)) throw new Error(`There are no pictures: ${JSON.stringify(answer)}`);
+  const pictures: Uint8Array[] = [];
+  for (const { bytes } of answer.outputs) pictures.push(await collected(bytes));
+  return pictures;
+}
+
+async function untilIdle(url: string): Promise<void> {
+  while (!(await isCogReady(url))) await sleep(20);
+}
+
+async function untilBusy(url: string): Promise<void> {
+  while (await isCogReady(url)) await sleep(20);
+}
