@@ -25,7 +25,7 @@ function nameOf(status: number | undefined, error: string | undefined, hasRefere
   if (status === 401 || status === 403) return 'account refused';
   if (status === 413 || error === 'invalid json') return 'input invalid';
   if (error === INVALID && hasReferences) return 'input invalid';
-  if (error === OTHER_MODEL || (status === 404 && error === undefined)) return 'model missing';
+  if (error === OTHER_MODEL || status === 404) return 'model missing';
   return error === undefined ? 'rejected' : 'settings wrong';
 }
 
