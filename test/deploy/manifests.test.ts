@@ -192,6 +192,8 @@ for (const name of CASES) {
           );
           expect(config.catalog.startsWith('/etc/darkroom/')).to.equal('catalog.yaml' in files);
           if (files['catalog.yaml'] !== undefined)
+            expect(files['workflow.json'], 'a file of the catalog').to.match(/^\{.*\}$/m);
+          if (files['catalog.yaml'] !== undefined)
             expect(parseCatalog(files['catalog.yaml'], 'catalog.yaml', catalogTools(config)).models()).to.have.length(
               1,
             );

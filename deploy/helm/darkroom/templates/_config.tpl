@@ -14,6 +14,10 @@ darkroom.yaml: |
 catalog.yaml: |
   {{- . | nindent 2 }}
 {{- end }}
+{{- range $name, $text := .Values.catalogFiles }}
+{{ $name }}: |
+  {{- $text | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- /* References to secrets: no manifest contains their values. */ -}}
