@@ -37,7 +37,12 @@ const ENDINGS: Readonly<Record<string, Ending>> = {
   },
   half: { ends: 'result', files: 1 },
 };
-const MODELS: readonly string[] = ['fal-ai/flux/schnell', 'fal-ai/flux', 'workflows/acme/portrait'];
+const MODELS: readonly string[] = [
+  'fal-ai/flux/schnell',
+  'fal-ai/flux',
+  'fal-ai/flux-pro/kontext',
+  'workflows/acme/portrait',
+];
 
 /** The queue of fal as its documentation describes it. The status and the result of a request are under the app alone. */
 export class FalFake {

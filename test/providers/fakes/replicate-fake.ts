@@ -42,6 +42,7 @@ export class ReplicateFake {
   /** Models and versions that exist, as the paths to them. */
   readonly known = new Set([
     'models/black-forest-labs/flux-schnell',
+    'models/black-forest-labs/flux-kontext-pro',
     'models/acme/portrait',
     `models/acme/portrait/versions/${'a1'.repeat(32)}`,
     'deployments/acme/studio',
