@@ -24,16 +24,18 @@ import { isRequestPath, readSubmitted, requestPath } from './request-path.js';
 import { addressesIn, resultReport, type EndedReport } from './request-results.js';
 import { refusalOf } from './submission-refusal.js';
 
-const PROMISES: ProviderPromises = {
+const PROMISES: Omit<ProviderPromises, 'keepsResultsMs'> = {
   answersWithOutputs: false,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
   settleMs: 60_000,
   // A running one is asked to stop, and the model decides whether it does.
   cancels: 'queued',
-  keepsResultsMs: 60 * 60 * 1_000,
   isPaid: true,
 };
+
+/** Without stored payloads, an answer of 10 kB or more is kept for the shorter time. */
+const [KEEPS_RESULTS_MS, KEEPS_LEAST_MS] = [60 * 60 * 1_000, 6 * 60 * 1_000];
 
 /** Throws one sentence for options that cannot work. */
 export function openFal({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
@@ -60,7 +62,7 @@ export class FalProvider implements Provider {
   }
 
   promises(): ProviderPromises {
-    return PROMISES;
+    return { ...PROMISES, keepsResultsMs: this.options.keeps_payloads ? KEEPS_RESULTS_MS : KEEPS_LEAST_MS };
   }
 
   async submit(submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
@@ -100,8 +102,12 @@ export class FalProvider implements Provider {
     if (status === 'UNKNOWN') return { state: 'unknown' };
     if (status !== 'COMPLETED') return { state: 'running' };
     const result = await this.requests.result(reference, call);
-    if ('answer' in result) return { ...resultReport(result.answer, settings, this.files), ...cost };
-    return { ...this.failureReport(reference, result.failed), ...cost };
+    const report = 'answer' in result ? resultReport(result.answer, settings, this.files) : failedReport(result.failed);
+    if (report.state === 'failed') {
+      const { status: code, type } = 'failed' in result ? result.failed : { status: 200, type: undefined };
+      this.noteFailure(reference, code, type);
+    }
+    return { ...report, ...cost };
   }
 
   async output(
@@ -113,7 +119,7 @@ export class FalProvider implements Provider {
     const settings = settingsOf(given);
     const result = isRequestPath(reference) ? await this.requests.result(reference, call) : undefined;
     const answer = result !== undefined && 'answer' in result ? result.answer : undefined;
-    const address = addressesIn(answer, settings, this.files)?.[index];
+    const address = addressesIn(answer, settings, this.files)[index];
     if (address === undefined) throw new Error('The request has no such output.');
     return resultBytes(this.files, address, call);
   }
@@ -134,13 +140,16 @@ export class FalProvider implements Provider {
     return this.connection.close();
   }
 
-  private failureReport(reference: string, failed: FailedRequest): EndedReport {
-    if (failed.type === CANCELLED) return { state: 'cancelled', outputs: [] };
+  private noteFailure(reference: string, status: number, code: string | undefined): void {
     const { log, instance } = this.about;
     const task = reference.slice(reference.lastIndexOf('/') + 1);
-    log.warn('task failed at the provider', { provider: instance, task, status: failed.status, code: failed.type });
-    return { state: 'failed', failure: requestFailure(failed) };
+    log.warn('task failed at the provider', { provider: instance, task, status, code });
   }
+}
+
+function failedReport(failed: FailedRequest): EndedReport {
+  if (failed.type === CANCELLED) return { state: 'cancelled', outputs: [] };
+  return { state: 'failed', failure: requestFailure(failed) };
 }
 
 function settingsOf(given: JsonObject): FalSettings {

@@ -1,6 +1,6 @@
 import type { ProviderCost, ProviderFailure, ProviderReport } from '../../../core/ports/provider.js';
 import { valuesAt } from '../shared/pointer-values.js';
-import { isResultAddress, outputAt, type ResultFiles } from '../shared/result-files.js';
+import { outputAt, usableAddresses, type ResultFiles } from '../shared/result-files.js';
 import { failure } from '../shared/sentences.js';
 import { predictionFailure } from './prediction-failure.js';
 import type { ReplicateSettings } from './replicate-settings.js';
@@ -49,14 +49,13 @@ export function reportOf(
   }
 }
 
-/** The addresses of the results, in order; undefined if one of them is none that may be fetched. */
+/** The addresses of the results that can be delivered, in order. */
 export function addressesOf(
   { output }: Prediction,
   { output: { at } }: ReplicateSettings,
   files: ResultFiles,
-): readonly string[] | undefined {
-  const found = valuesAt(output, at ?? (Array.isArray(output) ? '/*' : '')).filter((value) => value !== null);
-  return found.every((value): value is string => isResultAddress(files, value)) ? found : undefined;
+): readonly string[] {
+  return usableAddresses(files, valuesAt(output, at ?? (Array.isArray(output) ? '/*' : '')));
 }
 
 const UNUSABLE: ProviderFailure = { ...failure('broke'), mayRetry: false };
@@ -69,8 +68,7 @@ function successOf(prediction: Prediction, settings: ReplicateSettings, files: R
 }
 
 function outputsOf(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles) {
-  const addresses = addressesOf(prediction, settings, files) ?? [];
-  return addresses.map((address) => outputAt(address, settings.output.media_type));
+  return addressesOf(prediction, settings, files).map((address) => outputAt(address, settings.output.media_type));
 }
 
 const LONGEST_SECONDS = 30 * 24 * 60 * 60;

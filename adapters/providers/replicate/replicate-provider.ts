@@ -107,7 +107,7 @@ export class ReplicateProvider implements Provider {
   ): Promise<AsyncIterable<Uint8Array>> {
     const settings = settingsOf(given);
     const prediction = await this.predictionOf(reference, call);
-    const address = prediction === undefined ? undefined : addressesOf(prediction, settings, this.files)?.[index];
+    const address = prediction === undefined ? undefined : addressesOf(prediction, settings, this.files)[index];
     if (address === undefined) throw new Error('The prediction has no such output.');
     return resultBytes(this.files, address, call);
   }

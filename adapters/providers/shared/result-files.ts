@@ -1,3 +1,4 @@
+import { formatFault } from '../../../core/media/format-fault.js';
 import type { ProviderCall, ProviderOutput } from '../../../core/ports/provider.js';
 import { answerAddress } from '../../http/answer-address.js';
 import { HttpError } from '../../http/http-error.js';
@@ -46,11 +47,29 @@ export function isResultAddress({ connection, hosts }: ResultFiles, value: unkno
   }
 }
 
+/** Files that models make beside their results. */
+const OTHER_FILES = /^(?:json|txt|csv|xml|html?|zip|tar|gz|wav|mp3|ogg|flac|glb|obj|ply|safetensors)$/;
+
+/** The addresses among the values of an answer whose files may be fetched and can be delivered, in order. */
+export function usableAddresses(files: ResultFiles, values: readonly unknown[]): readonly string[] {
+  return values.filter((value) => isResultAddress(files, value)).filter((address) => isDelivered(extensionOf(address)));
+}
+
+function isDelivered(extension: string): boolean {
+  return !OTHER_FILES.test(extension) && formatFault(extension) === undefined;
+}
+
 /** What a file is by the end of its address; `otherwise` where that says nothing. */
 export function outputAt(address: string, otherwise: string): ProviderOutput {
-  const [, extension = ''] = /\.([A-Za-z0-9]{1,8})$/.exec(new URL(address).pathname) ?? [];
-  const known = Object.hasOwn(TYPES, extension.toLowerCase()) ? TYPES[extension.toLowerCase()] : undefined;
+  const extension = extensionOf(address);
+  const known = Object.hasOwn(TYPES, extension) ? TYPES[extension] : undefined;
   return known ?? { kind: otherwise.startsWith('video/') ? 'video' : 'image', mediaType: otherwise };
+}
+
+/** In lower case; empty where there is none. */
+function extensionOf(address: string): string {
+  const [, extension = ''] = /\.([A-Za-z0-9]{1,16})$/.exec(new URL(address).pathname) ?? [];
+  return extension.toLowerCase();
 }
 
 /** The bytes of a file. No redirect is followed. Throws `HttpError`, also for an answer that declares a page or another text. */

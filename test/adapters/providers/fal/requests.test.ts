@@ -45,6 +45,7 @@ describe('requests to fal', () => {
   it('are treated by fal as the options say', async () => {
     const other = falAt(fake.base, { keeps_payloads: false, server_retries: true, result_expiry_seconds: 600 });
     await other.submit(task({ timeLeftMs: 1 }), WANTED);
+    expect([provider.promises().keepsResultsMs, other.promises().keepsResultsMs]).to.deep.equal([3_600_000, 360_000]);
     await other.close();
     expect(fake.queue[0]?.headers).to.include({
       'x-fal-request-timeout': '2',

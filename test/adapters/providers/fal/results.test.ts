@@ -71,7 +71,8 @@ describe('results of fal', () => {
       ['https://elsewhere.example/0.png'],
       ['http://v3.fal.media/0.png'],
       ['https://evilfal.media/0.png'],
-      [`${fake.base}/files/x.png`, 'https://169.254.169.254/latest/meta-data'],
+      ['https://169.254.169.254/latest/meta-data'],
+      [`${fake.base}/files/x.gif`],
     ]) {
       const report = await reportOf({ ends: 'result', result: { images: urls.map((url) => ({ url })) } });
       expect(report, JSON.stringify(urls)).to.have.nested.property('failure.code', 'INTERNAL_ERROR');

@@ -67,12 +67,22 @@ describe('predictions of Replicate', () => {
       ['http://replicate.delivery/out-0.png'],
       ['https://evilreplicate.delivery/out-0.png'],
       ['https://user:password@replicate.delivery/out-0.png'],
-      [`${fake.server.url}/results/x.png`, 'https://169.254.169.254/latest/meta-data'],
+      ['https://169.254.169.254/latest/meta-data'],
+      [`${fake.server.url}/results/x.gif`],
     ]) {
       const report = await reportOf({ ends: 'succeeded', output });
       expect(report, JSON.stringify(output)).to.have.nested.property('failure.code', 'INTERNAL_ERROR');
       expect(report).to.have.nested.property('failure.mayRetry', false);
     }
+  });
+
+  it('leave out files that cannot be fetched or delivered, and deliver the others', async () => {
+    const at = (name: string) => `${fake.server.url}/results/a/${name}`;
+    const output = ['https://elsewhere.example/0.png', at('0.json'), at('0.GIF'), at('1.png'), null, at('log.txt')];
+    expect(await reportOf({ ends: 'succeeded', output })).to.have.deep.property('outputs', [PICTURE]);
+    const { id } = fake.predictions[0]!;
+    for await (const piece of await provider.output(id, 0, SETTINGS, WANTED)) void piece;
+    expect(fake.server.requests.at(-1)?.path).to.equal('/results/a/1.png');
   });
 
   it('name files at the hosts of Replicate', async () => {
