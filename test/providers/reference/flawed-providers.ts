@@ -7,12 +7,16 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
+import { HttpError } from '../../../adapters/http/http-error.js';
 import { objectOf, type Told } from './reference-answers.js';
+import type { ReferenceKind } from './reference-fake.js';
 import { ReferenceProvider, type ReferenceOptions } from './reference-provider.js';
 
 /** One mistake that an adapter can make, and the test of the contract that must find it. */
 export interface Flaw {
   readonly name: string;
+  /** By token when absent. */
+  readonly kind?: ReferenceKind;
   readonly make: (options: ReferenceOptions) => ReferenceProvider;
   readonly failing: string;
 }
@@ -135,6 +139,28 @@ class Fractional extends ReferenceProvider {
   }
 }
 
+class SubmittingWithout extends ReferenceProvider {
+  protected override async uploaded(submission: Submission, call: ProviderCall): Promise<boolean> {
+    await super.uploaded(submission, call);
+    return true;
+  }
+}
+
+class Guessing extends ReferenceProvider {
+  override async recover(): Promise<RecoverAnswer> {
+    return { found: false };
+  }
+}
+
+class Empty extends ReferenceProvider {
+  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    return super.submit(submission, call).catch((error: unknown) => {
+      if (error instanceof HttpError) throw error;
+      return { accepted: true, outputs: [] };
+    });
+  }
+}
+
 const SENT_ONCE = 'sends a task once and does not know whether it was taken when';
 
 export const FLAWS: readonly Flaw[] = [
@@ -203,6 +229,24 @@ export const FLAWS: readonly Flaw[] = [
     name: 'does not know that a server without a connection has taken nothing',
     make: (o) => new Throwing(o),
     failing: 'refuses for capacity when nothing listens',
+  },
+  {
+    name: 'submits a task without its reference',
+    kind: 'by-id',
+    make: (o) => new SubmittingWithout(o),
+    failing: 'submits no task whose reference the vendor has not taken',
+  },
+  {
+    name: 'says that there is no task though it cannot know',
+    kind: 'by-id',
+    make: (o) => new Guessing(o),
+    failing: 'ends failed after one request when the answer is lost (fail)',
+  },
+  {
+    name: 'takes a foreign answer for one without pictures',
+    kind: 'immediate',
+    make: (o) => new Empty(o),
+    failing: `${SENT_ONCE} its answer is {}`,
   },
   { name: 'counts in fractions', make: (o) => new Fractional(o), failing: 'says what a finished task has cost' },
 ];

@@ -145,7 +145,7 @@ export class ReferenceProvider implements Provider {
   }
 
   /** Without the whole file nothing is submitted, so whatever goes wrong is certain. */
-  private async uploaded({ references: [reference] }: Submission, call: ProviderCall): Promise<boolean> {
+  protected async uploaded({ references: [reference] }: Submission, call: ProviderCall): Promise<boolean> {
     if (reference === undefined) return true;
     try {
       const stream = await reference.open();
