@@ -28,6 +28,7 @@ export function taskRequest(settings: ServerSettings, submission: Submission): T
   refuseTexts(settings, submission);
   if (references.length > settings.references.max)
     throw new TaskRefused(`The provider takes at most ${settings.references.max} reference files.`);
+  if (references.some(({ role }) => role === 'end_frame')) throw new TaskRefused('The provider takes no end frame.');
   const hasReferences = references.length > 0;
   const fields = {
     ...ownFields(settings, submission),

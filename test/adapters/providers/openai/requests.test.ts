@@ -159,6 +159,7 @@ describe('requests to servers with the API of OpenAI', () => {
       [{ parameters: { output_format: 'gif' } }, 'INPUT_INVALID'],
       [{ negativePrompt: 'people' }, 'INPUT_INVALID'],
       [{ references: Array.from({ length: 17 }, () => file(PNG)) }, 'INPUT_INVALID'],
+      [{ references: [{ ...file(PNG), role: 'end_frame' }] }, 'INPUT_INVALID'],
       [{ settings: {} }, 'MODEL_UNAVAILABLE'],
     ];
     for (const [wish, code] of refused) expect(await submit(wish)).to.have.nested.property('failure.code', code);

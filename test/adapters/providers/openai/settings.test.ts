@@ -5,11 +5,12 @@
 import { expect } from 'chai';
 import { openAiDriver } from '../../../../adapters/providers/openai/openai-driver.js';
 import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
-import { settingsFault } from '../../../../adapters/providers/openai/openai-settings.js';
+import { SETTING_NAMES, settingsFault } from '../../../../adapters/providers/openai/openai-settings.js';
 import { PRESETS } from '../../../../adapters/providers/openai/presets.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { fieldRulesFault } from '../../../../adapters/providers/shared/request-fields.js';
+import { plain, readPage, tablesOf } from '../../../docs/pages.js';
 import { openAiAt } from './opened-openai.js';
 
 const OF_OPERATORS = [
@@ -119,6 +120,36 @@ describe('settings of a model on a server with the API of OpenAI', () => {
     expect(provider.promises({ preset: 'sglang', api: 'video' })).to.include({ cancels: 'nothing' });
     expect(provider.promises({ preset: 'sglang', paid: true })).to.include({ isPaid: true });
     await provider.close();
+  });
+});
+
+describe('docs/providers/openai.md', () => {
+  const tables = tablesOf(readPage('docs/providers/openai.md'));
+  const rowsUnder = (column: string) => tables.find(({ columns }) => columns[0] === column)?.rows ?? [];
+
+  it('has every setting, and no other', () => {
+    expect(rowsUnder('Key of `provider_settings`').map(([key]) => plain(key))).to.have.members([...SETTING_NAMES]);
+  });
+
+  it('has the parameters of every preset, and no other', () => {
+    const shown = rowsUnder('Preset').map(([preset, api, parameters = '']) => ({
+      preset: plain(preset),
+      api: plain(api),
+      parameters: [...parameters.matchAll(/`([a-z_0-9]+)`/g)]
+        .map(([, name = '']) => name)
+        .filter((name) => name !== 'seconds')
+        .sort(),
+    }));
+    const known = Object.entries(PRESETS).flatMap(([preset, apis]) =>
+      Object.entries(apis).map(([api, { fields, reference_fields: further }]) => ({
+        preset,
+        api,
+        parameters: Object.values({ ...fields, ...further })
+          .map(({ parameter = '' }) => parameter)
+          .sort(),
+      })),
+    );
+    expect(shown).to.have.deep.members(known);
   });
 });
 
