@@ -6,6 +6,7 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { HttpError } from '../../../../adapters/http/http-error.js';
 import { predictionFailure } from '../../../../adapters/providers/replicate/prediction-failure.js';
 import type { ReplicateProvider } from '../../../../adapters/providers/replicate/replicate-provider.js';
 import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
@@ -176,6 +177,19 @@ describe('predictions of Replicate', () => {
     expect(await failureOf(provider.cancel(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
     fake.server.plan({ type: 'status', status: 422 }, { of: 'cancel' });
     await provider.cancel(reference, SETTINGS, WANTED);
+  });
+
+  it('have results that are not fetched within the network, though their host is listed', async () => {
+    const { port } = fake.server;
+    const listing = replicateAt(fake.base, { output_hosts: [`localhost:${port}`] });
+    fake.ending = { ends: 'succeeded', output: [`https://localhost:${port}/results/x/out-0.png`] };
+    const submission = task();
+    const reference = await submitted(listing, submission);
+    expect((await reportsUntilOver(listing, reference, submission)).at(-1)).to.have.property('state', 'succeeded');
+    const error = await failureOf(listing.output(reference, 0, SETTINGS, WANTED));
+    expect(error).to.be.instanceOf(HttpError).with.property('kind', 'refused-address');
+    expect(fake.server.requests.filter(({ of }) => of.includes('output'))).to.have.length(0);
+    await listing.close();
   });
 
   it('have results that are fetched without the key', async () => {
