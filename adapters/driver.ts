@@ -11,6 +11,7 @@ import type { MemoryBudget } from '../core/memory-budget.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
 import type { PersonStore } from '../core/ports/person-store.js';
 import type { Provider } from '../core/ports/provider.js';
+import type { ProviderUseStore } from '../core/ports/provider-use-store.js';
 import type { UploadStore } from '../core/ports/upload-store.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
 import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
@@ -69,6 +70,7 @@ export interface DatabaseStores {
   readonly credentials: CredentialStore;
   readonly people: PersonStore;
   readonly artefacts: ArtefactStore;
+  readonly providerUses: ProviderUseStore;
 }
 
 /** What a database remembers of its first use, as fingerprints. */

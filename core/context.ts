@@ -4,15 +4,17 @@ import { AccountWriter } from './credits/account-writer.js';
 import { GenerationWatch } from './generation/generation-watch.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
 import type { Log } from './log.js';
+import { ProviderGates } from './providers/provider-gates.js';
 import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
-/** What use cases work with: the ports, the settings, the account writer, cached sums, the watch, and a log. */
+/** What use cases work with: the ports, the settings, the account writer, cached sums, the watch, the gates of providers, and a log. */
 export interface Context extends Ports {
   readonly settings: Settings;
   readonly accountWriter: AccountWriter;
   readonly unchargedSums: UnchargedSums;
   readonly generationWatch: GenerationWatch;
+  readonly providerGates: ProviderGates;
   readonly log: Log;
   /** Of this process; its leases and claims carry the id. */
   readonly boot: Boot;
@@ -41,5 +43,6 @@ export function createContext(
     accountWriter: new AccountWriter(ports),
     unchargedSums: new UnchargedSums(ports),
     generationWatch: new GenerationWatch(ports),
+    providerGates: new ProviderGates({ ...ports, settings, log, boot }),
   };
 }

@@ -10,6 +10,7 @@ import { MongoGenerationStore } from './mongo-generation-store.js';
 import { MongoInstallation } from './mongo-installation.js';
 import { MongoRefused } from './mongo-refused.js';
 import { MongoPersonStore } from './mongo-person-store.js';
+import { MongoProviderUseStore } from './mongo-provider-use-store.js';
 import { MongoUploadStore } from './mongo-upload-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
@@ -27,6 +28,7 @@ export interface MongoStores {
   readonly credentials: MongoCredentialStore;
   readonly people: MongoPersonStore;
   readonly artefacts: MongoArtefactStore;
+  readonly providerUses: MongoProviderUseStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
   /** For adapters of other technologies that keep something in the same database. */
@@ -84,6 +86,7 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
     credentials: new MongoCredentialStore(connection),
     people: new MongoPersonStore(connection),
     artefacts: new MongoArtefactStore(connection),
+    providerUses: new MongoProviderUseStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),
     db,

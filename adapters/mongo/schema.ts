@@ -1,5 +1,5 @@
 /** Grows by one with every release that changes what is below, or the form of a document. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
 
 /**
  * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so
@@ -149,6 +149,8 @@ export const SCHEMA = {
     shardKey: null,
     indexes: [{ name: 'ended_groups_by_removal', keys: { removeAt: 1 }, why: 'recovery removes what has expired' }],
   },
+  // One document for each connected provider, found by its name.
+  provider_uses: { shardKey: null, indexes: [] },
   wake_ups: {
     shardKey: { _id: 'hashed' },
     indexes: [{ name: 'wake_ups_by_time', keys: { at: 1, _id: 1 }, why: 'timers look for what is due' }],

@@ -15,6 +15,7 @@ import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
+import { SqliteProviderUseStore } from './sqlite-provider-use-store.js';
 import { SqliteUploadStore } from './sqlite-upload-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
 import { SqliteWriter } from './writer.js';
@@ -38,6 +39,7 @@ export interface SqliteStores {
   readonly credentials: SqliteCredentialStore;
   readonly people: SqlitePersonStore;
   readonly artefacts: SqliteArtefactStore;
+  readonly providerUses: SqliteProviderUseStore;
   readonly wakeUpTable: SqliteWakeUpTable;
   readonly installation: SqliteInstallation;
   /** Writes acknowledged by this process, and the transactions they took. */
@@ -124,6 +126,7 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
     credentials: new SqliteCredentialStore(writer, reader),
     people: new SqlitePersonStore(writer, reader),
     artefacts: new SqliteArtefactStore(writer, reader),
+    providerUses: new SqliteProviderUseStore(writer, reader),
     wakeUpTable: new SqliteWakeUpTable(writer, reader),
     installation: new SqliteInstallation(writer, reader),
     counters: writer.counters,

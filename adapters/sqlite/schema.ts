@@ -140,6 +140,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE ended_groups (grp TEXT NOT NULL PRIMARY KEY, at INTEGER NOT NULL, remove_at INTEGER NOT NULL) STRICT, WITHOUT ROWID;
   CREATE INDEX ended_groups_by_removal ON ended_groups (remove_at);
   `,
+  // What workers share of each connected provider.
+  `
+  CREATE TABLE provider_uses (provider TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

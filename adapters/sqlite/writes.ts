@@ -6,6 +6,7 @@ import { credentialWrites } from './credential-writes.js';
 import { generationWrites } from './generation-writes.js';
 import { installationWrites } from './installation-writes.js';
 import { personWrites } from './person-writes.js';
+import { providerUseWrites } from './provider-use-writes.js';
 import { uploadWrites } from './upload-writes.js';
 import { wakeUpWrites } from './wake-up-writes.js';
 
@@ -27,6 +28,7 @@ export function prepareWrites(database: Database) {
     ...credentialWrites(database),
     ...personWrites(database),
     ...artefactWrites(database),
+    ...providerUseWrites(database),
     ...wakeUpWrites(database),
     ...installationWrites(database),
   } satisfies Record<string, Write>;

@@ -17,6 +17,7 @@ import {
   optionalUrl,
   type ConfigKey,
 } from './config-key.js';
+import { LIMIT_OPTIONS } from './provider-limits.js';
 import { SETTING_KEYS } from './setting-keys.js';
 
 const SECOND = 1_000;
@@ -107,6 +108,7 @@ export function configKeys(
     ...[...providers].flatMap(([instance, kind]) => [
       [`providers.${instance}.kind`, choiceOf(kinds, kind)] as const,
       ...keysUnder(`providers.${instance}`, kinds.find(({ name }) => name === kind)?.options ?? {}),
+      ...keysUnder(`providers.${instance}`, { properties: LIMIT_OPTIONS }),
     ]),
     ...Object.values(SETTING_KEYS).map(({ name, key }) => [`settings.${name}`, key] as const),
   ]);

@@ -4,6 +4,7 @@ import type { Driver } from '../../adapters/driver.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { ConfigKey } from './config-key.js';
 import { configKeys, optionsOf } from './config-keys.js';
+import { LIMIT_OPTIONS } from './provider-limits.js';
 import { keyComments } from './key-comments.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../../config/darkroom.example.yaml', import.meta.url));
@@ -33,7 +34,8 @@ export function configSchema(drivers: readonly Driver[]): JsonObject {
 }
 
 function instanceSchema({ name, options }: Driver): JsonObject {
-  const own = optionsOf(options).map(([option, schema]) => [option, nullable(schema)] as const);
+  const all = [...optionsOf(options), ...Object.entries(LIMIT_OPTIONS)];
+  const own = all.map(([option, schema]) => [option, nullable(schema)] as const);
   return {
     type: 'object',
     required: ['kind'],

@@ -1,4 +1,5 @@
 import type { DatabaseDriver, ObjectsDriver, Options, ProviderDriver, WakeUpsDriver } from '../../adapters/driver.js';
+import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
 import type { RestLimits } from './rest-limits.js';
 
@@ -27,7 +28,7 @@ export interface Config {
   /** What one process may hold of the files it checks and the pictures it decodes. */
   readonly images: { readonly memoryBytes: number };
   /** What makes pictures, by the name that a model's `provider` in the catalog gives. */
-  readonly providers: ReadonlyMap<string, Configured<ProviderDriver>>;
+  readonly providers: ReadonlyMap<string, ConfiguredProvider>;
   /** `auto` is pretty on a terminal and JSON otherwise. */
   readonly log: { readonly level: LogLevel; readonly format: 'auto' | 'pretty' | 'json' };
   readonly settings: Settings;
@@ -39,6 +40,10 @@ export type Role = 'all' | 'rest' | 'worker';
 export interface Configured<D> {
   readonly driver: D;
   readonly options: Options;
+}
+
+export interface ConfiguredProvider extends Configured<ProviderDriver> {
+  readonly limits: ProviderLimits;
 }
 
 /** The driver of each group of ports. */

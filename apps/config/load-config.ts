@@ -31,6 +31,7 @@ import { grpcOf, mcpOf, restOf } from './front-config.js';
 import { peopleOf } from './people-config.js';
 import { ModuleRefused, withModules } from './load-modules.js';
 import { providerKinds } from './provider-kinds.js';
+import { providerLimits } from './provider-limits.js';
 import { valuesOfEnvironment, valuesOfFile, type ConfigFault, type Given } from './read-values.js';
 import { SETTING_KEYS } from './setting-keys.js';
 
@@ -241,7 +242,8 @@ function providersOf(
           known.kind === 'provider' && known.name === values[`providers.${instance}.kind`],
       );
       assert(driver !== undefined, 'a kind that was checked is there');
-      return [instance, { driver, options: optionsFrom(values, `providers.${instance}`, driver) }] as const;
+      const options = optionsFrom(values, `providers.${instance}`, driver);
+      return [instance, { driver, options, limits: providerLimits(values, instance) }] as const;
     }),
   );
 }

@@ -50,6 +50,8 @@ export class ProviderCalls {
   measured(providers: Providers): Providers {
     const known = new Map<string, { readonly provider: Provider; readonly measured: Provider }>();
     return {
+      limits: (name) => providers.limits(name),
+      names: () => providers.names(),
       find: (name) => {
         const provider = providers.find(name);
         if (provider === undefined) return undefined;

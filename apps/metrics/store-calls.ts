@@ -8,7 +8,15 @@ import { PreparedHistogram } from './prepared-histogram.js';
 /** The ports whose calls reach a store; of the wake-ups, only the calls that do. */
 export interface StorePorts extends Pick<
   Ports,
-  'accounts' | 'generations' | 'claims' | 'uploads' | 'credentials' | 'people' | 'artefacts' | 'objects'
+  | 'accounts'
+  | 'generations'
+  | 'claims'
+  | 'uploads'
+  | 'credentials'
+  | 'people'
+  | 'artefacts'
+  | 'providerUses'
+  | 'objects'
 > {
   readonly wakeUps: Pick<Ports['wakeUps'], 'schedule'>;
 }
@@ -59,6 +67,7 @@ export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]
     remove: true,
     removeExpired: true,
   },
+  providerUses: { read: true, replace: true },
   objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
   wakeUps: { schedule: true },
 };

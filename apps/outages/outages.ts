@@ -15,6 +15,7 @@ const STORES: Readonly<Record<StorePort, Store>> = {
   credentials: 'database',
   people: 'database',
   artefacts: 'database',
+  providerUses: 'database',
   objects: 'objects',
   wakeUps: 'wake-ups',
 };
@@ -63,6 +64,7 @@ export class Outages {
       credentials: watched('credentials'),
       people: watched('people'),
       artefacts: watched('artefacts'),
+      providerUses: watched('providerUses'),
       objects: watched('objects'),
       wakeUps: {
         ...watched('wakeUps'),

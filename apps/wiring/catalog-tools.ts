@@ -4,13 +4,19 @@ import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../adapters/system/check-schema.js';
 import type { Modality } from '../../core/generation/generation.js';
 import type { JsonObject } from '../../core/json.js';
-import type { Config } from '../config/config.js';
+import type { Config, Configured } from '../config/config.js';
+import type { ProviderDriver } from '../../adapters/driver.js';
+
+/** The part of a configuration that a catalog is checked with. */
+interface CheckedWith extends Pick<Config, 'catalog'> {
+  readonly providers: ReadonlyMap<string, Configured<ProviderDriver>>;
+}
 
 /**
  * What a catalog of this installation is checked with: its JSON Schema, and the configured providers. `catalog` is the
  * absolute path of its file.
  */
-export function catalogTools({ providers, catalog }: Pick<Config, 'providers' | 'catalog'>): SchemaTools {
+export function catalogTools({ providers, catalog }: CheckedWith): SchemaTools {
   const catalogFolder = dirname(catalog);
   const rules = [...providers].map(
     ([name, { driver, options }]) =>

@@ -105,7 +105,7 @@ export async function openProgram(
       storesModule(database.stores, { objects: objects.store, wakeUps }),
     );
     container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
-    container.bind<Providers>(TOKENS.providers.id).toConstantValue({ find: (name) => connected.get(name) });
+    container.bind<Providers>(TOKENS.providers.id).toConstantValue(providersOf(config, connected));
     const wired = portsFrom(container);
     const gate = opened.keep(
       new StoreGate(
@@ -168,6 +168,14 @@ function suspectDatabase({ stores }: Config, gate: StoreGate): void {
   if (!stores.database.driver.isInDataFolder) gate.suspect();
 }
 
+function providersOf({ providers }: Config, connected: ReadonlyMap<string, Provider>): Providers {
+  return {
+    find: (name) => connected.get(name),
+    limits: (name) => providers.get(name)?.limits ?? {},
+    names: () => [...connected.keys()],
+  };
+}
+
 /** One provider for each configured instance, by its name. */
 async function openProviders(
   { providers, dataFolder, catalog }: Config,
@@ -193,6 +201,7 @@ function storesModule(stores: DatabaseStores, others: Pick<Ports, 'objects' | 'w
     provide(TOKENS.credentials, [], () => stores.credentials);
     provide(TOKENS.people, [], () => stores.people);
     provide(TOKENS.artefacts, [], () => stores.artefacts);
+    provide(TOKENS.providerUses, [], () => stores.providerUses);
     provide(TOKENS.objects, [], () => others.objects);
     provide(TOKENS.wakeUps, [], () => others.wakeUps);
   });
@@ -242,6 +251,7 @@ function portsFrom(container: Container): Ports {
     credentials: resolve(container, TOKENS.credentials),
     people: resolve(container, TOKENS.people),
     artefacts: resolve(container, TOKENS.artefacts),
+    providerUses: resolve(container, TOKENS.providerUses),
     objects: resolve(container, TOKENS.objects),
     wakeUps: resolve(container, TOKENS.wakeUps),
     providers: resolve(container, TOKENS.providers),

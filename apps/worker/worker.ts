@@ -91,6 +91,7 @@ export class Worker {
     this.dispatcher.admitWaiting();
     this.recovering ??= this.recoverInPasses()
       .then(() => this.tidy())
+      .then(() => this.context.providerGates.report())
       .finally(() => {
         this.recovering = undefined;
       });

@@ -32,7 +32,10 @@ const writes = new AccountWrites(program.context.accounts);
 const ports = { ...program.context, accounts: writes.accounts };
 const log = metrics ? metrics.warnings.counted(program.context.log) : program.context.log;
 const counting = createContext(metrics ? measuredPorts(ports, metrics) : ports, settings, log);
-const context: Context = { ...counting, providers: { find: (name) => recorded(counting.providers.find(name)) } };
+const context: Context = {
+  ...counting,
+  providers: { ...counting.providers, find: (name) => recorded(counting.providers.find(name)) },
+};
 
 const rest = createHttpFronts({
   context,

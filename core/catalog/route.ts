@@ -19,9 +19,11 @@ function drawn(route: readonly RouteEntry[], generationId: string): RouteEntry |
   return undefined;
 }
 
-/** FNV-1a: ids that differ in one digit begin at unrelated places. An integer of 32 bits. */
+/** FNV-1a with a final mix: ids that differ in one digit begin at unrelated places. An integer of 32 bits. */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193) >>> 0;
-  return hash;
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
+  return (hash ^ (hash >>> 16)) >>> 0;
 }

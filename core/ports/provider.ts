@@ -1,6 +1,7 @@
 import type { AbortSignalLike } from '../abort-signal.js';
 import type { Modality, Operation, ReferenceRole } from '../generation/generation.js';
 import type { JsonObject } from '../json.js';
+import type { ProviderLimits } from '../providers/provider-use.js';
 import type { TaskErrorCode } from '../generation/task-errors.js';
 import type { ProviderCost } from '../providers/provider-cost.js';
 
@@ -200,4 +201,7 @@ export interface Provider {
 /** The configured providers, by the name in a model's catalog entry. */
 export interface Providers {
   find(name: string): Provider | undefined;
+  /** The limits that the operator has set for one. */
+  limits(name: string): ProviderLimits;
+  names(): readonly string[];
 }

@@ -16,6 +16,7 @@ import type { PasswordHasher } from './password-hasher.js';
 import type { PersonStore } from './person-store.js';
 import type { Previews } from './previews.js';
 import type { Providers } from './provider.js';
+import type { ProviderUseStore } from './provider-use-store.js';
 import type { UploadStore } from './upload-store.js';
 import type { WakeUps } from './wake-ups.js';
 
@@ -28,6 +29,7 @@ export interface Ports {
   readonly credentials: CredentialStore;
   readonly people: PersonStore;
   readonly artefacts: ArtefactStore;
+  readonly providerUses: ProviderUseStore;
   readonly objects: ObjectStore;
   readonly wakeUps: WakeUps;
   readonly providers: Providers;
@@ -62,6 +64,7 @@ export const TOKENS = {
   credentials: token('credentials'),
   people: token('people'),
   artefacts: token('artefacts'),
+  providerUses: token('providerUses'),
   objects: token('objects'),
   wakeUps: token('wakeUps'),
   providers: token('providers'),

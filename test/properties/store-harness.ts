@@ -1,3 +1,4 @@
+import { oneProvider } from '../fixtures/connected-providers.js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -48,11 +49,21 @@ export async function openMemoryStores(clock: ManualClock): Promise<OpenedStores
 
 export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores> {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-properties-'));
-  const { accounts, generations, claims, uploads, credentials, people, artefacts, wakeUpTable, ...opened } =
-    await openSqlite({
-      folder,
-      role: 'server',
-    });
+  const {
+    accounts,
+    generations,
+    claims,
+    uploads,
+    credentials,
+    people,
+    artefacts,
+    providerUses,
+    wakeUpTable,
+    ...opened
+  } = await openSqlite({
+    folder,
+    role: 'server',
+  });
   const objects = await FileObjectStore.open({
     folder: join(folder, 'objects'),
     publicBaseUrl: () => 'http://localhost',
@@ -60,7 +71,7 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
     clock,
   });
   return {
-    stores: { accounts, generations, claims, uploads, credentials, people, artefacts, objects },
+    stores: { accounts, generations, claims, uploads, credentials, people, artefacts, providerUses, objects },
     wakeUps: (_, interceptor) =>
       new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
     close: async () => {
@@ -75,7 +86,8 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
   const bucket = freshBucket(server);
   await setUpBucket(bucket);
   const objects = await MinioObjectStore.open({ ...bucket, clock: { now: () => Date.now() } });
-  const { accounts, generations, claims, uploads, credentials, people, artefacts, wakeUpTable } = await place.open();
+  const { accounts, generations, claims, uploads, credentials, people, artefacts, providerUses, wakeUpTable } =
+    await place.open();
   return {
     stores: {
       accounts,
@@ -85,6 +97,7 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
       credentials,
       people,
       artefacts,
+      providerUses,
       objects: signedBy(new MemoryObjectStore({ clock }), objects),
     },
     wakeUps: (_, interceptor) =>
@@ -141,7 +154,7 @@ export class StoreHarness {
         ...interceptedStores(this.opened.stores, counted),
         ...STATELESS_PORTS,
         wakeUps: this.opened.wakeUps(this.clock, counted),
-        providers: { find: () => this.provider },
+        providers: oneProvider(this.provider),
         catalog: catalogOf(() => MODELS),
         clock: this.clock,
         ids: this.ids,

@@ -5,7 +5,9 @@ import { isTerminal, type Generation, type GenerationRecord } from '../generatio
 import { settleGeneration } from '../settle-generation.js';
 import { GenerationRun } from './generation-run.js';
 import { FairSemaphore, type LaneLimits, type Place } from './fair-semaphore.js';
-import { takeLease } from './take-lease.js';
+import type { Entry } from '../../providers/provider-gates.js';
+import { takeLease, type Taken } from './take-lease.js';
+import { deadlineOf, executionsOf } from './unknown-model.js';
 
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
 const MAX_WAITING = 100_000;
@@ -79,7 +81,8 @@ export class Dispatcher {
     }
     const already = this.waiting.get(generationId);
     if (already) {
-      if (this.inLine.has(generationId)) void this.advance(generationId);
+      if (this.inLine.has(generationId) || this.context.providerGates.isWaiting(generationId))
+        void this.advance(generationId);
       return this.waiting.size <= MAX_HELD_WAKE_UPS ? already : Promise.resolve();
     }
     if (this.stopping) return Promise.reject(new WorkerStopping());
@@ -98,16 +101,19 @@ export class Dispatcher {
   stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
     for (const lane of this.lanes.values()) lane.refuseAll(new WorkerStopping());
+    this.context.providerGates.excuseAll();
     for (const run of this.runs.values()) run.stop();
     return new Promise((resolve) => {
       const cancel = this.context.clock.after(graceMs, () => {
         for (const run of this.runs.values()) run.abandon();
         resolve(false);
       });
-      void Promise.allSettled([...this.finished, ...this.waiting.values()]).then(() => {
-        cancel();
-        resolve(true);
-      });
+      void Promise.allSettled([...this.finished, ...this.waiting.values()])
+        .then(() => this.context.providerGates.leave())
+        .then(() => {
+          cancel();
+          resolve(true);
+        });
     });
   }
 
@@ -128,7 +134,7 @@ export class Dispatcher {
       .enter({ generationId, accountId, runDeadlineAt })
       .finally(() => this.inLine.delete(generationId));
     try {
-      await this.start(generationId, place);
+      await this.start(record, place);
     } catch (error) {
       place.release();
       throw error;
@@ -139,18 +145,38 @@ export class Dispatcher {
   private async advance(generationId: string): Promise<void> {
     try {
       const record = await this.context.generations.read(generationId);
-      if (record?.kind !== 'generation' || record.runDeadlineAt === undefined) return;
+      if (record?.kind !== 'generation') return;
+      if (isTerminal(record.status) || record.cancelRequestedAt !== undefined)
+        this.context.providerGates.excuse(generationId);
+      if (record.runDeadlineAt === undefined) return;
       this.lane(record.modelKey).advance(generationId, record.accountId, record.runDeadlineAt);
     } catch (error) {
       this.context.log.warn('generation keeps its turn', { generationId, error });
     }
   }
 
-  private async start(generationId: string, place: Place): Promise<void> {
-    if (this.stopping) throw new WorkerStopping();
-    const taken = await takeLease(this.context, this.worker, generationId);
-    if (!taken) return place.release();
-    const run = new GenerationRun(this.context, taken.generation, taken);
+  private async start(known: Generation, place: Place): Promise<void> {
+    const { generationId } = known;
+    const entered = await this.enterProvider(known);
+    try {
+      if (this.stopping) throw new WorkerStopping();
+      const taken = await takeLease(this.context, this.worker, generationId, entered?.provider);
+      if (!taken) {
+        entered?.release();
+        return place.release();
+      }
+      this.run(
+        new GenerationRun(this.context, taken.generation, { ...taken, entry: this.entryFor(taken, entered) }),
+        place,
+      );
+    } catch (error) {
+      entered?.release();
+      throw error;
+    }
+  }
+
+  private run(run: GenerationRun, place: Place): void {
+    const { generationId } = run;
     this.runs.set(generationId, run);
     if (this.stopping) run.stop();
     const finished = run.drive().finally(() => {
@@ -159,6 +185,20 @@ export class Dispatcher {
       place.release();
     });
     this.finished.add(finished);
+  }
+
+  /** Waits for a provider that has room, unless the task is at one already or none is needed any more. */
+  private async enterProvider(g: Generation): Promise<Entry | undefined> {
+    if (g.attempt !== undefined || g.cancelRequestedAt !== undefined) return undefined;
+    const providers = executionsOf(this.context, g).map(({ providerName }) => providerName);
+    if (providers.length === 0) return undefined;
+    return this.context.providerGates.enter({ generationId: g.generationId, providers, until: deadlineOf(g) });
+  }
+
+  private entryFor({ providerName }: Taken, entered: Entry | undefined): Entry {
+    if (entered?.provider === providerName) return entered;
+    entered?.release();
+    return this.context.providerGates.adopt(providerName);
   }
 
   private lane(modelKey: string): FairSemaphore {

@@ -1,25 +1,29 @@
 import type { Context } from '../../context.js';
 import type { ProviderCost, ProviderFailure, RefusedBecause } from '../../ports/provider.js';
+import type { Entry } from '../../providers/provider-gates.js';
 import { changeGeneration } from '../change-generation.js';
 import type { Attempt, Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
 import { wake, wakeAgain } from '../wake.js';
-import { storeSubmitted } from './collect-outputs.js';
 import { RunOutputs } from './run-outputs.js';
 import { LeaseHolder, LeaseLost } from './lease-holder.js';
 import { nextStep, timeLeftMs, type Ending, type RunStep } from './next-step.js';
 import { CallGivenUp, isMadeObsolete, ProviderCalls } from './provider-calls.js';
 import { newRunState, withGeneration, withNews, type FinishedReport, type News, type RunState } from './run-state.js';
-import { submissionOf, type Submitted } from './submission.js';
+import { handOver, type Submitted } from './hand-over.js';
 import { rulesOf } from './run-rules.js';
 import type { Execution } from './unknown-model.js';
 import { WakeableDelay } from './waiting.js';
 
 type Went = 'on' | 'over';
 
+/** How long a run waits when its provider may get no further submission now, in milliseconds. */
+const NO_SUBMISSION_LEFT_MS = 1_000;
+
 /** What a run needs to know that the generation itself does not say. */
 export interface RunOf extends Execution {
+  readonly entry: Entry;
   /** Whether this run has just begun the recorded attempt, so that no worker has handed it over yet. */
   readonly isFresh: boolean;
 }
@@ -30,7 +34,7 @@ export interface RunOf extends Execution {
  * carries the fence.
  */
 export class GenerationRun {
-  private readonly generationId: string;
+  readonly generationId: string;
   private readonly holder: LeaseHolder;
   private readonly rest: WakeableDelay;
   private readonly calls: ProviderCalls;
@@ -81,6 +85,7 @@ export class GenerationRun {
         this.context.log.warn('run abandoned', { generationId: this.generationId, error });
     } finally {
       this.holder.end();
+      this.of.entry.release();
     }
   }
 
@@ -156,35 +161,28 @@ export class GenerationRun {
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
     const leased = this.rules.answersWithOutputs ? await this.outputs.withUnusedKeys(g) : g;
     this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined, notFound: [] };
+    const beganAt = this.context.clock.now();
     let answer: Submitted;
     try {
-      answer = await this.handOver(leased, attempt);
+      const of = { attempt, timeLeftMs: this.timeLeftMs(leased), longestSubmitMs: this.rules.longestSubmitMs };
+      answer = await handOver(this.context, this.calls, this.of, leased, of);
     } catch (error) {
       this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
       if (!(error instanceof CallGivenUp)) await this.holder.write({ event: 'submission-ended' });
       return 'on';
     }
     if ('cost' in answer && answer.cost !== undefined) this.state = { ...this.state, cost: answer.cost };
-    if (!answer.accepted) return this.endAttempt(answer);
+    if (!answer.accepted) {
+      if (answer.because === 'capacity') this.of.entry.full(answer.failure);
+      return this.endAttempt(answer);
+    }
+    this.of.entry.answered(this.context.clock.now() - beganAt);
     await this.holder.write({
       event: 'accepted',
       ...('delivered' in answer ? { delivered: answer.delivered } : { reference: answer.reference }),
       ...this.cost(),
     });
     return 'on';
-  }
-
-  private handOver(g: Generation, attempt: Attempt): Promise<Submitted> {
-    const now = this.context.clock.now();
-    const leftMs = this.timeLeftMs(g);
-    const { longestSubmitMs } = this.rules;
-    const limitMs = Math.min(leftMs, longestSubmitMs, attempt.startedAt + longestSubmitMs - now);
-    const of = { attempt, settings: this.of.settings, timeLeftMs: leftMs, endsAt: now + limitMs };
-    return this.calls.submit(submissionOf(this.context, g, of), limitMs, async (answer) => {
-      if (!('outputs' in answer)) return answer;
-      const { outputs, ...rest } = answer;
-      return { ...rest, delivered: await storeSubmitted(this.context, g, outputs) };
-    });
   }
 
   private async recover(g: Generation, token: string): Promise<Went> {
@@ -201,7 +199,9 @@ export class GenerationRun {
   }
 
   private async allowSubmit({ token, afterMs }: Extract<RunStep, { do: 'allow-submit' }>): Promise<Went> {
-    if (afterMs > 0) await this.rest.sleep(afterMs);
+    const waitMs = this.of.entry.maySubmitAgain() ? afterMs : Math.max(afterMs, NO_SUBMISSION_LEFT_MS);
+    if (waitMs > 0) await this.rest.sleep(waitMs);
+    if (waitMs > afterMs) return 'on';
     const { refused } = await this.holder.write({ event: 'submit-again' });
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
     if (refused === undefined) this.state = { ...this.state, unsentToken: token };

@@ -1,5 +1,6 @@
 import { AbortSource } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
+import type { Entry } from '../../providers/provider-gates.js';
 import type {
   Provider,
   ProviderCall,
@@ -72,7 +73,7 @@ export class ProviderCalls {
 
   constructor(
     private readonly context: Pick<Context, 'clock' | 'settings' | 'log'>,
-    private readonly of: Execution,
+    private readonly of: Execution & { readonly entry: Entry },
     private readonly generationId: string,
   ) {
     this.provider = of.provider;
@@ -131,7 +132,19 @@ export class ProviderCalls {
     return Math.min(timeLeftMs, this.context.settings.providerCallMs);
   }
 
-  private during<T>(method: Method, limitMs: number, work: (call: ProviderCall) => Promise<T>): Promise<T> {
+  /** Tells the provider's gate what came of the call. What came of an output depends on our own store as well. */
+  private async during<T>(method: Method, limitMs: number, work: (call: ProviderCall) => Promise<T>): Promise<T> {
+    try {
+      const answer = await this.timed(method, limitMs, work);
+      this.of.entry.answered();
+      return answer;
+    } catch (error) {
+      if (method !== 'output' && !isMadeObsolete(error)) this.of.entry.failed(error);
+      throw error;
+    }
+  }
+
+  private timed<T>(method: Method, limitMs: number, work: (call: ProviderCall) => Promise<T>): Promise<T> {
     const { clock } = this.context;
     const source = new AbortSource();
     return new Promise((resolve, reject) => {

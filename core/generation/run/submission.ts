@@ -1,12 +1,7 @@
 import type { Context } from '../../context.js';
 import type { JsonObject } from '../../json.js';
-import type { ProviderCost, Submission, SubmitAnswer } from '../../ports/provider.js';
-import type { Attempt, DeliveredObject, Generation } from '../generation.js';
-
-/** What came of a submission. */
-export type Submitted =
-  | Exclude<SubmitAnswer, { readonly outputs: unknown }>
-  | { readonly accepted: true; readonly delivered: readonly DeliveredObject[]; readonly cost?: ProviderCost };
+import type { Submission } from '../../ports/provider.js';
+import type { Attempt, Generation } from '../generation.js';
 
 /** What a submission needs beside the generation. */
 export interface SubmissionOf {

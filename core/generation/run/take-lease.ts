@@ -12,13 +12,19 @@ export interface Taken extends Execution {
 }
 
 /**
- * Takes the lease of a generation for this worker, or answers null when there is nothing to take: it has ended, another
+ * Takes the lease of a generation for this worker, at the given provider where its route has that, or answers null when there is nothing to take: it has ended, another
  * worker has it, this one does not know its model, or it could no longer be started and was failed.
  */
-export async function takeLease(context: Context, worker: string, generationId: string): Promise<Taken | null> {
+export async function takeLease(
+  context: Context,
+  worker: string,
+  generationId: string,
+  provider?: string,
+): Promise<Taken | null> {
   const record = await context.generations.read(generationId);
   if (record?.kind !== 'generation') return null;
-  const [execution] = executionsOf(context, record);
+  const executions = executionsOf(context, record);
+  const execution = executions.find(({ providerName }) => providerName === provider) ?? executions[0];
   if (execution === undefined) return leaveToOthers(context, record);
   const { leaseMs } = context.settings;
 

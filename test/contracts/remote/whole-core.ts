@@ -1,3 +1,4 @@
+import { oneProvider } from '../../fixtures/connected-providers.js';
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { isTerminal, type Generation } from '../../../core/generation/generation.js';
@@ -112,7 +113,7 @@ async function openCore(one: Case, policy: Policy, task = one.quick, hooks: Hook
   const own = asCoreSees(one.provider, task, activity, hooks);
   const harness = await CoreHarness.open({
     models: [imageModel({ onUnknownAcceptance: policy })],
-    ports: { providers: { find: () => own }, mediaProbe: new AnyMediaProbe() },
+    ports: { providers: oneProvider(own), mediaProbe: new AnyMediaProbe() },
     rest: activity.rest,
   });
   const dying = asCoreSees(one.provider, task, activity, {
@@ -125,7 +126,7 @@ async function openCore(one: Case, policy: Policy, task = one.quick, hooks: Hook
     harness,
     create: async () => (await harness.create()).generationId,
     lostAfterRequest: async (generationId) => {
-      const first = CoreWorker.idle(harness, 'first', life.interceptor, { providers: { find: () => dying } });
+      const first = CoreWorker.idle(harness, 'first', life.interceptor, { providers: oneProvider(dying) });
       void first.dispatcher.deliver(generationId);
       await harness.clock.until(() => life.isDead, 'the first worker has died');
       await harness.clock.advance(harness.settings.leaseMs);

@@ -1,5 +1,7 @@
 // Goal: a measured store still meets the contract of its port.
 // Method: the ports' contracts on measured adapters in memory.
+import { MemoryProviderUseStore } from '../../../adapters/memory/memory-provider-use-store.js';
+import { providerUseStoreContract } from '../../contracts/provider-use-store.contract.js';
 import { Metrics } from '../../../apps/metrics/metrics.js';
 import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
 import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
@@ -36,6 +38,7 @@ credentialStoreContract({ ...subject, open: () => measured('credentials', new Me
 personStoreContract({ ...subject, open: () => measured('people', new MemoryPersonStore()) });
 artefactStoreContract({ ...subject, open: () => measured('artefacts', new MemoryArtefactStore()) });
 generationStoreContract({ ...subject, open: () => measured('generations', new MemoryGenerationStore()) });
+providerUseStoreContract({ ...subject, open: () => measured('providerUses', new MemoryProviderUseStore()) });
 uploadStoreContract({ ...subject, open: () => measured('uploads', new MemoryUploadStore()) });
 
 const clock = new ManualClock();

@@ -59,7 +59,7 @@ describe('the program', () => {
     return {
       ...config,
       stores: { ...config.stores, wakeUps: { ...config.stores.wakeUps, driver: recorded } },
-      providers: new Map(Object.entries(providers).map(([name, driver]) => [name, { driver, options }])),
+      providers: new Map(Object.entries(providers).map(([name, driver]) => [name, { driver, options, limits: {} }])),
     };
   }
 

@@ -1,3 +1,4 @@
+import { oneProvider } from '../../fixtures/connected-providers.js';
 import { expect } from 'chai';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
@@ -53,7 +54,7 @@ export class CheckedService {
     });
     const intercept = (call: PortCall): Promise<unknown> => this.intercept(call);
     const provider = intercepted('provider', harness.provider, intercept);
-    this.context = harness.process(intercept, { providers: { find: () => provider } });
+    this.context = harness.process(intercept, { providers: oneProvider(provider) });
     this.dispatcher = new Dispatcher(this.context, 'worker-1');
   }
 

@@ -1,3 +1,4 @@
+import { oneProvider } from '../../fixtures/connected-providers.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import { SCOPES, type Caller } from '../../../core/access/credential.js';
@@ -92,7 +93,7 @@ export class SmallService {
           new MemoryWakeUps({ clock: process.clock('wake-ups'), table: this.table }),
           interceptor,
         ),
-        providers: { find: () => provider },
+        providers: oneProvider(provider),
         catalog: catalogOf(() => MODELS),
         clock: process.clock('core'),
         ids: process.ids,

@@ -88,6 +88,7 @@ export const FAULTED_CALLS = [
   'objects.copy',
   'objects.remove',
   'objects.stat',
+  'providerUses.replace',
   'wakeUps.schedule',
   'provider.submit',
   'provider.poll',

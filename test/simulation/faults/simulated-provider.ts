@@ -62,14 +62,18 @@ const BAD_ENDINGS: readonly Ending[] = [
 const RETRY_AFTER_MS: readonly number[] = [0, 3_000.5, 30_000, 86_400_000];
 const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
 
+/** What all providers of a run have in common. */
+export interface SharedByProviders {
+  /** Generations in the order in which they were first handed over. */
+  readonly handedOver: Set<string>;
+  script: Script | undefined;
+}
+
 /**
  * Somebody else's service: it takes its time, breaks off, forgets, delivers too little, and goes on after it was told
  * to stop.
  */
 export class SimulatedProvider implements Provider {
-  /** Generations in the order in which they were first handed over. */
-  readonly handedOver = new Set<string>();
-  script: Script | undefined;
   private awayUntil = 0;
   private fetched = 0;
   private readonly tasks = new Map<string, Task>();
@@ -77,7 +81,11 @@ export class SimulatedProvider implements Provider {
   private readonly canRecover: boolean;
   private readonly answersWithOutputs: boolean;
 
-  constructor(private readonly context: RunContext) {
+  constructor(
+    private readonly name: string,
+    private readonly context: RunContext,
+    private readonly shared: SharedByProviders,
+  ) {
     this.knowsTokens = context.chance.happens(700);
     this.canRecover = context.chance.happens(700);
     this.answersWithOutputs = context.chance.happens(200);
@@ -95,7 +103,7 @@ export class SimulatedProvider implements Provider {
   }
 
   async submit(submission: Submission, { signal }: ProviderCall): ReturnType<Provider['submit']> {
-    this.handedOver.add(submission.generationId);
+    this.shared.handedOver.add(submission.generationId);
     for (const reference of submission.references) for await (const _chunk of await reference.open());
     // The rest of the request is not sent any more.
     if (signal.aborted) throw new Error('The submission was abandoned.');
@@ -151,7 +159,7 @@ export class SimulatedProvider implements Provider {
         this.take(submission);
         return never();
       case undefined:
-        return this.answersWithOutputs && this.script === undefined
+        return this.answersWithOutputs && this.shared.script === undefined
           ? this.made(submission)
           : { accepted: true, reference: this.take(submission).reference };
     }
@@ -237,14 +245,16 @@ export class SimulatedProvider implements Provider {
     if (known) return known;
     const { chance, scheduler, profile } = this.context;
     const task: Task = {
-      reference: `task-${this.tasks.size + 1}`,
+      reference: `${this.name}-${this.tasks.size + 1}`,
       token,
       submission,
       count: typeof parameters['count'] === 'number' ? parameters['count'] : 1,
       startedAt: scheduler.now,
-      endsAt: scheduler.now + (this.script?.takesMs ?? chance.pick([0, 1_500, 8_000, 8_000, 30_000])),
-      ending: this.script?.ending ?? (chance.happens(profile.providerPerMille) ? chance.pick(BAD_ENDINGS) : 'succeeds'),
-      onCancel: this.script?.onCancel ?? chance.pick(ON_CANCEL),
+      endsAt: scheduler.now + (this.shared.script?.takesMs ?? chance.pick([0, 1_500, 8_000, 8_000, 30_000])),
+      ending:
+        this.shared.script?.ending ??
+        (chance.happens(profile.providerPerMille) ? chance.pick(BAD_ENDINGS) : 'succeeds'),
+      onCancel: this.shared.script?.onCancel ?? chance.pick(ON_CANCEL),
     };
     this.context.tally.add(`provider task ${task.ending}`);
     this.tasks.set(task.reference, task);

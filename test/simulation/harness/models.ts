@@ -4,20 +4,25 @@ import { imageModel, imagePrice } from '../../fixtures/core-models.js';
 const QUEUE_MS = 3 * 60_000;
 const RUN_MS = 2 * 60_000;
 
-const SHORT = {
-  queueTimeoutMs: QUEUE_MS,
-  runTimeoutMs: RUN_MS,
-  route: [{ provider: 'simulated', settings: {}, weight: 1 }],
-} as const;
+const entry = (provider: string, weight: number) => ({ provider, weight, settings: { of: provider } });
+
+const SHORT = { queueTimeoutMs: QUEUE_MS, runTimeoutMs: RUN_MS, route: [entry('simulated', 1)] } as const;
 
 /** A round price an image, no floor, tries again and again. */
-const plain = imageModel({ ...SHORT, modelKey: 'plain', concurrency: 3, concurrencyPerAccount: 2 });
+const plain = imageModel({
+  ...SHORT,
+  route: [entry('simulated', 1), entry('spare', 0)],
+  modelKey: 'plain',
+  concurrency: 3,
+  concurrencyPerAccount: 2,
+});
 
 /**
  * A price that only comes out right when it is rounded once; a floor on cancel; acceptance that is never guessed at.
  */
 const odd = imageModel({
   ...SHORT,
+  route: [entry('simulated', 1), entry('spare', 1)],
   modelKey: 'odd',
   price: imagePrice(1, {
     microcreditsPerUnit: 2_333_334,

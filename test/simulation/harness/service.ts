@@ -1,3 +1,4 @@
+import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import type { Ports } from '../../../core/ports/tokens.js';
@@ -10,11 +11,12 @@ import { FaultyWakeUps } from '../faults/faulty-wake-ups.js';
 import { never, PortFaults } from '../faults/port-faults.js';
 import { SIMULATED_MODELS } from './models.js';
 import { SimulatedProcess, type Role } from './simulated-process.js';
-import { SimulatedProvider } from '../faults/simulated-provider.js';
+import { SIMULATED_LIMITS, SimulatedProviders } from '../faults/simulated-providers.js';
+import type { Provider } from '../../../core/ports/provider.js';
 import type { RunContext } from './run-context.js';
 import { brief } from './timeline.js';
 
-const STORES = ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'objects', 'wakeUps'];
+const STORES = ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'providerUses', 'objects', 'wakeUps'];
 /** Address signing is arithmetic: it calls nobody. */
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
@@ -23,7 +25,7 @@ export class Service {
   readonly objects: FaultyObjects;
   readonly processes: SimulatedProcess[] = [];
   private readonly wakeUpTable = new MemoryWakeUpTable();
-  readonly provider: SimulatedProvider;
+  readonly provider: SimulatedProviders;
   readonly faults: PortFaults;
   /** So many of the next wake-ups that are scheduled are never heard of again. */
   wakeUpsToLose = 0;
@@ -36,7 +38,7 @@ export class Service {
     private readonly installation: { readonly roles: readonly Role[]; readonly isExclusive: boolean },
   ) {
     this.objects = new FaultyObjects(durable.objects, context);
-    this.provider = new SimulatedProvider(context);
+    this.provider = new SimulatedProviders(context);
     this.faults = new PortFaults(context);
   }
 
@@ -122,7 +124,9 @@ export class Service {
       },
       this,
     );
-    const provider = intercepted('provider', this.provider, through, ['promises']);
+    const providers = Object.entries(this.provider.byName).map(
+      ([name, one]) => [name, intercepted<Provider>('provider', one, through, ['promises'])] as const,
+    );
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
       ...STATELESS_PORTS,
@@ -138,7 +142,7 @@ export class Service {
         start: (deliver, limit) => (process.isAlive ? wakeUps.start(deliver, limit) : never()),
         stop: wakeUps.stop,
       },
-      providers: { find: (name) => (name === 'simulated' ? provider : undefined) },
+      providers: connectedProviders(Object.fromEntries(providers), SIMULATED_LIMITS),
       catalog: {
         models: () => SIMULATED_MODELS,
         find: (key) => SIMULATED_MODELS.find(({ modelKey }) => modelKey === key && key !== process.withdrawn),

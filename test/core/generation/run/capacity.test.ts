@@ -54,9 +54,8 @@ describe('a provider that is full', () => {
     expect(harness.provider.submissions.length).to.be.within(10, 20);
   });
 
-  it('has neither the lease nor a place of the model while it is waited for', async () => {
+  it('leaves what waits for it without a lease and without an attempt', async () => {
     const harness = await open([full(60_000), 'accept']);
-    harness.models = [imageModel({ concurrency: 1, concurrencyPerAccount: 1, maxAttempts: 1 })];
     await CoreWorker.start(harness);
     const first = await harness.create();
     await harness.clock.until(
@@ -65,10 +64,20 @@ describe('a provider that is full', () => {
     );
     const { lease, attempt, attemptsMade, status } = await harness.generation(first.generationId);
     expect([lease, attempt, attemptsMade, status]).to.deep.equal([undefined, undefined, 0, 'running']);
-    const second = await untilSettled(harness, (await harness.create()).generationId);
-    expect(second.status).to.equal('succeeded');
-    expect((await harness.generation(first.generationId)).status).to.equal('running');
     expect((await untilSettled(harness, first.generationId)).status).to.equal('succeeded');
+  });
+
+  it('gets no task of another generation before it said that it has room', async () => {
+    const harness = await open([full(60_000), 'accept']);
+    await CoreWorker.start(harness);
+    const first = await harness.create();
+    await harness.clock.until(() => harness.provider.submissions.length === 1, 'the first one was refused');
+    const second = await harness.create();
+    await harness.clock.advance(59_000);
+    expect(harness.provider.submissions).to.have.length(1);
+    expect((await harness.generation(second.generationId)).status).to.equal('queued');
+    for (const { generationId } of [first, second])
+      expect((await untilSettled(harness, generationId)).status).to.equal('succeeded');
   });
 
   it('is not tried again after a cancel, which costs nothing', async () => {

@@ -1,6 +1,7 @@
 // Goal: whoever follows the signed address of an output gets no metadata, whatever the provider delivered.
 // Method: a provider that delivers a picture and a video with a workflow as ComfyUI writes it; create, poll and GET over
 // HTTP; the file behind the address is searched for the workflow and decoded.
+import { oneProvider } from '../../../fixtures/connected-providers.js';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,7 +43,7 @@ describe('the signed address of an output', () => {
       publicBaseUrl: () => running.origin,
     });
     const provider = new CannedProvider(delivered);
-    harness = await openServiceHarness({ ports: { objects, providers: { find: () => provider } } });
+    harness = await openServiceHarness({ ports: { objects, providers: oneProvider(provider) } });
     const credential = (await createRequestFixture(harness.context)).secrets.get('owner') as string;
     running = await serve(harness, { signedObjects: objects.signedObjects });
     await harness.startWorker();

@@ -1,0 +1,41 @@
+import type { Context } from '../../context.js';
+import type { ProviderCost, SubmitAnswer } from '../../ports/provider.js';
+import type { Attempt, DeliveredObject, Generation } from '../generation.js';
+import { storeSubmitted } from './collect-outputs.js';
+import type { ProviderCalls } from './provider-calls.js';
+import { submissionOf } from './submission.js';
+import type { Execution } from './unknown-model.js';
+
+/** What came of a submission. */
+export type Submitted =
+  | Exclude<SubmitAnswer, { readonly outputs: unknown }>
+  | { readonly accepted: true; readonly delivered: readonly DeliveredObject[]; readonly cost?: ProviderCost };
+
+export interface HandOver {
+  readonly attempt: Attempt;
+  /** Until the generation ends in any case. */
+  readonly timeLeftMs: number;
+  /** The longest that a submission may take from its recorded start. */
+  readonly longestSubmitMs: number;
+}
+
+/**
+ * Submits an attempt, and stores what the provider answers with. Throws when it is unknown whether the provider has taken
+ * it.
+ */
+export function handOver(
+  context: Context,
+  calls: ProviderCalls,
+  { settings }: Pick<Execution, 'settings'>,
+  g: Generation,
+  { attempt, timeLeftMs, longestSubmitMs }: HandOver,
+): Promise<Submitted> {
+  const now = context.clock.now();
+  const limitMs = Math.min(timeLeftMs, longestSubmitMs, attempt.startedAt + longestSubmitMs - now);
+  const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, endsAt: now + limitMs });
+  return calls.submit(submission, limitMs, async (answer) => {
+    if (!('outputs' in answer)) return answer;
+    const { outputs, ...rest } = answer;
+    return { ...rest, delivered: await storeSubmitted(context, g, outputs) };
+  });
+}

@@ -1,0 +1,217 @@
+import type { Log } from '../log.js';
+import type { Ports } from '../ports/tokens.js';
+import type { Settings } from '../settings.js';
+import { Circuit } from './circuit.js';
+import { newProviderUse, renewShare, SHARE_MS, type ProviderHealth, type ProviderLimits } from './provider-use.js';
+
+/** What a gate works with. */
+export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
+  readonly settings: Settings;
+  readonly log: Log;
+}
+
+/** How often a worker that waits for a slot asks for one, in milliseconds. */
+const ASK_AGAIN_MS = 1_000;
+/** How often a share is renewed while it is used, in milliseconds. */
+const RENEW_MS = SHARE_MS / 3;
+const MAX_TRIES = 5;
+
+export interface InstanceGateOptions {
+  readonly provider: string;
+  /** Names this process, unlike any other one that ever ran. */
+  readonly worker: string;
+  readonly limits: () => ProviderLimits;
+  /** Called when there may be room for somebody who waits. */
+  readonly onChange: () => void;
+}
+
+/** What this process may use, and what it had asked for then. */
+interface OwnShare {
+  readonly slots: number;
+  submissions: number;
+  readonly wanted: number;
+  readonly wantedSubmissions: number;
+  readonly expiresAt: number;
+  readonly isShort: boolean;
+}
+
+const NO_SHARE: OwnShare = {
+  slots: 0,
+  submissions: 0,
+  wanted: 0,
+  wantedSubmissions: 0,
+  expiresAt: -Infinity,
+  isShort: false,
+};
+
+/** What one process may do at one connected provider, and what it has seen of it. */
+export class InstanceGate {
+  readonly circuit = new Circuit();
+  private inUse = 0;
+  private waiting = 0;
+  private trying: object | undefined;
+  private share = NO_SHARE;
+  private givenSubmissions = 0;
+  private renewal: Promise<void> | undefined;
+  private hasLeft = false;
+  private cancelTimer: (() => void) | undefined;
+
+  constructor(
+    private readonly ports: GateNeeds,
+    private readonly options: InstanceGateOptions,
+  ) {}
+
+  get health(): ProviderHealth {
+    return this.circuit.health(this.ports.clock.now());
+  }
+
+  get tasks(): number {
+    return this.inUse;
+  }
+
+  /** Takes a slot and a submission for `holder`, if there is one and the provider seems to work. */
+  take(holder: object): boolean {
+    if (!this.isOpen()) return false;
+    if (this.isLimited() && !this.takeOfShare()) return false;
+    if (this.circuit.isDoubtful) this.trying = holder;
+    this.inUse += 1;
+    this.beatLater();
+    return true;
+  }
+
+  /** Whether it may have room, once this process has asked for more than it has: then the next provider has to wait. */
+  get mayHaveRoom(): boolean {
+    if (!this.isLimited() || !this.isOpen()) return false;
+    const { slots, wanted, wantedSubmissions } = this.share;
+    if (!this.isCurrent() || (slots <= this.inUse && slots >= wanted)) return true;
+    return slots > this.inUse && this.givenSubmissions >= wantedSubmissions;
+  }
+
+  /** Counts a task that is at the provider already, though the limit may be exceeded. */
+  adopt(): void {
+    this.inUse += 1;
+    this.beatLater();
+  }
+
+  release(holder: object): void {
+    this.inUse -= 1;
+    this.tried(holder);
+    // A slot that another worker lacks is given back before it is used again.
+    if (this.share.isShort) this.renew();
+    else this.options.onChange();
+  }
+
+  /** The holder's submission had an answer, or none. */
+  tried(holder: object): void {
+    if (this.trying === holder) this.trying = undefined;
+  }
+
+  /** Takes one more submission for a task that has its slot. */
+  takeSubmission(): boolean {
+    if (this.options.limits().maxSubmissionsPerMinute === undefined) return true;
+    if (!this.isCurrent() || this.share.submissions < 1) {
+      this.renew();
+      return false;
+    }
+    this.share.submissions -= 1;
+    return true;
+  }
+
+  /** How many wait for this provider. */
+  wait(count: number): void {
+    const hasMore = count > this.waiting;
+    this.waiting = count;
+    if (hasMore && this.isLimited() && this.isOpen()) this.renew();
+  }
+
+  /** Publishes what this process sees, and its share. Never throws. */
+  async report(): Promise<void> {
+    await this.write().catch((error: unknown) => this.warn(error));
+  }
+
+  /** Gives back what is not used, and renews nothing any more. Never throws. */
+  async leave(): Promise<void> {
+    this.hasLeft = true;
+    this.cancelTimer?.();
+    await this.renewal;
+    if (this.isLimited() && this.share.slots > 0) await this.report();
+  }
+
+  private isOpen(): boolean {
+    return this.circuit.opensAt <= this.ports.clock.now() && this.trying === undefined;
+  }
+
+  private isLimited(): boolean {
+    const { maxConcurrent, maxSubmissionsPerMinute } = this.options.limits();
+    return (maxConcurrent ?? maxSubmissionsPerMinute) !== undefined;
+  }
+
+  private isCurrent(): boolean {
+    return this.ports.clock.now() < this.share.expiresAt;
+  }
+
+  private takeOfShare(): boolean {
+    if (!this.isCurrent() || this.share.slots <= this.inUse || this.share.submissions < 1) return false;
+    this.share.submissions -= 1;
+    return true;
+  }
+
+  private beatLater(): void {
+    if (this.isLimited()) this.renewAfter(RENEW_MS);
+  }
+
+  private renewAfter(ms: number): void {
+    if (this.hasLeft) return;
+    this.cancelTimer ??= this.ports.clock.after(ms, () => {
+      this.cancelTimer = undefined;
+      this.renew();
+    });
+  }
+
+  /** Renews the share, one renewal at a time, and again for as long as it is used or waited for. */
+  private renew(): void {
+    if (this.hasLeft) return;
+    this.renewal ??= this.write()
+      .catch((error: unknown) => {
+        this.warn(error);
+        // Nothing may be used that is not known to be ours; the model's next provider need not wait for that.
+        if (!this.isCurrent())
+          this.share = { ...NO_SHARE, wanted: 1, expiresAt: this.ports.clock.now() + ASK_AGAIN_MS };
+      })
+      .finally(() => {
+        this.renewal = undefined;
+        this.options.onChange();
+        // Somebody came while it was written.
+        if (this.waiting > this.share.wantedSubmissions && this.isCurrent()) this.renewAfter(0);
+        else if (this.waiting > 0) this.renewAfter(ASK_AGAIN_MS);
+        else if (this.inUse > 0 || this.share.slots > 0) this.renewAfter(RENEW_MS);
+      });
+  }
+
+  private async write(): Promise<void> {
+    const { clock, providerUses, settings } = this.ports;
+    const { provider, worker } = this.options;
+    const limits = this.options.limits();
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const now = clock.now();
+      const stored = await providerUses.read(provider);
+      const { inUse, waiting } = this;
+      const wanted = inUse + waiting;
+      const given = renewShare(
+        stored ?? newProviderUse(provider, { limits, now }),
+        { worker, inUse, wanted, submissions: waiting, health: this.health },
+        { limits, now, longestCallMs: settings.providerCallMs },
+      );
+      if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
+      const { slots, submissions, isShort } = given;
+      this.share = { slots, submissions, wanted, wantedSubmissions: waiting, isShort, expiresAt: now + SHARE_MS };
+      this.givenSubmissions = submissions;
+      return;
+    }
+  }
+
+  private warn(error: unknown): void {
+    const { provider } = this.options;
+    this.ports.log.warn('use of a provider not shared', { provider, error });
+  }
+}

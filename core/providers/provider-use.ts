@@ -1,0 +1,143 @@
+/** How much of one connected provider may be used, by all processes together; without a bound where absent. */
+export interface ProviderLimits {
+  /** Tasks that are submitted and have not ended; at least 1. */
+  readonly maxConcurrent?: number;
+  /** Submissions in any 60 seconds; at least 1. */
+  readonly maxSubmissionsPerMinute?: number;
+}
+
+/** What one worker last saw of a provider. */
+export interface ProviderHealth {
+  /** `paused`: nothing is submitted before `pausedUntil`. `trying`: one task is, to see whether it works again. */
+  readonly circuit: 'closed' | 'paused' | 'trying';
+  readonly pausedUntil?: number;
+  /** The newest failure of a call, for operators; it may name the provider's address. */
+  readonly lastError?: { readonly at: number; readonly message: string };
+  /** The median time of the newest submissions, in milliseconds. */
+  readonly medianSubmitMs?: number;
+}
+
+/** The part of a provider that one worker may use until `expiresAt`. */
+export interface WorkerShare {
+  readonly worker: string;
+  /** Tasks that it may have at the provider. */
+  readonly slots: number;
+  /** Of these, the ones it has. */
+  readonly inUse: number;
+  /** Those that it has and those that wait in it. */
+  readonly wanted: number;
+  readonly health: ProviderHealth;
+  readonly renewedAt: number;
+  readonly expiresAt: number;
+}
+
+/** What the workers share of one provider. */
+export interface ProviderUse {
+  /** The provider's name in the configuration. */
+  readonly provider: string;
+  readonly version: number;
+  readonly shares: readonly WorkerShare[];
+  /** Submissions that may be given out, in thousandths, as of `refilledAt`. */
+  readonly submissions: { readonly thousandths: number; readonly refilledAt: number };
+}
+
+/** How long a worker may use what it was given before it renews it, in milliseconds. */
+export const SHARE_MS = 10_000;
+const MINUTE_MS = 60_000;
+
+export interface ShareRequest extends Pick<WorkerShare, 'worker' | 'inUse' | 'wanted' | 'health'> {
+  /** Submissions that it could use at once. */
+  readonly submissions: number;
+}
+
+export interface ShareTerms {
+  readonly limits: ProviderLimits;
+  readonly now: number;
+  /**
+   * How long after the end of a share its worker may still be submitting: the longest call. Only then are its slots
+   * another worker's.
+   */
+  readonly longestCallMs: number;
+}
+
+export interface Given {
+  readonly next: ProviderUse;
+  readonly slots: number;
+  /** Submissions that the worker may make before its share expires. */
+  readonly submissions: number;
+  /** Another worker wants a slot and has none: a slot that becomes free is offered to it first. */
+  readonly isShort: boolean;
+}
+
+/**
+ * Renews one worker's share. All shares together never have more slots than the limit, and no 60 seconds see more
+ * submissions than the limit: what is left unused is lost. Where workers want more than there is, each gets an equal part,
+ * as slots become free. A worker that wants and uses nothing leaves the record.
+ */
+export function renewShare(use: ProviderUse, request: ShareRequest, terms: ShareTerms): Given {
+  const { now, limits } = terms;
+  const others = use.shares.filter(({ worker, expiresAt, slots, wanted }) => {
+    if (worker === request.worker) return false;
+    return expiresAt + terms.longestCallMs > now && (slots > 0 || wanted > 0);
+  });
+  const own = use.shares.find(({ worker }) => worker === request.worker);
+  const isShort = others.some(({ slots, wanted }) => slots === 0 && wanted > 0);
+  const slots = slotsFor(request, { others, held: own?.slots ?? 0, ...limits });
+  const { thousandths, refilledAt } = refilled(use.submissions, terms);
+  const submissions = Math.min(request.submissions, Math.floor(thousandths / 1_000));
+  const { worker, inUse, wanted, health } = request;
+  const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS };
+  const isGone = wanted === 0 && inUse === 0;
+  return {
+    slots,
+    submissions: limits.maxSubmissionsPerMinute === undefined ? Infinity : submissions,
+    isShort,
+    next: {
+      provider: use.provider,
+      version: use.version + 1,
+      shares: isGone && slots === 0 ? others : [...others, share],
+      submissions: { thousandths: thousandths - 1_000 * submissions, refilledAt },
+    },
+  };
+}
+
+export function newProviderUse(provider: string, { limits, now }: Pick<ShareTerms, 'limits' | 'now'>): ProviderUse {
+  return { provider, version: 0, shares: [], submissions: { thousandths: capacityOf(limits), refilledAt: now } };
+}
+
+interface SlotSituation extends ProviderLimits {
+  readonly others: readonly WorkerShare[];
+  readonly held: number;
+}
+
+function slotsFor({ inUse, wanted }: ShareRequest, { others, held, maxConcurrent }: SlotSituation): number {
+  if (maxConcurrent === undefined) return wanted;
+  const free = Math.max(0, maxConcurrent - others.reduce((sum, { slots }) => sum + slots, 0));
+  const isContended = others.some((other) => other.wanted > other.slots);
+  const part = Math.floor(maxConcurrent / (others.length + 1));
+  // With more workers than slots, one that has none may take one, and one that has a free one gives it up.
+  const fair = isContended ? Math.max(part, held === 0 ? 1 : 0) : maxConcurrent;
+  return Math.min(free, Math.max(Math.min(wanted, fair), Math.min(inUse, held)));
+}
+
+/**
+ * A bucket that holds a quarter of a minute's submissions and refills so slowly that, with what workers were given before
+ * and have yet to use, no minute sees more than the limit.
+ */
+function refilled(
+  { thousandths, refilledAt }: ProviderUse['submissions'],
+  { limits, now }: ShareTerms,
+): ProviderUse['submissions'] {
+  const limit = limits.maxSubmissionsPerMinute;
+  if (limit === undefined || now <= refilledAt) return { thousandths, refilledAt: Math.max(refilledAt, now) };
+  const capacity = capacityOf(limits);
+  const perWindow = (limit + 1) * 1_000 - capacity - 1;
+  const added = Math.floor(((now - refilledAt) * perWindow) / (MINUTE_MS + SHARE_MS));
+  // What is less than a thousandth is not lost.
+  if (added === 0) return { thousandths, refilledAt };
+  return { thousandths: Math.min(capacity, thousandths + added), refilledAt: now };
+}
+
+function capacityOf({ maxSubmissionsPerMinute: limit = 0 }: ProviderLimits): number {
+  return Math.max(1, Math.floor(limit / 4)) * 1_000;
+}

@@ -1,0 +1,148 @@
+// Goal: workers that share a provider never have more slots than its limit, and never submit more in any minute than its
+// limit, whatever dies, sleeps and wakes; and where slots are short each worker gets some in the end.
+// Method: random histories of workers on one record, each using all it was given for as long as it may, checked by counting;
+// and single decisions.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import {
+  newProviderUse,
+  renewShare,
+  SHARE_MS,
+  type ProviderUse,
+  type ShareRequest,
+} from '../../../core/providers/provider-use.js';
+
+const CALL_MS = 20_000;
+const HEALTH = { circuit: 'closed' } as const;
+
+function request(worker: string, changes: Partial<ShareRequest> = {}): ShareRequest {
+  return { worker, inUse: 0, wanted: 1, submissions: 0, health: HEALTH, ...changes };
+}
+
+/** A worker that uses everything at once. `slots` are valid until `expiresAt`. */
+interface User {
+  slots: number;
+  inUse: number;
+  expiresAt: number;
+  isDead: boolean;
+}
+
+const STEP = fc.record({
+  worker: fc.nat({ max: 3 }),
+  afterMs: fc.oneof(fc.nat({ max: 3_000 }), fc.nat({ max: 60_000 })),
+  wanted: fc.nat({ max: 12 }),
+  ends: fc.nat({ max: 6 }),
+  dies: fc.nat({ max: 30 }).map((n) => n === 0),
+});
+
+describe('the shares of a provider', () => {
+  it('never add up to more slots than the limit, and no minute sees more submissions than the limit', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.array(STEP, { minLength: 10, maxLength: 120 }),
+        (maxConcurrent, maxSubmissionsPerMinute, steps) => {
+          const limits = { maxConcurrent, maxSubmissionsPerMinute };
+          let now = 1_000_000;
+          let use: ProviderUse = newProviderUse('p', { limits, now });
+          const users: User[] = Array.from({ length: 4 }, () => ({ slots: 0, inUse: 0, expiresAt: 0, isDead: false }));
+          const submittedAt: number[] = [];
+          for (const { worker, afterMs, wanted, ends, dies } of steps) {
+            now += afterMs;
+            const user = users[worker] as User;
+            if (user.isDead) continue;
+            // A share that was not renewed in time is of no use; what runs at the provider goes on.
+            user.inUse = Math.max(0, user.inUse - ends);
+            const given = renewShare(
+              use,
+              request(`w${worker}`, { inUse: user.inUse, wanted: user.inUse + wanted, submissions: wanted }),
+              { limits, now, longestCallMs: CALL_MS },
+            );
+            use = given.next;
+            user.slots = given.slots;
+            user.expiresAt = now + SHARE_MS;
+            const begins = Math.max(0, Math.min(user.slots - user.inUse, given.submissions, wanted));
+            user.inUse += begins;
+            // The worst moment to use what was given: some at once, the rest just before it expires.
+            for (let one = 0; one < begins; one += 1) submittedAt.push(one % 2 === 0 ? now : now + SHARE_MS - 1);
+            if (dies) user.isDead = true;
+            const alive = users.filter(({ isDead }) => !isDead);
+            const slots = alive.filter(({ expiresAt }) => expiresAt > now).reduce((sum, one) => sum + one.slots, 0);
+            expect(slots, 'slots that may be used').to.be.at.most(maxConcurrent);
+          }
+          submittedAt.sort((a, b) => a - b);
+          for (const [index, at] of submittedAt.entries()) {
+            const inMinute = submittedAt.slice(index).filter((other) => other - at < 60_000).length;
+            expect(inMinute, 'submissions in a minute').to.be.at.most(maxSubmissionsPerMinute);
+          }
+        },
+      ),
+      { numRuns: 400 },
+    );
+  });
+
+  it('keep the slots of a worker that is gone until none of its calls can go on', () => {
+    const limits = { maxConcurrent: 2 };
+    const terms = { limits, now: 0, longestCallMs: CALL_MS };
+    const first = renewShare(newProviderUse('p', terms), request('gone', { wanted: 2 }), terms);
+    expect(first.slots).to.equal(2);
+    const at = (now: number) => renewShare(first.next, request('next', { wanted: 2 }), { ...terms, now }).slots;
+    expect([at(SHARE_MS), at(SHARE_MS + CALL_MS - 1), at(SHARE_MS + CALL_MS)]).to.deep.equal([0, 0, 2]);
+  });
+
+  for (const [workers, maxConcurrent] of [
+    [2, 1],
+    [3, 2],
+    [3, 6],
+  ] as const) {
+    it(`reach each of ${workers} busy workers where there are ${maxConcurrent} slots`, () => {
+      const limits = { maxConcurrent };
+      let now = 0;
+      let use = newProviderUse('p', { limits, now });
+      const begun = Array.from({ length: workers }, () => 0);
+      const held = Array.from({ length: workers }, () => 0);
+      for (let round = 0; round < 60; round += 1) {
+        const worker = round % workers;
+        now += 1_000;
+        // Its tasks have ended since, and more wait.
+        const given = renewShare(use, request(`w${worker}`, { wanted: 9 }), { limits, now, longestCallMs: CALL_MS });
+        use = given.next;
+        begun[worker] = (begun[worker] ?? 0) + given.slots;
+        held[worker] = given.slots;
+        expect(held.reduce((sum, one) => sum + one, 0)).to.be.at.most(maxConcurrent);
+      }
+      for (const count of begun) expect(count).to.be.above(3);
+    });
+  }
+
+  it('give everything to a worker that is alone', () => {
+    const limits = { maxConcurrent: 8 };
+    const terms = { limits, now: 0, longestCallMs: CALL_MS };
+    expect(renewShare(newProviderUse('p', terms), request('w', { wanted: 30 }), terms).slots).to.equal(8);
+  });
+
+  it('leave nothing of a worker that wants nothing', () => {
+    const terms = { limits: { maxConcurrent: 1 }, now: 0, longestCallMs: CALL_MS };
+    const { next } = renewShare(newProviderUse('p', terms), request('w'), terms);
+    expect(next.shares).to.have.length(1);
+    expect(renewShare(next, request('w', { wanted: 0 }), { ...terms, now: 5 }).next.shares).to.deep.equal([]);
+  });
+
+  it('let about as many submissions through as the limit says, over hours', () => {
+    for (const maxSubmissionsPerMinute of [1, 2, 7, 60, 600]) {
+      const limits = { maxSubmissionsPerMinute };
+      let use = newProviderUse('p', { limits, now: 0 });
+      let count = 0;
+      for (let now = 0; now < 3_600_000; now += 500) {
+        const given = renewShare(use, request('w', { submissions: 1_000 }), { limits, now, longestCallMs: CALL_MS });
+        use = given.next;
+        count += given.submissions;
+      }
+      expect(count / 60, `of ${maxSubmissionsPerMinute} a minute`).to.be.within(
+        maxSubmissionsPerMinute * 0.6,
+        maxSubmissionsPerMinute,
+      );
+    }
+  });
+});
