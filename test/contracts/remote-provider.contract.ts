@@ -50,6 +50,6 @@ export function remoteProviderContract(subject: RemoteProviderSubject): void {
     }
     describe('checks of the connection', () => describeChecks(proves, supports));
     describe('secrets', () => describeSecrets(proves));
-    describe('all of core', () => describeWholeCore(proves, supports));
+    describe('all of core', () => describeWholeCore(proves, subject));
   });
 }

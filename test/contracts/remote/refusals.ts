@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
+import type { Fault } from '../../providers/fakes/fake-server.js';
 import { WANTED } from '../provider.contract.js';
 import { failureOf, NotApplicable, type Case, type Cases } from './cases.js';
 import type { RefusalCase, RemoteProviderSubject } from './subject.js';
@@ -84,17 +85,18 @@ export function describeSecrets(proves: Cases): void {
 }
 
 async function refused({ server, provider, quick }: Case, refusal: RefusalCase): Promise<Refusal> {
-  const { status, headers = {}, body } = refusal;
-  server.plan(
-    {
-      type: 'status',
-      status,
-      headers: { 'content-type': 'application/json', ...headers },
-      body: JSON.stringify(body),
-    },
-    { of: 'submit' },
-  );
+  server.plan(plannedRefusal(refusal), { of: 'submit' });
   const answer = await provider.submit(quick(randomUUID()), WANTED);
   if (answer.accepted) throw new Error('The task was accepted.');
   return answer;
+}
+
+/** The vendor's refusal in place of the answer to a submission. */
+export function plannedRefusal({ status, headers = {}, body }: RefusalCase): Fault {
+  return {
+    type: 'status',
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  };
 }

@@ -10,7 +10,8 @@ import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
 import { Life } from '../../harness/cut-processes.js';
 import type { Case, Cases } from './cases.js';
 import { Activity, AnyMediaProbe, asCoreSees, type Hooks } from './core-side.js';
-import type { RemoteProviderSupports } from './subject.js';
+import { plannedRefusal } from './refusals.js';
+import type { RefusalCase, RemoteProviderSubject } from './subject.js';
 
 type Policy = 'fail' | 'resubmit';
 
@@ -18,7 +19,7 @@ type Policy = 'fail' | 'resubmit';
 const PRICE_CREDITS = 10;
 
 /** What core makes of the provider: how many requests one paid generation can lead to. */
-export function describeWholeCore(proves: Cases, { promises }: RemoteProviderSupports): void {
+export function describeWholeCore(proves: Cases, { refusals, supports: { promises } }: RemoteProviderSubject): void {
   const isAsked = promises.isAskedBy === 'token';
   for (const policy of ['fail', 'resubmit'] as const) {
     const expected = isAsked
@@ -57,8 +58,21 @@ export function describeWholeCore(proves: Cases, { promises }: RemoteProviderSup
     });
   }
 
+  const full = refusals.find(({ because }) => because === 'capacity');
+  if (full !== undefined) describeCapacity(proves, full);
   if (isAsked) describeSettling(proves, promises);
   if (!promises.answersWithOutputs) describeCancelRaces(proves);
+}
+
+function describeCapacity(proves: Cases, full: RefusalCase): void {
+  proves('waits until there is capacity, which uses no attempt up', async (one) => {
+    for (let refused = 0; refused < 4; refused += 1) one.server.plan(plannedRefusal(full), { of: 'submit' });
+    const core = await openCore(one, 'fail');
+    await CoreWorker.start(core.harness);
+    const generationId = await core.create();
+    await expectEnd(one, core, generationId, { status: 'succeeded', posts: 5 });
+    expect((await core.harness.generation(generationId)).attemptsMade).to.equal(1);
+  });
 }
 
 function describeSettling(proves: Cases, { settleMs }: ProviderPromises): void {
