@@ -84,6 +84,9 @@ const VIDEOS: FieldRules = {
   ...DIFFUSION,
 };
 
+/** stable-diffusion.cpp loads the file that is named behind it. */
+const LORA = '<lora:';
+
 const NO_REFERENCES: ReferenceSettings = { as: 'multipart', field: 'image[]', max: 0 };
 
 const SHARED = {
@@ -127,6 +130,7 @@ export const PRESETS: Readonly<Record<PresetName, ServerPreset>> = {
     sync: {
       ...OWN_SERVER,
       api: 'sync',
+      refused_in_prompts: [LORA],
       references: { as: 'json', field: 'files', max: 1 },
       fields: { size: SIZE, n: COUNT, step: integer('step', 1, 150), seed: integer('seed', 0, MAX_SEED) },
     },
@@ -174,7 +178,7 @@ export const PRESETS: Readonly<Record<PresetName, ServerPreset>> = {
       ...OWN_SERVER,
       api: 'sync',
       response_format: 'none',
-      refused_in_prompts: ['<sd_cpp_extra_args'],
+      refused_in_prompts: ['<sd_cpp_extra_args', LORA],
       references: { ...NO_REFERENCES, max: 1 },
       fields: { size: SIZE, n: integer('n', 1, 8), output_format: choice('output_format', ['png', 'jpeg']) },
     },

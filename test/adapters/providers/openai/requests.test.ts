@@ -179,6 +179,12 @@ describe('requests to servers with the API of OpenAI', () => {
         },
       });
     expect(fake.server.requests).to.deep.equal([]);
+    for (const preset of ['sd-cpp', 'localai'])
+      expect(await submit({ settings: { preset, model: 'x' }, prompt: 'a <LoRA:../x:1>' })).to.have.property(
+        'accepted',
+        false,
+      );
+    expect(fake.server.requests).to.deep.equal([]);
     expect(await submit({ settings, prompt: 'a <lighthouse>' })).to.have.property('accepted', true);
   });
 
