@@ -75,7 +75,11 @@ export class SandboxProvider implements Provider {
     const plan = tryPlan(submission);
     if ('failure' in plan) return { accepted: false, failure: plan.failure };
     if (this.#tasks.isFull) {
-      return { accepted: false, failure: unavailable('The sandbox has reached its limit of open tasks.') };
+      return {
+        accepted: false,
+        failure: unavailable('The sandbox has reached its limit of open tasks.'),
+        because: 'capacity',
+      };
     }
     if (plan.painter === 'test') return this.#submitTest(submission, plan, reference, now);
     const task = new SandboxTask(reference, now, { readyAt: now, ignoresCancel: false });
