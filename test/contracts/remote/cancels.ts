@@ -45,7 +45,7 @@ export function describeCancels(proves: Cases, { promises: { cancels } }: Remote
     expect(await one.provider.poll(reference, submission.settings, WANTED)).to.deep.equal(before);
   });
 
-  proves('stops a task when the first request to is lost', async (one) => {
+  proves('stops a task when the first request to stop it is lost', async (one) => {
     if (one.queued === undefined) throw new Error('The subject needs `queued`.');
     const submission = one.queued(randomUUID());
     const reference = await submitted(one.provider, submission);

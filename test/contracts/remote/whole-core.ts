@@ -45,7 +45,7 @@ export function describeWholeCore(proves: Cases, { refusals, supports: { promise
       },
     );
 
-    proves(`ends, and is charged for what it delivers alone, when the task never arrives (${policy})`, async (one) => {
+    proves(`ends, and is charged only for what it delivers, when the task never arrives (${policy})`, async (one) => {
       one.server.plan({ type: 'cut-body' }, { of: 'submit' });
       const core = await openCore(one, policy);
       await CoreWorker.start(core.harness);
