@@ -1,10 +1,10 @@
 import type { ProviderCall, ProviderCost, Submission, SubmittedOutput } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { spooledJson, type SpooledFile } from '../../http/json/spooled-json.js';
+import type { SpooledFile, SpooledJson } from '../../http/json/spooled-json.js';
 import { fieldsFrom } from '../shared/request-fields.js';
 import { resultBytes, type ResultFiles } from '../shared/result-files.js';
+import { spooledOutputs, type SpooledOutputs } from '../shared/spooled-outputs.js';
 import type { ServerSettings } from './presets.js';
-import { readOnce } from '../shared/read-once.js';
 
 export interface ImagesContext {
   readonly settings: ServerSettings;
@@ -24,44 +24,33 @@ interface ImagesAnswer {
   readonly inference_time_s?: unknown;
 }
 
-const MAX_JSON_BYTES = 1024 * 1024;
-/** More than any server makes at once, so that what was not paid for does not fail the answer. */
-const MAX_IMAGES = 100;
-
 /**
- * The pictures of an answer. Base64 waits in a temporary file, which is freed once the last picture was read; so the
- * answer was whole when this resolves. A picture that is missing from the list is left out. Throws `HttpError` for an
- * answer that is none of the Images API.
+ * The pictures of an answer, kept as `spooledOutputs` does it. A picture that is missing from the list is left out. Throws
+ * `HttpError` for an answer that is none of the Images API.
  */
-export async function deliveredImages(
-  answer: HttpAnswer,
-  { settings, submission, call, maxOutputBytes, files }: ImagesContext,
-): Promise<{ readonly outputs: readonly SubmittedOutput[]; readonly cost?: ProviderCost }> {
-  const spooled = await spooledJson(answer, {
-    at: ['/data/*/b64_json'],
-    maxJsonBytes: MAX_JSON_BYTES,
-    maxCount: MAX_IMAGES,
-    maxFileBytes: maxOutputBytes,
-  });
-  try {
+export async function deliveredImages(answer: HttpAnswer, context: ImagesContext): Promise<SpooledOutputs> {
+  return spooledOutputs(answer, { at: ['/data/*/b64_json'], ...context }, (spooled) => {
     const json = (spooled.json ?? {}) as ImagesAnswer;
     if (!Array.isArray(json.data)) throw answer.error('bad-answer', 'The answer has no list of pictures.');
-    const otherwise = mediaTypeOf(json.output_format) ?? sentType(settings, submission) ?? 'image/png';
-    const outputs = json.data
-      .map((entry: unknown, index) => {
-        const file = spooled.files.get(`/data/${index}/b64_json`);
-        if (file !== undefined) return file.byteSize === 0 ? undefined : { ...asOutput(file, otherwise) };
-        return outputAt(memberOf(entry, 'url'), { mediaType: otherwise, files, call });
-      })
-      .filter((output) => output !== undefined)
-      .slice(0, submission.outputCount);
     const cost = costOf(json);
-    const read = readOnce(outputs, { call, afterMs: submission.timeLeftMs, close: () => spooled.close() });
-    return { outputs: read, ...(cost === undefined ? {} : { cost }) };
-  } catch (error) {
-    await spooled.close();
-    throw error;
-  }
+    return { outputs: outputsIn(json, json.data, spooled, context), ...(cost === undefined ? {} : { cost }) };
+  });
+}
+
+function outputsIn(
+  { output_format: format }: ImagesAnswer,
+  data: readonly unknown[],
+  { files: spooled }: Pick<SpooledJson, 'files'>,
+  { settings, submission, call, files }: ImagesContext,
+): readonly SubmittedOutput[] {
+  const otherwise = mediaTypeOf(format) ?? sentType(settings, submission) ?? 'image/png';
+  return data
+    .map((entry, index) => {
+      const file = spooled.get(`/data/${index}/b64_json`);
+      if (file !== undefined) return file.byteSize === 0 ? undefined : asOutput(file, otherwise);
+      return outputAt(memberOf(entry, 'url'), { mediaType: otherwise, files, call });
+    })
+    .filter((output) => output !== undefined);
 }
 
 function asOutput(file: SpooledFile, otherwise: string): SubmittedOutput {

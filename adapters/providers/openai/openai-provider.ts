@@ -9,14 +9,13 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
-import { ParameterInvalid } from '../shared/request-fields.js';
-import { inputRefusal, refusal } from '../shared/sentences.js';
+import { refusal } from '../shared/sentences.js';
+import { requestOrRefusal } from '../shared/task-refused.js';
 import { checkServer } from './check-server.js';
 import { submitImages } from './image-task.js';
 import type { OpenAiInstance } from './openai-instance.js';
 import { readSettings } from './openai-settings.js';
-import type { ServerSettings } from './presets.js';
-import { TaskRefused, taskRequest, type TaskRequest } from './task-request.js';
+import { taskRequest } from './task-request.js';
 import { VideoJobs } from './video-jobs.js';
 
 /** How long a request may be on its way once we have given it up. */
@@ -47,9 +46,9 @@ export class OpenAiProvider implements Provider {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const { settings } = read;
-    const request = tryRequest(settings, submission);
-    if ('accepted' in request) return request;
-    const task = { settings, submission, request, call };
+    const made = requestOrRefusal(() => taskRequest(settings, submission));
+    if ('refused' in made) return made.refused;
+    const task = { settings, submission, request: made.request, call };
     return settings.api === 'sync' ? submitImages(task, this.instance) : this.videos.submit(task);
   }
 
@@ -91,13 +90,4 @@ export class OpenAiProvider implements Provider {
 function hasJobs(settings: JsonObject): boolean {
   const read = readSettings(settings);
   return 'settings' in read && read.settings.api === 'video';
-}
-
-function tryRequest(settings: ServerSettings, submission: Submission): TaskRequest | SubmitAnswer {
-  try {
-    return taskRequest(settings, submission);
-  } catch (error) {
-    if (error instanceof TaskRefused || error instanceof ParameterInvalid) return inputRefusal(error.message);
-    throw error;
-  }
 }

@@ -3,20 +3,13 @@ import { formRequest, type FormField } from '../../http/bodies/form-request.js';
 import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
 import type { SizedRequest } from '../../http/bodies/body-file.js';
 import { fieldsFrom, type FieldValue } from '../shared/request-fields.js';
+import { TaskRefused } from '../shared/task-refused.js';
 import type { ServerSettings } from './presets.js';
 
 /** The request for a task. */
 export interface TaskRequest extends SizedRequest {
   /** Below the server's base address. */
   readonly path: readonly string[];
-}
-
-/** A task that this server cannot be asked for. The message is one sentence, fit for clients. */
-export class TaskRefused extends Error {
-  constructor(message: string) {
-    super(message);
-    this.name = 'TaskRefused';
-  }
 }
 
 /**

@@ -5,22 +5,21 @@ import type {
   ProviderCall,
   ProviderCheck,
   ProviderPromises,
-  ProviderReference,
   ProviderReport,
   RecoverAnswer,
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
-import type { SizedRequest } from '../../http/bodies/body-file.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { submit } from '../../http/submit.js';
 import type { Connection } from '../shared/connection.js';
-import { ParameterInvalid } from '../shared/request-fields.js';
-import { inputRefusal, refusal } from '../shared/sentences.js';
+import { refusal } from '../shared/sentences.js';
+import { requestOrRefusal } from '../shared/task-refused.js';
+import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './sdcpp-check.js';
 import { isObject, JOB_ID, MAX_ANSWER_BYTES, pictureOf, reportOf, unexpected } from './sdcpp-job.js';
-import { REFERENCE_UNREAD, refusalOf } from './sdcpp-refusal.js';
-import { requestOf, TaskRefused } from './sdcpp-request.js';
+import { refusalOf } from './sdcpp-refusal.js';
+import { requestOf } from './sdcpp-request.js';
 import { readSettings } from './sdcpp-settings.js';
 
 /** Of an answer to a submission. */
@@ -54,23 +53,15 @@ export class SdcppProvider implements Provider {
   async submit(submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
     const settings = readSettings(submission.settings);
     if ('fault' in settings || submission.operation !== 'image_generation') return refusal('settings wrong');
-    const read = new ReadReferences(submission.references);
-    let request: SizedRequest;
-    try {
-      request = requestOf({ ...submission, references: read.references }, settings);
-    } catch (error) {
-      if (error instanceof TaskRefused || error instanceof ParameterInvalid) return inputRefusal(error.message);
-      throw error;
-    }
+    const whole = new WholeReferences(submission.references);
+    const made = requestOrRefusal(() => requestOf({ ...submission, references: whole.references }, settings));
+    if ('refused' in made) return made.refused;
+    const { request } = made;
     const { client, credentials } = this.connection;
     const headers = { ...credentials, ...request.headers };
     const sent = submit(client, { method: 'POST', url: this.urlOf('img_gen'), headers, body: request.body, signal });
-    const outcome = await sent.catch((error: unknown) => {
-      // The request ended early: no server takes half of a body.
-      if (read.hasFailed && !signal.aborted) return 'unread' as const;
-      throw error;
-    });
-    if (outcome === 'unread') return REFERENCE_UNREAD;
+    const outcome = await whole.sent(sent, signal);
+    if ('accepted' in outcome) return outcome;
     if (outcome.outcome === 'answered') return accepted(outcome.answer);
     const { because, status } = outcome;
     this.log.warn('provider refused a task', { provider: this.instance, because, status });
@@ -127,30 +118,6 @@ export class SdcppProvider implements Provider {
 
   private urlOf(...route: readonly string[]): string {
     return this.connection.urlOf('sdcpp', 'v1', ...route);
-  }
-}
-
-/** The references of a submission, and whether one of them could not be read to its end. */
-class ReadReferences {
-  hasFailed = false;
-  readonly references: readonly ProviderReference[];
-
-  constructor(references: readonly ProviderReference[]) {
-    this.references = references.map((reference) => ({ ...reference, open: async () => this.read(reference) }));
-  }
-
-  private async *read(reference: ProviderReference): AsyncGenerator<Uint8Array> {
-    let byteLength = 0;
-    try {
-      for await (const piece of await reference.open()) {
-        byteLength += piece.byteLength;
-        yield piece;
-      }
-    } catch (error) {
-      this.hasFailed = true;
-      throw error;
-    }
-    if (byteLength !== reference.byteSize) this.hasFailed = true;
   }
 }
 

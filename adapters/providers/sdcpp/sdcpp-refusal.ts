@@ -1,6 +1,6 @@
 import type { Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
-import { failure, refusal, type FailureName } from '../shared/sentences.js';
+import { refusal, type FailureName } from '../shared/sentences.js';
 import { errorOf } from './sdcpp-job.js';
 
 /** What the server says of values that it cannot use, with a reference that it cannot read among them. */
@@ -28,9 +28,3 @@ function nameOf(status: number | undefined, error: string | undefined, hasRefere
   if (error === OTHER_MODEL || status === 404) return 'model missing';
   return error === undefined ? 'rejected' : 'settings wrong';
 }
-
-/** A reference file could not be read, so that the request ended early and nothing was taken. */
-export const REFERENCE_UNREAD: SubmitAnswer = {
-  accepted: false,
-  failure: { ...failure('unreachable'), message: 'A reference file could not be fetched.' },
-};

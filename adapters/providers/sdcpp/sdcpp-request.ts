@@ -2,12 +2,11 @@ import { createHash } from 'node:crypto';
 import type { Submission } from '../../../core/ports/provider.js';
 import type { SizedRequest } from '../../http/bodies/body-file.js';
 import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
+import { sizeOf } from '../shared/image-size.js';
 import { fieldsFrom, type FieldValue } from '../shared/request-fields.js';
-import { SIZE_FIELD, sizeOf } from './sdcpp-fields.js';
+import { TaskRefused } from '../shared/task-refused.js';
+import { SIZE_FIELD } from './sdcpp-fields.js';
 import type { SdcppSettings } from './sdcpp-settings.js';
-
-/** A task that is refused before anything is sent, with a sentence for the client. */
-export class TaskRefused extends Error {}
 
 /** More are made as these many, without a word. */
 const MAX_PICTURES = 8;

@@ -1,8 +1,9 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { SettingsPlace } from '../../driver.js';
+import { knownFieldsFault } from '../shared/known-fields.js';
 import { FIELD_RULES_SCHEMA, type FieldRules } from '../shared/request-fields.js';
 import { checkSettings } from '../shared/settings.js';
-import { fieldsFault } from './sdcpp-fields.js';
+import { SDCPP_FIELDS } from './sdcpp-fields.js';
 
 export interface Lora {
   /** Below the server's own folder of LoRA files. */
@@ -49,7 +50,7 @@ export function readSettings(settings: JsonObject): SdcppSettings | { readonly f
   const checked = checkSettings(SETTINGS_SCHEMA, settings);
   if ('fault' in checked) return checked;
   const read = checked.settings as unknown as SdcppSettings;
-  const fault = fieldsFault(read.fields);
+  const fault = knownFieldsFault(read.fields, SDCPP_FIELDS);
   return fault === undefined ? read : { fault };
 }
 

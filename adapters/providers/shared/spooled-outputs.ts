@@ -1,0 +1,66 @@
+import type { ProviderCall, ProviderCost, Submission, SubmittedOutput } from '../../../core/ports/provider.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
+import { spooledJson, type SpooledJson } from '../../http/json/spooled-json.js';
+import type { HttpLimits } from '../../http/limits.js';
+import { readOnce } from './read-once.js';
+
+/** Outputs of a finished task, for the answer to a submission. */
+export interface SpooledOutputs {
+  readonly outputs: readonly SubmittedOutput[];
+  readonly cost?: ProviderCost;
+}
+
+export interface SpooledAnswer {
+  /** Where the outputs are, in base64: JSON Pointers in which `*` stands for any key or index. */
+  readonly at: readonly string[];
+  /** Of one output, in bytes. */
+  readonly maxOutputBytes: number;
+  readonly submission: Submission;
+  readonly call: ProviderCall;
+}
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Base64 takes four bytes for three; the rest is for what is no output. */
+const BASE64_SHARE = 1.4;
+const MAX_JSON_BYTES = 1024 * 1024;
+/** More than any server makes at once, so that what was not paid for does not fail the answer. */
+const MAX_OUTPUTS = 100;
+
+/** The limits of a submission whose answer comes when the task has ended: it may take as long as the task may run. */
+export function limitsOfAnswer(
+  { timeLeftMs, outputCount }: Pick<Submission, 'timeLeftMs' | 'outputCount'>,
+  maxOutputBytes: number,
+): Partial<HttpLimits> {
+  const longestMs = Math.min(Math.max(1, timeLeftMs), LONGEST_TIMER_MS);
+  return {
+    headersTimeoutMs: longestMs,
+    totalTimeoutMs: longestMs,
+    maxBodyBytes: Math.ceil(Math.max(1, outputCount) * maxOutputBytes * BASE64_SHARE) + MAX_JSON_BYTES,
+  };
+}
+
+/**
+ * The outputs that `read` finds in an answer, as many as were paid for. They wait in a temporary file, which is freed once
+ * the last one was read; so the answer was whole when this resolves. Throws `HttpError`, and what `read` throws.
+ */
+export async function spooledOutputs(
+  answer: HttpAnswer,
+  { at, maxOutputBytes, submission, call }: SpooledAnswer,
+  read: (spooled: SpooledJson) => SpooledOutputs | Promise<SpooledOutputs>,
+): Promise<SpooledOutputs> {
+  const spooled = await spooledJson(answer, {
+    at,
+    maxJsonBytes: MAX_JSON_BYTES,
+    maxCount: MAX_OUTPUTS,
+    maxFileBytes: maxOutputBytes,
+  });
+  try {
+    const { outputs, ...rest } = await read(spooled);
+    const paid = outputs.slice(0, submission.outputCount);
+    const reading = { call, afterMs: submission.timeLeftMs, close: () => spooled.close() };
+    return { outputs: readOnce(paid, reading), ...rest };
+  } catch (error) {
+    await spooled.close();
+    throw error;
+  }
+}
