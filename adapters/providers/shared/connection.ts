@@ -21,7 +21,10 @@ export interface ConnectionOpening {
   readonly options: Options;
   /** The name of the instance, for sentences. */
   readonly instance: string;
-  /** What precedes the key in the header `Authorization`; Bearer when absent. */
+  /**
+   * What precedes the key in the header `Authorization`; Bearer when absent. With Basic the key is a user name and a
+   * password, with a colon between them.
+   */
   readonly scheme?: string;
   /** The variables that may name proxies; the process's own when absent. */
   readonly environment?: Environment;
@@ -55,7 +58,7 @@ export function openConnection({
         idleTimeoutMs: milliseconds(section.idle_timeout_seconds),
       },
     }),
-    ...(key === undefined ? {} : { authorization: `${scheme} ${key}` }),
+    ...(key === undefined ? {} : { authorization: `${scheme} ${credentialOf(key, scheme, instance)}` }),
   });
 }
 
@@ -95,6 +98,13 @@ function keyOf({ api_key: key, api_key_file: file }: ConnectionSection, instance
   if (!new RegExp(KEY_PATTERN).test(read))
     throw new Error(`${name} must name a file with one key of printable characters.`);
   return read;
+}
+
+function credentialOf(key: string, scheme: string, instance: string): string {
+  if (scheme !== 'Basic') return key;
+  if (!/^[^:]+:/.test(key))
+    throw new Error(`providers.${instance}: its key must be a user name and a password, with a colon between them.`);
+  return Buffer.from(key).toString('base64');
 }
 
 function authoritiesOf({ ca_file: file }: ConnectionSection, instance: string): readonly string[] {

@@ -95,6 +95,20 @@ describe('the connection of a provider', () => {
     expect(open({ base_url: 'https://api.example.com' }).credentials).to.deep.equal({});
   });
 
+  it('encodes a user name and a password for the scheme Basic, and refuses a key that is neither', () => {
+    const url = { base_url: 'https://api.example.com' };
+    expect(open({ ...url, api_key: 'user:pa:ss' }, 'Basic').credentials).to.deep.equal({
+      authorization: 'Basic dXNlcjpwYTpzcw==',
+    });
+    for (const key of ['word', ':word'])
+      expect(() => open({ ...url, api_key: key }, 'Basic'))
+        .to.throw(Error)
+        .with.property(
+          'message',
+          'providers.studio: its key must be a user name and a password, with a colon between them.',
+        );
+  });
+
   it('builds no address that leads out of its path', () => {
     const connection = open({ base_url: 'https://api.example.com/v1' });
     for (const segment of ['', '.', '..']) expect(() => connection.urlOf('videos', segment)).to.throw(RangeError);

@@ -1,0 +1,24 @@
+import type { ProviderDriver } from '../../driver.js';
+import { connectionOptions } from '../shared/connection-options.js';
+import { settingsFault } from './a1111-settings.js';
+
+/** Stable Diffusion web UI of AUTOMATIC1111, Forge and SD.Next. */
+export const a1111Driver: ProviderDriver = {
+  kind: 'provider',
+  name: 'a1111',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['base_url'],
+    properties: connectionOptions(),
+  },
+  settingsFault,
+
+  async open({ options, instance, log }) {
+    const [{ openConnection }, { A1111Provider }] = await Promise.all([
+      import('../shared/connection.js'),
+      import('./a1111-provider.js'),
+    ]);
+    return new A1111Provider(openConnection({ options, instance, scheme: 'Basic' }), instance, log);
+  },
+};

@@ -1,0 +1,111 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { Log } from '../../../core/log.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderCheck,
+  ProviderPromises,
+  ProviderReport,
+  RecoverAnswer,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+import { submit } from '../../http/submit.js';
+import type { Connection } from '../shared/connection.js';
+import { refusal } from '../shared/sentences.js';
+import { limitsOfAnswer } from '../shared/spooled-outputs.js';
+import { requestOrRefusal } from '../shared/task-refused.js';
+import { WholeReferences } from '../shared/whole-references.js';
+import { checkServer } from './a1111-check.js';
+import { deliveredPictures, MAX_PICTURE_BYTES } from './a1111-pictures.js';
+import { A1111_CONTRACT, refusalOf } from './a1111-refusal.js';
+import { requestOf } from './a1111-request.js';
+import { readSettings } from './a1111-settings.js';
+
+/** How long a request may be on its way once we have given it up. */
+const SETTLE_MS = 60_000;
+/** Pictures of one colour compress far better than others. */
+const MAX_DECOMPRESSION_RATIO = 2_000;
+
+/**
+ * Stable Diffusion web UI of AUTOMATIC1111, Forge and SD.Next, by the API that they have in common. Its pictures exist in
+ * the answer alone. The servers do tell by id which tasks they work on, but a task that they do not know may be one that
+ * waits for a thread, has failed, or was forgotten: that is no answer to `recover`. To interrupt stops whatever runs, and
+ * delivers it as if it were finished: so nothing is stopped.
+ */
+export class A1111Provider implements Provider {
+  constructor(
+    private readonly connection: Connection,
+    private readonly instance: string,
+    private readonly log: Log,
+  ) {}
+
+  promises(): ProviderPromises {
+    return {
+      answersWithOutputs: true,
+      isAskedBy: 'nothing',
+      takesTokenOnce: false,
+      settleMs: SETTLE_MS,
+      cancels: 'nothing',
+      isPaid: false,
+    };
+  }
+
+  async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const settings = readSettings(submission.settings);
+    if ('fault' in settings || submission.operation !== 'image_generation') return refusal('settings wrong');
+    const whole = new WholeReferences(submission.references);
+    const made = requestOrRefusal(() => requestOf({ ...submission, references: whole.references }, settings));
+    if ('refused' in made) return made.refused;
+    const { route, headers, body } = made.request;
+    const { client, credentials } = this.connection;
+    const sent = submit(
+      client,
+      {
+        method: 'POST',
+        url: this.connection.urlOf('sdapi', 'v1', route),
+        headers: { ...credentials, accept: 'application/json', ...headers },
+        body,
+        signal: call.signal,
+        limits: {
+          ...limitsOfAnswer(submission, MAX_PICTURE_BYTES),
+          maxDecompressionRatio: MAX_DECOMPRESSION_RATIO,
+        },
+      },
+      A1111_CONTRACT,
+    );
+    const outcome = await whole.sent(sent, call.signal);
+    if ('accepted' in outcome) return outcome;
+    if (outcome.outcome === 'answered') return deliveredPictures(outcome.answer, submission, call);
+    const { because, status } = outcome;
+    this.log.warn('provider refused a task', {
+      provider: this.instance,
+      because,
+      ...(status === undefined ? {} : { status }),
+    });
+    return refusalOf(outcome);
+  }
+
+  /** There are no references: the answer to a submission has its outputs. */
+  async poll(): Promise<ProviderReport> {
+    return { state: 'unknown' };
+  }
+
+  async output(): Promise<AsyncIterable<Uint8Array>> {
+    throw new Error('The server keeps no outputs.');
+  }
+
+  async cancel(): Promise<void> {}
+
+  async recover(): Promise<RecoverAnswer> {
+    return 'unsupported';
+  }
+
+  async check(settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck> {
+    return checkServer(this.connection, settings, call);
+  }
+
+  close(): Promise<void> {
+    return this.connection.close();
+  }
+}

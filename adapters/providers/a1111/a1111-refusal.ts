@@ -1,0 +1,55 @@
+import type { SubmitAnswer } from '../../../core/ports/provider.js';
+import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
+import { refusal, type FailureName } from '../shared/sentences.js';
+
+/** What servers say with status 500 about a reference that they cannot read. */
+const UNREADABLE: readonly unknown[] = ['Invalid encoded image'];
+/** And about a format of pictures that they cannot write. */
+const UNWRITABLE: readonly unknown[] = ['Invalid image format'];
+
+/**
+ * A 500 in the server's own form is the end of the task: what worked on it has broken off. Any other one may be of a
+ * proxy, behind which the task goes on.
+ */
+export const A1111_CONTRACT: SubmissionContract = {
+  refuses: (status, body) => (status === 500 && (isReport(body) || isKnown(detailOf(body))) ? 'rejected' : undefined),
+};
+
+/** A certain refusal of the server, or of what is before it, in the words that clients read. */
+export function refusalOf({ because, status = 0, retryAfterMs, body }: SubmissionRefusal): SubmitAnswer {
+  if (because === 'unreachable') return refusal('unreachable');
+  if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
+  return refusal(nameOf(status, detailOf(body)));
+}
+
+function nameOf(status: number, detail: unknown): FailureName {
+  if (UNREADABLE.includes(detail)) return 'input invalid';
+  if (UNWRITABLE.includes(detail)) return 'settings wrong';
+  if (status === 500) return 'broke';
+  if (status === 401 || status === 403) return 'account refused';
+  if (status === 413) return 'input invalid';
+  // Values come from the rules of the settings.
+  if (status === 422 || detail === 'Sampler not found') return 'settings wrong';
+  return status === 404 || status === 405 ? 'model missing' : 'rejected';
+}
+
+/** How A1111 and SD.Next report an exception, by its class and its text. Forge reports none. */
+function isReport(body: unknown): boolean {
+  return (
+    isObject(body) &&
+    ['error', 'errors'].every((name) => typeof body[name] === 'string') &&
+    ['detail', 'body'].every((name) => name in body)
+  );
+}
+
+function isKnown(detail: unknown): boolean {
+  return UNREADABLE.includes(detail) || UNWRITABLE.includes(detail);
+}
+
+function detailOf(body: unknown): unknown {
+  return isObject(body) ? body['detail'] : undefined;
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,53 @@
+import { a1111Driver } from '../../../../adapters/providers/a1111/a1111-driver.js';
+import { A1111Provider } from '../../../../adapters/providers/a1111/a1111-provider.js';
+import { openConnection } from '../../../../adapters/providers/shared/connection.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Log } from '../../../../core/log.js';
+import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
+import { inPieces } from '../../../fixtures/byte-streams.js';
+import { SILENT } from '../../../fixtures/silent-log.js';
+import { defaultsOf } from '../option-defaults.js';
+
+export const SETTINGS: JsonObject = {
+  references: 'init_images',
+  override_settings: { sd_model_checkpoint: 'v1-5-pruned-emaonly' },
+  fields: {
+    size: { parameter: 'size', type: 'string', enum: ['64x64', '512x768'] },
+    seed: { parameter: 'seed', type: 'integer', minimum: 0, maximum: 1_000 },
+    steps: { parameter: 'steps', type: 'integer', minimum: 1, maximum: 50 },
+    sampler_name: { parameter: 'sampler', values: { euler: 'Euler a', dpm: 'DPM++ 2M' } },
+    cfg_scale: { value: 7 },
+  },
+};
+
+/** An instance with the defaults of its driver. */
+export function a1111At(base: string, options: JsonObject = {}, log: Log = SILENT): A1111Provider {
+  const given = { ...defaultsOf(a1111Driver.options), base_url: base, ...options };
+  return new A1111Provider(openConnection({ options: given, instance: 'studio', scheme: 'Basic' }), 'studio', log);
+}
+
+export function task(wish: Partial<Submission> = {}): Submission {
+  return {
+    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
+    attempt: 1,
+    modelKey: 'sd',
+    operation: 'image_generation',
+    prompt: 'a lighthouse',
+    parameters: {},
+    references: [],
+    settings: SETTINGS,
+    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
+    outputCount: 1,
+    timeLeftMs: 60_000,
+    ...wish,
+  };
+}
+
+export function referenceOf(bytes: Uint8Array): ProviderReference {
+  return {
+    role: 'reference_image',
+    mediaType: 'image/png',
+    byteSize: bytes.byteLength,
+    open: async () => inPieces(bytes, 100),
+  };
+}
