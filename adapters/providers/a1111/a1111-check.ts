@@ -37,7 +37,7 @@ export async function checkServer(
       };
     const server = { checkpoints, ...(await listsOf(connection, call)) };
     return {
-      about: `Stable Diffusion web UI with ${checkpoints.length} checkpoints`,
+      about: `Stable Diffusion web UI, checkpoints: ${checkpoints.length}`,
       faults: [...new Set(faultsOf(server, models))],
     };
   } catch (error) {

@@ -11,7 +11,7 @@ export const MAX_PICTURE_BYTES = 128 * 1024 * 1024;
 
 /** How files of each format begin, in Latin-1. */
 const STARTS: readonly (readonly [mediaType: string, start: RegExp])[] = [
-  ['image/png', /^\x89PNG\r\n\x1a\n/],
+  ['image/png', /^\x89PNG\r\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
   ['image/webp', /^RIFF[^]{4}WEBP/],
 ];
