@@ -10,6 +10,7 @@ import type { ProviderReference, Submission } from '../../../../core/ports/provi
 import { streamOf } from '../../../fixtures/byte-streams.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
+import type { FakeServer } from '../../../providers/fakes/fake-server.js';
 import { defaultsOf } from '../option-defaults.js';
 import { folderWith, STILL_SETTINGS, WORKFLOWS } from './workflows.js';
 
@@ -105,4 +106,11 @@ export function reference(bytes: Uint8Array, wish: Partial<ProviderReference> = 
     open: async () => streamOf(bytes),
     ...wish,
   };
+}
+
+/** The JSON of what was posted to a route. */
+export function postsTo(server: FakeServer, path: string): readonly JsonObject[] {
+  return server.requests
+    .filter((request) => request.method === 'POST' && request.path === path)
+    .map(({ body }) => JSON.parse(body.toString()) as JsonObject);
 }

@@ -2,17 +2,14 @@
  * Goal: a task reaches one server once, is found wherever it is, and delivers its own files only, whatever the servers do.
  * Method: the provider on fakes of servers; what they were sent is held against what should have been sent.
  */
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { JsonObject } from '../../../../core/json.js';
 import { bytesOf, reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
-import { image } from '../../../fixtures/images.js';
-import type { FakeServer } from '../../../providers/fakes/fake-server.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
-import { openStudio, reference, task, type Studio } from './opened-comfyui.js';
-import { EDIT_SETTINGS, LONG_SETTINGS, PROMPT, STILL_SETTINGS, WORKFLOWS } from './workflows.js';
+import { openStudio, postsTo, task, type Studio } from './opened-comfyui.js';
+import { LONG_SETTINGS, PROMPT, STILL_SETTINGS, WORKFLOWS } from './workflows.js';
 
 describe('tasks on ComfyUI servers', () => {
   let studio: Studio;
@@ -205,60 +202,6 @@ describe('tasks on ComfyUI servers', () => {
     expect(fake.server.requests).to.have.length(0);
   });
 
-  it('keep their reference files under names of their content', async () => {
-    const { provider, fake } = studio;
-    const picture = await image('png', 40, 30);
-    for (let count = 0; count < 2; count += 1) await submitted(provider, edit({ references: [reference(picture)] }));
-    const name = `darkroom/${createHash('sha256').update(picture).digest('hex')}.png`;
-    expect([...fake.queue.files.keys()].filter((path) => path.startsWith('input/'))).to.deep.equal([`input/${name}`]);
-    const loaded = postsTo(fake.server, '/prompt').map((sent) => (sent['prompt'] as Graph)['8']!.inputs['image']);
-    expect(loaded).to.deep.equal([name, name]);
-  });
-
-  it('use the name that the server gave a file whose name was taken', async () => {
-    const { provider, fake } = studio;
-    const picture = await image('png', 40, 30);
-    const hash = createHash('sha256').update(picture).digest('hex');
-    fake.queue.files.set(`input/darkroom/${hash}.png`, new Uint8Array([1]));
-    await submitted(provider, edit({ references: [reference(picture)] }));
-    const [sent] = postsTo(fake.server, '/prompt');
-    expect((sent!['prompt'] as Graph)['8']!.inputs['image']).to.equal(`darkroom/${hash} (1).png`);
-  });
-
-  it('are refused with more or fewer files than the workflow loads, before anything is sent', async () => {
-    const { provider, fake } = studio;
-    const picture = reference(await image('png'));
-    for (const references of [
-      [],
-      [picture, picture],
-      [picture, reference(new Uint8Array(1), { role: 'start_frame' })],
-    ]) {
-      const answer = await provider.submit(edit({ references }), WANTED);
-      expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
-    }
-    expect(fake.server.requests).to.have.length(0);
-  });
-
-  for (const [name, plan, because] of [
-    ['is lost', { type: 'lose-answer' }, 'capacity'],
-    ['is cut', { type: 'cut-body' }, 'capacity'],
-    ['meets a broken server', { type: 'status', status: 500 }, 'capacity'],
-    [
-      'is answered with another shape',
-      { type: 'status', status: 200, body: '{"name":"../../x.png"}', headers: { 'content-type': 'application/json' } },
-      'capacity',
-    ],
-    ['is too large for a proxy', { type: 'status', status: 413 }, undefined],
-  ] as const)
-    it(`are certainly not taken when an upload ${name}`, async () => {
-      const { provider, fake } = studio;
-      fake.server.plan(plan, { of: 'upload' });
-      const answer = await provider.submit(edit({ references: [reference(await image('png'))] }), WANTED);
-      expect(answer.accepted).to.equal(false);
-      expect('because' in answer ? answer.because : undefined).to.equal(because);
-      expect(fake.server.posts).to.equal(0);
-    });
-
   it('with a parameter that goes nowhere are refused, so that nobody pays for it', async () => {
     const { provider, fake } = studio;
     const answer = await provider.submit(task({ parameters: { style: 'oil' } }), WANTED);
@@ -291,16 +234,6 @@ describe('tasks on ComfyUI servers', () => {
     expect(made[1]).to.deep.equal(made[0]).and.to.have.property('outputs').with.length(1);
   });
 });
-
-type Graph = Readonly<Record<string, { readonly inputs: JsonObject }>>;
-
-const edit = (wish: Parameters<typeof task>[0]) => task({ settings: EDIT_SETTINGS, ...wish });
-
-function postsTo(server: FakeServer, path: string): readonly JsonObject[] {
-  return server.requests
-    .filter((request) => request.method === 'POST' && request.path === path)
-    .map(({ body }) => JSON.parse(body.toString()) as JsonObject);
-}
 
 async function failureOf(work: Promise<unknown>): Promise<unknown> {
   return work.then(
