@@ -33,12 +33,13 @@ function nameOf(status: number, detail: unknown): FailureName {
   return status === 404 || status === 405 ? 'model missing' : 'rejected';
 }
 
-/** How A1111 and SD.Next report an exception, by its class and its text. Forge reports none. */
+/** How the servers report an exception: by its class and its text, which Forge calls otherwise. */
 function isReport(body: unknown): boolean {
   return (
     isObject(body) &&
-    ['error', 'errors'].every((name) => typeof body[name] === 'string') &&
-    ['detail', 'body'].every((name) => name in body)
+    ['detail', 'body'].every((name) => name in body) &&
+    typeof body['error'] === 'string' &&
+    (typeof body['errors'] === 'string' || typeof body['message'] === 'string')
   );
 }
 

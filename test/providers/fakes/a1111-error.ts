@@ -9,10 +9,9 @@ export function a1111Error(vendor: A1111Vendor, status: number, detail: string):
   return { status, json: report(vendor, { status, error: 'HTTPException', detail, errors: '' }) };
 }
 
-/** An exception that nothing has caught. Forge leaves it to the web framework. */
+/** An exception that nothing has caught. */
 export function a1111Exception(vendor: A1111Vendor, error: string, errors: string): FakeAnswer {
-  if (vendor === 'forge')
-    return { status: 500, headers: { 'content-type': 'text/plain; charset=utf-8' }, body: 'Internal Server Error' };
+  if (vendor === 'forge') return { status: 500, json: { error, detail: '', body: '', message: errors } };
   return { status: 500, json: report(vendor, { status: 500, error, detail: '', errors }) };
 }
 

@@ -6,11 +6,11 @@
 import { expect } from 'chai';
 import { gzipSync } from 'node:zlib';
 import type { A1111Provider } from '../../../../adapters/providers/a1111/a1111-provider.js';
-import type { SubmitAnswer, SubmittedOutput } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import { A1111Fake, type A1111Vendor } from '../../../providers/fakes/a1111-fake.js';
 import { FakeServer, type FakeAnswer } from '../../../providers/fakes/fake-server.js';
+import { outputsOf } from '../sample-task.js';
 import { a1111At, task } from './opened-a1111.js';
 
 describe('answers of Stable Diffusion web UI', () => {
@@ -29,11 +29,6 @@ describe('answers of Stable Diffusion web UI', () => {
     const provider = a1111At(server.url);
     opened.push(provider, server);
     return provider;
-  }
-  async function outputsOf(answer: Promise<SubmitAnswer>): Promise<readonly SubmittedOutput[]> {
-    const given = await answer;
-    if (!('outputs' in given)) throw new Error('The answer has no outputs.');
-    return given.outputs;
   }
   const base64 = (text: string) => Buffer.from(text).toString('base64');
   const isOpen = (work: Promise<unknown>) =>
@@ -90,20 +85,24 @@ describe('answers of Stable Diffusion web UI', () => {
     });
   }
 
-  it('that report an exception end the task; those of Forge, which report none, leave it open', async () => {
-    for (const vendor of ['a1111', 'sdnext'] as const) {
+  it('that report an exception end the task', async () => {
+    for (const vendor of ['a1111', 'forge', 'sdnext'] as const) {
       const answer = await (await open(vendor)).provider.submit(task({ prompt: 'nan' }), WANTED);
       expect(answer).to.deep.equal({
         accepted: false,
         failure: { code: 'INTERNAL_ERROR', message: 'The provider had an internal error.', mayRetry: true },
       });
     }
-    const { provider } = await open('forge');
-    expect(await isOpen(provider.submit(task({ prompt: 'nan' }), WANTED))).to.equal(true);
   });
 
   it('of 5xx that may be those of a proxy leave the task open', async () => {
-    const bodies = [{}, { detail: 'Upstream timeout' }, { error: 'x' }, { error: { message: 'x' } }, 'text'];
+    const bodies = [
+      {},
+      'text',
+      { detail: 'Upstream timeout' },
+      { error: 'x', message: 'y' },
+      { error: { message: 'x' }, detail: '', body: '' },
+    ];
     for (const json of bodies)
       expect(await isOpen((await answering({ status: 500, json })).submit(task(), WANTED))).to.equal(true);
     const report = { error: 'OutOfMemoryError', detail: '', body: '', errors: 'CUDA out of memory.' };

@@ -3,10 +3,10 @@ import { A1111Provider } from '../../../../adapters/providers/a1111/a1111-provid
 import { openConnection } from '../../../../adapters/providers/shared/connection.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
-import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
-import { inPieces } from '../../../fixtures/byte-streams.js';
+import type { Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';
+import { sampleTask } from '../sample-task.js';
 
 export const SETTINGS: JsonObject = {
   references: 'init_images',
@@ -27,27 +27,5 @@ export function a1111At(base: string, options: JsonObject = {}, log: Log = SILEN
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {
-  return {
-    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
-    attempt: 1,
-    modelKey: 'sd',
-    operation: 'image_generation',
-    prompt: 'a lighthouse',
-    parameters: {},
-    references: [],
-    settings: SETTINGS,
-    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
-    outputCount: 1,
-    timeLeftMs: 60_000,
-    ...wish,
-  };
-}
-
-export function referenceOf(bytes: Uint8Array): ProviderReference {
-  return {
-    role: 'reference_image',
-    mediaType: 'image/png',
-    byteSize: bytes.byteLength,
-    open: async () => inPieces(bytes, 100),
-  };
+  return sampleTask({ settings: SETTINGS, ...wish });
 }

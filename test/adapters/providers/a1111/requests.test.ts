@@ -11,7 +11,8 @@ import type { Submission } from '../../../../core/ports/provider.js';
 import { breakingOff } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { A1111Fake } from '../../../providers/fakes/a1111-fake.js';
-import { a1111At, referenceOf, SETTINGS, task } from './opened-a1111.js';
+import { referenceOf } from '../sample-task.js';
+import { a1111At, SETTINGS, task } from './opened-a1111.js';
 
 /** What a request has, whatever the task is. */
 const ALWAYS = [

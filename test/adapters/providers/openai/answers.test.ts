@@ -6,12 +6,13 @@
 import { expect } from 'chai';
 import type { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { SubmitAnswer, Submission, SubmittedOutput } from '../../../../core/ports/provider.js';
+import type { Submission } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import type { OpenAiVendor } from '../../../providers/fakes/openai-error.js';
 import { OpenAiFake } from '../../../providers/fakes/openai-fake.js';
 import { FakeServer, type FakeAnswer } from '../../../providers/fakes/fake-server.js';
+import { outputsOf } from '../sample-task.js';
 import { IMAGES, openAiAt, task, video } from './opened-openai.js';
 
 const PNG_START = '89504e47';
@@ -32,11 +33,6 @@ describe('answers of servers with the API of OpenAI', () => {
     const provider = openAiAt(server.url);
     opened.push(provider, server);
     return provider;
-  }
-  async function outputsOf(answer: Promise<SubmitAnswer>): Promise<readonly SubmittedOutput[]> {
-    const given = await answer;
-    if (!('outputs' in given)) throw new Error('The answer has no outputs.');
-    return given.outputs;
   }
   const json = (value: unknown): FakeAnswer => ({ json: value });
   const failureOf = (work: Promise<unknown>) =>

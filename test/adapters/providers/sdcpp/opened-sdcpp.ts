@@ -3,10 +3,10 @@ import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.j
 import { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
-import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
-import { inPieces } from '../../../fixtures/byte-streams.js';
+import type { Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';
+import { sampleTask } from '../sample-task.js';
 
 /** The smallest picture, in one step. */
 export const SETTINGS: JsonObject = {
@@ -29,27 +29,5 @@ export function sdcppAt(base: string, options: JsonObject = {}, log: Log = SILEN
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {
-  return {
-    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
-    attempt: 1,
-    modelKey: 'sd',
-    operation: 'image_generation',
-    prompt: 'a lighthouse',
-    parameters: { steps: 1 },
-    references: [],
-    settings: SETTINGS,
-    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
-    outputCount: 1,
-    timeLeftMs: 60_000,
-    ...wish,
-  };
-}
-
-export function referenceOf(bytes: Uint8Array): ProviderReference {
-  return {
-    role: 'reference_image',
-    mediaType: 'image/png',
-    byteSize: bytes.byteLength,
-    open: async () => inPieces(bytes, 100),
-  };
+  return sampleTask({ parameters: { steps: 1 }, settings: SETTINGS, ...wish });
 }

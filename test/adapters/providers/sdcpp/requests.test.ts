@@ -12,7 +12,8 @@ import { breakingOff } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
-import { referenceOf, sdcppAt, SETTINGS, task } from './opened-sdcpp.js';
+import { referenceOf } from '../sample-task.js';
+import { sdcppAt, SETTINGS, task } from './opened-sdcpp.js';
 
 describe('requests to sd-server', () => {
   let fake: SdcppFake;

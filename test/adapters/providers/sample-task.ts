@@ -1,0 +1,36 @@
+import type { ProviderReference, Submission, SubmitAnswer, SubmittedOutput } from '../../../core/ports/provider.js';
+import { inPieces } from '../../fixtures/byte-streams.js';
+
+/** A task for one picture, with what a test wishes. */
+export function sampleTask(wish: Partial<Submission> & Pick<Submission, 'settings'>): Submission {
+  return {
+    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
+    attempt: 1,
+    modelKey: 'sd',
+    operation: 'image_generation',
+    prompt: 'a lighthouse',
+    parameters: {},
+    references: [],
+    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
+    outputCount: 1,
+    timeLeftMs: 60_000,
+    ...wish,
+  };
+}
+
+/** A reference that comes in small pieces. */
+export function referenceOf(bytes: Uint8Array): ProviderReference {
+  return {
+    role: 'reference_image',
+    mediaType: 'image/png',
+    byteSize: bytes.byteLength,
+    open: async () => inPieces(bytes, 100),
+  };
+}
+
+/** The outputs of an answer that must have them. */
+export async function outputsOf(answer: Promise<SubmitAnswer>): Promise<readonly SubmittedOutput[]> {
+  const given = await answer;
+  if (!('outputs' in given)) throw new Error('The answer has no outputs.');
+  return given.outputs;
+}
