@@ -1,32 +1,75 @@
 import type { Command } from 'commander';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
+import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../../wiring/built-in-drivers.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { readCredits } from '../operator/read-credits.js';
 import { storeCommand, withContext, type StoreOptions } from '../operator/store-command.js';
+import type { InitFlags } from '../init/choose.js';
 import { dataPlace } from '../operator/data-place.js';
 import { facts, say, show } from '../terminal.js';
 import { examples } from './examples.js';
 
-interface Options extends StoreOptions {
+interface Options extends StoreOptions, InitFlags {
+  readonly provider?: string;
   readonly account?: string;
   readonly credits?: string;
 }
 
-const ABOUT = 'On an existing folder it changes nothing except what --account adds.';
+const ABOUT = `On an existing folder it changes nothing except what --account adds.
+
+With --provider it writes darkroom.yaml and catalog.yaml into the current folder instead, and overwrites nothing. At a terminal it
+asks for what the options leave out. The key of a provider is never written: the command says where it is read from.`;
+
+const KINDS = BUILT_IN_DRIVERS.filter(({ kind, name }) => kind === 'provider' && !DEFAULT_PROVIDERS.has(name)).map(
+  ({ name }) => name,
+);
+
+const EXAMPLES = [
+  'darkroom init',
+  'darkroom init --account studio --credits 10000',
+  `darkroom init --provider ${KINDS[0]}`,
+  `darkroom init --provider ${KINDS[0]} --model own-model --base-url http://127.0.0.1:5000`,
+];
+
+const collect = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value];
+const OF_PROVIDERS = ['model', 'import', 'baseUrl', 'apiKeyFile'] as const;
 
 /** `darkroom init`: creates the data folder, and on request an account with a key. */
 export function addInit(program: Command, io: CliIo): void {
   storeCommand(program, 'init')
-    .description('create the data folder, and with --account an account, an App and a key')
+    .description(
+      'create the data folder, with --account an account and a key; with --provider the files for a provider',
+    )
     .option('--account <name>', 'also create an account of this name with one App and one key')
     .option('--credits <count>', 'credits to give to the new account')
-    .addHelpText('after', examples(['darkroom init', 'darkroom init --account studio --credits 10000'], ABOUT))
-    .action((options: Options) => init(io, options));
+    .option('--provider <name>', `write a configuration and a catalog for this provider: ${KINDS.join(', ')}`)
+    .option('--base-url <url>', 'where the server of the provider is')
+    .option('--model <model>', 'a model of the example (repeatable)', collect)
+    .option('--import <file>', 'propose the catalog for this file, where the provider can')
+    .option('--api-key-file <file>', 'the file that the key of the provider is read from')
+    .addHelpText('after', examples(EXAMPLES, ABOUT))
+    .action((options: Options) =>
+      options.provider === undefined ? init(io, options) : ofProvider(io, options.provider, options),
+    );
+}
+
+async function ofProvider(io: CliIo, name: string, options: Options): Promise<void> {
+  if (options.account !== undefined || options.credits !== undefined || options.config !== undefined)
+    throw usageFailure(
+      '--provider only writes files: give --account, --credits and --config to another darkroom init.',
+    );
+  // Loaded only now: help and the other commands start faster without it.
+  const { initProvider } = await import('../init/init-provider.js');
+  await initProvider(io, name, options);
 }
 
 function init(io: CliIo, options: Options): Promise<void> {
+  if (OF_PROVIDERS.some((flag) => options[flag] !== undefined))
+    throw usageFailure(
+      '--base-url, --model, --import and --api-key-file need --provider, which says what they are for.',
+    );
   if (options.credits !== undefined && options.account === undefined) {
     throw usageFailure('--credits needs --account, which says who they are for.');
   }

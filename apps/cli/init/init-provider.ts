@@ -1,0 +1,78 @@
+import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import { variableOf } from '../../config/config-keys.js';
+import { loadConfig } from '../../config/load-config.js';
+import { FIRST_PROMPT } from '../../service/first-start.js';
+import { catalogTools } from '../../wiring/catalog-tools.js';
+import type { CliIo } from '../io.js';
+import { show } from '../terminal.js';
+import { choose, type Choice, type InitFlags } from './choose.js';
+import { CATALOG_FILE, CONFIG_FILE, chosenFiles } from './chosen-files.js';
+import { refuseTaken, writeNewFiles } from './new-files.js';
+import { providerExample, type ExampleModel } from './provider-example.js';
+import { questionsTo } from './questions.js';
+
+/**
+ * Writes the configuration and the catalog of one provider into the folder, of its example, and shows how to go on. What
+ * the flags do not say is asked at a terminal. Throws one sentence, and then leaves no file.
+ */
+export async function initProvider(
+  io: CliIo,
+  name: string,
+  options: InitFlags & { readonly json?: boolean },
+): Promise<void> {
+  const example = providerExample(name);
+  refuseTaken(io.folder, [CONFIG_FILE, CATALOG_FILE]);
+  const questions = questionsTo(io);
+  const choice = await choose(example, { flags: options, questions, folder: io.folder }).finally(() =>
+    questions?.close(),
+  );
+  const { files, models } = await chosenFiles(example, choice);
+  await writeNewFiles(io.folder, files, () => checkWritten(io.folder));
+  const next = nextCommands(models);
+  const variable = variableOf(`providers.${choice.instance.name}.api_key`);
+  show(
+    io,
+    {
+      json: {
+        provider: choice.instance.name,
+        kind: choice.instance.driver.name,
+        files: [...files.keys()],
+        models: models.map(({ model_key: key }) => key),
+        ...(choice.keyFile === undefined ? { key_variable: variable } : { key_file: choice.keyFile }),
+        next,
+      },
+      text: [
+        `Written: ${[...files.keys()].join(', ')}.`,
+        keySentence(choice, variable),
+        ...('imported' in choice.models ? [`Read ${CATALOG_FILE} first: it says what you should check.`] : []),
+        '',
+        'Next, the last one in another terminal:',
+        ...next.map((command) => `  ${command}`),
+      ].join('\n'),
+    },
+    options,
+  );
+}
+
+/** As the service would, without variables. Throws as it does. */
+async function checkWritten(folder: string): Promise<void> {
+  const config = await loadConfig({ file: CONFIG_FILE, folder, environment: {} });
+  await loadCatalog(config.catalog, catalogTools(config), CATALOG_FILE);
+}
+
+function keySentence({ instance, keyFile }: Choice, variable: string): string {
+  if (keyFile !== undefined) return `The key is read from ${keyFile} and written nowhere else.`;
+  return instance.address === undefined
+    ? `The key is not written: set ${variable} to it, or name a file that has it in api_key_file of ${CONFIG_FILE}.`
+    : `If the server asks for a key, set ${variable} to it, or name a file that has it in api_key_file of ${CONFIG_FILE}.`;
+}
+
+function nextCommands(models: readonly ExampleModel[]): readonly string[] {
+  const model = models.find(({ limits }) => limits.max_reference_uploads === 0) ?? models[0];
+  const out = model?.modality === 'video' ? 'first-video.mp4' : 'first-picture.png';
+  return [
+    'npx darkroom catalog check',
+    'npx darkroom serve',
+    `npx darkroom generate "${FIRST_PROMPT}" --model ${model?.model_key} --out ${out}`,
+  ];
+}
