@@ -7,6 +7,7 @@ import { a1111Driver } from '../../adapters/providers/a1111/a1111-driver.js';
 import { cogDriver } from '../../adapters/providers/cog/cog-driver.js';
 import { comfyUiDriver } from '../../adapters/providers/comfyui/comfyui-driver.js';
 import { falDriver } from '../../adapters/providers/fal/fal-driver.js';
+import { httpJsonDriver } from '../../adapters/providers/http-json/http-json-driver.js';
 import { openAiDriver } from '../../adapters/providers/openai/openai-driver.js';
 import { replicateDriver } from '../../adapters/providers/replicate/replicate-driver.js';
 import { sandboxDriver } from '../../adapters/providers/sandbox/sandbox-driver.js';
@@ -33,6 +34,7 @@ export const BUILT_IN_DRIVERS: readonly Driver[] = [
   replicateDriver,
   falDriver,
   cogDriver,
+  httpJsonDriver,
 ];
 
 /** The providers of a configuration that names none: instances by name, each with its kind. */

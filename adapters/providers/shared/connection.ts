@@ -22,10 +22,12 @@ export interface ConnectionOpening {
   /** The name of the instance, for sentences. */
   readonly instance: string;
   /**
-   * What precedes the key in the header `Authorization`; Bearer when absent. With Basic the key is a user name and a
-   * password, with a colon between them.
+   * What precedes the key in its header; Bearer when absent, nothing where it is empty. With Basic the key is a user name
+   * and a password, with a colon between them.
    */
   readonly scheme?: string;
+  /** The header that has the key, in lower case; `authorization` when absent. */
+  readonly header?: string;
   /** The variables that may name proxies; the process's own when absent. */
   readonly environment?: Environment;
 }
@@ -38,6 +40,7 @@ export function openConnection({
   options,
   instance,
   scheme = 'Bearer',
+  header = 'authorization',
   environment = process.env,
 }: ConnectionOpening): Connection {
   const section = options as unknown as ConnectionSection;
@@ -58,7 +61,7 @@ export function openConnection({
         idleTimeoutMs: milliseconds(section.idle_timeout_seconds),
       },
     }),
-    ...(key === undefined ? {} : { authorization: `${scheme} ${credentialOf(key, scheme, instance)}` }),
+    credentials: key === undefined ? {} : { [header]: `${scheme} ${credentialOf(key, scheme, instance)}`.trimStart() },
   });
 }
 
@@ -70,10 +73,18 @@ export class Connection {
   /** For requests to `base` only. */
   readonly credentials: Readonly<Record<string, string>>;
 
-  constructor({ base, client, authorization }: { base: URL; client: HttpClient; authorization?: string }) {
+  constructor({
+    base,
+    client,
+    credentials,
+  }: {
+    base: URL;
+    client: HttpClient;
+    credentials: Connection['credentials'];
+  }) {
     this.client = client;
     this.base = base.href.replace(/\/+$/, '');
-    this.credentials = authorization === undefined ? {} : { authorization };
+    this.credentials = credentials;
   }
 
   /**

@@ -4,7 +4,8 @@ import { AjvJsonSchemas } from '../../system/ajv-json-schemas.js';
 const schemas = new AjvJsonSchemas();
 
 export type CheckedSettings =
-  | { readonly fault: string }
+  /** One sentence, and the JSON Pointer of its place. */
+  | { readonly fault: string; readonly pointer: string }
   /** With the schema's defaults filled in. */
   | { readonly settings: JsonObject };
 
@@ -15,5 +16,7 @@ export type CheckedSettings =
 export function checkSettings(schema: JsonObject, settings: JsonObject): CheckedSettings {
   const { faults, withDefaults } = schemas.check(schema, settings);
   const [first] = faults;
-  return first === undefined ? { settings: withDefaults as JsonObject } : { fault: first.message };
+  return first === undefined
+    ? { settings: withDefaults as JsonObject }
+    : { fault: first.message, pointer: first.pointer };
 }

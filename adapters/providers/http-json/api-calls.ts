@@ -1,0 +1,53 @@
+import type { ProviderCall } from '../../../core/ports/provider.js';
+import { answerAddress } from '../../http/answer-address.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
+import type { Connection } from '../shared/connection.js';
+import type { HttpJsonSettings, Route } from './http-json-settings.js';
+import { filledPath, type PathValues } from './path-template.js';
+import { MAX_ANSWER_BYTES } from './read-answer.js';
+import type { AnswerPlaces } from './task-reference.js';
+
+/** An answer with outputs in it is read as fast as the object store takes them. */
+const LONGEST_READ_MS = 30 * 60_000;
+
+export interface ApiCall extends ProviderCall {
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly settings: HttpJsonSettings;
+}
+
+/** The requests to an API that ask about tasks and stop them. */
+export class ApiCalls {
+  constructor(
+    readonly connection: Connection,
+    readonly places: AnswerPlaces,
+  ) {}
+
+  /** Of every request to the instance's own origin. */
+  headersFor({ headers }: HttpJsonSettings): Readonly<Record<string, string>> {
+    const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
+    return { accept: 'application/json', ...Object.fromEntries(lower), ...this.connection.credentials };
+  }
+
+  urlOf(path: string, values: PathValues = {}): string {
+    return this.connection.base + filledPath(path, values);
+  }
+
+  /** Throws `HttpError`, also for an address that may not be called. */
+  at(path: string, values: PathValues, call: ApiCall): Promise<HttpAnswer> {
+    return this.send(this.urlOf(path, values), this.headersFor(call.settings), call);
+  }
+
+  /** The route of a task. `address` is what an answer gave for it. Throws `HttpError`. */
+  async ask(route: Route, id: string, address: string | undefined, call: ApiCall): Promise<HttpAnswer> {
+    if (route.path !== undefined) return this.at(route.path, { id }, call);
+    const { url, isOwnOrigin } = answerAddress(address, this.places);
+    // Other hosts get neither the key nor what else the settings send.
+    return this.send(url, isOwnOrigin ? this.headersFor(call.settings) : { accept: 'application/json' }, call);
+  }
+
+  private send(url: string, headers: Readonly<Record<string, string>>, call: ApiCall): Promise<HttpAnswer> {
+    const { signal, method = 'GET' } = call;
+    const limits = { maxBodyBytes: MAX_ANSWER_BYTES, totalTimeoutMs: LONGEST_READ_MS };
+    return this.connection.client.request({ method, url, headers, signal, limits });
+  }
+}

@@ -1,0 +1,41 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
+import { connectionFault } from '../shared/check-faults.js';
+import type { ApiCalls } from './api-calls.js';
+import type { HttpJsonSettings } from './http-json-settings.js';
+import { readSettings } from './read-settings.js';
+
+/** Gets the `check_path` of each model's settings, once. Where none has one, nothing is tried. */
+export async function checkPaths(
+  calls: ApiCalls,
+  given: readonly JsonObject[],
+  { signal }: ProviderCall,
+): Promise<ProviderCheck> {
+  const { base } = calls.connection;
+  const paths = new Map<string, HttpJsonSettings>();
+  for (const one of given) {
+    const read = readSettings(one);
+    if ('settings' in read && read.settings.check_path !== undefined)
+      paths.set(read.settings.check_path, read.settings);
+  }
+  try {
+    const faults: string[] = [];
+    for (const [path, settings] of paths) {
+      const answer = await calls.at(path, {}, { signal, settings });
+      answer.discard();
+      const fault = answerFault(answer, settings);
+      if (fault !== undefined) faults.push(`${base}${path} ${fault}`);
+    }
+    return { faults };
+  } catch (error) {
+    return { faults: [connectionFault(error, new URL(base).origin)] };
+  }
+}
+
+function answerFault({ status, isOk, declares }: HttpAnswer, settings: HttpJsonSettings): string | undefined {
+  const isRight = isOk || settings.check_status.includes(status);
+  if (!isRight && (status === 401 || status === 403)) return 'refuses the key; check api_key and auth.';
+  if (!isRight) return `has status ${status}; check base_url and check_path.`;
+  return declares === 'json' ? undefined : 'is not JSON; check base_url and check_path.';
+}

@@ -1,0 +1,99 @@
+import type { ProviderFailure, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { valuesAt } from '../shared/pointer-values.js';
+import { failure, refusal, type FailureName } from '../shared/sentences.js';
+import type { AnswerRule, ErrorSettings, Meaning } from './http-json-settings.js';
+
+/** What an answer says of an error. It is compared, and never shown to clients. */
+export interface AnswerError {
+  readonly code?: string;
+  readonly text?: string;
+  readonly status?: number;
+}
+
+const NAMES: Readonly<Record<string, FailureName>> = {
+  'CONTENT_REJECTED_INPUT': 'input refused',
+  'CONTENT_REJECTED_OUTPUT': 'output refused',
+  'INPUT_INVALID': 'input invalid',
+  'PROVIDER_REJECTED': 'rejected',
+  'PROVIDER_REJECTED not-here': 'account refused',
+  'MODEL_UNAVAILABLE': 'settings wrong',
+  'MODEL_UNAVAILABLE not-here': 'model missing',
+  'PROVIDER_UNAVAILABLE': 'no capacity',
+  'PROVIDER_UNAVAILABLE capacity': 'no capacity',
+  'PROVIDER_TIMEOUT': 'timed out',
+  'INTERNAL_ERROR': 'broke',
+};
+
+const BY_STATUS: Readonly<Record<number, FailureName>> = {
+  401: 'account refused',
+  402: 'account refused',
+  403: 'account refused',
+  404: 'model missing',
+  413: 'input invalid',
+  422: 'input invalid',
+};
+
+const LONGEST_TEXT = 10_000;
+
+/** What is wrong with a meaning, as one sentence. */
+export function meaningFault(meaning: Meaning): string | undefined {
+  return Object.hasOwn(NAMES, keyOf(meaning))
+    ? undefined
+    : `because ${meaning.because} does not go with ${meaning.code}.`;
+}
+
+/** The error in an answer, by the pointers of the settings. */
+export function errorIn(body: unknown, { code, message }: ErrorSettings, status?: number): AnswerError {
+  const [found, text] = [firstAt(body, code), firstAt(body, message)];
+  return {
+    ...(found === undefined ? {} : { code: found.slice(0, 100) }),
+    ...(text === undefined ? {} : { text: text.slice(0, LONGEST_TEXT) }),
+    ...(status === undefined ? {} : { status }),
+  };
+}
+
+/** Whether an answer is listed. */
+export function isListed(rules: readonly AnswerRule[], status: number, { code }: AnswerError): boolean {
+  return rules.some((rule) => rule.status === status && (rule.code === undefined || rule.code === code));
+}
+
+/** The meaning that the settings give: of the code, else of the text, else of the status. */
+export function meaningOf({ codes, messages, statuses }: ErrorSettings, error: AnswerError): Meaning | undefined {
+  const { code, text = '', status = 0 } = error;
+  if (code !== undefined && Object.hasOwn(codes, code)) return codes[code];
+  const lower = text.toLowerCase();
+  return messages.find(({ contains }) => lower.includes(contains.toLowerCase())) ?? statuses[String(status)];
+}
+
+/** What a certain refusal means for the task. */
+export function refusalOf(refused: SubmissionRefusal, errors: ErrorSettings): SubmitAnswer {
+  const { because, status = 0, retryAfterMs, body } = refused;
+  if (because === 'unreachable') return refusal('unreachable');
+  const meaning = meaningOf(errors, errorIn(body, errors, status));
+  if (meaning !== undefined) return refusal(nameOf(meaning), { retryAfterMs });
+  return refusal(because === 'capacity' ? 'no capacity' : (BY_STATUS[status] ?? 'rejected'), { retryAfterMs });
+}
+
+/** The failure of a task that was taken. One whose error is not listed is not tried again: each run may be paid for. */
+export function failureOf(errors: ErrorSettings, error: AnswerError): ProviderFailure {
+  const meaning = meaningOf(errors, error);
+  const known = failure(meaning === undefined ? 'broke' : nameOf(meaning));
+  return meaning?.may_retry === true ? known : { ...known, mayRetry: false };
+}
+
+function nameOf(meaning: Meaning): FailureName {
+  return NAMES[keyOf(meaning)] ?? 'rejected';
+}
+
+function keyOf({ code, because }: Meaning): string {
+  return because === undefined ? code : `${code} ${because}`;
+}
+
+function firstAt(body: unknown, pointers: readonly string[]): string | undefined {
+  for (const pointer of pointers) {
+    const [value] = valuesAt(body, pointer);
+    if (typeof value === 'string' || typeof value === 'number') return String(value);
+  }
+  return undefined;
+}

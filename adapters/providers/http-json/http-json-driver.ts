@@ -1,0 +1,35 @@
+import type { ProviderDriver } from '../../driver.js';
+import { connectionOptions } from '../shared/connection-options.js';
+import { outputHostsOption } from '../shared/output-settings.js';
+import { AUTH_OPTION } from './auth-option.js';
+import { settingsFault } from './read-settings.js';
+
+/** Models behind an asynchronous HTTP API that the settings of each model describe. */
+export const httpJsonDriver: ProviderDriver = {
+  kind: 'provider',
+  name: 'http-json',
+  options: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['base_url'],
+    properties: {
+      ...connectionOptions(),
+      auth: AUTH_OPTION,
+      answer_hosts: {
+        ...outputHostsOption([]),
+        description:
+          'Hosts beside that of base_url that answers may name to ask for a state or a result, and to cancel; they never get the key.',
+      },
+      output_hosts: outputHostsOption([]),
+    },
+  },
+
+  settingsFault(settings, { modality }) {
+    return settingsFault(settings, modality);
+  },
+
+  async open({ options, instance, log }) {
+    const { openHttpJson } = await import('./http-json-provider.js');
+    return openHttpJson({ options, instance, log });
+  },
+};

@@ -1,0 +1,128 @@
+import type { JsonObject } from '../../../core/json.js';
+import type {
+  Provider,
+  ProviderCall,
+  ProviderCheck,
+  ProviderPromises,
+  ProviderReport,
+  RecoverAnswer,
+  Submission,
+  SubmitAnswer,
+} from '../../../core/ports/provider.js';
+import type { ProviderOpening } from '../../driver.js';
+import type { ListedHosts } from '../../http/listed-hosts.js';
+import { openConnection } from '../shared/connection.js';
+import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
+import { refusal } from '../shared/sentences.js';
+import { ApiCalls } from './api-calls.js';
+import { authOf } from './auth-option.js';
+import { checkPaths } from './check-paths.js';
+import type { HttpJsonSettings } from './http-json-settings.js';
+import { addressesIn } from './job-report.js';
+import { fileIn, readAnswer } from './read-answer.js';
+import { readSettings, settingsOf } from './read-settings.js';
+import { recoverTask } from './recover-task.js';
+import { RemoteTasks } from './remote-tasks.js';
+import { submitTask } from './submit-task.js';
+import { taskOf } from './task-reference.js';
+
+interface HttpJsonOptions {
+  readonly auth: string;
+  readonly answer_hosts: readonly string[];
+  readonly output_hosts: readonly string[];
+}
+
+type About = Pick<ProviderOpening, 'instance' | 'log'>;
+
+/** Throws one sentence for options that cannot work. */
+export function openHttpJson({ options, instance, log }: About & Pick<ProviderOpening, 'options'>): HttpJsonProvider {
+  const { auth, answer_hosts: answers, output_hosts: outputs } = options as unknown as HttpJsonOptions;
+  const hosts = (key: string, entries: readonly string[]): ListedHosts =>
+    listedHosts(entries, `providers.${instance}.${key}`);
+  const [answerHosts, outputHosts] = [hosts('answer_hosts', answers), hosts('output_hosts', outputs)];
+  const connection = openConnection({ options, instance, ...authOf(auth) });
+  return new HttpJsonProvider(new ApiCalls(connection, { base: connection.base, hosts: answerHosts }), outputHosts, {
+    instance,
+    log,
+  });
+}
+
+/** Runs tasks by an asynchronous HTTP API that the settings of a model describe. */
+export class HttpJsonProvider implements Provider {
+  private readonly tasks: RemoteTasks;
+
+  constructor(
+    private readonly calls: ApiCalls,
+    private readonly outputHosts: ListedHosts,
+    private readonly about: About,
+  ) {
+    this.tasks = new RemoteTasks(calls, (settings) => this.filesOf(settings), about);
+  }
+
+  promises(given: JsonObject): ProviderPromises {
+    const read = readSettings(given);
+    const settings = 'settings' in read ? read.settings : undefined;
+    const keepsSeconds = settings?.keeps_results_seconds;
+    return {
+      answersWithOutputs: false,
+      isAskedBy: settings?.recover === undefined ? 'nothing' : 'token',
+      takesTokenOnce: settings?.submit.takes_token_once ?? false,
+      settleMs: Math.round((settings?.settle_seconds ?? 60) * 1_000),
+      cancels: settings?.cancel?.stops ?? 'nothing',
+      ...(keepsSeconds === undefined ? {} : { keepsResultsMs: keepsSeconds * 1_000 }),
+      isPaid: settings?.is_paid ?? true,
+    };
+  }
+
+  async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const read = readSettings(submission.settings);
+    if ('fault' in read) return refusal('settings wrong');
+    return submitTask(this.calls, read.settings, submission, call, this.about);
+  }
+
+  async poll(reference: string, given: JsonObject, call: ProviderCall): Promise<ProviderReport> {
+    const settings = settingsOf(given);
+    const task = taskOf(reference, settings);
+    return task === undefined ? { state: 'unknown' } : this.tasks.report(task, settings, call);
+  }
+
+  async output(
+    reference: string,
+    index: number,
+    given: JsonObject,
+    call: ProviderCall,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const settings = settingsOf(given);
+    const task = taskOf(reference, settings);
+    const answer = task === undefined ? undefined : await this.tasks.answerWithOutputs(task, settings, call);
+    if (answer === undefined) throw new Error('There is no such task.');
+    if (settings.output.as === 'base64') return fileIn(answer, settings.output.at, index);
+    const { json } = await readAnswer(answer, undefined);
+    const files = this.filesOf(settings);
+    const address = addressesIn(json, settings, files)?.[index];
+    if (address === undefined) throw new Error('The task has no such output.');
+    return resultBytes(files, address, call);
+  }
+
+  async cancel(reference: string, given: JsonObject, call: ProviderCall): Promise<void> {
+    const settings = settingsOf(given);
+    const task = taskOf(reference, settings);
+    if (task !== undefined) await this.tasks.cancel(task, settings, call);
+  }
+
+  async recover(token: string, given: JsonObject, call: ProviderCall): Promise<RecoverAnswer> {
+    return recoverTask(this.calls, token, settingsOf(given), call);
+  }
+
+  check(settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck> {
+    return checkPaths(this.calls, settings, call);
+  }
+
+  close(): Promise<void> {
+    return this.calls.connection.close();
+  }
+
+  private filesOf({ output }: HttpJsonSettings): ResultFiles {
+    return { connection: this.calls.connection, hosts: this.outputHosts, sendsKey: output.sends_key };
+  }
+}

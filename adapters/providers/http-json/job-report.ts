@@ -1,0 +1,81 @@
+import type { ProviderCost, ProviderOutput } from '../../../core/ports/provider.js';
+import { valuesAt } from '../shared/pointer-values.js';
+import { isResultAddress, outputAt, type ResultFiles } from '../shared/result-files.js';
+import type { HttpJsonSettings, State } from './http-json-settings.js';
+import type { ReadAnswer } from './read-answer.js';
+import { STATES } from './settings-schema.js';
+
+const DELIVERED: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'video/mp4'];
+
+/** The state that an answer tells; undefined where the settings do not list it. */
+export function stateIn(json: unknown, { poll }: HttpJsonSettings): State | undefined {
+  const word = stateWord(json, poll.state);
+  return STATES.find((state) => (poll.states[state] ?? []).some((value) => String(value) === word));
+}
+
+/** The API's own word for the state, as a text; undefined where there is none. */
+export function stateWord(json: unknown, pointer: string): string | undefined {
+  const [value] = valuesAt(json, pointer);
+  return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
+}
+
+/** From 0 to 1; undefined where the answer does not say it. */
+export function progressIn(json: unknown, { poll }: HttpJsonSettings): number | undefined {
+  const value = poll.progress === undefined ? undefined : numberAt(json, poll.progress);
+  return value === undefined ? undefined : Math.min(1, value / poll.progress_maximum);
+}
+
+/** The outputs that an answer lists, in order; undefined if one of them is at an address that may not be fetched. */
+export function outputsIn(
+  { json, files }: ReadAnswer,
+  settings: HttpJsonSettings,
+  allowed: ResultFiles,
+): readonly ProviderOutput[] | undefined {
+  const { media_type: declared, as } = settings.output;
+  if (as === 'address') return addressesIn(json, settings, allowed)?.map((address) => outputAt(address, declared));
+  return files.map((type) => outputOf(type !== undefined && DELIVERED.includes(type) ? type : declared));
+}
+
+/** The addresses of the outputs, as `outputsIn` describes them. */
+export function addressesIn(
+  json: unknown,
+  { output }: HttpJsonSettings,
+  allowed: ResultFiles,
+): readonly string[] | undefined {
+  const found = valuesAt(json, output.at).filter((value) => value !== null);
+  return found.every((value): value is string => isResultAddress(allowed, value)) ? found : undefined;
+}
+
+const LONGEST_SECONDS = 30 * 24 * 60 * 60;
+const MOST_MONEY = 1_000_000;
+
+/** What the answers about a task say of its cost; of two, the later one counts. */
+export function costIn(answers: readonly unknown[], { cost }: HttpJsonSettings): { readonly cost?: ProviderCost } {
+  const of = (pointer: string | undefined, most: number): number | undefined => {
+    if (pointer === undefined) return undefined;
+    const value = answers.map((json) => numberAt(json, pointer)).findLast((one) => one !== undefined);
+    return value === undefined || value > most ? undefined : value;
+  };
+  const [seconds, money] = [of(cost.seconds, LONGEST_SECONDS), of(cost.money, MOST_MONEY)];
+  const [input, output] = [of(cost.input_tokens, 1e12), of(cost.output_tokens, 1e12)];
+  const known: ProviderCost = {
+    ...(seconds === undefined ? {} : { computeMs: Math.round(seconds * 1_000) }),
+    ...(input === undefined ? {} : { inputTokens: Math.round(input) }),
+    ...(output === undefined ? {} : { outputTokens: Math.round(output) }),
+    ...(money === undefined || cost.currency === undefined
+      ? {}
+      : { money: { micros: Math.round(money * 1_000_000), currency: cost.currency } }),
+  };
+  return Object.keys(known).length === 0 ? {} : { cost: known };
+}
+
+/** A number of at least 0, also where it is written as a text. */
+function numberAt(json: unknown, pointer: string): number | undefined {
+  const [value] = valuesAt(json, pointer);
+  const number = typeof value === 'string' && /^\d{1,15}(?:\.\d{1,15})?$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? number : undefined;
+}
+
+function outputOf(mediaType: string): ProviderOutput {
+  return { kind: mediaType.startsWith('video/') ? 'video' : 'image', mediaType };
+}

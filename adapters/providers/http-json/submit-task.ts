@@ -1,0 +1,61 @@
+import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { ProviderOpening } from '../../driver.js';
+import { jsonRequest } from '../../http/bodies/json-request.js';
+import type { SubmissionContract } from '../../http/submission-outcome.js';
+import { submit } from '../../http/submit.js';
+import type { ApiCalls } from './api-calls.js';
+import { errorIn, isListed, refusalOf } from './error-meaning.js';
+import type { HttpJsonSettings } from './http-json-settings.js';
+import { MAX_JSON_BYTES } from './read-answer.js';
+import { listedCode } from './shown-words.js';
+import { referenceIn } from './task-reference.js';
+import { taskRequest } from './task-request.js';
+
+/** Sends a task once. Throws `HttpError` where it is unknown whether it was taken. */
+export async function submitTask(
+  calls: ApiCalls,
+  settings: HttpJsonSettings,
+  submission: Submission,
+  { signal }: ProviderCall,
+  { instance, log }: Pick<ProviderOpening, 'instance' | 'log'>,
+): Promise<SubmitAnswer> {
+  const request = taskRequest(settings, submission);
+  if ('refused' in request) return request.refused;
+  const { headers, body } = jsonRequest(request.body);
+  const sent = await submit(
+    calls.connection.client,
+    {
+      method: settings.submit.method,
+      url: calls.connection.base + request.path,
+      headers: { ...calls.headersFor(settings), ...request.headers, ...headers },
+      body,
+      signal,
+    },
+    contractOf(settings),
+  );
+  const { errors } = settings;
+  if (sent.outcome === 'refused') {
+    const { because, status } = sent;
+    const code = listedCode(errorIn(sent.body, errors), errors);
+    log.warn('provider refused a task', { provider: instance, because, status, ...code });
+    return refusalOf(sent, errors);
+  }
+  const answer = await sent.answer.json(MAX_JSON_BYTES);
+  const reference = referenceIn(answer, settings, calls.places);
+  if (reference !== undefined) return { accepted: true, reference };
+  const code = listedCode(errorIn(answer, errors), errors);
+  // Only where the operator says that the API answers so, and by a code that they know.
+  if (settings.submit.error_in_success && code.code !== undefined) {
+    const { status } = sent.answer;
+    log.warn('provider refused a task', { provider: instance, because: 'rejected', status, ...code });
+    return refusalOf({ outcome: 'refused', because: 'rejected', status, body: answer }, errors);
+  }
+  throw sent.answer.error('bad-answer', 'The answer to the submission does not name a task at submit.id.');
+}
+
+function contractOf({ submit: { seen_before: seen, refused }, errors }: HttpJsonSettings): SubmissionContract {
+  return {
+    seenBefore: (status, body) => isListed(seen, status, errorIn(body, errors)),
+    refuses: (status, body) => (isListed(refused, status, errorIn(body, errors)) ? 'capacity' : undefined),
+  };
+}

@@ -1,0 +1,94 @@
+import { answerAddress } from '../../http/answer-address.js';
+import { HttpError } from '../../http/http-error.js';
+import type { ListedHosts } from '../../http/listed-hosts.js';
+import { valuesAt } from '../shared/pointer-values.js';
+import type { HttpJsonSettings } from './http-json-settings.js';
+
+/** A task of the API, as a reference keeps it. */
+export interface RemoteTask {
+  readonly id: string;
+  /** The addresses that the answer to the submission gave; those of the instance's own origin without it. */
+  readonly poll?: string;
+  readonly cancel?: string;
+}
+
+export interface AnswerPlaces {
+  readonly base: string;
+  /** Hosts beside the instance's own that answers may point to. */
+  readonly hosts: ListedHosts;
+}
+
+const LONGEST_REFERENCE = 1_000;
+
+/** A task's id in an answer; undefined where there is none that may be used. */
+export function idAt(answer: unknown, pointer: string, { submit }: HttpJsonSettings): string | undefined {
+  const [value] = valuesAt(answer, pointer);
+  const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
+  return typeof id === 'string' && isId(id, submit.id_pattern) ? id : undefined;
+}
+
+/** The reference of a task that an answer to its submission names; undefined where it does not name one in full. */
+export function referenceIn(answer: unknown, settings: HttpJsonSettings, places: AnswerPlaces): string | undefined {
+  const id = idAt(answer, settings.submit.id, settings);
+  if (id === undefined) return undefined;
+  if (!hasAddresses(settings)) return id;
+  const poll = addressAt(answer, settings.poll.address, places);
+  if (settings.poll.address !== undefined && poll === undefined) return undefined;
+  // Without an address to cancel at, a task can still be followed.
+  const cancel = addressAt(answer, settings.cancel?.address, places);
+  const reference = JSON.stringify({
+    id,
+    ...(poll === undefined ? {} : { poll }),
+    ...(cancel === undefined ? {} : { cancel }),
+  });
+  return reference.length > LONGEST_REFERENCE ? undefined : reference;
+}
+
+/** The task of a reference; undefined for a text that is none. */
+export function taskOf(reference: string, settings: HttpJsonSettings): RemoteTask | undefined {
+  const { id_pattern: pattern } = settings.submit;
+  if (reference.length > LONGEST_REFERENCE) return undefined;
+  if (!hasAddresses(settings)) return isId(reference, pattern) ? { id: reference } : undefined;
+  const read = objectOf(reference);
+  const { id, poll, cancel } = read ?? {};
+  if (typeof id !== 'string' || !isId(id, pattern)) return undefined;
+  if (settings.poll.address !== undefined && typeof poll !== 'string') return undefined;
+  return {
+    id,
+    ...(typeof poll === 'string' ? { poll } : {}),
+    ...(typeof cancel === 'string' ? { cancel } : {}),
+  };
+}
+
+/** An address at a place of an answer that may be called; undefined where there is none. */
+export function addressAt(
+  answer: unknown,
+  pointer: string | undefined,
+  { base, hosts }: AnswerPlaces,
+): string | undefined {
+  const [value] = pointer === undefined ? [] : valuesAt(answer, pointer);
+  try {
+    const { url, isOwnOrigin } = answerAddress(value, { base, hosts });
+    return isOwnOrigin ? url.slice(new URL(url).origin.length) : url;
+  } catch (error) {
+    if (error instanceof HttpError) return undefined;
+    throw error;
+  }
+}
+
+function hasAddresses({ poll, cancel }: HttpJsonSettings): boolean {
+  return poll.address !== undefined || cancel?.address !== undefined;
+}
+
+function isId(text: string, pattern: string): boolean {
+  return /^[\x21-\x7e]{1,200}$/.test(text) && !/^\.{1,2}$/.test(text) && new RegExp(`^(?:${pattern})$`, 'u').test(text);
+}
+
+function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

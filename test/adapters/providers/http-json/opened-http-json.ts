@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { httpJsonDriver } from '../../../../adapters/providers/http-json/http-json-driver.js';
+import { openHttpJson, type HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Log } from '../../../../core/log.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { ROOT } from '../../../docs/pages.js';
+import { SILENT } from '../../../fixtures/silent-log.js';
+import { defaultsOf } from '../option-defaults.js';
+
+/** The mapping of an API, as a catalog has it. */
+export function mapping(name: 'replicate' | 'fal'): JsonObject {
+  return parse(
+    readFileSync(join(ROOT, `test/adapters/providers/http-json/mappings/${name}.yaml`), 'utf8'),
+  ) as JsonObject;
+}
+
+/** The mapping of the example catalog, for the API of `StudioFake`. */
+export function studioMapping(): JsonObject {
+  const { models } = parse(readFileSync(join(ROOT, 'config/providers/http-json.catalog.yaml'), 'utf8')) as {
+    readonly models: readonly { readonly provider_settings: JsonObject }[];
+  };
+  return models[0]!.provider_settings;
+}
+
+/** How each of these APIs gets its key. */
+export const AUTH = { replicate: 'bearer', fal: 'scheme:Key', studio: 'header:x-api-key' } as const;
+
+/** An instance with the defaults of its driver. */
+export function httpJsonAt(base: string, options: JsonObject = {}, log: Log = SILENT): HttpJsonProvider {
+  const given = { ...defaultsOf(httpJsonDriver.options), base_url: base, ...options };
+  return openHttpJson({ options: given, instance: 'http-json', log });
+}
+
+export function task(wish: Partial<Submission> & { readonly settings: JsonObject }): Submission {
+  return {
+    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
+    attempt: 1,
+    modelKey: 'studio-picture',
+    operation: 'image_generation',
+    prompt: 'a lighthouse',
+    parameters: {},
+    references: [],
+    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
+    outputCount: 4,
+    timeLeftMs: 90_500,
+    ...wish,
+  };
+}

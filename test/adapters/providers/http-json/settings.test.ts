@@ -1,0 +1,172 @@
+/*
+ * Goal: a mapping that cannot work is refused in one sentence that names its place, and a try of the connection says what is
+ * wrong.
+ * Method: the mapping of the example with one mistake each; a real server, and addresses without one.
+ */
+import { expect } from 'chai';
+import { httpJsonDriver } from '../../../../adapters/providers/http-json/http-json-driver.js';
+import { optionsFault } from '../../../../apps/config/options-fault.js';
+import type { Json, JsonObject } from '../../../../core/json.js';
+import { WANTED } from '../../../contracts/provider.contract.js';
+import { StudioFake } from '../../../providers/fakes/studio-fake.js';
+import { AUTH, httpJsonAt, mapping, studioMapping } from './opened-http-json.js';
+
+const place = { options: {}, catalogFolder: '/', modality: 'image' } as const;
+const fault = (settings: JsonObject) => httpJsonDriver.settingsFault?.(settings, place);
+
+/** The example, with a member set; undefined takes it away. */
+function changed(path: string, value: Json | undefined): JsonObject {
+  const settings = structuredClone(studioMapping());
+  const names = path.split('/');
+  const last = names.pop() ?? '';
+  let at = settings;
+  for (const name of names) at = (at[name] ??= {}) as JsonObject;
+  if (value === undefined) delete at[last];
+  else at[last] = value;
+  return settings;
+}
+
+const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence: string])[] = [
+  ['submit', undefined, '/submit: submit is required.'],
+  ['submit/method', 'GET', '/submit/method: submit.method must be one of POST, PUT.'],
+  ['webhook', 'https://elsewhere.example', '/webhook: '],
+  ['submit/path', 'jobs', '/submit/path: The path must begin with one slash, and have no spaces.'],
+  ['submit/path', '//elsewhere.example/x', '/submit/path: The path must begin with one slash, and have no spaces.'],
+  ['submit/path', '/jobs/{prompt}', '/submit/path: The path has {prompt}, and may have {token} in braces.'],
+  ['submit/path', '/a/../admin', '/submit/path: The path has a segment of dots.'],
+  ['submit/path', '/a/%2E%2e/admin', '/submit/path: The path has a segment of dots.'],
+  ['submit/path', '/jobs#x', '/submit/path: The path has a # or a backslash.'],
+  ['submit/path', '/jobs/{token', '/submit/path: The path has a brace that stands alone.'],
+  ['submit/id_pattern', '(', '/submit/id_pattern: This is no regular expression.'],
+  ['submit/id', 'job', '/submit/id: '],
+  ['poll/path', '/jobs', '/poll/path: The path must have {id}.'],
+  ['poll/path', undefined, '/poll: Either path or address must be given.'],
+  ['poll/address', '/url', '/poll: Either path or address must be given.'],
+  ['poll/path', '/jobs/{id}/{token}', '/poll/path: The path has {token}, and may have {id} in braces.'],
+  ['result', {}, '/result: Either path or address must be given.'],
+  ['recover/path', '/jobs', '/recover/path: The path must have {token}.'],
+  ['check_path', '/about/{id}', '/check_path: The path has {id}, and may have nothing in braces.'],
+  ['headers', { Authorization: 'x' }, '/headers/Authorization: This header is not for the settings.'],
+  ['headers', { 'X-Prompt': '{prompt}' }, '/headers/X-Prompt: A header is a constant, without braces.'],
+  ['headers', { 'X-Two': 'a\r\nb: c' }, '/headers/X-Two: '],
+  ['submit/idempotency_header', 'Host', '/submit/idempotency_header: This header has another use.'],
+  ['submit/body/prompt', '{promt}', '/submit/body/prompt: "{promt}" stands for nothing that is known.'],
+  [
+    'submit/body/prompt',
+    'A photo of {prompt}',
+    '/submit/body/prompt: A placeholder is the whole text, and nothing is put together with it.',
+  ],
+  ['submit/body/prompt', 'a cat', '/submit/body: Nothing in it takes {prompt}.'],
+  ['submit/body/edge', '{parameters.width}', '/submit/body/edge: "{parameters.width}" has no rule in parameters.'],
+  ['submit/body/edge', undefined, '/parameters/edge: Nothing in submit.body takes {parameters.edge}.'],
+  ['parameters/n', { type: 'integer' }, '/parameters: parameters.n needs an enum, or a minimum and a maximum'],
+  ['poll/states/failed', [], '/poll/states/failed: At least one state must be listed.'],
+  ['poll/states/running', ['working', 'done'], '/poll/states/succeeded: "done" is listed more than once in states.'],
+  ['submit/idempotency_header', undefined, '/submit/takes_token_once: The submission does not have the token.'],
+  ['recover/token', undefined, '/recover/token: A pointer to the token is needed'],
+  ['cancel/stops', undefined, '/cancel/stops: cancel.stops is required.'],
+  ['submit/seen_before', [{ status: 500 }], '/submit/seen_before/0/status: '],
+  ['submit/refused', [{ status: 400 }], '/submit/refused/0/status: '],
+  ['errors/code', undefined, '/errors/code: A pointer is needed where codes are listed.'],
+  [
+    'errors/codes/policy',
+    { code: 'INPUT_INVALID', because: 'capacity' },
+    '/errors/codes/policy: because capacity does not go with INPUT_INVALID.',
+  ],
+  ['errors/codes/policy', { code: 'TASK_EXPIRED' }, '/errors/codes/policy/code: '],
+  ['cost/currency', undefined, '/cost: money and currency are given together.'],
+  ['output/media_type', 'image/gif', '/output/media_type or a format that is sent: "image/gif" cannot be delivered'],
+  ['submit/body/format', 'tiff', '/output/media_type or a format that is sent: "tiff" cannot be delivered'],
+];
+
+const TEXT: JsonObject = { type: 'string', max_length: 100 };
+
+describe('the mapping of an API', () => {
+  it('is taken where it can work', () => {
+    for (const settings of [studioMapping(), mapping('replicate'), mapping('fal')])
+      expect(fault(settings)).to.equal(undefined);
+  });
+
+  for (const [path, value, sentence] of WRONG)
+    it(`is refused with ${path} ${value === undefined ? 'left out' : `as ${JSON.stringify(value)}`}`, () => {
+      const said = fault(changed(path, value));
+      expect(said?.startsWith(sentence), said).to.equal(true);
+      expect(said).to.match(/^\/[^\n]*: [^\n]+\.$/);
+    });
+
+  it('lets no text of users go to a member for places, addresses or options', () => {
+    for (const name of ['image_url', 'imageUrl', 'model_path', 'webhook', 'extra_args', 'lora', 'mask', 'input-file']) {
+      const settings = changed(`submit/body/${name}`, '{parameters.words}');
+      (settings['parameters'] as JsonObject)['words'] = TEXT;
+      expect(fault(settings), name).to.match(/: Text that users write cannot go to a member for places/);
+      expect(fault(changed(`submit/body/${name}/text`, '{prompt}')), name).to.match(
+        name === 'mask' ? /^undefined$/ : /: Text that users write cannot go/,
+      );
+    }
+    expect(fault(changed('submit/body/image_url', '{reference_image.0}'))).to.equal(undefined);
+    expect(fault(changed('submit/body/image_prompt', '{negative_prompt}'))).to.equal(undefined);
+  });
+
+  it('cannot find tasks by their token where answers have the addresses', () => {
+    const settings = { ...mapping('fal'), recover: studioMapping()['recover'] ?? {} };
+    expect(fault(changedIn(settings))).to.match(/^\/recover: poll and cancel need paths/);
+  });
+
+  it('promises what it says, and little where it cannot be used', async () => {
+    const provider = httpJsonAt('http://127.0.0.1:1');
+    expect(provider.promises({})).to.deep.equal({
+      answersWithOutputs: false,
+      isAskedBy: 'nothing',
+      takesTokenOnce: false,
+      settleMs: 60_000,
+      cancels: 'nothing',
+      isPaid: true,
+    });
+    const own = { ...changed('cancel', undefined), is_paid: false, settle_seconds: 5 };
+    expect(provider.promises(own)).to.include({ cancels: 'nothing', isPaid: false, settleMs: 5_000 });
+    await provider.close();
+  });
+});
+
+describe('the driver for HTTP APIs', () => {
+  it('has options that a driver may have', () => {
+    expect(optionsFault(httpJsonDriver.options)).to.equal(undefined);
+  });
+
+  it('says of a try of the connection what is wrong, each in one sentence, and makes nothing', async () => {
+    const fake = await StudioFake.open();
+    const about = `${fake.base}/about`;
+    const tries: readonly (readonly [string, JsonObject, string | undefined])[] = [
+      [fake.base, {}, undefined],
+      [fake.base, { api_key: 'wrong' }, `${about} refuses the key; check api_key and auth.`],
+      [fake.base, { auth: 'bearer' }, `${about} refuses the key; check api_key and auth.`],
+      [fake.server.url, {}, `${fake.server.url}/about has status 404; check base_url and check_path.`],
+      [
+        'http://127.0.0.1:1',
+        {},
+        'Nothing answers at http://127.0.0.1:1 (ECONNREFUSED); check base_url, and whether the server runs.',
+      ],
+    ];
+    for (const [base, options, sentence] of tries) {
+      const provider = httpJsonAt(base, { auth: AUTH.studio, api_key: fake.key, ...options });
+      const { faults } = await provider.check([studioMapping(), studioMapping()], WANTED);
+      expect(faults).to.deep.equal(sentence === undefined ? [] : [sentence]);
+      await provider.close();
+    }
+    expect(fake.server.posts).to.equal(0);
+    await fake.close();
+  });
+
+  it('refuses a host that cannot be one, with the key of its option', () => {
+    for (const option of ['answer_hosts', 'output_hosts'])
+      expect(() => httpJsonAt('http://127.0.0.1:1', { [option]: ['https://a.example'] })).to.throw(
+        new RegExp(`^providers\\.http-json\\.${option}: https://a\\.example is no host`),
+      );
+  });
+});
+
+/** With the token in the submission. */
+function changedIn(settings: JsonObject): JsonObject {
+  const submit = settings['submit'] as JsonObject;
+  return { ...settings, submit: { ...submit, idempotency_header: 'Idempotency-Key' } };
+}

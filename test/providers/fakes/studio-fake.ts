@@ -1,0 +1,151 @@
+import { image } from '../../fixtures/images.js';
+import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+
+type State = 'waiting' | 'working' | 'done' | 'error' | 'stopped';
+
+export interface StudioJob {
+  readonly number: number;
+  /** What the submission gave: its body, and what its headers and its path were. */
+  readonly task: Readonly<Record<string, unknown>>;
+  readonly externalId: string;
+  state: State;
+  percent: number;
+  error?: string;
+}
+
+/** Words of a vendor, which clients must not see. */
+const REASON = 'The studio would not paint this one';
+
+/**
+ * An API of nobody: jobs have numbers, results are base64 in the answer about the job, and a job is found by the id that
+ * its submission gave it. A submission that is repeated with its key answers with the job that is there.
+ */
+export class StudioFake {
+  /** Every job that was taken, in order. */
+  readonly jobs: StudioJob[] = [];
+  /** What is added to the answers about jobs. */
+  readonly further: Record<string, unknown> = {};
+  server!: FakeServer;
+
+  private constructor(
+    readonly key: string,
+    private readonly picture: string,
+  ) {}
+
+  static async open(key = 'studio-test-key'): Promise<StudioFake> {
+    const fake = new StudioFake(key, Buffer.from(await image('png', 64, 64)).toString('base64'));
+    fake.server = await FakeServer.open(fake.routes());
+    return fake;
+  }
+
+  /** With the path that the routes begin with. */
+  get base(): string {
+    return `${this.server.url}/api`;
+  }
+
+  close(): Promise<void> {
+    return this.server.close();
+  }
+
+  private routes(): readonly FakeRoute[] {
+    const route = (
+      method: string,
+      path: string,
+      of: FakeRoute['of'] & {},
+      handle: (request: FakeRequest) => FakeAnswer,
+    ): FakeRoute => ({
+      method,
+      path,
+      of,
+      handle: (request) =>
+        request.headers['x-api-key'] === this.key ? handle(request) : problem(401, 'key', 'This key is not known here'),
+    });
+    return [
+      route('GET', '/api/about', 'check', () => ({ json: { name: 'Studio' } })),
+      route('POST', '/api/jobs', 'submit', (request) => this.take(request)),
+      route('GET', '/api/jobs', 'recover', ({ query }) => this.find(query.get('external_id'))),
+      route('GET', '/api/jobs/:number', ['poll', 'output'], ({ params }) => this.show(params['number'])),
+      route('POST', '/api/jobs/:number/stop', 'cancel', ({ params }) => this.stop(params['number'])),
+    ];
+  }
+
+  private take(request: FakeRequest): FakeAnswer {
+    const task = request.json() as Readonly<Record<string, unknown>>;
+    const externalId = String(request.headers['idempotency-key']);
+    const before = this.jobs.find((one) => one.externalId === externalId);
+    const job: StudioJob = before ?? {
+      number: this.jobs.length + 1_000,
+      task,
+      externalId,
+      state: 'waiting',
+      percent: 0,
+    };
+    if (before === undefined) this.jobs.push(job);
+    return { status: before === undefined ? 201 : 200, json: { job: { number: job.number, state: job.state } } };
+  }
+
+  private find(externalId: string | null): FakeAnswer {
+    const found = this.jobs.filter((one) => one.externalId === externalId);
+    return { json: { jobs: found.map((one) => ({ number: one.number, external_id: one.externalId })) } };
+  }
+
+  private show(number: string | undefined): FakeAnswer {
+    const job = this.job(number);
+    if (job === undefined) return problem(404, 'no_job', 'There is no job with this number');
+    this.advance(job);
+    const pictures = Array.from({ length: picturesOf(job) }, () => ({ data: this.picture }));
+    return {
+      json: {
+        job: {
+          number: job.number,
+          ...(job.state === 'done' ? { pictures } : {}),
+          state: job.state,
+          percent: job.percent,
+          ...(job.error === undefined ? {} : { error: { kind: job.error, reason: REASON } }),
+          ...(isOver(job) ? { billing: { seconds: 1.25, eur: '0.0040' } } : {}),
+          ...this.further,
+        },
+      },
+    };
+  }
+
+  private stop(number: string | undefined): FakeAnswer {
+    const job = this.job(number);
+    if (job === undefined) return problem(404, 'no_job', 'There is no job with this number');
+    if (isOver(job)) return problem(409, 'over', 'This job is over already');
+    job.state = 'stopped';
+    return { status: 202, json: {} };
+  }
+
+  private job(number: string | undefined): StudioJob | undefined {
+    return this.jobs.find((one) => String(one.number) === number);
+  }
+
+  private advance(job: StudioJob): void {
+    const { prompt } = job.task;
+    if (isOver(job) || prompt === 'queued') return;
+    if (job.state === 'waiting') {
+      job.state = 'working';
+      job.percent = 40;
+    } else if (prompt !== 'endless') {
+      job.percent = 100;
+      if (prompt === 'forbidden' || prompt === 'broken') {
+        job.state = 'error';
+        job.error = prompt === 'forbidden' ? 'policy' : 'engine_4711';
+      } else job.state = 'done';
+    }
+  }
+}
+
+function isOver({ state }: StudioJob): boolean {
+  return state !== 'waiting' && state !== 'working';
+}
+
+function picturesOf({ task }: StudioJob): number {
+  const { count } = task;
+  return task['prompt'] === 'half' || typeof count !== 'number' ? 1 : count;
+}
+
+function problem(status: number, kind: string, reason: string): FakeAnswer {
+  return { status, json: { error: { kind, reason } } };
+}
