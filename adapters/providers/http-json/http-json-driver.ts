@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
-import { AUTH_OPTION } from './auth-option.js';
+import { AUTH_OPTION, keyHeaderFault } from './auth-option.js';
 import { settingsFault } from './read-settings.js';
 
 /** Models behind an asynchronous HTTP API that the settings of each model describe. */
@@ -24,8 +24,8 @@ export const httpJsonDriver: ProviderDriver = {
     },
   },
 
-  settingsFault(settings, { modality }) {
-    return settingsFault(settings, modality);
+  settingsFault(settings, { modality, options }) {
+    return settingsFault(settings, modality) ?? keyHeaderFault(settings, options);
   },
 
   async open({ options, instance, log }) {

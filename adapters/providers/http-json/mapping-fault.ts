@@ -1,6 +1,13 @@
 import type { Json } from '../../../core/json.js';
 import { fieldRulesFault, type FieldRules } from '../shared/request-fields.js';
-import { isPlaceholder, leavesOf, placeholderOf, placeholdersOf, type Leaf } from './body-template.js';
+import {
+  isPlaceholder,
+  leavesOf,
+  placeholderOf,
+  placeholdersOf,
+  type Leaf,
+  type Placeholder,
+} from './body-template.js';
 import { meaningFault } from './error-meaning.js';
 import type { HttpJsonSettings, Route } from './http-json-settings.js';
 import { pathFault } from './path-template.js';
@@ -89,7 +96,21 @@ function bodyFault({ submit, parameters }: HttpJsonSettings): string | undefined
     if (fault !== undefined) return `/submit/body${leaf.pointer}: ${fault}`;
   }
   const hasPrompt = leaves.some(({ value }) => value === '{prompt}');
-  return hasPrompt ? undefined : '/submit/body: Nothing in it takes {prompt}.';
+  return hasPrompt ? filesFault(placeholdersOf(submit.body)) : '/submit/body: Nothing in it takes {prompt}.';
+}
+
+/** No file between others may be left out. */
+function filesFault(placeholders: readonly Placeholder[]): string | undefined {
+  for (const one of placeholders) {
+    if (one.kind !== 'reference' || one.index === 'all' || one.index === 0) continue;
+    const { role, index: own } = one;
+    const before = placeholders.some(
+      (other) =>
+        other.kind === 'reference' && other.role === role && (other.index === 'all' || other.index === own - 1),
+    );
+    if (!before) return `/submit/body: {${role}.${own}} is taken, and {${role}.${own - 1}} is not.`;
+  }
+  return undefined;
 }
 
 function leafFault({ names, value }: Leaf, parameters: FieldRules): string | undefined {
@@ -163,10 +184,15 @@ function recoverFault({ poll, cancel, recover }: HttpJsonSettings): string | und
     : undefined;
 }
 
-function errorsFault({ errors }: HttpJsonSettings): string | undefined {
+function errorsFault({ submit, errors }: HttpJsonSettings): string | undefined {
   const { code, codes, message, messages, statuses, cancelled_codes: cancelled } = errors;
-  if (code.length === 0 && (Object.keys(codes).length > 0 || cancelled.length > 0))
+  const { seen_before: seen, refused, error_in_success: inSuccess } = submit;
+  const hasCodes =
+    Object.keys(codes).length > 0 || [...seen, ...refused].some((rule) => rule.code !== undefined) || inSuccess;
+  if (code.length === 0 && (hasCodes || cancelled.length > 0))
     return '/errors/code: A pointer is needed where codes are listed.';
+  if (inSuccess && Object.keys(codes).length === 0)
+    return '/submit/error_in_success: The codes of refusals must be listed in errors.codes.';
   if (message.length === 0 && messages.length > 0)
     return '/errors/message: A pointer is needed where messages are listed.';
   for (const [place, meanings] of Object.entries({ codes, statuses, messages }))

@@ -27,7 +27,7 @@ export async function submitTask(
     {
       method: settings.submit.method,
       url: calls.connection.base + request.path,
-      headers: { ...calls.headersFor(settings), ...request.headers, ...headers },
+      headers: { ...request.headers, ...headers, ...calls.headersFor(settings) },
       body,
       signal,
     },

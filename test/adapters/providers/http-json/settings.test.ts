@@ -11,7 +11,7 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { AUTH, httpJsonAt, mapping, studioMapping } from './opened-http-json.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image' } as const;
+const place = { options: { auth: AUTH.studio }, catalogFolder: '/', modality: 'image' } as const;
 const fault = (settings: JsonObject) => httpJsonDriver.settingsFault?.(settings, place);
 
 /** The example, with a member set; undefined takes it away. */
@@ -74,6 +74,13 @@ const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence
     '/errors/codes/policy: because capacity does not go with INPUT_INVALID.',
   ],
   ['errors/codes/policy', { code: 'TASK_EXPIRED' }, '/errors/codes/policy/code: '],
+  [
+    'submit/body/examples',
+    ['{reference_image.0}', '{reference_image.2}'],
+    '/submit/body: {reference_image.2} is taken, and {reference_image.1} is not.',
+  ],
+  ['submit/idempotency_header', 'X-Api-Key', '/submit/idempotency_header: This header has the key, as auth'],
+  ['headers', { 'X-Api-Key': 'another' }, '/headers/X-Api-Key: This header has the key, as auth'],
   ['cost/currency', undefined, '/cost: money and currency are given together.'],
   ['output/media_type', 'image/gif', '/output/media_type or a format that is sent: "image/gif" cannot be delivered'],
   ['submit/body/format', 'tiff', '/output/media_type or a format that is sent: "tiff" cannot be delivered'],
@@ -105,6 +112,15 @@ describe('the mapping of an API', () => {
     }
     expect(fault(changed('submit/body/image_url', '{reference_image.0}'))).to.equal(undefined);
     expect(fault(changed('submit/body/image_prompt', '{negative_prompt}'))).to.equal(undefined);
+  });
+
+  it('needs the place of the codes that its submission names', () => {
+    const coded: JsonObject = { ...studioMapping(), errors: {} };
+    expect(fault(coded)).to.equal('/errors/code: A pointer is needed where codes are listed.');
+    const { seen_before: _, refused: _refused, ...submit } = coded['submit'] as JsonObject;
+    expect(fault({ ...coded, submit })).to.equal(undefined);
+    const inSuccess = { ...coded, submit: { ...submit, error_in_success: true } };
+    expect(fault({ ...inSuccess, errors: { code: '/code' } })).to.match(/^\/submit\/error_in_success: The codes/);
   });
 
   it('cannot find tasks by their token where answers have the addresses', () => {
