@@ -19,6 +19,7 @@ import { addLogin } from './commands/login.js';
 import { addMigrate } from './commands/migrate.js';
 import { addModels } from './commands/models.js';
 import { addPeople } from './commands/people.js';
+import { addProviders } from './commands/providers.js';
 import { addRecover } from './commands/recover.js';
 import { addServe } from './commands/serve.js';
 import { addStatus } from './commands/status.js';
@@ -66,6 +67,7 @@ export function createProgram(io: CliIo): Command {
     addLedger,
     addGenerations,
     addCatalog,
+    addProviders,
     addConfig,
     addImports,
     addVerify,

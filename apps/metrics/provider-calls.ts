@@ -50,6 +50,7 @@ export class ProviderCalls {
   measured(providers: Providers): Providers {
     const known = new Map<string, { readonly provider: Provider; readonly measured: Provider }>();
     return {
+      kind: (name) => providers.kind(name),
       limits: (name) => providers.limits(name),
       names: () => providers.names(),
       find: (name) => {

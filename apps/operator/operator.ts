@@ -6,6 +6,7 @@ import type { Verification } from '../../core/credits/verify.js';
 import type { CancelledWork } from '../../core/generation/cancel-open-generations.js';
 import type { Generation } from '../../core/generation/generation.js';
 import type { GenerationFilter } from '../../core/generation/operators-generations.js';
+import type { ConnectedProvider } from '../../core/providers/list-providers.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import type { NewPerson } from '../../core/people/manage-people.js';
 import type { Person } from '../../core/people/person.js';
@@ -80,12 +81,15 @@ type Listed =
   | 'chargedCredits'
   | 'attemptsMade'
   | 'error'
-  | 'clientTraceId';
+  | 'clientTraceId'
+  | 'costs';
 
 /** A generation with its owner and status, without its request. */
 export interface ShownGeneration extends Pick<Generation, Listed> {
   /** Which worker has it, while one has. */
   readonly worker?: string;
+  /** Where its attempt is, while it has one, and was at its end. */
+  readonly provider?: string;
   readonly outputCount: number;
 }
 
@@ -138,6 +142,8 @@ export interface Operator {
   inspectGeneration(generationId: string): Promise<InspectedGeneration>;
   /** As its client's own cancel. */
   cancelGeneration(generationId: string): Promise<ShownGeneration>;
+  /** All of them, in the order of the configuration. */
+  listProviders(): Promise<readonly ConnectedProvider[]>;
   verifyCredits(): Promise<Verification>;
   recover(): Promise<RecoveredTotals>;
 }

@@ -14,6 +14,7 @@ import {
   searchGenerations,
   type GenerationFilter,
 } from '../../core/generation/operators-generations.js';
+import { listProviders, type ConnectedProvider } from '../../core/providers/list-providers.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import {
   createPerson,
@@ -176,6 +177,10 @@ export class StoreOperator implements Operator {
     return shownGeneration(await cancelAnyGeneration(this.context, readUuid(id, '/generation_id')));
   }
 
+  listProviders(): Promise<readonly ConnectedProvider[]> {
+    return listProviders(this.context);
+  }
+
   verifyCredits(): ReturnType<Operator['verifyCredits']> {
     return verifyCredits(this.context);
   }
@@ -229,6 +234,11 @@ function shown(account: Account): ShownAccount {
 }
 
 function shownGeneration(generation: Generation): ShownGeneration {
-  const { lease, outputs } = generation;
-  return { ...generation, ...(lease === undefined ? {} : { worker: lease.worker }), outputCount: outputs.length };
+  const { lease, outputs, attempt } = generation;
+  return {
+    ...generation,
+    ...(lease === undefined ? {} : { worker: lease.worker }),
+    ...(attempt?.provider === undefined ? {} : { provider: attempt.provider }),
+    outputCount: outputs.length,
+  };
 }

@@ -1,7 +1,6 @@
 import 'reflect-metadata';
-import { dirname } from 'node:path';
 import { Container } from 'inversify';
-import type { CloseOptions, DatabaseStores, ProviderOpening } from '../../adapters/driver.js';
+import type { CloseOptions, DatabaseStores } from '../../adapters/driver.js';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { mediaModule } from '../../adapters/media/module.js';
 import { provideModule, resolve } from '../../adapters/provide.js';
@@ -23,6 +22,7 @@ import { measuredPorts } from '../metrics/measured-ports.js';
 import type { Metrics } from '../metrics/metrics.js';
 import type { Outages } from '../outages/outages.js';
 import { StoreGate } from '../outages/store-gate.js';
+import { openProvider, type ProviderNeeds } from './open-provider.js';
 import { openSecrets, type Secrets } from './secrets.js';
 import { AwaitedSchedules } from '../stores/awaited-schedules.js';
 import { openDatabase } from '../stores/open-database.js';
@@ -171,6 +171,7 @@ function suspectDatabase({ stores }: Config, gate: StoreGate): void {
 function providersOf({ providers }: Config, connected: ReadonlyMap<string, Provider>): Providers {
   return {
     find: (name) => connected.get(name),
+    kind: (name) => providers.get(name)?.driver.name,
     limits: (name) => providers.get(name)?.limits ?? {},
     names: () => [...connected.keys()],
   };
@@ -178,13 +179,13 @@ function providersOf({ providers }: Config, connected: ReadonlyMap<string, Provi
 
 /** One provider for each configured instance, by its name. */
 async function openProviders(
-  { providers, dataFolder, catalog }: Config,
-  needs: Pick<ProviderOpening, 'clock' | 'log' | 'memory'>,
+  config: Config,
+  needs: ProviderNeeds,
   opened: Opened,
 ): Promise<ReadonlyMap<string, Provider>> {
   const connected = new Map<string, Provider>();
-  for (const [instance, { driver, options }] of providers) {
-    const provider = await driver.open({ ...needs, instance, options, dataFolder, catalogFolder: dirname(catalog) });
+  for (const instance of config.providers.keys()) {
+    const provider = await openProvider(config, instance, needs);
     opened.keep({ close: async () => provider.close?.() });
     connected.set(instance, provider);
   }

@@ -201,6 +201,8 @@ export interface Provider {
 /** The configured providers, by the name in a model's catalog entry. */
 export interface Providers {
   find(name: string): Provider | undefined;
+  /** The kind of one that is connected, such as `comfyui`. */
+  kind(name: string): string | undefined;
   /** The limits that the operator has set for one. */
   limits(name: string): ProviderLimits;
   names(): readonly string[];

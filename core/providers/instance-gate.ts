@@ -69,6 +69,17 @@ export class InstanceGate {
     return this.inUse;
   }
 
+  /** How many wait here; some of them may get into another provider. */
+  get waiters(): number {
+    return this.waiting;
+  }
+
+  /** Tasks that this process may have at the provider now; undefined without a limit. */
+  get slots(): number | undefined {
+    if (this.options.limits().maxConcurrent === undefined) return undefined;
+    return this.isCurrent() ? this.share.slots : 0;
+  }
+
   /** Takes a slot and a submission for `holder`, if there is one and the provider seems to work. */
   take(holder: object): boolean {
     if (!this.isOpen()) return false;

@@ -37,6 +37,10 @@ interface Waiter extends EntryRequest {
 export interface SeenProvider extends ProviderHealth {
   readonly provider: string;
   readonly tasks: number;
+  /** Runs that wait for it, or for another provider of their routes. */
+  readonly waiting: number;
+  /** Tasks that this process may have there; undefined without a limit. */
+  readonly slots: number | undefined;
 }
 
 /**
@@ -53,7 +57,13 @@ export class ProviderGates {
 
   /** Of those that were used. */
   get seen(): readonly SeenProvider[] {
-    return [...this.gates].map(([provider, gate]) => ({ provider, tasks: gate.tasks, ...gate.health }));
+    return [...this.gates].map(([provider, { health, tasks, waiters: waiting, slots }]) => ({
+      provider,
+      tasks,
+      waiting,
+      slots,
+      ...health,
+    }));
   }
 
   isWaiting(generationId: string): boolean {

@@ -31,12 +31,19 @@ export interface WorkerShare {
   readonly expiresAt: number;
 }
 
+/** What a worker without a share last saw of a provider: one that uses nothing now, or is gone. */
+export interface IdleWorker extends Pick<WorkerShare, 'worker' | 'health'> {
+  readonly seenAt: number;
+}
+
 /** What the workers share of one provider. */
 export interface ProviderUse {
   /** The provider's name in the configuration. */
   readonly provider: string;
   readonly version: number;
   readonly shares: readonly WorkerShare[];
+  /** Of the last hour, the newest last, at most 32; absent where there is none. */
+  readonly idle?: readonly IdleWorker[];
   /** Submissions that may be given out, in thousandths, as of `refilledAt`. */
   readonly submissions: { readonly thousandths: number; readonly refilledAt: number };
 }
@@ -44,6 +51,9 @@ export interface ProviderUse {
 /** How long a worker may use what it was given before it renews it, in milliseconds. */
 export const SHARE_MS = 10_000;
 const MINUTE_MS = 60_000;
+/** How long a worker without a share is remembered, in milliseconds, and how many are. */
+const REMEMBERED_MS = 60 * MINUTE_MS;
+const MAX_IDLE = 32;
 
 export interface ShareRequest extends Pick<WorkerShare, 'worker' | 'inUse' | 'wanted' | 'health'> {
   /** Submissions that it could use at once. */
@@ -72,7 +82,7 @@ export interface Given {
 /**
  * Renews one worker's share. All shares together never have more slots than the limit, and no 60 seconds see more
  * submissions than the limit: what is left unused is lost. Where workers want more than there is, each gets an equal part,
- * as slots become free. A worker that wants and uses nothing leaves the record.
+ * as slots become free. A worker that wants and uses nothing has no share; what it has seen is kept for operators.
  */
 export function renewShare(use: ProviderUse, request: ShareRequest, terms: ShareTerms): Given {
   const { now, limits } = terms;
@@ -87,7 +97,8 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
   const submissions = Math.min(request.submissions, Math.floor(thousandths / 1_000));
   const { worker, inUse, wanted, health } = request;
   const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS };
-  const isGone = wanted === 0 && inUse === 0;
+  const shares = wanted === 0 && inUse === 0 && slots === 0 ? others : [...others, share];
+  const idle = idleWorkers(use, shares, { ...share, seenAt: now });
   return {
     slots,
     submissions: limits.maxSubmissionsPerMinute === undefined ? Infinity : submissions,
@@ -95,7 +106,8 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
     next: {
       provider: use.provider,
       version: use.version + 1,
-      shares: isGone && slots === 0 ? others : [...others, share],
+      shares,
+      ...(idle.length === 0 ? {} : { idle }),
       submissions: { thousandths: thousandths - 1_000 * submissions, refilledAt },
     },
   };
@@ -103,6 +115,22 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
 
 export function newProviderUse(provider: string, { limits, now }: Pick<ShareTerms, 'limits' | 'now'>): ProviderUse {
   return { provider, version: 0, shares: [], submissions: { thousandths: capacityOf(limits), refilledAt: now } };
+}
+
+/** Those that were known before, and the worker that reports now, without those that have a share. */
+function idleWorkers(
+  { shares: before, idle = [] }: ProviderUse,
+  shares: readonly WorkerShare[],
+  reporting: IdleWorker,
+): readonly IdleWorker[] {
+  const known = new Map<string, IdleWorker>();
+  const seen = before.map((share) => ({ ...share, seenAt: share.renewedAt }));
+  for (const { worker, health, seenAt } of [...idle, ...seen, reporting]) known.set(worker, { worker, health, seenAt });
+  for (const { worker } of shares) known.delete(worker);
+  return [...known.values()]
+    .filter(({ seenAt }) => seenAt + REMEMBERED_MS > reporting.seenAt)
+    .toSorted((one, other) => one.seenAt - other.seenAt)
+    .slice(-MAX_IDLE);
 }
 
 interface SlotSituation extends ProviderLimits {

@@ -1,5 +1,5 @@
 import { InvalidArgumentError, type Command } from 'commander';
-import { isTerminal, STATUSES, type GenerationStatus } from '../../../core/generation/generation.js';
+import { isTerminal, STATUSES, type AttemptCost, type GenerationStatus } from '../../../core/generation/generation.js';
 import type { InspectedGeneration, ShownGeneration } from '../../operator/operator.js';
 import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
@@ -93,6 +93,16 @@ function outcome({ generationId, status }: ShownGeneration): string {
     : `Generation ${generationId} is being cancelled, and still ${status}.`;
 }
 
+function costText({ attempt, provider, inputTokens, outputTokens, computeMs, money }: AttemptCost): string {
+  const parts = [
+    ...(money === undefined ? [] : [`${money.micros / 1_000_000} ${money.currency}`]),
+    ...(inputTokens === undefined ? [] : [`${inputTokens} input tokens`]),
+    ...(outputTokens === undefined ? [] : [`${outputTokens} output tokens`]),
+    ...(computeMs === undefined ? [] : [`${computeMs / 1_000} s`]),
+  ];
+  return `${parts.join(', ')} (attempt ${attempt}, ${provider})`;
+}
+
 function inspectedText(g: InspectedGeneration): string {
   return facts([
     ['generation', g.generationId],
@@ -107,6 +117,8 @@ function inspectedText(g: InspectedGeneration): string {
     ['credits', creditsOf(g)],
     ['attempts', g.attemptsMade],
     ['worker', g.worker],
+    ['provider', g.provider],
+    ['provider cost', g.costs?.map(costText).join('; ')],
     ['error', g.error && `${g.error.message} (${g.error.code})`],
     ['trace id', g.clientTraceId],
     ['outputs', g.outputCount],

@@ -7,6 +7,7 @@ import type { Entry, GrantCreditsResponse } from '../../grpc/generated/darkroom/
 import type { GenerationContent, GenerationRecord } from '../../grpc/generated/darkroom/v1/operations_pb.js';
 import { BOOK, KIND } from '../../grpc/render/credits.js';
 import { OPERATION, STATUS } from '../../grpc/render/enums.js';
+import { costOf } from './grpc-providers.js';
 import type {
   InspectedGeneration,
   Operated,
@@ -111,7 +112,8 @@ export function generationOf(record: GenerationRecord | undefined): ShownGenerat
     cancelTime,
     ...rest
   } = present(record);
-  const { reservedCredits, chargedCredits, attempts, worker, error, clientTraceId, outputCount } = rest;
+  const { reservedCredits, chargedCredits, attempts, worker, error, clientTraceId, outputCount, provider, costs } =
+    rest;
   return {
     generationId,
     accountId,
@@ -128,6 +130,8 @@ export function generationOf(record: GenerationRecord | undefined): ShownGenerat
     attemptsMade: attempts,
     outputCount,
     ...(worker === undefined ? {} : { worker }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(costs.length === 0 ? {} : { costs: costs.map(costOf) }),
     // The codes may be those of a newer server; they are only shown.
     ...(error === undefined
       ? {}
@@ -150,7 +154,7 @@ export function inspectedOf(
   };
 }
 
-function wordOf<Word extends string>(numbers: Readonly<Record<Word, number>>, number: number): Word {
+export function wordOf<Word extends string>(numbers: Readonly<Record<Word, number>>, number: number): Word {
   return present((Object.keys(numbers) as Word[]).find((word) => numbers[word] === number));
 }
 

@@ -3,6 +3,7 @@ import type { NewKey } from '../../../core/access/manage.js';
 import { SCOPES, type App } from '../../../core/access/credential.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
 import type { GenerationFilter } from '../../../core/generation/operators-generations.js';
+import type { ConnectedProvider } from '../../../core/providers/list-providers.js';
 import type { Page, PageRequest } from '../../../core/paging.js';
 import type { NewPerson } from '../../../core/people/manage-people.js';
 import { Access } from '../../grpc/generated/darkroom/v1/access_pb.js';
@@ -29,6 +30,7 @@ import { readGrpcPlace, type GrpcOptions } from './grpc-place.js';
 import { accountOf, appOf, entryOf, generationOf, inspectedOf, keyOf, operatedOf } from './grpc-answers.js';
 import type { AccountStorage } from '../../operator/account-storage.js';
 import { GrpcPeople } from './grpc-people.js';
+import { providerOf } from './grpc-providers.js';
 import { storageOf } from './grpc-storage.js';
 
 /** For calls that examine all data. */
@@ -195,6 +197,10 @@ export class GrpcOperator implements Operator {
 
   async cancelGeneration(generationId: string): Promise<ShownGeneration> {
     return generationOf((await this.calls.call(Operations.method.stopGeneration, { generationId })).generation);
+  }
+
+  async listProviders(): Promise<readonly ConnectedProvider[]> {
+    return (await this.calls.call(Operations.method.listProviders, {})).providers.map(providerOf);
   }
 
   async verifyCredits(): ReturnType<Operator['verifyCredits']> {

@@ -1,4 +1,4 @@
-import { Option, type Command } from 'commander';
+import { Option, type Command, type CommandOptions } from 'commander';
 import type { Operator } from '../../operator/operator.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
@@ -11,8 +11,8 @@ const LEFT_BEHIND_MS = 100;
 export type OperatorOptions = StoreOptions & Partial<GrpcOptions>;
 
 /** A command that does the same on the stores of this installation and, with --grpc, on a server elsewhere. */
-export function operatorCommand(parent: Command, nameAndArguments: string): Command {
-  return storeCommand(parent, nameAndArguments)
+export function operatorCommand(parent: Command, nameAndArguments: string, options: CommandOptions = {}): Command {
+  return storeCommand(parent, nameAndArguments, options)
     .addOption(
       new Option(
         '--grpc <host:port>',

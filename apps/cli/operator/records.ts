@@ -1,4 +1,5 @@
 import type { App } from '../../../core/access/credential.js';
+import type { AttemptCost } from '../../../core/generation/generation.js';
 import type {
   InspectedGeneration,
   ShownAccount,
@@ -93,6 +94,19 @@ export function generationJson(g: ShownGeneration) {
       : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
     ...(g.clientTraceId === undefined ? {} : { client_trace_id: g.clientTraceId }),
     output_count: g.outputCount,
+    ...(g.provider === undefined ? {} : { provider: g.provider }),
+    ...(g.costs === undefined ? {} : { costs: g.costs.map(costJson) }),
+  };
+}
+
+function costJson({ attempt, provider, inputTokens, outputTokens, computeMs, money }: AttemptCost) {
+  return {
+    attempt,
+    provider,
+    ...(inputTokens === undefined ? {} : { input_tokens: inputTokens }),
+    ...(outputTokens === undefined ? {} : { output_tokens: outputTokens }),
+    ...(computeMs === undefined ? {} : { compute_ms: computeMs }),
+    ...(money === undefined ? {} : { money: { micros: money.micros, currency: money.currency } }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import type { Command, CommandOptions } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Context } from '../../../core/context.js';
 import type { Config } from '../../config/config.js';
@@ -14,8 +14,8 @@ export interface StoreOptions {
 }
 
 /** A command that works on the stores themselves; it may run beside a live server. */
-export function storeCommand(parent: Command, nameAndArguments: string): Command {
-  const command = parent.command(nameAndArguments);
+export function storeCommand(parent: Command, nameAndArguments: string, options: CommandOptions = {}): Command {
+  const command = parent.command(nameAndArguments, options);
   const output = parent.configureOutput();
   const elsewhere = (text: string) =>
     text.replace(/unknown option '--grpc(?:-\w+)?'/, '$&; this command works on this machine only');

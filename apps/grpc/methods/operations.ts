@@ -7,6 +7,7 @@ import { plain } from '../method.js';
 import { readPage } from '../pages.js';
 import { STATUS, wordOf } from '../render/enums.js';
 import { renderContent, renderRecord } from '../render/generation-record.js';
+import { renderProvider } from '../render/providers.js';
 import { duration } from '../render/times.js';
 
 const { method } = Operations;
@@ -64,6 +65,12 @@ export const OPERATIONS_METHODS = [
       const generation = await new StoreOperator(context).inspectGeneration(generationId);
       return { generation: renderRecord(generation), content: renderContent(generation) };
     },
+  }),
+  plain(method.listProviders, {
+    scope: 'operations:read',
+    answer: async ({ context }) => ({
+      providers: (await new StoreOperator(context).listProviders()).map(renderProvider),
+    }),
   }),
   plain(method.stopGeneration, {
     scope: 'operations:write',

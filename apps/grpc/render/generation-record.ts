@@ -2,6 +2,7 @@ import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { InspectedGeneration, ShownGeneration } from '../../operator/operator.js';
 import type { GenerationContentSchema, GenerationRecordSchema } from '../generated/darkroom/v1/operations_pb.js';
 import { OPERATION, STATUS } from './enums.js';
+import { renderCost } from './providers.js';
 import { timestamp } from './times.js';
 
 /** A generation as operators see it. */
@@ -26,6 +27,8 @@ export function renderRecord(g: ShownGeneration): MessageInitShape<typeof Genera
       : { error: { code: g.error.code, message: g.error.message, retryable: g.error.retryable } }),
     ...(g.clientTraceId === undefined ? {} : { clientTraceId: g.clientTraceId }),
     outputCount: g.outputCount,
+    ...(g.provider === undefined ? {} : { provider: g.provider }),
+    costs: (g.costs ?? []).map(renderCost),
   };
 }
 

@@ -10,6 +10,8 @@ import type { GenerationError, GenerationStatus } from "./generations_pb.js";
 import { file_darkroom_v1_generations } from "./generations_pb.js";
 import type { Operation } from "./media_pb.js";
 import { file_darkroom_v1_media } from "./media_pb.js";
+import type { ConnectedProvider, ProviderCost } from "./providers_pb.js";
+import { file_darkroom_v1_providers } from "./providers_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
 import type { JsonObject, Message } from "@bufbuild/protobuf";
@@ -18,7 +20,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/operations.proto.
  */
 export const file_darkroom_v1_operations: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSLaBAoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAVCCQoHX3dvcmtlckISChBfY2xpZW50X3RyYWNlX2lkIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoYSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkifwoZSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIvCgdjb250ZW50GAIgASgLMh4uZGFya3Jvb20udjEuR2VuZXJhdGlvbkNvbnRlbnQiLgoVU3RvcEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiSwoWU3RvcEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZCIUChJSdW5SZWNvdmVyeVJlcXVlc3QipwIKE1J1blJlY292ZXJ5UmVzcG9uc2USGQoRZ2VuZXJhdGlvbnNfd29rZW4YASABKAMSGQoRZ2VuZXJhdGlvbnNfZW5kZWQYAiABKAMSGwoTZ2VuZXJhdGlvbnNfc2V0dGxlZBgDIAEoAxIbChNnZW5lcmF0aW9uc19yZXRpcmVkGAQgASgDEhYKDmhvbGRzX3JlbGVhc2VkGAUgASgDEhUKDWhvbGRzX3NldHRsZWQYBiABKAMSFwoPdXBsb2Fkc19yZW1vdmVkGAcgASgDEhYKDmNsYWltc19yZW1vdmVkGAggASgDEg4KBmZhaWxlZBgJIAEoAxIVCg11cGxvYWRzX3N3ZXB0GAogASgDEhkKEWFydGVmYWN0c19yZW1vdmVkGAsgASgDIhUKE0dldFJldGVudGlvblJlcXVlc3Qi2AIKFEdldFJldGVudGlvblJlc3BvbnNlEioKB291dHB1dHMYASABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLgoLZ2VuZXJhdGlvbnMYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKwoIcmVtbmFudHMYAyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHdXBsb2FkcxgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIqCgdyZXBsYXlzGAUgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEikKBmNsYWltcxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI0ChF1bmNoYXJnZWRfY29udGVudBgHIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbjLqAwoKT3BlcmF0aW9ucxJQCgtSdW5SZWNvdmVyeRIfLmRhcmtyb29tLnYxLlJ1blJlY292ZXJ5UmVxdWVzdBogLmRhcmtyb29tLnYxLlJ1blJlY292ZXJ5UmVzcG9uc2USWAoMR2V0UmV0ZW50aW9uEiAuZGFya3Jvb20udjEuR2V0UmV0ZW50aW9uUmVxdWVzdBohLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlc3BvbnNlIgOQAgESZwoRU2VhcmNoR2VuZXJhdGlvbnMSJS5kYXJrcm9vbS52MS5TZWFyY2hHZW5lcmF0aW9uc1JlcXVlc3QaJi5kYXJrcm9vbS52MS5TZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlIgOQAgESZwoRSW5zcGVjdEdlbmVyYXRpb24SJS5kYXJrcm9vbS52MS5JbnNwZWN0R2VuZXJhdGlvblJlcXVlc3QaJi5kYXJrcm9vbS52MS5JbnNwZWN0R2VuZXJhdGlvblJlc3BvbnNlIgOQAgESXgoOU3RvcEdlbmVyYXRpb24SIi5kYXJrcm9vbS52MS5TdG9wR2VuZXJhdGlvblJlcXVlc3QaIy5kYXJrcm9vbS52MS5TdG9wR2VuZXJhdGlvblJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_darkroom_v1_generations, file_darkroom_v1_media, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSKoBQoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAUSFQoIcHJvdmlkZXIYEiABKAlIAogBARIoCgVjb3N0cxgTIAMoCzIZLmRhcmtyb29tLnYxLlByb3ZpZGVyQ29zdEIJCgdfd29ya2VyQhIKEF9jbGllbnRfdHJhY2VfaWRCCwoJX3Byb3ZpZGVyIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoYSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkifwoZSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIvCgdjb250ZW50GAIgASgLMh4uZGFya3Jvb20udjEuR2VuZXJhdGlvbkNvbnRlbnQiLgoVU3RvcEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiSwoWU3RvcEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZCIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJKChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMQoJcHJvdmlkZXJzGAEgAygLMh4uZGFya3Jvb20udjEuQ29ubmVjdGVkUHJvdmlkZXIiFAoSUnVuUmVjb3ZlcnlSZXF1ZXN0IqcCChNSdW5SZWNvdmVyeVJlc3BvbnNlEhkKEWdlbmVyYXRpb25zX3dva2VuGAEgASgDEhkKEWdlbmVyYXRpb25zX2VuZGVkGAIgASgDEhsKE2dlbmVyYXRpb25zX3NldHRsZWQYAyABKAMSGwoTZ2VuZXJhdGlvbnNfcmV0aXJlZBgEIAEoAxIWCg5ob2xkc19yZWxlYXNlZBgFIAEoAxIVCg1ob2xkc19zZXR0bGVkGAYgASgDEhcKD3VwbG9hZHNfcmVtb3ZlZBgHIAEoAxIWCg5jbGFpbXNfcmVtb3ZlZBgIIAEoAxIOCgZmYWlsZWQYCSABKAMSFQoNdXBsb2Fkc19zd2VwdBgKIAEoAxIZChFhcnRlZmFjdHNfcmVtb3ZlZBgLIAEoAyIVChNHZXRSZXRlbnRpb25SZXF1ZXN0ItgCChRHZXRSZXRlbnRpb25SZXNwb25zZRIqCgdvdXRwdXRzGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2dlbmVyYXRpb25zGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHJlbW5hbnRzGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKB3VwbG9hZHMYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHcmVwbGF5cxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgZjbGFpbXMYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRdW5jaGFyZ2VkX2NvbnRlbnQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24yxwQKCk9wZXJhdGlvbnMSUAoLUnVuUmVjb3ZlcnkSHy5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlcXVlc3QaIC5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlc3BvbnNlElgKDEdldFJldGVudGlvbhIgLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5HZXRSZXRlbnRpb25SZXNwb25zZSIDkAIBEmcKEVNlYXJjaEdlbmVyYXRpb25zEiUuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0GiYuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXNwb25zZSIDkAIBEmcKEUluc3BlY3RHZW5lcmF0aW9uEiUuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0GiYuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZSIDkAIBElsKDUxpc3RQcm92aWRlcnMSIS5kYXJrcm9vbS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZSIDkAIBEl4KDlN0b3BHZW5lcmF0aW9uEiIuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXF1ZXN0GiMuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_generations, file_darkroom_v1_media, file_darkroom_v1_providers, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A generation, without its content.
@@ -144,6 +146,20 @@ export type GenerationRecord = Message<"darkroom.v1.GenerationRecord"> & {
    * @generated from field: int32 output_count = 17;
    */
   outputCount: number;
+
+  /**
+   * Name of the provider that has its attempt, or had its last one; absent if there is none.
+   *
+   * @generated from field: optional string provider = 18;
+   */
+  provider?: string | undefined;
+
+  /**
+   * What its attempts have cost the operator, as far as providers reported it.
+   *
+   * @generated from field: repeated darkroom.v1.ProviderCost costs = 19;
+   */
+  costs: ProviderCost[];
 };
 
 /**
@@ -365,6 +381,42 @@ export const StopGenerationResponseSchema: GenMessage<StopGenerationResponse> = 
   messageDesc(file_darkroom_v1_operations, 7);
 
 /**
+ * Requests the providers.
+ *
+ * @generated from message darkroom.v1.ListProvidersRequest
+ */
+export type ListProvidersRequest = Message<"darkroom.v1.ListProvidersRequest"> & {
+};
+
+/**
+ * Describes the message darkroom.v1.ListProvidersRequest.
+ * Use `create(ListProvidersRequestSchema)` to create a new message.
+ */
+export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 8);
+
+/**
+ * The providers.
+ *
+ * @generated from message darkroom.v1.ListProvidersResponse
+ */
+export type ListProvidersResponse = Message<"darkroom.v1.ListProvidersResponse"> & {
+  /**
+   * In the order of the configuration.
+   *
+   * @generated from field: repeated darkroom.v1.ConnectedProvider providers = 1;
+   */
+  providers: ConnectedProvider[];
+};
+
+/**
+ * Describes the message darkroom.v1.ListProvidersResponse.
+ * Use `create(ListProvidersResponseSchema)` to create a new message.
+ */
+export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 9);
+
+/**
  * Requests recovery.
  *
  * @generated from message darkroom.v1.RunRecoveryRequest
@@ -377,7 +429,7 @@ export type RunRecoveryRequest = Message<"darkroom.v1.RunRecoveryRequest"> & {
  * Use `create(RunRecoveryRequestSchema)` to create a new message.
  */
 export const RunRecoveryRequestSchema: GenMessage<RunRecoveryRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 8);
+  messageDesc(file_darkroom_v1_operations, 10);
 
 /**
  * Result of recovery, as numbers of records.
@@ -468,7 +520,7 @@ export type RunRecoveryResponse = Message<"darkroom.v1.RunRecoveryResponse"> & {
  * Use `create(RunRecoveryResponseSchema)` to create a new message.
  */
 export const RunRecoveryResponseSchema: GenMessage<RunRecoveryResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 9);
+  messageDesc(file_darkroom_v1_operations, 11);
 
 /**
  * Requests the retention times.
@@ -483,7 +535,7 @@ export type GetRetentionRequest = Message<"darkroom.v1.GetRetentionRequest"> & {
  * Use `create(GetRetentionRequestSchema)` to create a new message.
  */
 export const GetRetentionRequestSchema: GenMessage<GetRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 10);
+  messageDesc(file_darkroom_v1_operations, 12);
 
 /**
  * Retention times.
@@ -547,7 +599,7 @@ export type GetRetentionResponse = Message<"darkroom.v1.GetRetentionResponse"> &
  * Use `create(GetRetentionResponseSchema)` to create a new message.
  */
 export const GetRetentionResponseSchema: GenMessage<GetRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 11);
+  messageDesc(file_darkroom_v1_operations, 13);
 
 /**
  * Operations on a running service, for operators.
@@ -594,6 +646,16 @@ export const Operations: GenService<{
     methodKind: "unary";
     input: typeof InspectGenerationRequestSchema;
     output: typeof InspectGenerationResponseSchema;
+  },
+  /**
+   * Lists the providers of the configuration, with what the workers see of them.
+   *
+   * @generated from rpc darkroom.v1.Operations.ListProviders
+   */
+  listProviders: {
+    methodKind: "unary";
+    input: typeof ListProvidersRequestSchema;
+    output: typeof ListProvidersResponseSchema;
   },
   /**
    * Requests cancellation of a generation of any account, as its client could. A queued generation ends at once; a generation

@@ -1,0 +1,100 @@
+import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
+import { SystemClock } from '../../adapters/system/system-clock.js';
+import type { Log } from '../../core/log.js';
+import { MemoryBudget } from '../../core/memory-budget.js';
+import type { Catalog } from '../../core/ports/catalog.js';
+import type { Provider, ProviderCheck, ProviderPromises } from '../../core/ports/provider.js';
+import type { Config } from '../config/config.js';
+import { catalogTools } from './catalog-tools.js';
+import { openProvider, type ProviderNeeds } from './open-provider.js';
+
+/** The longest check of one provider, in milliseconds. */
+const CHECK_MS = 60_000;
+
+/** What a check of one configured provider has shown. */
+export interface CheckedProvider extends ProviderCheck {
+  readonly name: string;
+  readonly kind: string;
+  /** Whether there was anything to try. */
+  readonly isTried: boolean;
+  /** The models whose routes have it, with what it promises of each. */
+  readonly models: readonly { readonly modelKey: string; readonly promises: ProviderPromises }[];
+}
+
+export interface CheckOptions {
+  /** Of the configuration. */
+  readonly names: readonly string[];
+  readonly timeoutMs?: number;
+}
+
+/**
+ * Opens these providers and tries each with the settings of all its models, all at once and without making anything.
+ * Needs no stores. Throws `CatalogInvalid`.
+ */
+export async function checkProviders(config: Config, { names, timeoutMs = CHECK_MS }: CheckOptions) {
+  const catalog = await loadCatalog(config.catalog, catalogTools(config));
+  const needs = {
+    clock: new SystemClock({ keepsProcessAlive: false }),
+    log: SILENT,
+    memory: new MemoryBudget(config.images.memoryBytes),
+  };
+  return Promise.all(names.map((name) => checked({ config, catalog, name, needs, timeoutMs })));
+}
+
+interface Checking {
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly name: string;
+  readonly needs: ProviderNeeds;
+  readonly timeoutMs: number;
+}
+
+async function checked(checking: Checking): Promise<CheckedProvider> {
+  const { config, name, needs } = checking;
+  const about = { name, kind: config.providers.get(name)?.driver.name ?? '' };
+  let provider: Awaited<ReturnType<typeof openProvider>>;
+  try {
+    provider = await openProvider(config, name, needs);
+  } catch (error) {
+    const fault = error instanceof Error ? error.message : String(error);
+    return { ...about, isTried: false, models: [], faults: [fault] };
+  }
+  try {
+    const tried = await tryConnection(provider, checking);
+    return { ...about, ...tried, isTried: provider.check !== undefined, models: modelsOf(provider, checking) };
+  } finally {
+    await provider.close?.();
+  }
+}
+
+/** A check that takes too long is aborted, and left behind where it does not end then. */
+async function tryConnection(provider: Provider, { catalog, name, timeoutMs }: Checking): Promise<ProviderCheck> {
+  const settings = entriesOf(catalog, name).map((entry) => entry.settings);
+  const signal = AbortSignal.timeout(timeoutMs);
+  const late = new Promise<ProviderCheck>((resolve) => {
+    signal.addEventListener('abort', () => resolve({ faults: [`It gave no answer within ${timeoutMs / 1_000} s.`] }));
+  });
+  const tried = Promise.resolve(provider.check?.(settings, { signal }) ?? { faults: [] });
+  // The message of an error that nobody expects may have anything in it.
+  const known = tried.catch((error: unknown) => ({
+    faults: [`The check itself failed (${error instanceof Error ? error.name : typeof error}).`],
+  }));
+  return Promise.race([late, known]);
+}
+
+function modelsOf(provider: Provider, { catalog, name }: Checking): CheckedProvider['models'] {
+  return entriesOf(catalog, name).map(({ modelKey, settings }) => ({
+    modelKey,
+    promises: provider.promises(settings),
+  }));
+}
+
+function entriesOf(catalog: Catalog, name: string) {
+  return catalog
+    .models()
+    .flatMap(({ modelKey, route }) =>
+      route.filter(({ provider }) => provider === name).map(({ settings }) => ({ modelKey, settings })),
+    );
+}
+
+const SILENT: Log = { info: () => undefined, warn: () => undefined };

@@ -1,0 +1,89 @@
+import type { Context } from '../context.js';
+import type { ProviderPromises } from '../ports/provider.js';
+import type { ProviderHealth, ProviderLimits, ProviderUse } from './provider-use.js';
+
+/** A worker that was not heard from for so long, in milliseconds, may be gone. */
+const HEARD_FROM_MS = 60_000;
+
+/** One worker's view of a provider, as it was shared last. */
+export interface ProviderWorker {
+  readonly worker: string;
+  readonly health: ProviderHealth;
+  /** Its tasks at the provider, and those that wait in it. */
+  readonly tasks: number;
+  readonly waiting: number;
+  /** The tasks that it may have there. */
+  readonly slots: number;
+  readonly seenAt: number;
+  /** Whether it was heard from within a minute. What is older is shown, and not counted. */
+  readonly isCurrent: boolean;
+}
+
+/** A model whose route has the provider. */
+export interface RoutedModel {
+  readonly modelKey: string;
+  readonly weight: number;
+  /** What holds for the tasks of this model. */
+  readonly promises: ProviderPromises;
+}
+
+/** A connected provider, as operators see it. */
+export interface ConnectedProvider {
+  readonly name: string;
+  readonly kind: string;
+  readonly limits: ProviderLimits;
+  readonly models: readonly RoutedModel[];
+  /** The worst that a current worker sees. */
+  readonly circuit: ProviderHealth['circuit'];
+  /** Summed over the current workers. */
+  readonly tasks: number;
+  readonly waiting: number;
+  /** The newest first. */
+  readonly workers: readonly ProviderWorker[];
+}
+
+/** All connected providers, in the order of the configuration. Throws `StoreUnavailable`. */
+export function listProviders(context: Context): Promise<readonly ConnectedProvider[]> {
+  return Promise.all(context.providers.names().map((name) => connected(context, name)));
+}
+
+async function connected(context: Context, name: string): Promise<ConnectedProvider> {
+  const { providers, providerUses, clock } = context;
+  const workers = workersOf(await providerUses.read(name), clock.now());
+  const current = workers.filter(({ isCurrent }) => isCurrent);
+  const circuits = current.map(({ health }) => health.circuit);
+  return {
+    name,
+    kind: providers.kind(name) ?? '',
+    limits: providers.limits(name),
+    models: modelsAt(context, name),
+    circuit: circuits.includes('paused') ? 'paused' : circuits.includes('trying') ? 'trying' : 'closed',
+    tasks: current.reduce((sum, { tasks }) => sum + tasks, 0),
+    waiting: current.reduce((sum, { waiting }) => sum + waiting, 0),
+    workers,
+  };
+}
+
+function modelsAt({ catalog, providers }: Context, name: string): readonly RoutedModel[] {
+  return catalog.models().flatMap(({ modelKey, route }) => {
+    const entry = route.find(({ provider }) => provider === name);
+    const promises = entry === undefined ? undefined : providers.find(name)?.promises(entry.settings);
+    return entry === undefined || promises === undefined ? [] : [{ modelKey, weight: entry.weight, promises }];
+  });
+}
+
+function workersOf(use: ProviderUse | null, now: number): readonly ProviderWorker[] {
+  const { shares = [], idle = [] } = use ?? {};
+  const working = shares.map(({ worker, health, inUse, wanted, slots, renewedAt }) => ({
+    worker,
+    health,
+    tasks: inUse,
+    waiting: Math.max(0, wanted - inUse),
+    slots,
+    seenAt: renewedAt,
+  }));
+  const others = idle.map((one) => ({ ...one, tasks: 0, waiting: 0, slots: 0 }));
+  return [...working, ...others]
+    .map((one) => ({ ...one, isCurrent: one.seenAt + HEARD_FROM_MS > now }))
+    .toSorted((one, other) => other.seenAt - one.seenAt);
+}
