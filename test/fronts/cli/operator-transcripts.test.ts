@@ -107,6 +107,8 @@ async function runCreditCommands({ accountId: demoAccountId }: CliService, run: 
   await record('keys', 'expire', key, '90d', '--json');
   await record('keys', 'list', account, '--json');
   for (const refused of refusals(account, app)) await record(...refused);
+  await record('providers', 'list');
+  await record('providers', '--json');
   await record('verify');
   await record('verify', '--json');
   await record('recover');
