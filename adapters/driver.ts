@@ -10,7 +10,7 @@ import type { GenerationStore } from '../core/ports/generation-store.js';
 import type { MemoryBudget } from '../core/memory-budget.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
 import type { PersonStore } from '../core/ports/person-store.js';
-import type { Provider } from '../core/ports/provider.js';
+import type { Provider, ProviderPromises } from '../core/ports/provider.js';
 import type { ProviderUseStore } from '../core/ports/provider-use-store.js';
 import type { UploadStore } from '../core/ports/upload-store.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
@@ -282,6 +282,11 @@ export interface ProviderDriver extends DriverBase {
    * are taken when absent.
    */
   settingsFault?(settings: JsonObject, place: SettingsPlace): string | undefined;
+  /**
+   * What an instance with these options promises of the tasks of a model with these settings, as the open provider does.
+   * `catalog check` cannot show it where it is absent.
+   */
+  promises?(settings: JsonObject, options: Options): ProviderPromises;
   /** Of a built-in driver; absent where models are written by hand. */
   readonly imports?: CatalogImport;
   /**

@@ -21,9 +21,13 @@ export class FileCatalog implements Catalog {
   readonly #models: readonly Model[];
   readonly #byKey: ReadonlyMap<string, Model>;
 
-  constructor(models: readonly Model[]) {
+  readonly #policyLines: ReadonlyMap<string, number>;
+
+  /** `policyLines` as `policyLine` answers them, by the models' keys. */
+  constructor(models: readonly Model[], policyLines: ReadonlyMap<string, number> = new Map()) {
     this.#models = Object.freeze([...models]);
     this.#byKey = new Map(models.map((model) => [model.modelKey, model]));
+    this.#policyLines = policyLines;
   }
 
   models(): readonly Model[] {
@@ -32,6 +36,11 @@ export class FileCatalog implements Catalog {
 
   find(modelKey: string): Model | undefined {
     return this.#byKey.get(modelKey);
+  }
+
+  /** The line of the model's `on_unknown_acceptance`; 1 where it is not known. */
+  policyLine(modelKey: string): number {
+    return this.#policyLines.get(modelKey) ?? 1;
   }
 }
 
@@ -64,6 +73,9 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
   const { models } = yaml.value as unknown as { models: ModelEntry[] };
   return new FileCatalog(
     models.map((entry, index) => modelOf(entry, (pointer) => yaml.sourceOf(`/models/${index}${pointer}`))),
+    new Map(
+      models.map(({ model_key: key }, index) => [key, yaml.lineOf(`/models/${index}/on_unknown_acceptance`)] as const),
+    ),
   );
 }
 

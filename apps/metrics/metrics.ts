@@ -7,6 +7,7 @@ import { LedgerWrites } from './ledger-writes.js';
 import { ObjectBytes } from './object-bytes.js';
 import { ProcessUse } from './process-use.js';
 import { ProviderCalls } from './provider-calls.js';
+import { ProviderGateUse } from './provider-gates.js';
 import { RecoveryPasses } from './recovery-passes.js';
 import { StoreCalls } from './store-calls.js';
 import { WakeUpDeliveries } from './wake-up-deliveries.js';
@@ -27,6 +28,7 @@ export class Metrics {
   readonly generations = new GenerationWrites(this.registry);
   readonly objects = new ObjectBytes(this.registry);
   readonly providers = new ProviderCalls(this.registry);
+  readonly gates = new ProviderGateUse(this.registry);
   readonly wakeUps = new WakeUpDeliveries(this.registry);
   readonly worker = new WorkerLoad(this.registry);
   readonly recovery = new RecoveryPasses(this.registry);

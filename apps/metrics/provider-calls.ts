@@ -15,6 +15,7 @@ export class ProviderCalls {
   private readonly durations: PreparedHistogram<'provider' | 'method'>;
   private readonly failures: Counter<'provider' | 'method'>;
   private readonly refusals: Counter<'provider' | 'code'>;
+  private readonly capacityRefusals: Counter<'provider'>;
   private readonly underWay: Gauge<'provider'>;
 
   constructor(registry: Registry) {
@@ -36,6 +37,12 @@ export class ProviderCalls {
       name: 'darkroom_provider_refusals_total',
       help: 'Tasks that a provider refused or reported as failed, by error code; a generation may be tried again.',
       labelNames: ['provider', 'code'],
+      registers,
+    });
+    this.capacityRefusals = new Counter({
+      name: 'darkroom_provider_capacity_refusals_total',
+      help: 'Tasks that a provider refused because it is full, limits the rate or is down; they wait.',
+      labelNames: ['provider'],
       registers,
     });
     this.underWay = new Gauge({
@@ -68,6 +75,7 @@ export class ProviderCalls {
   private measuredProvider(name: string, provider: Provider): Provider {
     const underWay = this.underWay.labels(name);
     underWay.set(0);
+    this.capacityRefusals.inc({ provider: name }, 0);
     const calls: Calls = provider;
     const measured = observedCalls(calls, METHODS, (method) => {
       const labels = { provider: name, method };
@@ -75,7 +83,7 @@ export class ProviderCalls {
       const observe = this.durations.prepare(labels);
       return {
         begun: () => underWay.inc(),
-        answered: (answer) => this.countRefusal(name, failureIn(answer as AnswerOf[typeof method])),
+        answered: (answer) => this.countRefusal(name, answer as AnswerOf[typeof method]),
         failed: () => this.failures.inc(labels),
         ended: (seconds) => {
           underWay.dec();
@@ -91,13 +99,19 @@ export class ProviderCalls {
   }
 
   /** An adapter from elsewhere may give codes that the catalogue does not have. */
-  private countRefusal(provider: string, failure: ProviderFailure | undefined): void {
+  private countRefusal(provider: string, answer: AnswerOf[keyof Calls]): void {
+    if (isForCapacity(answer)) this.capacityRefusals.inc({ provider });
+    const failure = failureIn(answer);
     if (failure)
       this.refusals.inc({ provider, code: Object.hasOwn(TASK_ERRORS, failure.code) ? failure.code : 'unknown' });
   }
 }
 
 type AnswerOf = { readonly [Method in keyof Calls]: Awaited<ReturnType<Calls[Method]>> };
+
+function isForCapacity(answer: AnswerOf[keyof Calls]): boolean {
+  return typeof answer === 'object' && 'accepted' in answer && !answer.accepted && answer.because === 'capacity';
+}
 
 function failureIn(answer: AnswerOf[keyof Calls]): ProviderFailure | undefined {
   if (typeof answer !== 'object') return undefined;

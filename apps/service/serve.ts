@@ -163,6 +163,7 @@ function createWorker(program: Program, config: Config, metrics: Metrics | undef
     ...(metrics ? { onPassed: (...pass) => metrics.recovery.passed(...pass) } : {}),
   });
   metrics?.worker.watch(() => worker.counts);
+  metrics?.gates.watch(context);
   return worker;
 }
 

@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { COG_PROMISES } from './cog-promises.js';
 import { settingsFault } from './cog-settings.js';
 
 /** A model in a container of Cog, which Replicate's models are packed in. */
@@ -25,6 +26,8 @@ export const cogDriver: ProviderDriver = {
   settingsFault(settings, { modality }) {
     return settingsFault(settings, modality);
   },
+
+  promises: () => COG_PROMISES,
 
   async open({ options, instance, log }) {
     const { openCog } = await import('./cog-provider.js');

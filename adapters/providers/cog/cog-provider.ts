@@ -15,18 +15,9 @@ import { openConnection, type Connection } from '../shared/connection.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
 import { taskInput } from '../shared/task-input.js';
 import { checkHealth } from './check-health.js';
+import { COG_PROMISES } from './cog-promises.js';
 import { readSettings } from './cog-settings.js';
 import { answerOf } from './prediction-answer.js';
-
-const PROMISES: ProviderPromises = {
-  answersWithOutputs: true,
-  isAskedBy: 'nothing',
-  // Only while it runs: after its end the same id runs again.
-  takesTokenOnce: false,
-  settleMs: 30_000,
-  cancels: 'nothing',
-  isPaid: false,
-};
 
 /** The answers with which the container says that it is busy, or still setting up: it has taken nothing then. */
 const NO_ROOM: Readonly<Record<number, string>> = { 409: 'At capacity', 503: 'Setup has not finished' };
@@ -71,7 +62,7 @@ export class CogProvider implements Provider {
   ) {}
 
   promises(): ProviderPromises {
-    return PROMISES;
+    return COG_PROMISES;
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

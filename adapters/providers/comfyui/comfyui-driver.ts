@@ -1,6 +1,7 @@
 import { resolve } from 'node:path';
 import { FILLED_TEXT, type Options, type ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { comfyUiPromises, settleMsOf } from './comfyui-promises.js';
 import { planFault } from './read-workflow.js';
 
 const { base_url: _, ...CONNECTION } = connectionOptions();
@@ -59,6 +60,11 @@ ComfyUI with Workflow > Export (API).`,
       const { proposeCatalog } = await import('./propose-model.js');
       return proposeCatalog(text, path);
     },
+  },
+
+  promises(_, options) {
+    const { settle_seconds: settleSeconds } = options as { readonly settle_seconds: number };
+    return comfyUiPromises(settleMsOf(settleSeconds));
   },
 
   async open({ options, catalogFolder, instance, log, clock }) {

@@ -13,6 +13,7 @@ import type {
 import { failure } from '../shared/sentences.js';
 import { CancelledTasks } from './cancelled-tasks.js';
 import { checkServers } from './check-servers.js';
+import { comfyUiPromises } from './comfyui-promises.js';
 import type { ComfyUiServer } from './comfyui-server.js';
 import type { ComfyUiInstance } from './instance.js';
 import type { ExecutionError, Job } from './job.js';
@@ -42,14 +43,7 @@ export class ComfyUiProvider implements Provider {
   }
 
   promises(): ProviderPromises {
-    return {
-      answersWithOutputs: false,
-      isAskedBy: 'token',
-      takesTokenOnce: false,
-      settleMs: this.#options.settleMs,
-      cancels: 'running',
-      isPaid: false,
-    };
+    return comfyUiPromises(this.#options.settleMs);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -2,6 +2,7 @@ import type { Log } from '../../../core/log.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Options } from '../../driver.js';
 import { openConnection } from '../shared/connection.js';
+import { settleMsOf } from './comfyui-promises.js';
 import { ComfyUiProvider } from './comfyui-provider.js';
 import { ComfyUiServer } from './comfyui-server.js';
 import { Progress } from './progress.js';
@@ -30,7 +31,7 @@ export function openComfyUi({ options, workflowFolder, instance, log, clock }: C
       return new ComfyUiServer(connection, clock);
     }),
     workflowFolder,
-    settleMs: Math.ceil(settleSeconds * 1_000),
+    settleMs: settleMsOf(settleSeconds),
     maxQueue,
     progress: new Progress(clock),
     instance,

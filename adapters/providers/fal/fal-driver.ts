@@ -1,6 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
+import { falPromises } from './fal-promises.js';
 import { settingsFault } from './fal-settings.js';
 
 /** Models that run at fal, by its queue. */
@@ -36,6 +37,8 @@ export const falDriver: ProviderDriver = {
   settingsFault(settings, { modality }) {
     return settingsFault(settings, modality);
   },
+
+  promises: (_, options) => falPromises(options as { readonly keeps_payloads: boolean }),
 
   async open({ options, instance, log }) {
     const { openFal } = await import('./fal-provider.js');

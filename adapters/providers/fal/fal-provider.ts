@@ -16,6 +16,7 @@ import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-fil
 import { refusal } from '../shared/sentences.js';
 import { taskInput } from '../shared/task-input.js';
 import { checkQueue } from './check-queue.js';
+import { falPromises } from './fal-promises.js';
 import { appOf, readSettings, type FalSettings } from './fal-settings.js';
 import { platformHeaders, type FalOptions } from './platform-headers.js';
 import { QueuedRequests } from './queued-requests.js';
@@ -23,19 +24,6 @@ import { CANCELLED, requestFailure, type FailedRequest } from './request-failure
 import { isRequestPath, readSubmitted, requestPath } from './request-path.js';
 import { addressesIn, resultReport, type EndedReport } from './request-results.js';
 import { refusalOf } from './submission-refusal.js';
-
-const PROMISES: Omit<ProviderPromises, 'keepsResultsMs'> = {
-  answersWithOutputs: false,
-  isAskedBy: 'nothing',
-  takesTokenOnce: false,
-  settleMs: 60_000,
-  // A running one is asked to stop, and the model decides whether it does.
-  cancels: 'queued',
-  isPaid: true,
-};
-
-/** Without stored payloads, an answer of 10 kB or more is kept for the shorter time. */
-const [KEEPS_RESULTS_MS, KEEPS_LEAST_MS] = [60 * 60 * 1_000, 6 * 60 * 1_000];
 
 /** Throws one sentence for options that cannot work. */
 export function openFal({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
@@ -62,7 +50,7 @@ export class FalProvider implements Provider {
   }
 
   promises(): ProviderPromises {
-    return { ...PROMISES, keepsResultsMs: this.options.keeps_payloads ? KEEPS_RESULTS_MS : KEEPS_LEAST_MS };
+    return falPromises(this.options);
   }
 
   async submit(submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {

@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { openAiPromises } from './openai-promises.js';
 import { settingsFault } from './openai-settings.js';
 
 const MEBIBYTE = 1024 * 1024;
@@ -23,6 +24,8 @@ export const openAiDriver: ProviderDriver = {
     },
   },
   settingsFault,
+
+  promises: openAiPromises,
 
   async open({ options, instance, log }) {
     const { openConnection } = await import('../shared/connection.js');

@@ -14,12 +14,10 @@ import { requestOrRefusal } from '../shared/task-refused.js';
 import { checkServer } from './check-server.js';
 import { submitImages } from './image-task.js';
 import type { OpenAiInstance } from './openai-instance.js';
+import { openAiPromises } from './openai-promises.js';
 import { readSettings } from './openai-settings.js';
 import { taskRequest } from './task-request.js';
 import { VideoJobs } from './video-jobs.js';
-
-/** How long a request may be on its way once we have given it up. */
-const SETTLE_MS = 60_000;
 
 /** Servers with the Images and the Videos API of OpenAI. They cannot say what became of a submission. */
 export class OpenAiProvider implements Provider {
@@ -30,16 +28,7 @@ export class OpenAiProvider implements Provider {
   }
 
   promises(settings: JsonObject): ProviderPromises {
-    const read = readSettings(settings);
-    const { api, cancel, paid } = 'fault' in read ? { api: 'sync', cancel: 'none', paid: true } : read.settings;
-    return {
-      answersWithOutputs: api === 'sync',
-      isAskedBy: 'nothing',
-      takesTokenOnce: false,
-      settleMs: SETTLE_MS,
-      cancels: cancel === 'delete' ? 'running' : 'nothing',
-      isPaid: paid,
-    };
+    return openAiPromises(settings);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

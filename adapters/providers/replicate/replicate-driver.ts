@@ -1,6 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
+import { REPLICATE_PROMISES } from './replicate-promises.js';
 import { settingsFault } from './replicate-settings.js';
 
 /** Models that run at Replicate, by its HTTP API. */
@@ -19,6 +20,8 @@ export const replicateDriver: ProviderDriver = {
   settingsFault(settings, { modality }) {
     return settingsFault(settings, modality);
   },
+
+  promises: () => REPLICATE_PROMISES,
 
   async open({ options, instance, log }) {
     const { openReplicate } = await import('./replicate-provider.js');

@@ -18,22 +18,13 @@ import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
 import { predictionRequest, type PredictionRequest } from './prediction-request.js';
 import { addressesOf, readPrediction, reportOf, type Prediction } from './prediction.js';
+import { REPLICATE_PROMISES } from './replicate-promises.js';
 import { readSettings, type ReplicateSettings } from './replicate-settings.js';
 import { refusalOf } from './submission-refusal.js';
 import { UploadRefused } from './upload-file.js';
 
 /** A prediction repeats its input, in which small files are. */
 const MAX_PREDICTION_BYTES = 8 * 1024 * 1024;
-
-const PROMISES: ProviderPromises = {
-  answersWithOutputs: false,
-  isAskedBy: 'nothing',
-  takesTokenOnce: false,
-  settleMs: 60_000,
-  cancels: 'running',
-  keepsResultsMs: 60 * 60 * 1_000,
-  isPaid: true,
-};
 
 /** Throws one sentence for options that cannot work. */
 export function openReplicate({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
@@ -58,7 +49,7 @@ export class ReplicateProvider implements Provider {
   }
 
   promises(): ProviderPromises {
-    return PROMISES;
+    return REPLICATE_PROMISES;
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { ProviderDriver } from '../../driver.js';
 import { settingsFault } from './plan.js';
+import { SANDBOX_PROMISES } from './sandbox-promises.js';
 
 /** Paints in this process, for trying things. */
 export const sandboxDriver: ProviderDriver = {
@@ -20,6 +21,8 @@ export const sandboxDriver: ProviderDriver = {
     },
   },
   settingsFault,
+
+  promises: () => SANDBOX_PROMISES,
 
   async open({ options, clock, memory }) {
     const { SandboxProvider } = await import('./sandbox-provider.js');

@@ -15,6 +15,7 @@ import { PlanInvalid, readPlan, type Plan } from './plan.js';
 import { toRenderJob } from './render-submission.js';
 import { RenderPool } from './render-pool.js';
 import type { RenderOutcome } from './render-job.js';
+import { SANDBOX_PROMISES } from './sandbox-promises.js';
 import { SandboxTask } from './sandbox-task.js';
 import { SubmissionCounter } from './submission-counter.js';
 import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
@@ -63,7 +64,7 @@ export class SandboxProvider implements Provider {
   }
 
   promises(): ProviderPromises {
-    return PROMISES;
+    return SANDBOX_PROMISES;
   }
 
   async submit(submission: Submission, call?: ProviderCall): Promise<SubmitAnswer> {
@@ -187,16 +188,6 @@ export class SandboxProvider implements Provider {
     this.#tasks.settle(task, this.#clock.now());
   }
 }
-
-const PROMISES: ProviderPromises = {
-  answersWithOutputs: false,
-  isAskedBy: 'token',
-  takesTokenOnce: true,
-  settleMs: 0,
-  cancels: 'running',
-  keepsResultsMs: TASK_CACHE_LIMITS.keepReadMs,
-  isPaid: false,
-};
 
 /** A task is named by its token, so the same token names the same task in every process. */
 function referenceOf(token: string): string {

@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { SDCPP_PROMISES } from './sdcpp-promises.js';
 import { settingsFault } from './sdcpp-settings.js';
 
 /** sd-server of stable-diffusion.cpp, by its native routes. */
@@ -13,6 +14,8 @@ export const sdcppDriver: ProviderDriver = {
     properties: connectionOptions(),
   },
   settingsFault,
+
+  promises: () => SDCPP_PROMISES,
 
   async open({ options, instance, log }) {
     const [{ openConnection }, { SdcppProvider }] = await Promise.all([

@@ -18,6 +18,7 @@ import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './sdcpp-check.js';
 import { isObject, JOB_ID, MAX_ANSWER_BYTES, pictureOf, reportOf, unexpected } from './sdcpp-job.js';
+import { SDCPP_PROMISES } from './sdcpp-promises.js';
 import { refusalOf } from './sdcpp-refusal.js';
 import { requestOf } from './sdcpp-request.js';
 import { readSettings } from './sdcpp-settings.js';
@@ -39,15 +40,7 @@ export class SdcppProvider implements Provider {
   ) {}
 
   promises(): ProviderPromises {
-    return {
-      answersWithOutputs: false,
-      isAskedBy: 'nothing',
-      takesTokenOnce: false,
-      settleMs: 60_000,
-      cancels: 'queued',
-      keepsResultsMs: 600_000,
-      isPaid: false,
-    };
+    return SDCPP_PROMISES;
   }
 
   async submit(submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {

@@ -2,12 +2,16 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
+import { modelRoutes, resubmitWarnings, type ModelAtProvider } from '../../wiring/model-routes.js';
+import { counted } from '../counted.js';
 import type { CliIo } from '../io.js';
+import { promisesJson } from '../operator/provider-records.js';
+import { promisesLine } from '../operator/provider-text.js';
 import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
-import { show } from '../terminal.js';
+import { say, show, table } from '../terminal.js';
 import { examples } from './examples.js';
 
-/** `darkroom catalog check`: whether the service would start with this catalog. */
+/** `darkroom catalog check`: whether the service would start with this catalog, and who makes its models. */
 export function addCatalog(program: Command, io: CliIo): void {
   const catalog = program.command('catalog').description('the file of models on offer');
   storeCommand(catalog, 'check [file]')
@@ -19,16 +23,39 @@ export function addCatalog(program: Command, io: CliIo): void {
 async function check(io: CliIo, file: string | undefined, options: StoreOptions): Promise<void> {
   const config = await configOf(io, options);
   const path = file ?? config.catalog;
-  const catalog = resolve(io.folder, path);
-  const keys = (await loadCatalog(catalog, catalogTools({ ...config, catalog }), path))
-    .models()
-    .map(({ modelKey }) => modelKey);
+  const resolved = resolve(io.folder, path);
+  const catalog = await loadCatalog(resolved, catalogTools({ ...config, catalog: resolved }), path);
+  const keys = catalog.models().map(({ modelKey }) => modelKey);
+  const routes = modelRoutes(catalog, config);
+  const warnings = resubmitWarnings(catalog, routes);
+  for (const { line, message } of warnings) say(io, `darkroom: ${path}:${line}: ${message}`);
   show(
     io,
     {
-      json: { file: path, models: keys },
-      text: `${path} is right: ${keys.length} ${keys.length === 1 ? 'model' : 'models'} (${keys.join(', ')}).`,
+      json: { file: path, models: keys, routes: routes.map(routeJson), warnings },
+      text: `${path} is right: ${counted(keys.length, 'model')} (${keys.join(', ')}).\n\n${routesText(routes)}`,
     },
     options,
   );
+}
+
+function routesText(routes: readonly ModelAtProvider[]): string {
+  return table(
+    ['model', 'provider', 'weight', 'what the provider promises'],
+    routes.map(({ modelKey, provider, weight, promises }) => [
+      modelKey,
+      provider,
+      weight,
+      promises === undefined ? 'not known before it is opened' : promisesLine(promises),
+    ]),
+  );
+}
+
+function routeJson({ modelKey, provider, weight, promises }: ModelAtProvider) {
+  return {
+    model_key: modelKey,
+    provider,
+    weight,
+    ...(promises === undefined ? {} : { promises: promisesJson(promises) }),
+  };
 }

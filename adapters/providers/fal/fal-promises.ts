@@ -1,0 +1,19 @@
+import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { FalOptions } from './platform-headers.js';
+
+/** Without stored payloads, an answer of 10 kB or more is kept for the shorter time. */
+const [KEEPS_RESULTS_MS, KEEPS_LEAST_MS] = [60 * 60 * 1_000, 6 * 60 * 1_000];
+
+/** What fal promises of every task at an instance with these options. */
+export function falPromises({ keeps_payloads: keepsPayloads }: Pick<FalOptions, 'keeps_payloads'>): ProviderPromises {
+  return {
+    answersWithOutputs: false,
+    isAskedBy: 'nothing',
+    takesTokenOnce: false,
+    settleMs: 60_000,
+    // A running one is asked to stop, and the model decides whether it does.
+    cancels: 'queued',
+    keepsResultsMs: keepsPayloads ? KEEPS_RESULTS_MS : KEEPS_LEAST_MS,
+    isPaid: true,
+  };
+}

@@ -1,0 +1,20 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { ProviderPromises } from '../../../core/ports/provider.js';
+import { readSettings } from './openai-settings.js';
+
+/** How long a request may be on its way once we have given it up. */
+const SETTLE_MS = 60_000;
+
+/** What a server promises of the tasks of a model with these settings. */
+export function openAiPromises(settings: JsonObject): ProviderPromises {
+  const read = readSettings(settings);
+  const { api, cancel, paid } = 'fault' in read ? { api: 'sync', cancel: 'none', paid: true } : read.settings;
+  return {
+    answersWithOutputs: api === 'sync',
+    isAskedBy: 'nothing',
+    takesTokenOnce: false,
+    settleMs: SETTLE_MS,
+    cancels: cancel === 'delete' ? 'running' : 'nothing',
+    isPaid: paid,
+  };
+}
