@@ -110,6 +110,32 @@ describe('darkroom providers check', () => {
   });
 });
 
+describe('darkroom catalog check', () => {
+  it('shows who makes each model and what it promises, and warns on stderr with the line', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'darkroom-check-'));
+    const catalog = readFileSync(join(ROOT, 'config/providers/replicate.catalog.yaml'), 'utf8');
+    const risky = catalog.replace('on_unknown_acceptance: fail', 'on_unknown_acceptance: resubmit');
+    writeFileSync(join(folder, 'catalog.yaml'), risky);
+    writeFileSync(
+      join(folder, 'darkroom.yaml'),
+      readFileSync(join(ROOT, 'config/providers/replicate.yaml'), 'utf8').replace(
+        'replicate.catalog.yaml',
+        'catalog.yaml',
+      ),
+    );
+    const { code, stdout, stderr } = await new CliRun(folder, ['catalog', 'check']).ended;
+    const line = risky.slice(0, risky.indexOf('on_unknown_acceptance: resubmit')).split('\n').length;
+    rmSync(folder, { recursive: true, force: true });
+    expect(code, 'a warning is no fault').to.equal(0);
+    expect(stderr).to.match(
+      new RegExp(`^darkroom: \\S+catalog\\.yaml:${line}: on_unknown_acceptance: resubmit may pay`),
+    );
+    expect(stderr.trim().split('\n')).to.have.length(1);
+    expect(stdout).to.match(/ is right: \d+ models \(/);
+    expect(stdout).to.match(/ +replicate +1 +cannot be asked after a lost answer; .+; paid$/m);
+  });
+});
+
 describe('darkroom providers list', () => {
   let grpc: GrpcService;
   before(async () => {

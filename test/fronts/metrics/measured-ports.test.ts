@@ -9,6 +9,7 @@ import { PreparedHistogram } from '../../../apps/metrics/prepared-histogram.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
+import type { Providers } from '../../../core/ports/provider.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { untilSettled } from '../../harness/core-worker.js';
@@ -72,6 +73,35 @@ describe('measured ports', () => {
         entries.reduce((sum, { credits }) => sum + credits, 0),
       );
     }
+  });
+
+  it('show what is at each provider with its limit, whether it is paused, and refusals for capacity', async () => {
+    const harness = await CoreHarness.open();
+    const limited: Providers = { ...harness.ports.providers, limits: () => ({ maxConcurrent: 1 }) };
+    const one = new MeasuredProcess(harness, 'one', undefined, { providers: limited });
+    const labels = { provider: 'scripted' };
+    const gauges = async () => ({
+      circuit: await one.value('darkroom_provider_circuit', labels),
+      tasks: await one.value('darkroom_provider_tasks', labels),
+      waiting: await one.value('darkroom_provider_waiting', labels),
+      slots: await one.value('darkroom_provider_slots', labels),
+    });
+    await one.startWorking();
+    harness.provider.newReport = () => ({ state: 'running' });
+    await create(harness, one);
+    await create(harness, one);
+    await harness.clock.until(() => harness.provider.tasks.size === 1, 'the limit is reached');
+    expect(await gauges()).to.deep.equal({ circuit: 0, tasks: 1, waiting: 1, slots: 1 });
+    expect(await one.value('darkroom_provider_slots_limit', labels)).to.equal(1);
+    expect(await one.value('darkroom_provider_capacity_refusals_total', labels)).to.equal(0);
+
+    const failure = { code: 'PROVIDER_UNAVAILABLE', message: 'It is full.', mayRetry: true } as const;
+    harness.provider.submitScript = [{ refuse: failure, because: 'capacity' }];
+    harness.provider.onlyTask.report = { state: 'succeeded', outputs: [{ kind: 'image', mediaType: 'image/png' }] };
+    await harness.clock.until(() => harness.provider.submissions.length > 1, 'the next one was refused');
+    await harness.clock.advance(1);
+    expect(await one.value('darkroom_provider_capacity_refusals_total', labels)).to.equal(1);
+    expect((await gauges()).circuit).to.equal(2);
   });
 
   it('count an end once, though its settlement fails and a success comes too late', async () => {

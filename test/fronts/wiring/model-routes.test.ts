@@ -1,0 +1,100 @@
+// Goal: what the catalog check says of providers is what the open ones promise, and it warns where a generation may be paid
+// for twice, naming the line, and nowhere else.
+// Method: every driver and example there is, opened without a server; catalogs with each kind of provider and policy.
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { FileCatalog, loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import type { ProviderDriver } from '../../../adapters/driver.js';
+import type { ConfiguredProvider } from '../../../apps/config/config.js';
+import { loadConfig } from '../../../apps/config/load-config.js';
+import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
+import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
+import { modelRoutes, resubmitWarnings } from '../../../apps/wiring/model-routes.js';
+import { openProvider } from '../../../apps/wiring/open-provider.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
+import { MemoryBudget } from '../../../core/memory-budget.js';
+import type { ProviderPromises } from '../../../core/ports/provider.js';
+import { ROOT } from '../../docs/pages.js';
+import { imageModel } from '../../fixtures/core-models.js';
+import { PROMISES } from '../../fixtures/scripted-provider.js';
+import { SILENT } from '../../fixtures/silent-log.js';
+
+const EXAMPLES = join(ROOT, 'config/providers');
+const EXAMPLE_NAMES = readdirSync(EXAMPLES)
+  .filter((name) => name.endsWith('.catalog.yaml'))
+  .map((name) => name.replace('.catalog.yaml', ''));
+
+const PAID: ProviderPromises = { ...PROMISES, isPaid: true, isAskedBy: 'nothing', takesTokenOnce: false };
+
+describe('what drivers promise without being opened', () => {
+  it('is said by every built-in one', () => {
+    const silent = BUILT_IN_DRIVERS.filter((driver) => driver.kind === 'provider' && driver.promises === undefined);
+    expect(silent.map(({ name }) => name)).to.deep.equal([]);
+  });
+
+  for (const example of [...EXAMPLE_NAMES, undefined]) {
+    it(`is what the open provider promises, for the models of ${example ?? 'the catalog that comes with it'}`, async () => {
+      const file = example === undefined ? {} : { file: `${example}.yaml` };
+      const config = await loadConfig({ ...file, folder: example === undefined ? ROOT : EXAMPLES, environment: {} });
+      const catalog = await loadCatalog(config.catalog, catalogTools(config));
+      const needs = { clock: new SystemClock(), log: SILENT, memory: new MemoryBudget(1024) };
+      for (const { modelKey, provider, promises } of modelRoutes(catalog, config)) {
+        const opened = await openProvider(config, provider, needs);
+        const settings = catalog.find(modelKey)?.route.find((entry) => entry.provider === provider)?.settings ?? {};
+        expect(promises, modelKey).to.deep.equal(opened.promises(settings));
+        await opened.close?.();
+      }
+    });
+  }
+
+  it('is nothing to warn about in any example', async () => {
+    for (const example of EXAMPLE_NAMES) {
+      const config = await loadConfig({ file: `${example}.yaml`, folder: EXAMPLES, environment: {} });
+      const catalog = await loadCatalog(config.catalog, catalogTools(config));
+      expect(resubmitWarnings(catalog, modelRoutes(catalog, config)), example).to.deep.equal([]);
+    }
+  });
+});
+
+describe('the warning about resubmit', () => {
+  function warningsOf(promises: ProviderPromises | undefined, onUnknownAcceptance: 'resubmit' | 'fail'): object[] {
+    const route = ['first', 'second'].map((provider) => ({ provider, settings: {}, weight: 1 }));
+    const catalog = new FileCatalog([imageModel({ route, onUnknownAcceptance })], new Map([['plain-image', 7]]));
+    const driver = {
+      kind: 'provider',
+      name: 'x',
+      options: {},
+      open: () => Promise.reject(new Error('never')),
+    } as const;
+    const configured = (said: ProviderDriver): ConfiguredProvider => ({ driver: said, options: {}, limits: {} });
+    const providers = new Map([
+      ['first', configured({ ...driver, promises: () => PROMISES })],
+      ['second', configured(promises === undefined ? driver : { ...driver, promises: () => promises })],
+    ]);
+    return [...resubmitWarnings(catalog, modelRoutes(catalog, { providers }))];
+  }
+
+  it('names the line and the providers that are paid and cannot be asked', () => {
+    expect(warningsOf(PAID, 'resubmit')).to.deep.equal([
+      {
+        line: 7,
+        message:
+          'on_unknown_acceptance: resubmit may pay twice for one generation of plain-image: second charges for each task, ' +
+          'and cannot be asked whether it has one. Use fail.',
+      },
+    ]);
+  });
+
+  for (const [why, promises, policy] of [
+    ['the policy is fail', PAID, 'fail'],
+    ['it can be asked', { ...PAID, isAskedBy: 'token' }, 'resubmit'],
+    ['it takes a token once', { ...PAID, takesTokenOnce: true }, 'resubmit'],
+    ['nobody is paid', { ...PAID, isPaid: false }, 'resubmit'],
+    ['nothing is known of it', undefined, 'resubmit'],
+  ] as const) {
+    it(`is not given when ${why}`, () => {
+      expect(warningsOf(promises, policy)).to.deep.equal([]);
+    });
+  }
+});
