@@ -44,6 +44,13 @@ describe('docs/catalog.md', () => {
     expect(parseCatalog(example?.text ?? '', 'docs/catalog.md', tools).models()).to.have.length(1);
   });
 
+  it('shows a route that can be used in place of a provider', () => {
+    const [example, route] = page.blocks.filter(({ info }) => info === 'yaml');
+    const text = example?.text.replace(/ {4}provider: .*\n {4}provider_settings: .*\n/, `${route?.text.trimEnd()}\n`);
+    const [routed] = parseCatalog(text ?? '', 'docs/catalog.md', tools).models();
+    expect(routed?.route.map(({ weight }) => weight)).to.deep.equal([3, 1, 0]);
+  });
+
   it('names the models that come with the program', async () => {
     const shipped = await loadCatalog(join(ROOT, 'config/catalog.yaml'), tools);
     expect(keysUnder('Model').sort()).to.deep.equal(

@@ -73,7 +73,7 @@ function workerLines({ worker, health, seenAt, isCurrent, tasks, waiting }: Prov
 
 function stateOf({ circuit, workers }: ConnectedProvider): string {
   const current = workers.filter(({ isCurrent }) => isCurrent);
-  if (current.length === 0) return workers[0] === undefined ? 'unused' : 'idle';
+  if (current.length === 0) return workers[0] === undefined ? 'unused' : 'not seen';
   const same = current.filter(({ health }) => health.circuit === circuit).length;
   return same === current.length ? circuit : `${circuit} in ${same} of ${current.length}`;
 }
