@@ -189,7 +189,15 @@ describe("operators' commands with --grpc, when a call fails", () => {
   });
 
   it('is not an option of commands that only make sense on stores', async () => {
-    for (const command of [['serve'], ['migrate'], ['init'], ['catalog', 'check'], ['backup', 'x'], ['restore', 'x']]) {
+    for (const command of [
+      ['serve'],
+      ['migrate'],
+      ['init'],
+      ['catalog', 'check'],
+      ['providers', 'check'],
+      ['backup', 'x'],
+      ['restore', 'x'],
+    ]) {
       expect(await grpc.operate(command), command.join(' ')).to.deep.equal({
         code: 2,
         stdout: '',

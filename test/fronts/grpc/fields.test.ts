@@ -165,6 +165,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
     faults: [...each('account_id', 'x'), ...each('app_id', 'x'), ...each('statuses', [99]), ...PAGE],
   },
   InspectGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
+  ListProviders: { right: {}, faults: [] },
   StopGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
 };
 
