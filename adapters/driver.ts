@@ -14,6 +14,7 @@ import type { Provider, ProviderPromises } from '../core/ports/provider.js';
 import type { ProviderUseStore } from '../core/ports/provider-use-store.js';
 import type { UploadStore } from '../core/ports/upload-store.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
+import type { CatalogImport } from './catalog-import.js';
 import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
 import type { SignedObjectGate } from './signed-object-gate.js';
 
@@ -257,21 +258,6 @@ export interface ProviderOpening extends Opening {
 export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
   readonly options: Options;
   readonly modality: Modality;
-}
-
-/** How a file of a provider's users becomes models: `darkroom <name> import <file>`. */
-export interface CatalogImport {
-  /** The file, as help names it: "a workflow". */
-  readonly what: string;
-  /** The name of such a file, for an example. */
-  readonly example: string;
-  /** What its users should know, in sentences. */
-  readonly about: string;
-  /**
-   * A catalog as YAML that a person reads before it is used, for a file with this text. `path` is that of the file from the
-   * folder of the catalog. Throws one sentence.
-   */
-  propose(text: string, path: string): Promise<string>;
 }
 
 export interface ProviderDriver extends DriverBase {

@@ -62,7 +62,7 @@ ComfyUI with Workflow > Export (API).`,
     },
   },
 
-  promises(_, options) {
+  promises(_settings, options) {
     const { settle_seconds: settleSeconds } = options as { readonly settle_seconds: number };
     return comfyUiPromises(settleMsOf(settleSeconds));
   },

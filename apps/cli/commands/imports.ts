@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { basename, isAbsolute, resolve } from 'node:path';
 import type { Command } from 'commander';
-import type { CatalogImport } from '../../../adapters/driver.js';
+import type { CatalogImport } from '../../../adapters/catalog-import.js';
 import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';

@@ -1,4 +1,3 @@
-import { timestampMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import type { App } from '../../../core/access/credential.js';
 import type { TaskError } from '../../../core/generation/task-errors.js';
 import type { ApiKey, App as AppMessage } from '../../grpc/generated/darkroom/v1/access_pb.js';
@@ -8,6 +7,7 @@ import type { GenerationContent, GenerationRecord } from '../../grpc/generated/d
 import { BOOK, KIND } from '../../grpc/render/credits.js';
 import { OPERATION, STATUS } from '../../grpc/render/enums.js';
 import { costOf } from './grpc-providers.js';
+import { present, timeOf, wordOf } from './grpc-values.js';
 import type {
   InspectedGeneration,
   Operated,
@@ -152,19 +152,4 @@ export function inspectedOf(
     parameters,
     referenceUploadIds,
   };
-}
-
-export function wordOf<Word extends string>(numbers: Readonly<Record<Word, number>>, number: number): Word {
-  return present((Object.keys(numbers) as Word[]).find((word) => numbers[word] === number));
-}
-
-export function timeOf(time: Timestamp | undefined): number {
-  return timestampMs(present(time));
-}
-
-export function present<T>(value: T | undefined): T {
-  // No `Failure`: what was asked for was done.
-  if (value === undefined)
-    throw new Error('The answer of the server lacks fields that this command shows; is it another version?');
-  return value;
 }

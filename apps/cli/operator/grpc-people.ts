@@ -2,7 +2,7 @@ import type { Page, PageRequest } from '../../../core/paging.js';
 import type { NewPerson } from '../../../core/people/manage-people.js';
 import { People, type Person, type SignInLink as LinkMessage } from '../../grpc/generated/darkroom/v1/people_pb.js';
 import type { ShownPerson, SignInLink, WithSignInLink } from '../../operator/operator.js';
-import { present, timeOf } from './grpc-answers.js';
+import { present, timeOf } from './grpc-values.js';
 import type { GrpcCalls } from './grpc-calls.js';
 
 /** People of a server elsewhere. */

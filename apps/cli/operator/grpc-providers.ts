@@ -9,7 +9,7 @@ import type {
   ProviderWorker as WorkerMessage,
 } from '../../grpc/generated/darkroom/v1/providers_pb.js';
 import { CANCELS, CIRCUIT } from '../../grpc/render/providers.js';
-import { present, timeOf, wordOf } from './grpc-answers.js';
+import { present, timeOf, wordOf } from './grpc-values.js';
 
 // What a server answers of providers, as the commands show it.
 
