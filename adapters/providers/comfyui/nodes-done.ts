@@ -36,7 +36,8 @@ export class NodesDone {
       const { state, value, max } = isObject(node) ? node : {};
       if (state === 'finished') this.note([id]);
       else if (state === 'running' && typeof value === 'number' && typeof max === 'number' && max > 0)
-        parts += Math.min(1, Math.max(0, value / max));
+        // Numbers that are too large for a double are infinite here, and their quotient is none.
+        parts += Math.min(1, Math.max(0, value / max || 0));
     }
     return parts;
   }
