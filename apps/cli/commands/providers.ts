@@ -33,7 +33,7 @@ export function addProviders(program: Command, io: CliIo): void {
     );
   storeCommand(providers, 'check [name]')
     .description('try the connection to each provider, or to one, and whether it has what the models need')
-    .addHelpText('after', examples(['darkroom providers check', 'darkroom providers check comfyui'], ABOUT_CHECK))
+    .addHelpText('after', examples(['darkroom providers check', 'darkroom providers check studio'], ABOUT_CHECK))
     .action((name: string | undefined, options: StoreOptions) => check(io, name, options));
 }
 
