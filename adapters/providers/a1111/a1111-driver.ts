@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { A1111_PROMISES } from './a1111-promises.js';
 import { settingsFault } from './a1111-settings.js';
 
 /** Stable Diffusion web UI of AUTOMATIC1111, Forge and SD.Next. */
@@ -13,6 +14,8 @@ export const a1111Driver: ProviderDriver = {
     properties: connectionOptions(),
   },
   settingsFault,
+
+  promises: () => A1111_PROMISES,
 
   async open({ options, instance, log }) {
     const [{ openConnection }, { A1111Provider }] = await Promise.all([

@@ -18,12 +18,11 @@ import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './a1111-check.js';
 import { deliveredPictures, MAX_PICTURE_BYTES } from './a1111-pictures.js';
+import { A1111_PROMISES } from './a1111-promises.js';
 import { A1111_CONTRACT, refusalOf } from './a1111-refusal.js';
 import { requestOf } from './a1111-request.js';
 import { readSettings } from './a1111-settings.js';
 
-/** How long a request may be on its way once we have given it up. */
-const SETTLE_MS = 60_000;
 /** Pictures of one colour compress far better than others. */
 const MAX_DECOMPRESSION_RATIO = 2_000;
 
@@ -41,14 +40,7 @@ export class A1111Provider implements Provider {
   ) {}
 
   promises(): ProviderPromises {
-    return {
-      answersWithOutputs: true,
-      isAskedBy: 'nothing',
-      takesTokenOnce: false,
-      settleMs: SETTLE_MS,
-      cancels: 'nothing',
-      isPaid: false,
-    };
+    return A1111_PROMISES;
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
