@@ -27,13 +27,10 @@ export class StudioFake {
   readonly further: Record<string, unknown> = {};
   server!: FakeServer;
 
-  private constructor(
-    readonly key: string,
-    private readonly picture: string,
-  ) {}
+  private constructor(readonly key: string) {}
 
   static async open(key = 'studio-test-key'): Promise<StudioFake> {
-    const fake = new StudioFake(key, Buffer.from(await image('png', 64, 64)).toString('base64'));
+    const fake = new StudioFake(key);
     fake.server = await FakeServer.open(fake.routes());
     return fake;
   }
@@ -48,12 +45,7 @@ export class StudioFake {
   }
 
   private routes(): readonly FakeRoute[] {
-    const route = (
-      method: string,
-      path: string,
-      of: FakeRoute['of'] & {},
-      handle: (request: FakeRequest) => FakeAnswer,
-    ): FakeRoute => ({
+    const route = (method: string, path: string, of: FakeRoute['of'] & {}, handle: FakeRoute['handle']): FakeRoute => ({
       method,
       path,
       of,
@@ -89,11 +81,13 @@ export class StudioFake {
     return { json: { jobs: found.map((one) => ({ number: one.number, external_id: one.externalId })) } };
   }
 
-  private show(number: string | undefined): FakeAnswer {
+  private async show(number: string | undefined): Promise<FakeAnswer> {
     const job = this.job(number);
     if (job === undefined) return problem(404, 'no_job', 'There is no job with this number');
     this.advance(job);
-    const pictures = Array.from({ length: picturesOf(job) }, () => ({ data: this.picture }));
+    const edge = typeof job.task['edge'] === 'number' ? job.task['edge'] : 64;
+    const data = Buffer.from(await image('png', edge, edge)).toString('base64');
+    const pictures = Array.from({ length: picturesOf(job) }, () => ({ data }));
     return {
       json: {
         job: {

@@ -57,6 +57,16 @@ describe('answers by the mapping of the example', () => {
     expect(bytes.subarray(1, 4).toString()).to.equal('PNG');
   });
 
+  it('give outputs in base64 also where the result has a path of its own', async () => {
+    const settings = { ...STUDIO, result: { path: '/jobs/{id}' } };
+    const submission = task({ settings, parameters: { n: 2 } });
+    const reference = await submitted(provider, submission);
+    const last = (await reportsUntilOver(provider, reference, submission)).at(-1);
+    expect(last).to.have.property('outputs').with.lengthOf(2);
+    const bytes = Buffer.from(await collected(await provider.output(reference, 1, settings, WANTED)));
+    expect(bytes.subarray(1, 4).toString()).to.equal('PNG');
+  });
+
   it('throw with the state for the operator where it is not listed, and without one', async () => {
     const reference = await submitted(provider, task({ settings: STUDIO }));
     const said = async (job: object) => {
