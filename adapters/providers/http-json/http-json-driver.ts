@@ -2,6 +2,7 @@ import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
 import { AUTH_OPTION, keyHeaderFault } from './auth-option.js';
+import { httpJsonPromises } from './http-json-promises.js';
 import { settingsFault } from './read-settings.js';
 
 /** Models behind an asynchronous HTTP API that the settings of each model describe. */
@@ -27,6 +28,8 @@ export const httpJsonDriver: ProviderDriver = {
   settingsFault(settings, { modality, options }) {
     return settingsFault(settings, modality) ?? keyHeaderFault(settings, options);
   },
+
+  promises: httpJsonPromises,
 
   async open({ options, instance, log }) {
     const { openHttpJson } = await import('./http-json-provider.js');

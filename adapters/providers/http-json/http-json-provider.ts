@@ -17,6 +17,7 @@ import { refusal } from '../shared/sentences.js';
 import { ApiCalls } from './api-calls.js';
 import { authOf } from './auth-option.js';
 import { checkPaths } from './check-paths.js';
+import { httpJsonPromises } from './http-json-promises.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { addressesIn } from './job-report.js';
 import { fileIn, readAnswer } from './read-answer.js';
@@ -60,18 +61,7 @@ export class HttpJsonProvider implements Provider {
   }
 
   promises(given: JsonObject): ProviderPromises {
-    const read = readSettings(given);
-    const settings = 'settings' in read ? read.settings : undefined;
-    const keepsSeconds = settings?.keeps_results_seconds;
-    return {
-      answersWithOutputs: false,
-      isAskedBy: settings?.recover === undefined ? 'nothing' : 'token',
-      takesTokenOnce: settings?.submit.takes_token_once ?? false,
-      settleMs: Math.round((settings?.settle_seconds ?? 60) * 1_000),
-      cancels: settings?.cancel?.stops ?? 'nothing',
-      ...(keepsSeconds === undefined ? {} : { keepsResultsMs: keepsSeconds * 1_000 }),
-      isPaid: settings?.is_paid ?? true,
-    };
+    return httpJsonPromises(given);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -8,6 +8,7 @@ import { FileCatalog, loadCatalog } from '../../../adapters/catalog-file/file-ca
 import type { ProviderDriver } from '../../../adapters/driver.js';
 import type { ConfiguredProvider } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
+import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
 import { modelRoutes, resubmitWarnings } from '../../../apps/wiring/model-routes.js';
 import { openProvider } from '../../../apps/wiring/open-provider.js';
@@ -27,6 +28,11 @@ const EXAMPLE_NAMES = readdirSync(EXAMPLES)
 const PAID: ProviderPromises = { ...PROMISES, isPaid: true, isAskedBy: 'nothing', takesTokenOnce: false };
 
 describe('what drivers promise without being opened', () => {
+  it('is said by every built-in one', () => {
+    const silent = BUILT_IN_DRIVERS.filter((driver) => driver.kind === 'provider' && driver.promises === undefined);
+    expect(silent.map(({ name }) => name)).to.deep.equal([]);
+  });
+
   for (const example of [...EXAMPLE_NAMES, undefined]) {
     it(`is what the open provider promises, for the models of ${example ?? 'the catalog that comes with it'}`, async () => {
       const file = example === undefined ? {} : { file: `${example}.yaml` };
@@ -36,7 +42,7 @@ describe('what drivers promise without being opened', () => {
       for (const { modelKey, provider, promises } of modelRoutes(catalog, config)) {
         const opened = await openProvider(config, provider, needs);
         const settings = catalog.find(modelKey)?.route.find((entry) => entry.provider === provider)?.settings ?? {};
-        if (promises !== undefined) expect(promises, modelKey).to.deep.equal(opened.promises(settings));
+        expect(promises, modelKey).to.deep.equal(opened.promises(settings));
         await opened.close?.();
       }
     });

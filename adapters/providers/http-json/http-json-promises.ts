@@ -1,0 +1,19 @@
+import type { JsonObject } from '../../../core/json.js';
+import type { ProviderPromises } from '../../../core/ports/provider.js';
+import { readSettings } from './read-settings.js';
+
+/** What the API of a model with these settings promises; settings that cannot be used promise nothing. */
+export function httpJsonPromises(given: JsonObject): ProviderPromises {
+  const read = readSettings(given);
+  const settings = 'settings' in read ? read.settings : undefined;
+  const keepsSeconds = settings?.keeps_results_seconds;
+  return {
+    answersWithOutputs: false,
+    isAskedBy: settings?.recover === undefined ? 'nothing' : 'token',
+    takesTokenOnce: settings?.submit.takes_token_once ?? false,
+    settleMs: Math.round((settings?.settle_seconds ?? 60) * 1_000),
+    cancels: settings?.cancel?.stops ?? 'nothing',
+    ...(keepsSeconds === undefined ? {} : { keepsResultsMs: keepsSeconds * 1_000 }),
+    isPaid: settings?.is_paid ?? true,
+  };
+}
