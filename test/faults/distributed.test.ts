@@ -10,11 +10,14 @@ import { expect } from 'chai';
 import { sizeOf } from '../harness/run-sizes.js';
 import { S3_KINDS } from '../harness/store-pairs.js';
 import { describeRounds } from './rounds/describe-rounds.js';
-import { drawRounds } from './rounds/schedule.js';
+import { drawRounds, type Round } from './rounds/schedule.js';
+import { withVendorFaults } from './rounds/vendor-faults.js';
 import { whatHitNothing, type Struck } from './rounds/struck.js';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? sizeOf('faultRounds'));
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
+/** All that are played, on whichever store. */
+const DRAWN: readonly Round[] = withVendorFaults(drawRounds(SEED, ROUNDS), SEED);
 /** As many rounds of one deal on each object store. */
 const ROUNDS_PER_STORE = Math.ceil(ROUNDS / S3_KINDS.length);
 
@@ -23,7 +26,7 @@ const ROUNDS_WITH_ALL = 20;
 const struck: Struck[] = [];
 
 for (const [index, objects] of S3_KINDS.entries()) {
-  const rounds = drawRounds(SEED, ROUNDS).slice(index * ROUNDS_PER_STORE, (index + 1) * ROUNDS_PER_STORE);
+  const rounds = DRAWN.slice(index * ROUNDS_PER_STORE, (index + 1) * ROUNDS_PER_STORE);
   if (rounds.length > 0)
     describeRounds({
       title: `five processes over MongoDB and ${objects}, ${rounds.length} rounds of faults (seed ${SEED})`,
@@ -41,7 +44,7 @@ if (ROUNDS >= ROUNDS_WITH_ALL)
   describe(`the faults of ${ROUNDS} rounds on real processes (seed ${SEED})`, () => {
     it('hit something, each kind of them', function all() {
       // Where a store is absent, so are its rounds.
-      if (struck.length < drawRounds(SEED, ROUNDS).flatMap(({ faults }) => faults).length) this.skip();
+      if (struck.length < DRAWN.flatMap(({ faults }) => faults).length) this.skip();
       expect(whatHitNothing(struck)).to.deep.equal([]);
     });
   });

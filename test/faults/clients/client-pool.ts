@@ -6,9 +6,10 @@ import { StoreUnavailable } from '../../../core/errors.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
 import type { Burst, Facts, Party } from '../history/history.js';
 import type { RestName } from '../rounds/schedule.js';
+import { VENDOR_MODEL_KEYS } from '../vendors/vendor-models.js';
 import { ApiClient } from './api-client.js';
 import type { Recorder } from './recorder.js';
-import { slowWish } from './wishes.js';
+import { slowWish, vendorWish } from './wishes.js';
 
 type Secret = Facts['secrets'][number];
 type Revocation = Facts['revocations'][number];
@@ -17,6 +18,7 @@ type Revocation = Facts['revocations'][number];
 const PREFIX_LENGTH = 'svc_live_'.length;
 const BODY_LENGTH = 43;
 const BETWEEN_TRIES_MS = 100;
+const MORE_THAN_THE_ROUTE = 12;
 
 /** A key that an operator is going to revoke. */
 export interface Leaving {
@@ -98,6 +100,27 @@ export class ClientPool {
     const client = party && this.clients.get(party.appId);
     if (!client) throw new Error(`Nobody is called ${name}.`);
     return client;
+  }
+
+  /** A create for each model of a vendor, all at once, through both processes. */
+  async askVendors(api: ApiClient): Promise<void> {
+    await Promise.all(
+      VENDOR_MODEL_KEYS.map((model, index) => {
+        const key = randomUUID();
+        return api.create(index % 2 === 0 ? 'rest-1' : 'rest-2', key, vendorWish(model, 1, key));
+      }),
+    );
+  }
+
+  /** More creates at once than the providers of the route take, by somebody who can pay them. */
+  async fillRoute(): Promise<void> {
+    const rich = this.clientOf('rich');
+    const keys = Array.from({ length: MORE_THAN_THE_ROUTE }, () => randomUUID());
+    await Promise.all(
+      keys.map((key, index) =>
+        rich.create(index % 2 === 0 ? 'rest-1' : 'rest-2', key, vendorWish('vendor-route', 1, key)),
+      ),
+    );
   }
 
   /**

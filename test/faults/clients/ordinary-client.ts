@@ -29,6 +29,7 @@ export class OrdinaryClient {
   constructor(
     private readonly api: ApiClient,
     private readonly draw: Draw,
+    private readonly wish = drawWish,
   ) {}
 
   async run(shouldContinue: () => boolean): Promise<void> {
@@ -59,7 +60,7 @@ export class OrdinaryClient {
 
   private begin(): Mine {
     const key = randomUUID();
-    const mine: Mine = { key, body: drawWish(this.draw, key), hasEnded: false };
+    const mine: Mine = { key, body: this.wish(this.draw, key), hasEnded: false };
     this.mine.push(mine);
     return mine;
   }

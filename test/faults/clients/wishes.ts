@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import { between, oneOf, type Draw } from '../draws.js';
+import { VENDOR_MODEL_KEYS, vendorPrompt, type VendorModel } from '../vendors/vendor-models.js';
 
 const IMAGE = { model_key: 'sandbox-test', operation: 'image_generation' } as const;
 
@@ -46,6 +47,21 @@ const WISHES: readonly [(draw: Draw) => JsonObject, ...((draw: Draw) => JsonObje
 /** The body of a create under this key, which it carries as its trace. */
 export function drawWish(draw: Draw, key: string): JsonObject {
   return { ...oneOf(draw, WISHES)(draw), prompt: `A test card, number ${draw(1_000)}`, client_trace_id: key };
+}
+
+/** One of a vendor's models. The prompt has the key, so that the vendor tells which request it is for. */
+export function drawVendorWish(draw: Draw, key: string): JsonObject {
+  return vendorWish(oneOf(draw, VENDOR_MODEL_KEYS), between(draw, 1, 2), key);
+}
+
+export function vendorWish(model: VendorModel, n: number, key: string): JsonObject {
+  return {
+    model_key: model,
+    operation: 'image_generation',
+    parameters: { n },
+    prompt: vendorPrompt(key),
+    client_trace_id: key,
+  };
 }
 
 /** One with reference files. */

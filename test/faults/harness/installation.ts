@@ -11,7 +11,9 @@ import { toxiproxyServer } from '../../servers/servers.js';
 import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.js';
 import { FleetProcess, PROGRAM, type Build, type FleetOptions } from './fleet-process.js';
 import { mutated } from './mutated.js';
-import { catalogText, configText, SANDBOX_BEFORE } from './settings.js';
+import { Vendors } from '../vendors/vendors.js';
+import { vendorCatalog, vendorSections, WORKFLOW } from '../vendors/vendor-models.js';
+import { catalogText, configText, providersText, SANDBOX_BEFORE } from './settings.js';
 import { Toxiproxy, type Link } from './toxiproxy.js';
 import { TroubledS3 } from './troubled-s3.js';
 
@@ -36,6 +38,8 @@ export interface InstallationOptions {
   readonly concurrency?: number;
   /** The program of the release before: some of the processes run it, as in the middle of an upgrade. */
   readonly before?: string;
+  /** Whether there are vendors with models of their own, which the release before does not know. */
+  readonly hasVendors?: boolean;
   /** Told apart from other runs that share a toxiproxy. */
   readonly name: string;
 }
@@ -73,6 +77,7 @@ export class Installation {
     /** What must stand in no log: the installation's secret and the object store's. */
     readonly secrets: readonly { readonly name: string; readonly text: string }[],
     ports: Readonly<Record<RestName, number>>,
+    readonly vendors: Vendors | undefined,
   ) {
     this.urls = { 'rest-1': `http://127.0.0.1:${ports['rest-1']}`, 'rest-2': `http://127.0.0.1:${ports['rest-2']}` };
   }
@@ -95,10 +100,14 @@ export class Installation {
     const configFile = join(folder, 'darkroom.yaml');
     await writeFile(join(folder, 'secret'), `${secret}\n`, { mode: 0o600 });
     const places = { mongoUrl: mongo.url, database, bucket, s3: s3.s3 };
-    await writeFile(configFile, configText(places));
+    const vendors = options.hasVendors === true ? await Vendors.open(options.name, toxiproxy) : undefined;
+    const providers = vendors && providersText(vendorSections(vendors.places));
+    await writeFile(configFile, configText(places, providers));
+    await writeFile(join(folder, WORKFLOW.file), JSON.stringify(WORKFLOW.content));
     const configFileBefore = join(folder, 'darkroom-before.yaml');
     await writeFile(configFileBefore, configText(places, SANDBOX_BEFORE));
-    await writeFile(join(folder, 'catalog.yaml'), catalogText(shipped, options.concurrency));
+    const models = vendors === undefined ? shipped : shipped + vendorCatalog();
+    await writeFile(join(folder, 'catalog.yaml'), catalogText(models, options.concurrency));
 
     const config = await loadConfig({ file: configFile, folder, environment: {} });
     await migrateStores(config);
@@ -106,11 +115,10 @@ export class Installation {
     const secrets = [
       { name: "the installation's secret", text: secret },
       { name: "the object store's secret key", text: s3.s3.secretKey },
+      ...(vendors?.secrets ?? []),
     ];
-    const installation = new Installation(mongo, s3, operator, database, bucket, secrets, {
-      'rest-1': await freePort(),
-      'rest-2': await freePort(),
-    });
+    const ports = { 'rest-1': await freePort(), 'rest-2': await freePort() };
+    const installation = new Installation(mongo, s3, operator, database, bucket, secrets, ports, vendors);
     installation.hasOlderProcesses = options.before !== undefined;
     const build = { program: PROGRAM, configFile };
     const before = options.before === undefined ? build : { program: options.before, configFile: configFileBefore };
@@ -127,6 +135,12 @@ export class Installation {
     return this.memberNamed(name).ways;
   }
 
+  /** Throws where there are none. */
+  get vendorsInUse(): Vendors {
+    if (this.vendors === undefined) throw new Error('There are no vendors here.');
+    return this.vendors;
+  }
+
   get processes(): FleetProcess[] {
     return [...this.members.values()].map(({ process }) => process);
   }
@@ -139,6 +153,7 @@ export class Installation {
       await Promise.all([ways.mongo.remove(), ways.s3.remove()]);
       await ways.trouble.close();
     }
+    await this.vendors?.close();
     await Promise.all([this.mongo.stop(), this.s3.stop()]);
   }
 

@@ -13,14 +13,19 @@ interface Places {
 export const STOP_GRACE_MS = 5_000;
 
 /** One thread for each process, as this build is told, and as the release before is. */
-const SANDBOX = 'providers: { sandbox: { kind: sandbox, threads: 1 } }';
+const SANDBOX = 'providers:\n  sandbox: { kind: sandbox, threads: 1 }';
 export const SANDBOX_BEFORE = 'sandbox: { threads: 1 }';
+
+/** The sandbox, and vendors by their sections. */
+export function providersText(vendors: string): string {
+  return `${SANDBOX}\n${vendors}`;
+}
 
 /**
  * Every lease and wait as short as it may be, so that a fault outlasts it. Clients reach the object store by its own
  * address.
  */
-export function configText({ mongoUrl, database, bucket, s3 }: Places, sandbox = SANDBOX): string {
+export function configText({ mongoUrl, database, bucket, s3 }: Places, providers = SANDBOX): string {
   return `
 secret_file: secret
 catalog: catalog.yaml
@@ -37,7 +42,7 @@ minio:
 rest:
   rate_limits: { reads_per_minute: 0, creates_per_minute: 0, failed_authentications_per_minute: 0 }
 worker: { recovery_interval_seconds: 1, stop_grace_seconds: ${STOP_GRACE_MS / 1_000} }
-${sandbox}
+${providers}
 log: { level: info, format: json }
 settings:
   claim_lease_seconds: 5

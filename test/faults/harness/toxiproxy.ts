@@ -56,7 +56,7 @@ export class Toxiproxy {
   }
 }
 
-/** The connection of one process to one store. */
+/** The connection of one process to one store, or of all to one vendor. */
 export class Link {
   private toxics = 0;
 
@@ -75,11 +75,14 @@ export class Link {
     return this.counted.received;
   }
 
-  /** From now on, for the connections that are open too. Answers what takes away this toxic, and no other. */
-  async poison(toxic: Toxic, stream: Direction): Promise<() => Promise<void>> {
+  /**
+   * From now on, for the connections that are open too, or for this share of them, by chance. Answers what takes away this
+   * toxic, and no other.
+   */
+  async poison(toxic: Toxic, stream: Direction, toxicity = 1): Promise<() => Promise<void>> {
     this.toxics += 1;
     const name = `toxic-${this.toxics}`;
-    await this.toxiproxy.ask('POST', `/proxies/${this.name}/toxics`, { ...toxic, name, stream, toxicity: 1 });
+    await this.toxiproxy.ask('POST', `/proxies/${this.name}/toxics`, { ...toxic, name, stream, toxicity });
     return () => this.toxiproxy.delete(`/proxies/${this.name}/toxics/${name}`);
   }
 

@@ -1,5 +1,6 @@
 import type { Entry } from '../../../core/credits/account.js';
-import type { Facts, Span } from './history.js';
+import type { Facts } from './history.js';
+import type { Span } from './spans.js';
 
 /** Processes and test share one clock, and round it. */
 const CLOCKS_MS = 100;

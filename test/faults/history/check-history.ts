@@ -15,6 +15,7 @@ import { checkRefusals } from './rules/refusals.js';
 import { checkRest } from './rules/rest.js';
 import { checkForeignIds } from './rules/foreign-ids.js';
 import { checkUploads } from './rules/uploads.js';
+import { checkVendors } from './rules/vendors.js';
 import { checkViews } from './rules/views.js';
 
 const RULES = [
@@ -34,6 +35,7 @@ const RULES = [
   checkAnswers,
   checkRest,
   checkEnds,
+  checkVendors,
 ];
 
 /**

@@ -2,6 +2,8 @@ import type { Account, Entry } from '../../../core/credits/account.js';
 import type { GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
+import type { Span } from './spans.js';
+import type { SeenVendors } from './vendor-history.js';
 
 /**
  * Who sends a request: one credential of one App. Times everywhere are milliseconds of one clock that never goes back.
@@ -71,12 +73,6 @@ export interface Burst {
   readonly isExact: boolean;
 }
 
-/** A stretch of time. */
-export interface Span {
-  readonly from: number;
-  readonly until: number;
-}
-
 /** What the test itself did or knows. */
 export interface Facts {
   readonly parties: readonly Party[];
@@ -135,4 +131,6 @@ export interface History {
   readonly facts: Facts;
   readonly exchanges: readonly Exchange[];
   readonly atRest: AtRest;
+  /** Absent where there are no vendors. */
+  readonly vendors?: SeenVendors;
 }

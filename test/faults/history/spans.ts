@@ -1,4 +1,8 @@
-import type { Span } from './history.js';
+/** A stretch of time. */
+export interface Span {
+  readonly from: number;
+  readonly until: number;
+}
 
 /** Whether any of them has a moment in common with this one. */
 export function touches(spans: readonly Span[], { from, until }: Span): boolean {

@@ -50,6 +50,7 @@ export function describeRounds({
           objects,
           logs,
           name: `${name}-${process.pid}-${objects}`,
+          hasVendors: program === undefined,
           ...(program === undefined ? {} : { before: program }),
         }),
       );

@@ -1,6 +1,7 @@
 import { INSTALLATION_KEY } from '../../../adapters/minio/installation-id.js';
 import type { History } from '../history/history.js';
 import { isSuccess } from '../history/known.js';
+import type { SeenVendors } from '../history/vendor-history.js';
 import { describeStruck, type Struck } from './struck.js';
 
 export interface Measured {
@@ -18,7 +19,7 @@ export interface Measured {
 
 /** What happened, in a few lines. */
 export function tellFigures(
-  { exchanges, atRest }: History,
+  { exchanges, atRest, vendors }: History,
   { struck, recoveriesMs, starts, underFaultsMs, wallMs }: Measured,
 ): string[] {
   const byKey = new Map<string, { requests: number; outcome: string }>();
@@ -43,10 +44,18 @@ export function tellFigures(
     `${exchanges.length} requests, ${unanswered} without an answer, ${away} answered 503; ${keys.length} creates: ${counted(keys.map(({ outcome }) => outcome))}; ${keys.reduce((sum, { requests }) => sum + requests - 1, 0)} repeats`,
     `generations: ${counted(atRest.generations.map((record) => (record.kind === 'generation' ? record.status : record.kind)))}; uploads: ${counted(atRest.uploads.map(({ record }) => (record.kind === 'upload' ? record.status : record.kind)))}`,
     `failures: ${counted(atRest.generations.flatMap((record) => (record.kind === 'generation' && record.error ? [record.error.code] : [])))}`,
+    ...(vendors === undefined ? [] : [describeVendors(vendors)]),
     `faults: ${describeStruck(struck)}`,
     `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(underFaultsMs / 1_000)} s of faults, ${Math.round(wallMs / 1_000)} s in all`,
     `left in the bucket, and referred to by nothing: ${counted(leftovers(atRest))}`,
   ];
+}
+
+function describeVendors({ submissions, notFound }: SeenVendors): string {
+  const again = submissions.length - new Set(submissions.map(({ prompt }) => prompt)).size;
+  const refused = submissions.filter(({ refusedAt }) => refusedAt !== undefined).length;
+  const lost = submissions.filter(({ task, refusedAt }) => task === undefined && refusedAt === undefined).length;
+  return `vendors: submissions to ${counted(submissions.map(({ maker }) => maker))}; ${again} of a generation that one had come for, ${refused} refused, ${lost} that came to nothing; ${notFound.length} answers that there is no such task`;
 }
 
 /** Objects that no record names, by the folder they lie in. They cost room and nothing else. */

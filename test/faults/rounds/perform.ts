@@ -1,4 +1,6 @@
 import type { Installation } from '../harness/installation.js';
+import type { Link } from '../harness/toxiproxy.js';
+import { sufferAtVendor } from '../vendors/vendor-trouble.js';
 import type { Action } from './schedule.js';
 
 type ActionTo<T extends Action['to']> = Extract<Action, { readonly to: T }>;
@@ -32,6 +34,13 @@ export async function perform(
       return troubleLinks(installation, action);
     case 's3':
       return troubleS3(installation, action);
+    case 'vendor-links':
+      return poison(
+        action.vendors.map((name) => installation.vendorsInUse.link(name)),
+        action,
+      );
+    case 'vendors':
+      return troubleVendors(installation, action);
   }
 }
 
@@ -80,13 +89,19 @@ async function troubleStore(
   return { hits: () => 1, undo: () => server.restart() };
 }
 
-async function troubleLinks(
-  installation: Installation,
-  { store, processes, toxic, directions }: ActionTo<'links'>,
+function troubleLinks(installation: Installation, action: ActionTo<'links'>): Promise<Performed> {
+  return poison(
+    action.processes.map((name) => installation.ways(name)[action.store]),
+    action,
+  );
+}
+
+async function poison(
+  links: readonly Link[],
+  { toxic, directions, toxicity = 1 }: Pick<ActionTo<'links'>, 'toxic' | 'directions'> & { readonly toxicity?: number },
 ): Promise<Performed> {
-  const links = processes.map((name) => installation.ways(name)[store]);
   const antidotes = await Promise.all(
-    links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction))),
+    links.flatMap((link) => directions.map((direction) => link.poison(toxic, direction, toxicity))),
   );
   const sent = () => links.reduce((sum, link) => sum + link.sent, 0);
   const before = sent();
@@ -107,6 +122,19 @@ async function troubleS3(installation: Installation, { processes, trouble }: Act
     hits: () => suffering.reduce((sum, { suffered }) => sum + suffered.hits, 0),
     undo: async () => {
       for (const { store, suffered } of suffering) store.cure(suffered);
+    },
+  };
+}
+
+async function troubleVendors(
+  { vendorsInUse }: Installation,
+  { vendors, trouble }: ActionTo<'vendors'>,
+): Promise<Performed> {
+  const suffering = vendors.map((name) => sufferAtVendor(vendorsInUse.server(name), trouble));
+  return {
+    hits: () => suffering.reduce((sum, { hits }) => sum + hits, 0),
+    undo: async () => {
+      for (const one of suffering) one.cure();
     },
   };
 }

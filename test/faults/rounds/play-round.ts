@@ -3,13 +3,15 @@ import type { ApiClient } from '../clients/api-client.js';
 import { useUntil } from '../clients/leaver.js';
 import type { ClientPool } from '../clients/client-pool.js';
 import { drawsFrom } from '../draws.js';
-import type { Span } from '../history/history.js';
+import type { Span } from '../history/spans.js';
 import type { Installation } from '../harness/installation.js';
 import { perform } from './perform.js';
 import type { Fault, Round } from './schedule.js';
 import type { Struck } from './struck.js';
 
 const BURST = { balance: 5, creates: 5, cost: 2, mayBeExact: false } as const;
+/** When a fault has just begun. */
+const EARLY_MS = 100;
 /** Long enough for a revocation to have reached everybody, and for some more requests after that. */
 const USED_AFTER_REVOCATION_MS = 7_000;
 
@@ -20,6 +22,8 @@ export interface PlayedRound {
   readonly trouble: Span;
   /** What its faults did. */
   readonly struck: readonly Struck[];
+  /** When workers may have been parted from what they had under way. */
+  readonly lostWorkers: readonly Span[];
 }
 
 /** What all rounds of a run have in common. Whatever goes on in them ends with the signal. */
@@ -55,13 +59,43 @@ export async function playRound(round: Round, { installation, pool, rich, seed, 
   ]).then(() => undefined);
   // Nobody waits for it should the round fail, and its own failure is of no interest then.
   aftermath.catch(() => undefined);
-  const from = pool.now() + Math.min(...round.faults.map(({ afterMs }) => afterMs));
-  const [struck] = await Promise.all([
-    Promise.all(round.faults.map((fault) => playFault(installation, fault, pause))),
+  const begunAt = pool.now();
+  const from = begunAt + Math.min(...round.faults.map(({ afterMs }) => afterMs));
+  const [played] = await Promise.all([
+    Promise.all(
+      round.faults.map(async (fault) => {
+        const asked = askVendors(fault, { pool, rich, pause });
+        const struck = await playFault(installation, fault, pause);
+        await asked;
+        return { struck, fault, span: { from: begunAt + fault.afterMs, until: pool.now() } };
+      }),
+    ),
     pause(round.burstAfterMs).then(() => pool.burst(poor, BURST)),
   ]);
   await heal(installation);
-  return { aftermath, trouble: { from, until: pool.now() }, struck };
+  return {
+    aftermath,
+    trouble: { from, until: pool.now() },
+    struck: played.map(({ struck }) => struck),
+    lostWorkers: played.filter(({ fault }) => losesWorkers(fault)).map(({ span }) => span),
+  };
+}
+
+/** Asks vendors for something while a fault of theirs lasts, as nobody else might just then. */
+async function askVendors(
+  { action, afterMs, forMs }: Fault,
+  { pool, rich, pause }: Pick<Play, 'pool' | 'rich'> & { readonly pause: (ms: number) => Promise<void> },
+): Promise<void> {
+  if (action.to !== 'vendors' && action.to !== 'vendor-links') return;
+  await pause(afterMs + EARLY_MS);
+  await pool.askVendors(rich);
+  await pause(forMs / 2);
+  await pool.askVendors(rich);
+}
+
+/** Whether what it does to processes, or to their database, may end their work. */
+function losesWorkers({ action }: Fault): boolean {
+  return action.to === 'processes' || ('store' in action && action.store === 'mongo');
 }
 
 /** With a cap, the account has more than its key may spend. Processes of the release before know no caps. */

@@ -7,10 +7,13 @@ import { Recorder } from '../clients/recorder.js';
 import { ClientPool } from '../clients/client-pool.js';
 import { ForeignIdProber } from '../clients/foreign-id-prober.js';
 import { Uploader } from '../clients/uploader.js';
+import { drawVendorWish } from '../clients/wishes.js';
 import { drawsFrom } from '../draws.js';
 import { whatIsMissing } from '../history/enough.js';
-import type { AtRest, History, Span } from '../history/history.js';
+import type { AtRest, History } from '../history/history.js';
+import type { Span } from '../history/spans.js';
 import { textOf } from '../../history/values.js';
+import { VENDOR_TERMS } from '../vendors/vendor-models.js';
 import { findAtRest } from '../harness/at-rest.js';
 import type { Installation } from '../harness/installation.js';
 import { QUEUE_TIMEOUT_MS, RUN_TIMEOUT_MS, STOP_GRACE_MS } from '../harness/settings.js';
@@ -21,6 +24,7 @@ import { Settling } from './settle.js';
 import type { Struck } from './struck.js';
 
 const CLIENTS = 8;
+const VENDOR_CLIENTS = 4;
 const UPLOADERS = 2;
 const GRANTED = 1_000_000;
 /** What leases, recovery, graces and retries may add to a deadline, on a machine that is busy with five processes. */
@@ -54,6 +58,8 @@ export class Run {
   private underFaultsMs = 0;
   /** From each round's first fault until everything was healed. */
   private readonly troubles: Span[] = [];
+  /** When workers may have been parted from what they had under way. */
+  private readonly lostWorkers: Span[] = [];
   /** What goes on beyond its round. */
   private readonly aftermaths: Promise<void>[] = [];
   private isLoaded = true;
@@ -94,6 +100,7 @@ export class Run {
     const settling = new Settling(recorder, pool, quietAt, this.signal);
     await settling.learnOutcomes(until);
     await this.burstExactly();
+    if (installation.vendors !== undefined) await pool.fillRoute();
     await settling.learnOutcomes(until);
     await settling.follow(until);
     await this.untilSettled(until);
@@ -115,7 +122,7 @@ export class Run {
       slackMs: SLACK_MS,
       hasOlderProcesses: installation.hasOlderProcesses,
     };
-    return { facts, exchanges: recorder.exchanges, atRest: await this.atRest() };
+    return { facts, exchanges: recorder.exchanges, atRest: await this.atRest(), ...this.vendors() };
   }
 
   /** What was wrong with the processes themselves, and what the run has too little of to prove anything. */
@@ -149,6 +156,9 @@ export class Run {
       ...Array.from({ length: CLIENTS }, (_, index) =>
         new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(shouldContinue),
       ),
+      ...Array.from({ length: this.installation.vendors === undefined ? 0 : VENDOR_CLIENTS }, (_, index) =>
+        new OrdinaryClient(index % 2 === 0 ? other : rich, draw(70 + index), drawVendorWish).run(shouldContinue),
+      ),
       ...Array.from({ length: UPLOADERS }, (_, index) =>
         new Uploader(index === 0 ? rich : other, draw(50 + index)).run(shouldContinue),
       ),
@@ -167,7 +177,7 @@ export class Run {
 
   private async playRound(round: Round, rich: ApiClient): Promise<void> {
     try {
-      const { aftermath, trouble, struck } = await playRound(round, {
+      const { aftermath, trouble, struck, lostWorkers } = await playRound(round, {
         installation: this.installation,
         pool: this.pool,
         rich,
@@ -177,6 +187,7 @@ export class Run {
       this.aftermaths.push(aftermath);
       this.troubles.push(trouble);
       this.struck.push(...struck);
+      this.lostWorkers.push(...lostWorkers);
       const watched = this.recorder.watchForSuccess();
       await this.pause(CALM_MS);
       while (watched.firstSuccessMs() === undefined) await this.pause(20);
@@ -243,11 +254,26 @@ export class Run {
 
   /** Faults, and what stores did not answer: a machine too busy to answer in time is a fault too. */
   private trouble(): Pick<History['facts'], 'troubles' | 'troubledUntil'> {
-    const unanswered = this.installation.processes.flatMap(({ storeTroublesAt }) => storeTroublesAt);
-    const spans = [...this.troubles, ...unanswered.map((at) => ({ from: at - STORE_PATIENCE_MS, until: at }))];
+    const unanswered = this.unanswered();
+    const rounds = this.troubles.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS }));
     return {
-      troubles: spans.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS })),
-      troubledUntil: Math.max(0, ...unanswered),
+      troubles: [...rounds, ...unanswered],
+      troubledUntil: Math.max(0, ...unanswered.map(({ until }) => until - AFTERMATH_MS)),
+    };
+  }
+
+  /** When stores did not answer, and what that leaves. */
+  private unanswered(): Span[] {
+    const times = this.installation.processes.flatMap(({ storeTroublesAt }) => storeTroublesAt);
+    return times.map((at) => ({ from: at - STORE_PATIENCE_MS, until: at + AFTERMATH_MS }));
+  }
+
+  private vendors(): Pick<History, 'vendors'> {
+    const { vendors } = this.installation;
+    if (vendors === undefined) return {};
+    const lostWorkers = this.lostWorkers.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS }));
+    return {
+      vendors: { ...vendors.history(), terms: VENDOR_TERMS, lostWorkers: [...lostWorkers, ...this.unanswered()] },
     };
   }
 

@@ -4,6 +4,9 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { LONGEST_DELAY_MS } from '../vendors/vendor-models.js';
+import { VENDOR_LINK_FAULTS, VENDOR_TROUBLES } from '../vendors/vendor-fault-kinds.js';
+import { withVendorFaults } from './vendor-faults.js';
 import { drawRounds, FAULT_KINDS, PROCESSES, withReplacements } from './schedule.js';
 
 describe('rounds of faults', () => {
@@ -38,6 +41,26 @@ describe('rounds of faults', () => {
           expect(afterMs).to.be.within(0, 2_000);
           expect(forMs).to.be.within(0, 7_000);
         }
+      }),
+    );
+  });
+
+  it('have a fault of a link to vendors and one at vendors in each, every kind in four, and delay nothing for longer than said', () => {
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const own = drawRounds(seed, 4);
+        const rounds = withVendorFaults(own, seed);
+        expect(rounds).to.deep.equal(withVendorFaults(own, seed));
+        const faults = rounds.map((round, index) => round.faults.slice(own[index]?.faults.length));
+        for (const added of faults)
+          expect(added.map(({ action }) => action.to).slice(0, 2)).to.deep.equal(['vendor-links', 'vendors']);
+        expect(new Set(faults.flat().map(({ kind }) => kind))).to.include.keys([
+          ...VENDOR_LINK_FAULTS,
+          ...VENDOR_TROUBLES,
+        ]);
+        for (const { action } of faults.flat())
+          if (action.to === 'vendor-links' && action.toxic.type === 'latency')
+            expect(action.toxic.attributes.latency + action.toxic.attributes.jitter).to.be.at.most(LONGEST_DELAY_MS);
       }),
     );
   });

@@ -1,5 +1,8 @@
 import type { Direction, Toxic } from '../harness/toxiproxy.js';
 import type { Trouble } from '../harness/troubled-s3.js';
+import type { VendorName } from '../vendors/vendor-models.js';
+import type { VendorTrouble } from '../vendors/vendor-trouble.js';
+import type { VendorFaultKind } from '../vendors/vendor-fault-kinds.js';
 import { between, drawsFrom, oneOf, shuffled, type Draw } from '../draws.js';
 
 export const REST = ['rest-1', 'rest-2'] as const;
@@ -24,7 +27,16 @@ export type Action =
       readonly toxic: Toxic;
       readonly directions: readonly Direction[];
     }
-  | { readonly to: 's3'; readonly trouble: Trouble; readonly processes: readonly ProcessName[] };
+  | { readonly to: 's3'; readonly trouble: Trouble; readonly processes: readonly ProcessName[] }
+  | {
+      readonly to: 'vendor-links';
+      readonly vendors: readonly VendorName[];
+      readonly toxic: Toxic;
+      readonly directions: readonly Direction[];
+      /** The share of connections that it is on. */
+      readonly toxicity: number;
+    }
+  | { readonly to: 'vendors'; readonly vendors: readonly VendorName[]; readonly trouble: VendorTrouble };
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -77,8 +89,10 @@ const KINDS = {
   'S3 gives half': (draw: Draw) => trouble(draw, 'half-answers', PROCESSES),
 } as const satisfies Readonly<Record<string, (draw: Draw) => Drawn>>;
 
-export type FaultKind = keyof typeof KINDS;
-export const FAULT_KINDS = Object.keys(KINDS) as FaultKind[];
+type StoreFaultKind = keyof typeof KINDS;
+export type FaultKind = StoreFaultKind | VendorFaultKind;
+/** Those of processes and stores. */
+export const FAULT_KINDS = Object.keys(KINDS) as StoreFaultKind[];
 
 /**
  * The rounds of one seed, each with one to three faults that overlap. Kinds are dealt like cards, so that a run of so
@@ -86,10 +100,10 @@ export const FAULT_KINDS = Object.keys(KINDS) as FaultKind[];
  */
 export function drawRounds(seed: number, count: number): Round[] {
   const draw = drawsFrom(seed);
-  let deck: FaultKind[] = [];
+  let deck: StoreFaultKind[] = [];
   const deal = () => {
     if (deck.length === 0) deck = shuffled(draw, FAULT_KINDS);
-    return deck.pop() as FaultKind;
+    return deck.pop() as StoreFaultKind;
   };
   return Array.from({ length: count }, (_, index) => {
     const kinds = new Set(Array.from({ length: between(draw, 1, 3) }, deal));
@@ -135,6 +149,10 @@ function describeTargets(action: Action): string {
       return `${action.store} of ${action.processes.join(', ')}, ${action.directions.join(' and ')}, ${JSON.stringify(action.toxic.attributes)}`;
     case 's3':
       return action.processes.join(', ');
+    case 'vendor-links':
+      return `${action.vendors.join(', ')}, ${action.directions.join(' and ')}, ${JSON.stringify(action.toxic.attributes)} on ${action.toxicity} of the connections`;
+    case 'vendors':
+      return action.vendors.join(', ');
   }
 }
 

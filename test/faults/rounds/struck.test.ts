@@ -4,11 +4,12 @@
  */
 import { expect } from 'chai';
 import { drawRounds } from './schedule.js';
+import { withVendorFaults } from './vendor-faults.js';
 import { describeStruck, whatHitNothing, type Struck } from './struck.js';
 
 describe('faults that were played', () => {
   const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] =>
-    drawRounds(1, 20).flatMap(({ faults }) =>
+    withVendorFaults(drawRounds(1, 20), 1).flatMap(({ faults }) =>
       faults.map(({ kind, action }) => {
         const struck = { kind, action: action.to };
         return { ...struck, hits: hits(struck) };
@@ -23,6 +24,12 @@ describe('faults that were played', () => {
     expect(whatHitNothing(all(({ kind }) => (kind === 'MongoDB frozen' ? 0 : 1)))).to.deep.equal(['MongoDB frozen']);
     expect(whatHitNothing(all(({ action }) => (action === 'links' ? 0 : 1)))).to.deep.equal(['any trouble of a link']);
     expect(whatHitNothing(all(({ action }) => (action === 's3' ? 0 : 1)))).to.deep.equal(['any trouble of S3']);
+    expect(whatHitNothing(all(({ action }) => (action === 'vendor-links' ? 0 : 1)))).to.deep.equal([
+      "any trouble of a vendor's link",
+    ]);
+    expect(whatHitNothing(all(({ action }) => (action === 'vendors' ? 0 : 1)))).to.deep.equal([
+      'any trouble of a vendor',
+    ]);
   });
 
   it('may miss one link, or one store', () => {

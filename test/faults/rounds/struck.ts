@@ -21,11 +21,15 @@ export function describeStruck(struck: readonly Struck[]): string {
 }
 
 const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
-  processes: (hits) => `${hits} struck`,
-  store: (hits) => `${hits} struck`,
-  s3: (hits) => `${hits} requests`,
-  links: (hits) => `${hits} pieces sent`,
+  'processes': (hits) => `${hits} struck`,
+  'store': (hits) => `${hits} struck`,
+  's3': (hits) => `${hits} requests`,
+  'links': (hits) => `${hits} pieces sent`,
+  'vendor-links': (hits) => `${hits} pieces sent`,
+  'vendors': (hits) => `${hits} submissions`,
 };
+
+const CERTAIN: readonly Struck['action'][] = ['processes', 'store'];
 
 /**
  * The kinds of fault that hit nothing in a whole run that has them all. Processes and stores are there to be struck,
@@ -35,11 +39,13 @@ const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
 export function whatHitNothing(struck: readonly Struck[]): string[] {
   const hitsOf = (are: (one: Struck) => boolean) => struck.filter(are).reduce((sum, { hits }) => sum + hits, 0);
   const certain = FAULT_KINDS.filter((kind) =>
-    struck.every((one) => one.kind !== kind || one.action === 'processes' || one.action === 'store'),
+    struck.every((one) => one.kind !== kind || CERTAIN.includes(one.action)),
   );
   return [
     ...certain.filter((kind) => hitsOf((one) => one.kind === kind) === 0),
     ...(hitsOf(({ action }) => action === 'links') === 0 ? ['any trouble of a link'] : []),
     ...(hitsOf(({ action }) => action === 's3') === 0 ? ['any trouble of S3'] : []),
+    ...(hitsOf(({ action }) => action === 'vendor-links') === 0 ? ["any trouble of a vendor's link"] : []),
+    ...(hitsOf(({ action }) => action === 'vendors') === 0 ? ['any trouble of a vendor'] : []),
   ];
 }

@@ -2,6 +2,7 @@ import { image } from '../../fixtures/images.js';
 import { pngChunk, withPngChunks } from '../../fixtures/tagged-images.js';
 import { muxedWithTags } from '../../fixtures/tagged-videos.js';
 import { neededBy, type Graph } from './comfyui-nodes.js';
+import { fakeTime } from './fake-request.js';
 
 export interface QueueItem {
   readonly number: number;
@@ -50,6 +51,10 @@ export class ComfyUiQueue {
   isHeld = false;
   /** While it is set, each node waits for a `step`. */
   isStepped = false;
+  /** What is made of a graph in place of an empty picture. */
+  paint?: (graph: Graph) => Uint8Array;
+  /** When each task that was taken was no longer there to be worked on, in order; milliseconds since the epoch. */
+  readonly ends: { readonly id: string; readonly at: number }[] = [];
   private readonly cache = new Map<string, NodeOutputs>();
   private interrupted = new Set<QueueItem>();
   private wakes: (() => void)[] = [];
@@ -84,7 +89,9 @@ export class ComfyUiQueue {
 
   delete(id: string): void {
     const at = this.pending.findIndex((item) => item.id === id);
-    if (at >= 0) this.pending.splice(at, 1);
+    if (at < 0) return;
+    this.pending.splice(at, 1);
+    this.ends.push({ id, at: fakeTime() });
   }
 
   interrupt(): void {
@@ -141,6 +148,7 @@ export class ComfyUiQueue {
     if (status === 'success') messages.push(['execution_success', { prompt_id: item.id }]);
     this.history.set(item.id, { item, outputs, status, messages });
     this.running = undefined;
+    this.ends.push({ id: item.id, at: fakeTime() });
     this.tell(item.clientId, 'executing', { node: null, prompt_id: item.id });
     this.next();
   }
@@ -207,7 +215,10 @@ export class ComfyUiQueue {
       height = 48,
       batch_size: count = 1,
     } = behind.find((one) => one.class_type === 'EmptyImage')?.inputs ?? {};
-    const plain = this.files.get(`input/${String(loaded)}`) ?? (await image('png', Number(width), Number(height)));
+    const plain =
+      this.files.get(`input/${String(loaded)}`) ??
+      this.paint?.(graph) ??
+      (await image('png', Number(width), Number(height)));
     return {
       picture: withPngChunks(plain, [pngChunk('tEXt', `prompt\0${JSON.stringify(graph)}`)]),
       count: Number(count),

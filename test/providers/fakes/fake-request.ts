@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
-import type { CallKind } from './faults.js';
+import type { CallKind, Fault } from './faults.js';
 import type { FakeAnswer } from './fake-answer.js';
 
 /** One request as a vendor's fake sees it. */
@@ -26,6 +26,9 @@ export interface LoggedRequest {
   readonly path: string;
   readonly query: string;
   readonly of: readonly CallKind[];
+  /** When its headers had come, and each time when its route began to handle it; milliseconds since the epoch. */
+  readonly arrivedAt: number;
+  readonly handledAt: readonly number[];
   readonly headers: IncomingHttpHeaders;
   /** What was read of the body, up to `maxLoggedBytes`. */
   readonly body: Buffer;
@@ -33,6 +36,8 @@ export interface LoggedRequest {
   readonly isWhole: boolean;
   /** How often the route has handled it. */
   readonly timesHandled: number;
+  /** The fault that it met. */
+  readonly fault?: Fault;
   /** What handling it gave, each time, whether or not it was sent. */
   readonly answers: readonly FakeAnswer[];
 }
@@ -40,7 +45,13 @@ export interface LoggedRequest {
 /** A logged request while it is under way. */
 export type RequestRecord = { -readonly [Name in keyof LoggedRequest]: LoggedRequest[Name] } & {
   readonly answers: FakeAnswer[];
+  readonly handledAt: number[];
 };
+
+/** By a clock that does not go back. */
+export function fakeTime(): number {
+  return performance.timeOrigin + performance.now();
+}
 
 export const WITHHELD = '(withheld)';
 

@@ -3,7 +3,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FakeAnswer } from './fake-answer.js';
-import { withoutSecrets, type FakeRequest, type LoggedRequest, type RequestRecord } from './fake-request.js';
+import { fakeTime, withoutSecrets, type FakeRequest, type LoggedRequest, type RequestRecord } from './fake-request.js';
 import { FaultInPlay, type Fault, type FaultMatch, type PlannedFault } from './faults.js';
 import { kindsOf, routeOf, type FakeRoute } from './routes.js';
 import { serveRequest } from './serve-request.js';
@@ -143,6 +143,8 @@ export class FakeServer {
       path,
       query,
       of: kindsOf(matched?.route),
+      arrivedAt: fakeTime(),
+      handledAt: [],
       headers: withoutSecrets(headers),
       body: Buffer.alloc(0),
       isWhole: false,
@@ -152,7 +154,10 @@ export class FakeServer {
     this.records.push(record);
     for (const look of this.awaited) look(record);
     const planned = this.takeFault(record);
-    if (planned !== undefined) this.inPlay.add(planned);
+    if (planned !== undefined) {
+      record.fault = planned.fault;
+      this.inPlay.add(planned);
+    }
     const {
       otherwise = () => ({ status: 404 }),
       maxBodyBytes = 64 * MEBIBYTE,

@@ -28,6 +28,8 @@ export class ImagesFake {
   origin = '';
   /** In place of the pictures' own addresses. */
   address: string | undefined;
+  /** In place of `picture`, by the prompt. */
+  paint?: (prompt: string) => Uint8Array;
 
   constructor(
     private readonly vendor: OpenAiVendor,
@@ -61,7 +63,7 @@ export class ImagesFake {
     this.taken.push(task);
     const { prompt, n = 1, output_format: format = 'png' } = task.fields;
     const count = prompt === 'nothing' ? 0 : Number(n) - (prompt === 'fewer' ? 1 : 0);
-    const data = Array.from({ length: count }, (_, index) => this.entry(prompt === 'by address', index));
+    const data = Array.from({ length: count }, (_, index) => this.entry(String(prompt), index));
     return { json: { created: 1_763_913_600, data, ...this.about(String(format)) } };
   }
 
@@ -79,9 +81,10 @@ export class ImagesFake {
       : openAiError(400, { type: 'invalid_request_error', code: 'unknown_parameter', param: unknown });
   }
 
-  private entry(isAddress: boolean, index: number): object {
-    if (isAddress) return { b64_json: null, url: this.address ?? `${this.origin}/v1/images/${index}/content` };
-    return { b64_json: Buffer.from(this.picture).toString('base64'), revised_prompt: null };
+  private entry(prompt: string, index: number): object {
+    if (prompt === 'by address')
+      return { b64_json: null, url: this.address ?? `${this.origin}/v1/images/${index}/content` };
+    return { b64_json: Buffer.from(this.paint?.(prompt) ?? this.picture).toString('base64'), revised_prompt: null };
   }
 
   private about(format: string): object {

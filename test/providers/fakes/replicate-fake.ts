@@ -47,6 +47,10 @@ export class ReplicateFake {
     `models/acme/portrait/versions/${'a1'.repeat(32)}`,
     'deployments/acme/studio',
   ]);
+  /** What is made of a prompt; one and the same picture when absent. */
+  paint?: (prompt: string) => Uint8Array;
+  /** Where its files are fetched, where that is not its own address. */
+  filesAt: string | undefined;
   server!: FakeServer;
 
   private constructor(
@@ -92,7 +96,7 @@ export class ReplicateFake {
         handle: this.guarded((request) => this.cancel(request)),
       },
       { method: 'POST', path: '/v1/files', of: 'upload', handle: this.guarded((request) => this.keep(request)) },
-      { method: 'GET', path: '/results/*', of: 'output', handle: () => this.result() },
+      { method: 'GET', path: '/results/*', of: 'output', handle: ({ params }) => this.result(params['*']) },
       {
         method: 'GET',
         path: '/v1/account',
@@ -166,7 +170,7 @@ export class ReplicateFake {
     else if (ending.output === undefined)
       prediction.output = Array.from(
         { length: ending.files ?? 1 },
-        (_, index) => `${this.server.url}/results/${prediction.id}/out-${index}.png`,
+        (_, index) => `${this.filesAt ?? this.server.url}/results/${prediction.id}/out-${index}.png`,
       );
     else prediction.output = ending.output;
   }
@@ -182,8 +186,10 @@ export class ReplicateFake {
     };
   }
 
-  private result(): FakeAnswer {
-    return { headers: { 'content-type': 'image/png' }, body: this.picture };
+  private result(path = ''): FakeAnswer {
+    const { prompt } = this.prediction(path.split('/')[0] ?? '')?.input ?? {};
+    const body = typeof prompt === 'string' ? this.paint?.(prompt) : undefined;
+    return { headers: { 'content-type': 'image/png' }, body: body ?? this.picture };
   }
 
   private shown({ id, model, input, status, output, error, isRemoved }: FakePrediction): object {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deliver, deliverHalf, deliverTrickling, deliverWithoutEnd, htmlAnswer } from './answer-delivery.js';
-import { BodyTooLarge, formOf, readBody, type FakeRequest, type RequestRecord } from './fake-request.js';
+import { BodyTooLarge, fakeTime, formOf, readBody, type FakeRequest, type RequestRecord } from './fake-request.js';
 import type { FaultInPlay } from './faults.js';
 import type { FakeAnswer } from './fake-answer.js';
 
@@ -40,6 +40,7 @@ export async function serveRequest(serving: Serving): Promise<void> {
   const request = requestOf(serving, body, gone.signal);
   const handled = async () => {
     record.timesHandled += 1;
+    record.handledAt.push(fakeTime());
     const answer = await serving.handle(request);
     record.answers.push(answer);
     return answer;

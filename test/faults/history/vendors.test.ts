@@ -1,0 +1,147 @@
+/**
+ * Goal: the history checker finds each way in which a vendor gets a generation that it must not get, and none where every
+ * promise is kept. Method: the clean history as one of vendors' models, with submissions that are right, and the same with
+ * one of them wrong.
+ */
+import { expect } from 'chai';
+import { vendorPrompt } from '../vendors/vendor-models.js';
+import { checkHistory } from './check-history.js';
+import { IDS } from './clean-cases.js';
+import { cleanHistory, QUIET_AT } from './clean-history.js';
+import { record, type HistoryDraft } from './draft-changes.js';
+import type { NotFound, VendorSubmission, VendorTask } from './vendor-history.js';
+
+const [EARLIER, LATER] = [QUIET_AT + 1_000, QUIET_AT + 11_000];
+const SETTLE_MS = 3_000;
+
+interface Seen {
+  readonly policy?: 'fail' | 'resubmit';
+  readonly submissions: readonly VendorSubmission[];
+  readonly notFound?: readonly NotFound[];
+}
+
+/** The draft with its succeeded generation made by vendors, which saw this. */
+function seenBy({ policy = 'fail', submissions, notFound = [] }: Seen): HistoryDraft {
+  const draft = cleanHistory();
+  draft.vendors = {
+    submissions: submissions.map((one) => ({ ...one })),
+    notFound: notFound.map((one) => ({ ...one })),
+    terms: { policies: { 'sandbox-test': policy }, mostConcurrent: { west: 1 }, settleMs: SETTLE_MS },
+    lostWorkers: [],
+  };
+  // The clean history is of one model; only one generation of it has pictures that a vendor made.
+  for (const generation of draft.atRest.generations)
+    if (generation.generationId !== IDS.succeeded && generation.kind === 'generation')
+      draft.vendors.submissions.push(...madeFor(draft, generation.generationId));
+  return draft;
+}
+
+function madeFor(draft: HistoryDraft, generationId: string): VendorSubmission[] {
+  const { clientTraceId = '', outputs } = record(draft, generationId);
+  return outputs.map(({ sha256 }, index) => ({
+    maker: `maker ${index}`,
+    prompt: vendorPrompt(clientTraceId),
+    arrivedAt: index,
+    task: { ...TASK, endedAt: index, endToldAt: index, pictureSha256: sha256 },
+  }));
+}
+
+const CLEAN = record(cleanHistory(), IDS.succeeded);
+const TASK: VendorTask = {
+  id: 'a task',
+  takenAt: EARLIER,
+  endedAt: EARLIER + 500,
+  endToldAt: EARLIER + 600,
+  pictureSha256: CLEAN.outputs[0]?.sha256 ?? '',
+};
+const FIRST: VendorSubmission = {
+  maker: 'west',
+  prompt: vendorPrompt(CLEAN.clientTraceId ?? ''),
+  token: 'a token',
+  arrivedAt: EARLIER,
+  task: TASK,
+};
+const { task: _, ...LOST } = FIRST;
+const { endToldAt: __, ...UNTOLD } = TASK;
+const again = (maker = 'west'): VendorSubmission => ({
+  ...FIRST,
+  maker,
+  arrivedAt: LATER,
+  task: { ...TASK, id: 'another', takenAt: LATER, endedAt: LATER + 500, endToldAt: LATER + 500 },
+});
+const notFoundAt = (at: number): NotFound => ({ maker: 'west', token: 'a token', at });
+
+function found(seen: Seen, change: (draft: HistoryDraft) => void = () => undefined): number[] {
+  const draft = seenBy(seen);
+  change(draft);
+  return [...new Set(checkHistory(draft).map(({ invariant }) => invariant))];
+}
+
+describe('the history checker, of vendors', () => {
+  it('finds nothing where a generation came to one once', () => {
+    expect(found({ submissions: [FIRST] })).to.deep.equal([]);
+  });
+
+  it('takes another submission for right once the first was refused, told to have ended, or not found twice', () => {
+    const twice = [notFoundAt(EARLIER + 4_000), notFoundAt(EARLIER + 4_000 + SETTLE_MS)];
+    expect(found({ submissions: [{ ...LOST, refusedAt: EARLIER }, again('east')] })).to.deep.equal([]);
+    expect(found({ submissions: [FIRST, again('east')] })).to.deep.equal([]);
+    expect(found({ submissions: [LOST, again()], notFound: twice })).to.deep.equal([]);
+  });
+
+  it('finds one that came again while nobody knew that the first had come to nothing', () => {
+    const once = [notFoundAt(EARLIER + 4_000), notFoundAt(EARLIER + 3_000 + SETTLE_MS)];
+    expect(found({ submissions: [LOST, again()] }), 'without asking').to.deep.equal([21]);
+    expect(found({ submissions: [LOST, again()], notFound: once }), 'asked too early').to.deep.equal([21]);
+    expect(found({ submissions: [LOST, again('east')] }), 'at another vendor').to.deep.equal([21]);
+    const untold = [{ ...FIRST, task: UNTOLD }, again('east')];
+    expect(found({ submissions: untold }), 'ended, and nobody had heard').to.deep.equal([21]);
+  });
+
+  it('finds one that a vendor took after it had said that it had it not', () => {
+    const late = { ...FIRST, task: { ...UNTOLD, takenAt: LATER - 1 } };
+    const notFound = [notFoundAt(EARLIER + 4_000), notFoundAt(EARLIER + 4_000 + SETTLE_MS)];
+    expect(found({ submissions: [late, again()], notFound })).to.deep.equal([21]);
+  });
+
+  it('lets a model that would rather have it twice guess, but only in trouble', () => {
+    const submissions = [{ ...FIRST, task: UNTOLD }, again()];
+    const inTrouble = (draft: HistoryDraft) => draft.facts.troubles.push({ from: EARLIER, until: EARLIER + 1 });
+    expect(found({ policy: 'resubmit', submissions }, inTrouble)).to.deep.equal([]);
+    expect(found({ policy: 'resubmit', submissions })).to.deep.equal([21]);
+  });
+
+  it('finds more tasks at once than a limit allows, but not those whose worker was lost', () => {
+    const other = { ...again(), prompt: vendorPrompt('poor-1'), arrivedAt: EARLIER, task: { ...TASK, id: 'other' } };
+    const submissions = [FIRST, other];
+    const stillRuns = (draft: HistoryDraft) => {
+      for (const id of [IDS.succeeded, IDS.poor]) record(draft, id).completedAt = EARLIER + 10_000;
+    };
+    const all = (change: (draft: HistoryDraft) => void) =>
+      checkHistory(((draft) => (change(draft), draft))(seenBy({ submissions }))).filter(({ sentence }) =>
+        sentence.includes('is its limit'),
+      );
+    expect(all(stillRuns)).to.have.lengthOf(2);
+    expect(
+      all(() => undefined),
+      'of generations that have ended',
+    ).to.deep.equal([]);
+    const wasLost = (draft: HistoryDraft) => {
+      stillRuns(draft);
+      draft.vendors?.lostWorkers.push({ from: EARLIER - 1, until: EARLIER + 1 });
+    };
+    expect(all(wasLost)).to.deep.equal([]);
+  });
+
+  it('finds what was delivered and not made for it, and what was made for nobody', () => {
+    const foreign = { ...FIRST, task: { ...TASK, pictureSha256: 'f'.repeat(64) } };
+    expect(found({ submissions: [foreign] })).to.deep.equal([16]);
+    expect(found({ submissions: [FIRST, { ...FIRST, prompt: 'Something else' }] })).to.deep.equal([11]);
+  });
+
+  it('finds one that was cancelled while it was queued', () => {
+    const { clientTraceId = '' } = record(cleanHistory(), IDS.cancelled);
+    const cancelled = { ...FIRST, prompt: vendorPrompt(clientTraceId) };
+    expect(found({ submissions: [FIRST, cancelled] })).to.deep.equal([10]);
+  });
+});

@@ -1,0 +1,128 @@
+import { sha256Of } from '../clients/api-client.js';
+import { vendorPicture } from './vendor-picture.js';
+import { asObject, textOf } from '../../history/values.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { FakeAnswer, LoggedRequest } from '../../providers/fakes/fake-server.js';
+import type { NotFound, VendorHistory, VendorSubmission, VendorTask } from '../history/vendor-history.js';
+
+type Requests = readonly LoggedRequest[];
+
+/** What is made of one submission, told by the answer to it. */
+type TaskIn = (answer: JsonObject, takenAt: number) => Omit<VendorTask, 'pictureSha256'>;
+
+const PROMPT_NODE = '2';
+
+/** The prompt in a graph of `WORKFLOW`. */
+export function promptOf(graph: object): string {
+  const { inputs } = (graph as Record<string, { readonly inputs: JsonObject }>)[PROMPT_NODE] ?? {};
+  return textOf(inputs?.['value']);
+}
+
+/** Answers have the pictures: a task has ended when it was taken. That it did, the vendor cannot know anybody has heard. */
+export function imagesLog(maker: string, requests: Requests): VendorHistory {
+  const taskIn: TaskIn = (_, takenAt) => ({ id: `at ${takenAt}`, takenAt, endedAt: takenAt });
+  return {
+    submissions: submissions(requests, taskIn, (body) => ({ maker, prompt: textOf(body['prompt']) })),
+    notFound: [],
+  };
+}
+
+const ENDED_PREDICTION = ['succeeded', 'failed', 'canceled', 'aborted'];
+
+export function predictionsLog(maker: string, requests: Requests): VendorHistory {
+  const toldAt = firstTold(requests, (answer) => {
+    const { id, status } = objectIn(answer);
+    return ENDED_PREDICTION.includes(textOf(status)) ? textOf(id) : undefined;
+  });
+  const taskIn: TaskIn = (answer, takenAt) => {
+    const id = textOf(answer['id']);
+    const endToldAt = toldAt.get(id);
+    return { id, takenAt, ...(endToldAt === undefined ? {} : { endedAt: endToldAt, endToldAt }) };
+  };
+  const about = (body: JsonObject) => ({ maker, prompt: textOf(asObject(body['input'])['prompt']) });
+  return { submissions: submissions(requests, taskIn, about), notFound: [] };
+}
+
+const ENDED_JOB = ['completed', 'failed', 'cancelled'];
+
+/** `ends` are in order: an id that was taken twice has two. */
+export function comfyUiLog(
+  maker: string,
+  requests: Requests,
+  ends: readonly { readonly id: string; readonly at: number }[],
+): VendorHistory {
+  const toldAt = firstTold(requests, (answer) => {
+    const { id, status } = objectIn(answer);
+    return ENDED_JOB.includes(textOf(status)) ? textOf(id) : undefined;
+  });
+  const left = [...ends];
+  const taskIn: TaskIn = (answer, takenAt) => {
+    const id = textOf(answer['prompt_id']);
+    const at = left.findIndex((end) => end.id === id);
+    const endedAt = at < 0 ? undefined : left.splice(at, 1)[0]?.at;
+    const endToldAt = toldAt.get(id);
+    return {
+      id,
+      takenAt,
+      ...(endedAt === undefined ? {} : { endedAt }),
+      ...(endToldAt === undefined ? {} : { endToldAt }),
+    };
+  };
+  const about = (body: JsonObject) => ({
+    maker,
+    prompt: promptOf(asObject(body['prompt'])),
+    token: textOf(body['prompt_id']),
+  });
+  return { submissions: submissions(requests, taskIn, about), notFound: notFoundJobs(maker, requests) };
+}
+
+const JOB = /^\/api\/jobs\/([^/]+)$/;
+
+function notFoundJobs(maker: string, requests: Requests): NotFound[] {
+  return requests.flatMap(({ path, handledAt, answers }) => {
+    const token = JOB.exec(path)?.[1];
+    return answers.flatMap(({ status }, index): NotFound[] =>
+      token !== undefined && status === 404 ? [{ maker, token, at: handledAt[index] ?? 0 }] : [],
+    );
+  });
+}
+
+/** When an answer first named each thing, in the order in which answers were made. */
+function firstTold(requests: Requests, named: (answer: FakeAnswer) => string | undefined): ReadonlyMap<string, number> {
+  const told = new Map<string, number>();
+  for (const { of, answers, handledAt } of requests) {
+    if (of.includes('submit')) continue;
+    for (const [index, answer] of answers.entries()) {
+      const name = named(answer);
+      const at = handledAt[index] ?? Infinity;
+      if (name !== undefined && at < (told.get(name) ?? Infinity)) told.set(name, at);
+    }
+  }
+  return told;
+}
+
+/** Those that came whole: of others it is not known what they were for, and nothing is made of them. */
+function submissions(
+  requests: Requests,
+  taskIn: TaskIn,
+  about: (body: JsonObject) => Pick<VendorSubmission, 'maker' | 'prompt' | 'token'>,
+): VendorSubmission[] {
+  return requests
+    .filter(({ of, isWhole }) => of.includes('submit') && isWhole)
+    .flatMap(({ arrivedAt, handledAt, answers, fault, body }) => {
+      const submission = { ...about(JSON.parse(body.toString()) as JsonObject), arrivedAt };
+      const pictureSha256 = sha256Of(vendorPicture(submission.maker, submission.prompt));
+      if (answers.length === 0)
+        return [fault?.type === 'status' ? { ...submission, refusedAt: arrivedAt } : submission];
+      return answers.map((answer, index) => {
+        const at = handledAt[index] ?? arrivedAt;
+        return (answer.status ?? 200) < 300
+          ? { ...submission, task: { ...taskIn(objectIn(answer), at), pictureSha256 } }
+          : { ...submission, refusedAt: at };
+      });
+    });
+}
+
+function objectIn({ json }: FakeAnswer): JsonObject {
+  return asObject((json ?? {}) as JsonObject);
+}
