@@ -12,11 +12,18 @@ export function connectionFault(error: unknown, origin: string, option = 'base_u
   if (kind === 'aborted') return `The call to ${origin} was aborted.`;
   if (code.startsWith('PROXY_'))
     return `The proxy made no connection to ${origin}${named}; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the process.`;
+  if (isPlainAnswer(code)) return `${origin} does not speak TLS${named}; check ${option}, or write http:// there.`;
   if (isTls(code)) return `${origin} has no certificate that is trusted${named}; see ca_file.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `The host of ${origin} was not found${named}; check ${option}.`;
   if (!error.requestSent) return `Nothing answers at ${origin}${named}; check ${option}, and whether the server runs.`;
+  if (kind === 'bad-answer') return `${origin} answers what cannot be read${named}; check whether ${option} is right.`;
   return `${origin} did not give a whole answer${named}.`;
+}
+
+/** What TLS meets where a server answers in plain HTTP. */
+function isPlainAnswer(code: string): boolean {
+  return /^ERR_SSL_(?:WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST)$/.test(code);
 }
 
 function isTls(code: string): boolean {

@@ -71,7 +71,7 @@ function nextCommands(models: readonly ExampleModel[]): readonly string[] {
   const model = models.find(({ limits }) => limits.max_reference_uploads === 0) ?? models[0];
   const out = model?.modality === 'video' ? 'first-video.mp4' : 'first-picture.png';
   return [
-    'npx darkroom catalog check',
+    'npx darkroom providers check',
     'npx darkroom serve',
     `npx darkroom generate "${FIRST_PROMPT}" --model ${model?.model_key} --out ${out}`,
   ];

@@ -110,7 +110,7 @@ describe('darkroom init --provider', () => {
         'The key is not written: set DARKROOM_PROVIDERS_OPENAI_API_KEY to it, or name a file that has it in api_key_file of darkroom.yaml.',
         '',
         'Next, the last one in another terminal:',
-        '  npx darkroom catalog check',
+        '  npx darkroom providers check',
         '  npx darkroom serve',
         '  npx darkroom generate "a lighthouse at dusk" --model gpt-image --out first-picture.png',
         '',
@@ -128,7 +128,7 @@ describe('darkroom init --provider', () => {
       models: ['kling-turbo'],
       key_file: '/run/secrets/fal',
       next: [
-        'npx darkroom catalog check',
+        'npx darkroom providers check',
         'npx darkroom serve',
         'npx darkroom generate "a lighthouse at dusk" --model kling-turbo --out first-video.mp4',
       ],

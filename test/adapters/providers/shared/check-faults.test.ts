@@ -24,7 +24,9 @@ describe('a try of a connection', () => {
       ],
       ['refused-address', { requestSent: false }, `${ORIGIN} is an address`],
       ['aborted', { requestSent: true }, 'The call to'],
-      ['bad-answer', { requestSent: true }, `${ORIGIN} did not give`],
+      ['bad-answer', { requestSent: true }, `${ORIGIN} answers what cannot be read`],
+      ['not-connected', { requestSent: false, code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, `${ORIGIN} does not speak TLS`],
+      ['not-connected', { requestSent: false, code: 'ERR_SSL_PACKET_LENGTH_TOO_LONG' }, `${ORIGIN} does not speak TLS`],
       ['unknown-outcome', { requestSent: true, code: 'ECONNRESET' }, `${ORIGIN} did not give`],
     ];
     for (const [kind, details, beginning] of faults) {
