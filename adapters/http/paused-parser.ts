@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 /** What undici keeps at a connection to parse its answers. */
 interface Parser {
   paused: boolean;
+  shouldKeepAlive: boolean;
   resume(): void;
   readonly ptr: unknown;
   readonly llhttp: { llhttp_resume(ptr: unknown): void };
@@ -14,8 +15,11 @@ const PARSER = 'parser';
 /**
  * undici 7 takes the end of a connection whose answer is held back for a mistake of its own, and throws where nobody can
  * catch it: nodejs/undici#5360. That is the end of every answer whose last piece its reader was not ready for. So the
- * parser goes on before undici hears of the end; nothing is left to come, so no more is held in memory. To be called
- * before undici has the socket.
+ * parser goes on before undici hears of the end; nothing is left to come, so no more is held in memory.
+ *
+ * It also takes any end of a connection for the end of an answer that has no other, a reset or a call that was left
+ * included. Then it throws in the same way, or reports a broken answer as whole. An answer on a connection that is kept
+ * does not end with it, so these connections count as kept. To be called before undici has the socket.
  */
 export function resumeAtEnd(socket: Socket): void {
   socket.on('end', () => {
@@ -27,6 +31,12 @@ export function resumeAtEnd(socket: Socket): void {
     parser.llhttp.llhttp_resume(parser.ptr);
     parser.paused = false;
   });
+  for (const event of ['error', 'close']) {
+    socket.on(event, () => {
+      const parser = parserAt(socket);
+      if (parser !== undefined) parser.shouldKeepAlive = true;
+    });
+  }
 }
 
 function parserAt(socket: Socket): Parser | undefined {
@@ -36,5 +46,12 @@ function parserAt(socket: Socket): Parser | undefined {
 }
 
 function isParser(value: unknown): value is Parser {
-  return typeof value === 'object' && value !== null && 'paused' in value && 'resume' in value && 'llhttp' in value;
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'paused' in value &&
+    'resume' in value &&
+    'llhttp' in value &&
+    'shouldKeepAlive' in value
+  );
 }
