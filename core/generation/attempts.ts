@@ -63,11 +63,11 @@ export function undoAttempt(g: Generation, command: Extract<GenerationCommand, {
   return { next: { ...withoutUnsentAttempt(g), ...refusedBy } };
 }
 
-/** The last report of an attempt's cost replaces one before. */
+/** The last report of an attempt's cost at a provider replaces one before. */
 export function withCost(g: Generation, cost: ProviderCost | undefined): Generation {
   if (cost === undefined || g.attempt === undefined) return g;
   const { number, provider = '' } = g.attempt;
-  const others = (g.costs ?? []).filter(({ attempt }) => attempt !== number);
+  const others = (g.costs ?? []).filter((one) => one.attempt !== number || one.provider !== provider);
   return { ...g, costs: [...others, { ...cost, attempt: number, provider }] };
 }
 

@@ -52,6 +52,8 @@ export class InstanceGate {
   private trying: object | undefined;
   private share = NO_SHARE;
   private givenSubmissions = 0;
+  /** Who has a slot and wants to submit once more. They come before those that wait. */
+  private readonly again = new Set<object>();
   private renewal: Promise<void> | undefined;
   private hasLeft = false;
   private cancelTimer: (() => void) | undefined;
@@ -83,7 +85,11 @@ export class InstanceGate {
   /** Takes a slot and a submission for `holder`, if there is one and the provider seems to work. */
   take(holder: object): boolean {
     if (!this.isOpen()) return false;
-    if (this.isLimited() && !this.takeOfShare()) return false;
+    if (this.isLimited() && !this.takeOfShare()) {
+      // A share may have lapsed while the provider was paused.
+      this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
+      return false;
+    }
     if (this.circuit.isDoubtful) this.trying = holder;
     this.inUse += 1;
     this.beatLater();
@@ -106,6 +112,7 @@ export class InstanceGate {
 
   release(holder: object): void {
     this.inUse -= 1;
+    this.again.delete(holder);
     this.tried(holder);
     // A slot that another worker lacks is given back before it is used again.
     if (this.share.isShort) this.renew();
@@ -117,13 +124,15 @@ export class InstanceGate {
     if (this.trying === holder) this.trying = undefined;
   }
 
-  /** Takes one more submission for a task that has its slot. */
-  takeSubmission(): boolean {
+  /** Takes one more submission for a task that has its slot; asks for one if there is none. */
+  takeSubmission(holder: object): boolean {
     if (this.options.limits().maxSubmissionsPerMinute === undefined) return true;
     if (!this.isCurrent() || this.share.submissions < 1) {
+      this.again.add(holder);
       this.renew();
       return false;
     }
+    this.again.delete(holder);
     this.share.submissions -= 1;
     return true;
   }
@@ -137,7 +146,8 @@ export class InstanceGate {
 
   /** Publishes what this process sees, and its share. Never throws. */
   async report(): Promise<void> {
-    await this.write().catch((error: unknown) => this.warn(error));
+    await this.renewal;
+    await this.once();
   }
 
   /** Gives back what is not used, and renews nothing any more. Never throws. */
@@ -145,7 +155,7 @@ export class InstanceGate {
     this.hasLeft = true;
     this.cancelTimer?.();
     await this.renewal;
-    if (this.isLimited() && this.share.slots > 0) await this.report();
+    if (this.isLimited()) await this.report();
   }
 
   private isOpen(): boolean {
@@ -162,7 +172,8 @@ export class InstanceGate {
   }
 
   private takeOfShare(): boolean {
-    if (!this.isCurrent() || this.share.slots <= this.inUse || this.share.submissions < 1) return false;
+    if (!this.isCurrent() || this.share.slots <= this.inUse) return false;
+    if (this.share.submissions - this.again.size < 1) return false;
     this.share.submissions -= 1;
     return true;
   }
@@ -181,7 +192,17 @@ export class InstanceGate {
 
   /** Renews the share, one renewal at a time, and again for as long as it is used or waited for. */
   private renew(): void {
-    if (this.hasLeft) return;
+    if (this.hasLeft || this.renewal !== undefined) return;
+    void this.once().then(() => {
+      // Somebody came while it was written.
+      if (this.waiting > this.share.wantedSubmissions && this.isCurrent()) this.renewAfter(0);
+      else if (this.waiting > 0) this.renewAfter(ASK_AGAIN_MS);
+      else if (this.inUse > 0 || this.share.slots > 0) this.renewAfter(RENEW_MS);
+    });
+  }
+
+  /** One write at a time: an older answer must not replace a newer one. Never throws. */
+  private once(): Promise<void> {
     this.renewal ??= this.write()
       .catch((error: unknown) => {
         this.warn(error);
@@ -191,12 +212,9 @@ export class InstanceGate {
       })
       .finally(() => {
         this.renewal = undefined;
-        this.options.onChange();
-        // Somebody came while it was written.
-        if (this.waiting > this.share.wantedSubmissions && this.isCurrent()) this.renewAfter(0);
-        else if (this.waiting > 0) this.renewAfter(ASK_AGAIN_MS);
-        else if (this.inUse > 0 || this.share.slots > 0) this.renewAfter(RENEW_MS);
+        if (!this.hasLeft) this.options.onChange();
       });
+    return this.renewal;
   }
 
   private async write(): Promise<void> {
@@ -210,9 +228,11 @@ export class InstanceGate {
       const wanted = inUse + waiting;
       const given = renewShare(
         stored ?? newProviderUse(provider, { limits, now }),
-        { worker, inUse, wanted, submissions: waiting, health: this.health },
+        { worker, inUse, wanted, submissions: waiting + this.again.size, health: this.health },
         { limits, now, longestCallMs: settings.providerCallMs },
       );
+      // Until the answer is there, and if it is lost, no more is used than both the old share and the new one have.
+      this.share = { ...this.share, slots: Math.min(this.share.slots, given.slots) };
       if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
       const { slots, submissions, isShort } = given;
       this.share = { slots, submissions, wanted, wantedSubmissions: waiting, isShort, expiresAt: now + SHARE_MS };

@@ -11,7 +11,7 @@ interface Needs extends GateNeeds, Pick<Ports, 'providers'> {
 /** The right of one run to work at a provider. */
 export interface Entry {
   readonly provider: string;
-  /** Whether it may submit once more. */
+  /** Whether it may submit once more, which then counts; if not now, a submission is asked for. */
   maySubmitAgain(): boolean;
   /** What came of a call: `submitMs` of a submission that was taken. */
   answered(submitMs?: number): void;
@@ -138,7 +138,7 @@ export class ProviderGates {
     let isReleased = false;
     return {
       provider,
-      maySubmitAgain: () => gate.takeSubmission(),
+      maySubmitAgain: () => gate.takeSubmission(holder),
       answered: (submitMs) => {
         gate.circuit.answered(submitMs);
         if (submitMs === undefined) return;

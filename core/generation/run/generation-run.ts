@@ -17,7 +17,6 @@ import type { Execution } from './unknown-model.js';
 import { WakeableDelay } from './waiting.js';
 
 type Went = 'on' | 'over';
-
 /** How long a run waits when its provider may get no further submission now, in milliseconds. */
 const NO_SUBMISSION_LEFT_MS = 1_000;
 
@@ -199,9 +198,12 @@ export class GenerationRun {
   }
 
   private async allowSubmit({ token, afterMs }: Extract<RunStep, { do: 'allow-submit' }>): Promise<Went> {
-    const waitMs = this.of.entry.maySubmitAgain() ? afterMs : Math.max(afterMs, NO_SUBMISSION_LEFT_MS);
-    if (waitMs > 0) await this.rest.sleep(waitMs);
-    if (waitMs > afterMs) return 'on';
+    if (afterMs > 0) await this.rest.sleep(afterMs);
+    while (!this.of.entry.maySubmitAgain()) {
+      await this.rest.sleep(NO_SUBMISSION_LEFT_MS);
+      const g = await this.refresh();
+      if (g.cancelRequestedAt !== undefined || this.state.isStopping || this.timeLeftMs(g) <= 1) return 'on';
+    }
     const { refused } = await this.holder.write({ event: 'submit-again' });
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
     if (refused === undefined) this.state = { ...this.state, unsentToken: token };

@@ -23,19 +23,26 @@ export interface HandOver {
  * Submits an attempt, and stores what the provider answers with. Throws when it is unknown whether the provider has taken
  * it.
  */
-export function handOver(
+export async function handOver(
   context: Context,
   calls: ProviderCalls,
   { settings }: Pick<Execution, 'settings'>,
   g: Generation,
   { attempt, timeLeftMs, longestSubmitMs }: HandOver,
 ): Promise<Submitted> {
-  const now = context.clock.now();
-  const limitMs = Math.min(timeLeftMs, longestSubmitMs, attempt.startedAt + longestSubmitMs - now);
-  const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, endsAt: now + limitMs });
-  return calls.submit(submission, limitMs, async (answer) => {
-    if (!('outputs' in answer)) return answer;
-    const { outputs, ...rest } = answer;
-    return { ...rest, delivered: await storeSubmitted(context, g, outputs) };
-  });
+  const { clock } = context;
+  const endsAt = Math.min(clock.now() + timeLeftMs, attempt.startedAt + longestSubmitMs);
+  const limitMs = Math.min(longestSubmitMs, endsAt - clock.now());
+  let hasEnded = false;
+  const isOver = () => hasEnded || clock.now() >= endsAt;
+  const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, isOver });
+  try {
+    return await calls.submit(submission, limitMs, async (answer) => {
+      if (!('outputs' in answer)) return answer;
+      const { outputs, ...rest } = answer;
+      return { ...rest, delivered: await storeSubmitted(context, g, outputs) };
+    });
+  } finally {
+    hasEnded = true;
+  }
 }

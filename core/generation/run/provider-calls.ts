@@ -170,7 +170,10 @@ export class ProviderCalls {
         },
         (error: unknown) => {
           end();
-          reject(error instanceof Error ? error : new Error(String(error)));
+          const reason = error instanceof Error ? error : new Error(String(error));
+          // Whatever of the call still goes on is to send nothing more.
+          source.abort(reason);
+          reject(reason);
         },
       );
     });

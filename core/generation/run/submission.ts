@@ -8,15 +8,15 @@ export interface SubmissionOf {
   readonly attempt: Pick<Attempt, 'number' | 'token'>;
   readonly settings: JsonObject;
   readonly timeLeftMs: number;
-  /** The submission is over by then: no more of a reference is given. */
-  readonly endsAt: number;
+  /** Whether the submission is over: then no more of a reference is given. */
+  readonly isOver: () => boolean;
 }
 
 /** What the provider is handed for one attempt. It sees the task, never whose it is. */
 export function submissionOf(
-  context: Pick<Context, 'objects' | 'clock'>,
+  context: Pick<Context, 'objects'>,
   g: Generation,
-  { attempt, settings, timeLeftMs, endsAt }: SubmissionOf,
+  { attempt, settings, timeLeftMs, isOver }: SubmissionOf,
 ): Submission {
   return {
     generationId: g.generationId,
@@ -33,7 +33,7 @@ export function submissionOf(
       open: async () => {
         const bytes = await context.objects.read(objectKey);
         if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);
-        return until(endsAt, context.clock, bytes);
+        return whileOpen(isOver, bytes);
       },
     })),
     settings,
@@ -44,17 +44,13 @@ export function submissionOf(
 }
 
 /**
- * The bytes, as long as it is not later than that. A process that was suspended in the middle of a submission, and has
- * lost its lease meanwhile, must not complete it before its timers run.
+ * The bytes, as long as the submission is not over. A process that was suspended in the middle of one, and has lost its
+ * lease meanwhile, must not complete it before its timers run.
  */
-async function* until(
-  endsAt: number,
-  clock: Context['clock'],
-  bytes: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
+async function* whileOpen(isOver: () => boolean, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const piece of bytes) {
-    if (clock.now() >= endsAt) throw new Error('The time of the submission is over.');
+    if (isOver()) throw new Error('The time of the submission is over.');
     yield piece;
   }
-  if (clock.now() >= endsAt) throw new Error('The time of the submission is over.');
+  if (isOver()) throw new Error('The time of the submission is over.');
 }

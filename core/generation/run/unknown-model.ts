@@ -43,9 +43,9 @@ export function hasOtherProvider(context: Connected, g: Generation, { providerNa
   return executionsOf(context, withoutAttempt).some((other) => other.providerName !== providerName);
 }
 
-/** Where an attempt was made. */
+/** Where an attempt was made; undefined for one of an earlier release whose model has several providers by now. */
 function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Model): string | undefined {
-  return attempt.provider ?? route[0]?.provider;
+  return attempt.provider ?? (route.length === 1 ? route[0]?.provider : undefined);
 }
 
 /**

@@ -162,6 +162,30 @@ describe('the limits of a provider', () => {
     for (const time of at) expect(at.filter((other) => other >= time && other < time + 60_000).length).to.be.at.most(8);
   });
 
+  it('bound the submissions of a minute also where tasks are submitted again and again', async () => {
+    const { harness, first } = await open({ first: { maxSubmissionsPerMinute: 8 } }, 2);
+    harness.models = harness.models.map((model) => ({
+      ...model,
+      route: model.route.slice(0, 1),
+      onUnknownAcceptance: 'resubmit' as const,
+    }));
+    first.submitScript = ['throw'];
+    first.recoverScript = 'unsupported';
+    const at: number[] = [];
+    first.onSubmit = () => void at.push(harness.clock.now());
+    await Promise.all(Array.from({ length: 8 }, () => harness.create()));
+    await harness.clock.advance(300_000);
+    expect(at.length).to.be.above(8);
+    for (const time of at) expect(at.filter((other) => other >= time && other < time + 60_000).length).to.be.at.most(8);
+  });
+
+  it('leave a submission for a task that was certainly not taken', async () => {
+    const { harness, first } = await open({ first: { maxSubmissionsPerMinute: 60 } });
+    first.submitScript = ['throw', 'accept'];
+    const g = await settled(harness);
+    expect([g.status, g.attemptsMade, first.submissions.length]).to.deep.equal(['succeeded', 1, 2]);
+  });
+
   it('let a generation that waits for room be cancelled, without charge', async () => {
     const { harness, first, second } = await open({ first: { maxConcurrent: 1 }, second: { maxConcurrent: 1 } });
     for (const provider of [first, second]) provider.newReport = () => ({ state: 'running' });
