@@ -1,7 +1,7 @@
 import type { FailureName } from '../shared/sentences.js';
 import type { Plan } from './plan.js';
 import { isSize, type Target } from './settings-schema.js';
-import { isObject, type Workflow } from './workflow.js';
+import { isObject, nameOfNode, type Workflow } from './workflow.js';
 
 /** Why a graph was refused. `parameter`: the one whose value the server did not take. */
 export interface RefusedGraph {
@@ -49,12 +49,19 @@ export function refusedGraph(body: unknown, plan: Plan): RefusedGraph {
   const faults = nodeFaultsOf(body, plan.workflow);
   const told = faults.map(({ type, node, input }) => `${type} at node ${node}${input === '' ? '' : `.${input}`}`);
   const error = isObject(body) ? body['error'] : undefined;
-  const shown = [...(isObject(error) ? [typeOf(error['type'])] : []), ...told].slice(0, MAX_FAULTS);
+  const shown = [...(isObject(error) ? [graphFaultOf(error, plan.workflow)] : []), ...told].slice(0, MAX_FAULTS);
   const parameters = faults.map((fault) => parameterAt(plan, fault));
   const [first] = parameters;
   if (first !== undefined && parameters.every((parameter) => parameter !== undefined))
     return { failure: 'input invalid', parameter: first, faults: shown };
   return { failure: 'model missing', faults: shown };
+}
+
+/** The fault of the whole graph; with the node of a class that the server does not have, which it names in its details. */
+function graphFaultOf({ type, details }: Readonly<Record<string, unknown>>, workflow: Workflow): string {
+  const [, id = ''] = (typeof details === 'string' && /^Node ID '#(.{1,64})'$/.exec(details)) || [];
+  const node = workflow.get(id);
+  return node === undefined ? typeOf(type) : `${typeOf(type)} at ${nameOfNode(node)}`;
 }
 
 function nodeFaultsOf(body: unknown, workflow: Workflow): readonly NodeFault[] {

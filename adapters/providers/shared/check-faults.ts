@@ -16,6 +16,9 @@ export function connectionFault(error: unknown, origin: string, option = 'base_u
   if (isTls(code)) return `${origin} has no certificate that is trusted${named}; see ca_file.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
     return `The host of ${origin} was not found${named}; check ${option}.`;
+  // A server in plain HTTP may answer the beginning of TLS so. Nothing says which of the two it is.
+  if (!error.requestSent && code === 'ECONNRESET' && origin.startsWith('https:'))
+    return `${origin} closed the connection before TLS began${named}; check ${option}, or write http:// there.`;
   if (!error.requestSent) return `Nothing answers at ${origin}${named}; check ${option}, and whether the server runs.`;
   if (kind === 'bad-answer') return `${origin} answers what cannot be read${named}; check whether ${option} is right.`;
   return `${origin} did not give a whole answer${named}.`;

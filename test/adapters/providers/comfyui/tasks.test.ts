@@ -202,6 +202,14 @@ describe('tasks on ComfyUI servers', () => {
     expect(fake.server.requests).to.have.length(0);
   });
 
+  it('are refused for a node that the server does not have, which the log names', async () => {
+    const { provider, folder, log } = studio;
+    const lacking = JSON.stringify(WORKFLOWS['still.json']).replace('"PreviewAny"', '"PreviewAll"');
+    writeFileSync(join(folder, 'still.json'), lacking);
+    expect(await provider.submit(task(), WANTED)).to.have.nested.property('failure.code', 'MODEL_UNAVAILABLE');
+    expect(log.lines.map(([, { faults }]) => faults)).to.deep.equal([['invalid_prompt at node 3 (PreviewAll)']]);
+  });
+
   it('with a parameter that goes nowhere are refused, so that nobody pays for it', async () => {
     const { provider, fake } = studio;
     const answer = await provider.submit(task({ parameters: { style: 'oil' } }), WANTED);

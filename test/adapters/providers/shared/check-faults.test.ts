@@ -26,6 +26,7 @@ describe('a try of a connection', () => {
       ['aborted', { requestSent: true }, 'The call to'],
       ['bad-answer', { requestSent: true }, `${ORIGIN} answers what cannot be read`],
       ['not-connected', { requestSent: false, code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, `${ORIGIN} does not speak TLS`],
+      ['not-connected', { requestSent: false, code: 'ECONNRESET' }, `${ORIGIN} closed the connection before TLS`],
       ['not-connected', { requestSent: false, code: 'ERR_SSL_PACKET_LENGTH_TOO_LONG' }, `${ORIGIN} does not speak TLS`],
       ['unknown-outcome', { requestSent: true, code: 'ECONNRESET' }, `${ORIGIN} did not give`],
     ];
