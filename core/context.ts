@@ -8,7 +8,10 @@ import { ProviderGates } from './providers/provider-gates.js';
 import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
-/** What use cases work with: the ports, the settings, the account writer, cached sums, the watch, the gates of providers, and a log. */
+/**
+ * What use cases work with: the ports, the settings, the account writer, cached sums, the watch, the gates of providers,
+ * and a log.
+ */
 export interface Context extends Ports {
   readonly settings: Settings;
   readonly accountWriter: AccountWriter;

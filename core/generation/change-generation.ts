@@ -1,7 +1,8 @@
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { GenerationCommand } from './commands.js';
-import { decide, type GenerationRefusal } from './decide.js';
+import { decide } from './decide.js';
+import type { GenerationRefusal } from './decision.js';
 import type { Generation } from './generation.js';
 
 const MAX_TRIES = 10;

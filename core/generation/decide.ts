@@ -10,16 +10,12 @@ import {
   withCost,
   withoutAttempt,
   withoutUnsentAttempt,
-  type Changed,
-  type GenerationRefusal,
-  type Occasion,
 } from './attempts.js';
+import type { Changed, GenerationRefusal, Occasion } from './decision.js';
 import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
 import { contentBytes, hasUnchargedContent, nextRemovalAt, withoutContent, type Retention } from './retention.js';
 import { MAX_CLOCK_SKEW_MS } from '../settings.js';
 import { TRANSITIONS } from './transitions.js';
-
-export type { GenerationRefusal } from './attempts.js';
 
 export type GenerationDecision = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 

@@ -167,3 +167,8 @@ export type GenerationRecord = Generation | Tombstone;
 export function isTerminal(status: GenerationStatus): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled';
 }
+
+/** How many outputs its price is for; further ones are not delivered. */
+export function outputCountOf({ terms }: Pick<Generation, 'terms'>): number {
+  return terms.creditsByOutputs.length - 1;
+}

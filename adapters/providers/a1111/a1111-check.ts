@@ -4,7 +4,7 @@ import { formatFault } from '../../../core/media/format-fault.js';
 import { connectionFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 import type { FieldRule } from '../shared/request-fields.js';
-import { isObject } from './a1111-refusal.js';
+import { isObject } from '../shared/json-members.js';
 import { CHECKPOINT, readSettings, type A1111Settings } from './a1111-settings.js';
 
 /** Extensions add options of their own. */

@@ -3,7 +3,7 @@ import type { HttpAnswer } from '../../http/http-answer.js';
 import type { SpooledFile } from '../../http/json/spooled-json.js';
 import { refusal } from '../shared/sentences.js';
 import { spooledOutputs } from '../shared/spooled-outputs.js';
-import { isObject } from './a1111-refusal.js';
+import { isObject } from '../shared/json-members.js';
 
 const PICTURES = '/images/*';
 /** More than a picture of 4096 by 4096 pixels has without compression. */

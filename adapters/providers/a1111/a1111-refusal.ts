@@ -1,6 +1,7 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
+import { isObject } from '../shared/json-members.js';
 
 /** What servers say with status 500 about a reference that they cannot read. */
 const UNREADABLE: readonly unknown[] = ['Invalid encoded image'];
@@ -49,8 +50,4 @@ function isKnown(detail: unknown): boolean {
 
 function detailOf(body: unknown): unknown {
   return isObject(body) ? body['detail'] : undefined;
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,5 @@
 import type {
   ProviderCall,
-  ProviderCost,
   ProviderFailure,
   Submission,
   SubmitAnswer,
@@ -11,6 +10,7 @@ import { spooledJson, type SpooledFile, type SpooledJson } from '../../http/json
 import { readOnce } from '../shared/read-once.js';
 import { failure } from '../shared/sentences.js';
 import type { CogSettings } from './cog-settings.js';
+import { memberOf, metricsCost } from '../shared/json-members.js';
 
 /** Of an answer without its results: its logs and its other output. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;
@@ -32,7 +32,7 @@ export async function answerOf(
   const spooled = await spooledJson(answer, { at, ...limits });
   const made = [...spooled.files.values()].filter(({ byteSize }) => byteSize > 0).slice(0, submission.outputCount);
   const outcome = outcomeOf(spooled, made.length);
-  const cost = costOf(spooled.json);
+  const cost = metricsCost(spooled.json, 'predict_time');
   if (outcome === 'succeeded') {
     const outputs = made.map((file) => outputOf(file, settings.output.media_type));
     const close = () => spooled.close();
@@ -70,18 +70,4 @@ function outputOf(file: SpooledFile, otherwise: string): SubmittedOutput {
   const mediaType = file.mediaType?.split(';')[0] ?? otherwise;
   const known = /^(?:image|video)\//.test(mediaType) ? mediaType : otherwise;
   return { kind: known.startsWith('video/') ? 'video' : 'image', mediaType: known, bytes: file.bytes() };
-}
-
-const LONGEST_SECONDS = 30 * 24 * 60 * 60;
-
-function costOf(json: unknown): { readonly cost?: ProviderCost } {
-  const seconds = memberOf(memberOf(json, 'metrics'), 'predict_time');
-  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LONGEST_SECONDS)) return {};
-  return { cost: { computeMs: Math.round(seconds * 1_000) } };
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
 }

@@ -2,6 +2,7 @@ import type { ProviderCall, ProviderCost } from '../../../core/ports/provider.js
 import type { HttpAnswer } from '../../http/http-answer.js';
 import type { Connection } from '../shared/connection.js';
 import { readFailure, type FailedRequest } from './request-failure.js';
+import { memberOf, metricsCost } from '../shared/json-members.js';
 
 const STATUSES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED'] as const;
 
@@ -29,7 +30,7 @@ export class QueuedRequests {
       const body = await answer.json();
       const given = memberOf(body, 'status');
       const status = STATUSES.find((known) => known === given);
-      if (status !== undefined) return { status, ...costOf(body) };
+      if (status !== undefined) return { status, ...metricsCost(body, 'inference_time') };
       throw answer.error('bad-answer', 'The answer to a poll has no known status.');
     }
     const isUnknown = answer.status === 404 && answer.declares === 'json';
@@ -67,18 +68,4 @@ export class QueuedRequests {
       limits: { maxBodyBytes: MAX_RESULT_BYTES },
     });
   }
-}
-
-const LONGEST_SECONDS = 30 * 24 * 60 * 60;
-
-function costOf(body: unknown): { readonly cost?: ProviderCost } {
-  const seconds = memberOf(memberOf(body, 'metrics'), 'inference_time');
-  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LONGEST_SECONDS)) return {};
-  return { cost: { computeMs: Math.round(seconds * 1_000) } };
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
 }

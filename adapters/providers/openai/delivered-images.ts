@@ -5,6 +5,7 @@ import { fieldsFrom } from '../shared/request-fields.js';
 import { resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { spooledOutputs, type SpooledOutputs } from '../shared/spooled-outputs.js';
 import type { ServerSettings } from './presets.js';
+import { memberOf } from '../shared/json-members.js';
 
 export interface ImagesContext {
   readonly settings: ServerSettings;
@@ -101,9 +102,4 @@ function costOf({ usage, inference_time_s: seconds }: ImagesAnswer): ProviderCos
 
 function countOf(value: unknown): number | undefined {
   return Number.isSafeInteger(value) && Number(value) > 0 ? Number(value) : undefined;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as Record<string, unknown>)[name];
 }

@@ -1,5 +1,6 @@
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import type { FailureName } from '../shared/sentences.js';
+import { memberOf } from '../shared/json-members.js';
 
 /** What an error of the server says, as far as it is understood. Its message is never used. */
 export interface ServerError {
@@ -86,11 +87,6 @@ function rejectionName(status: number, { code, type, param }: ServerError): Fail
     /^(?:prompt|image|input_reference)/.test(param) ||
     /^(?:invalid_|unsupported_)?image_|^string_above_max_length$/.test(code);
   return isInput || [413, 415, 422].includes(status) ? 'input invalid' : 'rejected';
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
-  return (value as Record<string, unknown>)[name];
 }
 
 /** A short word as it is; anything else is of no use here, and may hold anything. */

@@ -1,9 +1,10 @@
-import type { ProviderCost, ProviderFailure, ProviderReport } from '../../../core/ports/provider.js';
+import type { ProviderFailure, ProviderReport } from '../../../core/ports/provider.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import { outputAt, usableAddresses, type ResultFiles } from '../shared/result-files.js';
 import { failure } from '../shared/sentences.js';
 import { predictionFailure } from './prediction-failure.js';
 import type { ReplicateSettings } from './replicate-settings.js';
+import { metricsCost } from '../shared/json-members.js';
 
 /** What is used of a prediction as the API answers it. */
 export interface Prediction {
@@ -30,7 +31,7 @@ export function reportOf(
   settings: ReplicateSettings,
   files: ResultFiles,
 ): ProviderReport | undefined {
-  const cost = costOf(prediction);
+  const cost = metricsCost(prediction, 'predict_time');
   switch (prediction.status) {
     case 'starting':
     case 'processing':
@@ -63,19 +64,10 @@ const UNUSABLE: ProviderFailure = { ...failure('broke'), mayRetry: false };
 function successOf(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles): ProviderReport {
   const outputs = outputsOf(prediction, settings, files);
   // Results are removed after an hour, and settings may point elsewhere: asking again changes neither.
-  if (outputs.length === 0) return { state: 'failed', failure: UNUSABLE, ...costOf(prediction) };
-  return { state: 'succeeded', outputs, ...costOf(prediction) };
+  if (outputs.length === 0) return { state: 'failed', failure: UNUSABLE, ...metricsCost(prediction, 'predict_time') };
+  return { state: 'succeeded', outputs, ...metricsCost(prediction, 'predict_time') };
 }
 
 function outputsOf(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles) {
   return addressesOf(prediction, settings, files).map((address) => outputAt(address, settings.output.media_type));
-}
-
-const LONGEST_SECONDS = 30 * 24 * 60 * 60;
-
-function costOf({ metrics }: Prediction): { readonly cost?: ProviderCost } {
-  if (typeof metrics !== 'object' || metrics === null) return {};
-  const { predict_time: seconds } = metrics as Record<string, unknown>;
-  if (typeof seconds !== 'number' || !(seconds >= 0 && seconds <= LONGEST_SECONDS)) return {};
-  return { cost: { computeMs: Math.round(seconds * 1_000) } };
 }

@@ -1,6 +1,7 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
+import { memberOf } from '../shared/json-members.js';
 
 const BY_STATUS: Readonly<Record<number, FailureName>> = {
   401: 'account refused',
@@ -35,7 +36,6 @@ function waitInText(body: unknown): number | undefined {
 }
 
 function member(body: unknown, name: string): string {
-  if (typeof body !== 'object' || body === null || !Object.hasOwn(body, name)) return '';
-  const value = (body as Record<string, unknown>)[name];
+  const value = memberOf(body, name);
   return typeof value === 'string' ? value.slice(0, 1_000) : '';
 }

@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCheck } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { connectionFault } from '../shared/check-faults.js';
-import { isObject } from './sdcpp-job.js';
+import { isObject } from '../shared/json-members.js';
 import { readSettings, type SdcppSettings } from './sdcpp-settings.js';
 
 const MAX_CAPABILITIES_BYTES = 1024 * 1024;

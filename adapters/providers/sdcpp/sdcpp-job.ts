@@ -4,6 +4,9 @@ import { decodedBase64 } from '../../http/json/base64.js';
 import { jsonWithFiles } from '../../http/json/json-with-files.js';
 import { largeStrings } from '../../http/json/large-strings.js';
 import { failure } from '../shared/sentences.js';
+import { isObject } from '../shared/json-members.js';
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Where an answer has the pictures. They come before the state of the job. */
 const PICTURES = '/result/images/*/b64_json';
@@ -103,12 +106,4 @@ function costOf({ started, completed }: Fields): { readonly cost?: ProviderCost 
 
 function isSeconds(value: unknown): value is number {
   return Number.isSafeInteger(value) && Number(value) > 0;
-}
-
-interface Fields {
-  readonly [name: string]: unknown;
-}
-
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

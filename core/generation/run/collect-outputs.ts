@@ -4,7 +4,7 @@ import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts } from '../../ports/media-probe.js';
 import type { ProviderCall, SubmittedOutput } from '../../ports/provider.js';
-import type { DeliveredObject, Generation, Output } from '../generation.js';
+import { outputCountOf, type DeliveredObject, type Generation, type Output } from '../generation.js';
 import type { Execution } from './unknown-model.js';
 
 /** How far a video may be from the duration that was asked for: a frame or two of rounding. */
@@ -32,7 +32,7 @@ export async function collectOutputs(
   offered: number,
   call: ProviderCall,
 ): Promise<Collected> {
-  const wanted = Math.min(offered, mostOutputs(generation));
+  const wanted = Math.min(offered, outputCountOf(generation));
   const outputs: Output[] = [];
   const faults: string[] = [];
   for (let index = 0; index < wanted; index += 1) {
@@ -46,16 +46,16 @@ export async function collectOutputs(
 /** Removes all that was, or may have been, written under a fence. */
 export async function removeCollected(
   { objects }: Pick<Context, 'objects'>,
-  { generationId, terms }: Generation,
+  g: Generation,
   fence: number,
 ): Promise<void> {
-  for (let index = 0; index < terms.creditsByOutputs.length - 1; index += 1)
-    await objects.remove(outputKey(generationId, fence, index));
+  for (let index = 0; index < outputCountOf(g); index += 1)
+    await objects.remove(outputKey(g.generationId, fence, index));
 }
 
 /**
- * Streams what a provider answers a submission with into our object store, without its metadata and unchecked, under the generation's fence.
- * Throws when a part of it does not arrive; one that is too large is left out.
+ * Streams what a provider answers a submission with into our object store, without its metadata and unchecked, under the
+ * generation's fence. Throws when a part of it does not arrive; one that is too large is left out.
  */
 export async function storeSubmitted(
   { objects, mediaCleaner, settings }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings'>,
@@ -63,7 +63,7 @@ export async function storeSubmitted(
   outputs: readonly SubmittedOutput[],
 ): Promise<readonly DeliveredObject[]> {
   const delivered: DeliveredObject[] = [];
-  for (const [index, { bytes }] of outputs.slice(0, mostOutputs(g)).entries()) {
+  for (const [index, { bytes }] of outputs.slice(0, outputCountOf(g)).entries()) {
     const objectKey = outputKey(g.generationId, g.fence, index);
     const clean = mediaCleaner.clean(bytes);
     const stored = await objects.write(objectKey, clean, { mediaType: RAW, maxBytes: settings.maxOutputBytes });
@@ -141,11 +141,6 @@ async function inspect(
     heightPx: facts.heightPx,
     ...(facts.kind === 'video' ? { durationMs: facts.durationMs } : {}),
   };
-}
-
-/** As many as were paid for. */
-function mostOutputs({ terms }: Generation): number {
-  return terms.creditsByOutputs.length - 1;
 }
 
 /** A picture that lost its last bytes may still decode; it is not what was delivered. */

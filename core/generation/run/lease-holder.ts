@@ -1,7 +1,7 @@
 import type { Context } from '../../context.js';
 import { changeGeneration } from '../change-generation.js';
 import type { GenerationCommand } from '../commands.js';
-import type { GenerationRefusal } from '../decide.js';
+import type { GenerationRefusal } from '../decision.js';
 import { isTerminal, type Generation } from '../generation.js';
 
 /** Another worker holds a newer fence, or the generation has ended: nothing we write can succeed any more. */

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.js';
 import type { JsonObject } from '../../json.js';
 import type { Submission } from '../../ports/provider.js';
-import type { Attempt, Generation } from '../generation.js';
+import { outputCountOf, type Attempt, type Generation } from '../generation.js';
 
 /** What a submission needs beside the generation. */
 export interface SubmissionOf {
@@ -38,7 +38,7 @@ export function submissionOf(
     })),
     settings,
     token: attempt.token,
-    outputCount: g.terms.creditsByOutputs.length - 1,
+    outputCount: outputCountOf(g),
     timeLeftMs,
   };
 }

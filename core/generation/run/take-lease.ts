@@ -12,8 +12,9 @@ export interface Taken extends Execution {
 }
 
 /**
- * Takes the lease of a generation for this worker, at the given provider where its route has that, or answers null when there is nothing to take: it has ended, another
- * worker has it, this one does not know its model, or it could no longer be started and was failed.
+ * Takes the lease of a generation for this worker, at the given provider where its route has that, or answers null when
+ * there is nothing to take: it has ended, another worker has it, this one does not know its model, or it could no longer
+ * be started and was failed.
  */
 export async function takeLease(
   context: Context,

@@ -3,6 +3,7 @@ import { routeOf } from '../../catalog/route.js';
 import type { Context } from '../../context.js';
 import type { JsonObject } from '../../json.js';
 import type { Provider } from '../../ports/provider.js';
+import { withoutAttempt } from '../attempts.js';
 import { changeGeneration } from '../change-generation.js';
 import { isTerminal, type Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
@@ -39,8 +40,7 @@ export function executionsOf({ catalog, providers }: Connected, g: Generation): 
 
 /** Whether the route has another provider for an attempt after the one that this run is for. */
 export function hasOtherProvider(context: Connected, g: Generation, { providerName }: Execution): boolean {
-  const { attempt: _, ...withoutAttempt } = g;
-  return executionsOf(context, withoutAttempt).some((other) => other.providerName !== providerName);
+  return executionsOf(context, withoutAttempt(g)).some((other) => other.providerName !== providerName);
 }
 
 /** Where an attempt was made; undefined for one of an earlier release whose model has several providers by now. */

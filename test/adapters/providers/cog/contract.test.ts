@@ -2,51 +2,20 @@
  * Goal: the provider for containers of Cog keeps the contracts of providers, whatever its server answers.
  * Method: the shared contracts against a server that answers as a real container was measured to.
  */
-import type { CogProvider } from '../../../../adapters/providers/cog/cog-provider.js';
-import type { JsonObject } from '../../../../core/json.js';
 import { providerContract } from '../../../contracts/provider.contract.js';
-import {
-  remoteProviderContract,
-  type OpenedRemoteProvider,
-  type RemoteProviderSubject,
-} from '../../../contracts/remote-provider.contract.js';
+import { remoteProviderContract, type RemoteProviderSubject } from '../../../contracts/remote-provider.contract.js';
 import { CogFake } from '../../../providers/fakes/cog-fake.js';
-import { recordingLog } from '../recording-log.js';
+import { vendorSubject } from '../vendor-subject.js';
 import { cogAt, task } from './opened-cog.js';
-
-const closers = new WeakMap<OpenedRemoteProvider, () => Promise<void>>();
-
-async function open(): Promise<OpenedRemoteProvider> {
-  const fake = await CogFake.open();
-  const { log, logged } = recordingLog();
-  const made: CogProvider[] = [];
-  const connected = (base = fake.base, options: JsonObject = {}) => {
-    const provider = cogAt(base, { connect_timeout_seconds: 1, ...options }, log);
-    made.push(provider);
-    return provider;
-  };
-  const opened: OpenedRemoteProvider = {
-    provider: connected(),
-    server: fake.server,
-    tasks: () => fake.predictions.length,
-    reopened: () => connected(),
-    openedAt: (origin) => connected(origin),
-    quick: (token) => task({ token }),
-    endless: (token) => task({ token, prompt: 'endless' }),
-    withReference: (token, reference) => task({ token, references: [reference] }),
-    logged,
-  };
-  closers.set(opened, async () => {
-    await Promise.all(made.map((provider) => provider.close()));
-    await fake.close();
-  });
-  return opened;
-}
 
 const subject: RemoteProviderSubject = {
   name: 'cog',
-  open,
-  close: async (opened) => closers.get(opened)?.(),
+  ...vendorSubject({
+    openFake: () => CogFake.open(),
+    providerAt: cogAt,
+    tasksOf: (fake) => fake.predictions.length,
+    task,
+  }),
   supports: {
     promises: {
       answersWithOutputs: true,

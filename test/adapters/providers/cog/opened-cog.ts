@@ -5,6 +5,7 @@ import type { Log } from '../../../../core/log.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';
+import { sampleTask } from '../sample-task.js';
 
 export const SETTINGS: JsonObject = {
   references: { reference_image: { field: 'image' } },
@@ -22,18 +23,5 @@ export function cogAt(base: string, options: JsonObject = {}, log: Log = SILENT)
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {
-  return {
-    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
-    attempt: 1,
-    modelKey: 'own',
-    operation: 'image_generation',
-    prompt: 'a lighthouse',
-    parameters: {},
-    references: [],
-    settings: SETTINGS,
-    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
-    outputCount: 1,
-    timeLeftMs: 60_000,
-    ...wish,
-  };
+  return sampleTask({ modelKey: 'own', settings: SETTINGS, ...wish });
 }

@@ -2,55 +2,23 @@
  * Goal: the provider for fal keeps the contracts of providers, whatever its server answers.
  * Method: the shared contracts against a server that answers as fal's documentation says.
  */
-import type { FalProvider } from '../../../../adapters/providers/fal/fal-provider.js';
-import type { JsonObject } from '../../../../core/json.js';
 import { providerContract } from '../../../contracts/provider.contract.js';
-import {
-  remoteProviderContract,
-  type OpenedRemoteProvider,
-  type RemoteProviderSubject,
-} from '../../../contracts/remote-provider.contract.js';
+import { remoteProviderContract, type RemoteProviderSubject } from '../../../contracts/remote-provider.contract.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
-import { recordingLog } from '../recording-log.js';
+import { vendorSubject } from '../vendor-subject.js';
 import { falAt, task } from './opened-fal.js';
 
 const KEY = 'contractid:contractsecret';
-const closers = new WeakMap<OpenedRemoteProvider, () => Promise<void>>();
-
-async function open(): Promise<OpenedRemoteProvider> {
-  const fake = await FalFake.open(KEY);
-  const { log, logged } = recordingLog();
-  const made: FalProvider[] = [];
-  const connected = (base = fake.base, options: JsonObject = {}) => {
-    const provider = falAt(base, { api_key: KEY, connect_timeout_seconds: 1, ...options }, log);
-    made.push(provider);
-    return provider;
-  };
-  const opened: OpenedRemoteProvider = {
-    provider: connected(),
-    server: fake.server,
-    tasks: () => fake.queue.length,
-    secret: KEY,
-    reopened: () => connected(),
-    openedAt: (origin) => connected(origin),
-    openedWithKey: (key) => connected(fake.base, { api_key: key }),
-    quick: (token) => task({ token }),
-    endless: (token) => task({ token, prompt: 'endless' }),
-    queued: (token) => task({ token, prompt: 'queued' }),
-    withReference: (token, reference) => task({ token, references: [reference] }),
-    logged,
-  };
-  closers.set(opened, async () => {
-    await Promise.all(made.map((provider) => provider.close()));
-    await fake.close();
-  });
-  return opened;
-}
-
 const subject: RemoteProviderSubject = {
   name: 'fal',
-  open,
-  close: async (opened) => closers.get(opened)?.(),
+  ...vendorSubject({
+    openFake: () => FalFake.open(KEY),
+    providerAt: falAt,
+    tasksOf: (fake) => fake.queue.length,
+    task,
+    key: KEY,
+    hasQueue: true,
+  }),
   supports: {
     promises: {
       answersWithOutputs: false,

@@ -2,55 +2,24 @@
  * Goal: the provider for Replicate keeps the contracts of providers, whatever its server answers.
  * Method: the shared contracts against a server that answers as Replicate's documentation says.
  */
-import type { ReplicateProvider } from '../../../../adapters/providers/replicate/replicate-provider.js';
-import type { JsonObject } from '../../../../core/json.js';
 import { providerContract } from '../../../contracts/provider.contract.js';
-import {
-  remoteProviderContract,
-  type OpenedRemoteProvider,
-  type RemoteProviderSubject,
-} from '../../../contracts/remote-provider.contract.js';
+import { remoteProviderContract, type RemoteProviderSubject } from '../../../contracts/remote-provider.contract.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
-import { recordingLog } from '../recording-log.js';
+import { vendorSubject } from '../vendor-subject.js';
 import { replicateAt, task } from './opened-replicate.js';
 
 const KEY = 'r8_contractsecret';
-const closers = new WeakMap<OpenedRemoteProvider, () => Promise<void>>();
-
-async function open(): Promise<OpenedRemoteProvider> {
-  const fake = await ReplicateFake.open(KEY);
-  const { log, logged } = recordingLog();
-  const made: ReplicateProvider[] = [];
-  const connected = (base = fake.base, options: JsonObject = {}) => {
-    const provider = replicateAt(base, { api_key: KEY, connect_timeout_seconds: 1, ...options }, log);
-    made.push(provider);
-    return provider;
-  };
-  const opened: OpenedRemoteProvider = {
-    provider: connected(),
-    server: fake.server,
-    tasks: () => fake.predictions.length,
-    secret: KEY,
-    reopened: () => connected(),
-    openedAt: (origin) => connected(`${origin}/v1`),
-    openedWithKey: (key) => connected(fake.base, { api_key: key }),
-    quick: (token) => task({ token }),
-    endless: (token) => task({ token, prompt: 'endless' }),
-    queued: (token) => task({ token, prompt: 'queued' }),
-    withReference: (token, reference) => task({ token, references: [reference] }),
-    logged,
-  };
-  closers.set(opened, async () => {
-    await Promise.all(made.map((provider) => provider.close()));
-    await fake.close();
-  });
-  return opened;
-}
-
 const subject: RemoteProviderSubject = {
   name: 'replicate',
-  open,
-  close: async (opened) => closers.get(opened)?.(),
+  ...vendorSubject({
+    openFake: () => ReplicateFake.open(KEY),
+    providerAt: replicateAt,
+    tasksOf: (fake) => fake.predictions.length,
+    task,
+    key: KEY,
+    path: '/v1',
+    hasQueue: true,
+  }),
   supports: {
     promises: {
       answersWithOutputs: false,

@@ -5,6 +5,7 @@ import type { Log } from '../../../../core/log.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';
+import { sampleTask } from '../sample-task.js';
 
 export const SETTINGS: JsonObject = {
   model: 'black-forest-labs/flux-schnell',
@@ -21,18 +22,5 @@ export function replicateAt(base: string, options: JsonObject = {}, log: Log = S
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {
-  return {
-    generationId: '0199f0d2-8e60-7b21-9f0e-c2a4d8e6b170',
-    attempt: 1,
-    modelKey: 'flux',
-    operation: 'image_generation',
-    prompt: 'a lighthouse',
-    parameters: {},
-    references: [],
-    settings: SETTINGS,
-    token: '7b7d9d2c-40be-4d28-b0f8-0f6c2c8a5a10',
-    outputCount: 4,
-    timeLeftMs: 90_500,
-    ...wish,
-  };
+  return sampleTask({ modelKey: 'flux', outputCount: 4, timeLeftMs: 90_500, settings: SETTINGS, ...wish });
 }
