@@ -11,7 +11,7 @@ export interface ProviderReference {
   readonly role: ReferenceRole;
   readonly mediaType: string;
   readonly byteSize: number;
-  /** Opens the bytes; may be called again. */
+  /** Opens the bytes; may be called again, also once the task was taken. Throws once its submission has failed. */
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
 

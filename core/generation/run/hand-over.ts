@@ -25,7 +25,7 @@ export interface HandOver {
  */
 export async function handOver(
   context: Context,
-  calls: ProviderCalls,
+  calls: Pick<ProviderCalls, 'submit'>,
   { settings }: Pick<Execution, 'settings'>,
   g: Generation,
   { attempt, timeLeftMs, longestSubmitMs }: HandOver,
@@ -33,16 +33,20 @@ export async function handOver(
   const { clock } = context;
   const endsAt = Math.min(clock.now() + timeLeftMs, attempt.startedAt + longestSubmitMs);
   const limitMs = Math.min(longestSubmitMs, endsAt - clock.now());
-  let hasEnded = false;
-  const isOver = () => hasEnded || clock.now() >= endsAt;
+  // One that was taken may be worked on in this process, which reads its references later.
+  let outcome: 'open' | 'taken' | 'over' = 'open';
+  const isOver = () => outcome === 'over' || (outcome === 'open' && clock.now() >= endsAt);
   const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, isOver });
   try {
-    return await calls.submit(submission, limitMs, async (answer) => {
+    const submitted = await calls.submit(submission, limitMs, async (answer) => {
       if (!('outputs' in answer)) return answer;
       const { outputs, ...rest } = answer;
       return { ...rest, delivered: await storeSubmitted(context, g, outputs) };
     });
-  } finally {
-    hasEnded = true;
+    outcome = submitted.accepted ? 'taken' : 'over';
+    return submitted;
+  } catch (error) {
+    outcome = 'over';
+    throw error;
   }
 }

@@ -3,6 +3,8 @@
 // Method: a model whose policy is `fail`, a provider with a settle time of 20 s, and submissions that end without an
 // answer, end with their worker, or arrive while the service asks.
 import { expect } from 'chai';
+import { handOver } from '../../../../core/generation/run/hand-over.js';
+import type { ProviderCalls } from '../../../../core/generation/run/provider-calls.js';
 import { submissionOf } from '../../../../core/generation/run/submission.js';
 import type { ProviderReference } from '../../../../core/ports/provider.js';
 import { collected, streamOf } from '../../../fixtures/byte-streams.js';
@@ -99,6 +101,27 @@ describe('a task that its provider does not have', () => {
         .references[0]!;
     expect(await sizeOf(opened(clock.now() + 1))).to.equal(2);
     expect(await sizeOf(opened(clock.now()))).to.equal('The time of the submission is over.');
+  });
+
+  it('gets no more of its references once its call has failed, and all of them, at any time, once it was taken', async () => {
+    const { context, clock, create } = await withReference();
+    const g = await create();
+    const attempt = { number: 1, phase: 'submitting', token: 't', startedAt: clock.now() } as const;
+    for (const [outcome, size] of [
+      ['fails', 'The time of the submission is over.'],
+      ['is taken', 2],
+    ] as const) {
+      let reference: ProviderReference | undefined;
+      const submit: ProviderCalls['submit'] = async (submission, _, receive) => {
+        [reference] = submission.references;
+        if (outcome === 'fails') throw new Error('The line broke.');
+        return receive({ accepted: true, reference: 'r' }, { signal: new AbortController().signal });
+      };
+      const of = { attempt, timeLeftMs: 9_000, longestSubmitMs: 1_000 };
+      await handOver(context, { submit }, { settings: {} }, g, of).catch(() => undefined);
+      await clock.advance(60_000);
+      expect(await sizeOf(reference!), outcome).to.equal(size);
+    }
   });
 });
 
