@@ -92,12 +92,16 @@ function freshlyRead(given: JsonObject): ReadSettings {
 }
 
 function settingsContradiction(settings: ServerSettings, preset: PresetName): string | undefined {
-  const { api, model, cancel, references, request, fields, reference_fields: further } = settings;
+  const { api, model, cancel, references, request, paid, server_errors: errors } = settings;
   if (model === undefined && (preset === 'openai' || preset === 'localai')) return 'model is required.';
   if (api === 'sync' && cancel === 'delete') return 'cancel must be none with api sync: there is no job to delete.';
   if (api === 'sync' && request === 'multipart') return 'request must be json with api sync.';
   if (api === 'video' && references.as === 'json') return 'references.as must be multipart with api video.';
-  return hostsFault(settings.result_hosts) ?? rulesFault(fields, 'fields') ?? rulesFault(further, 'reference_fields');
+  // A refusal is followed by a submission with another token.
+  if (paid && errors === 'final')
+    return 'server_errors must be unknown where paid is true: a task that was taken before an error would be paid twice.';
+  const { result_hosts: hosts, fields, reference_fields: further } = settings;
+  return hostsFault(hosts) ?? rulesFault(fields, 'fields') ?? rulesFault(further, 'reference_fields');
 }
 
 function hostsFault(hosts: readonly string[]): string | undefined {

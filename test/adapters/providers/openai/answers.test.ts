@@ -130,7 +130,7 @@ describe('answers of servers with the API of OpenAI', () => {
     const { fake, provider } = await open();
     const broken = (status: number, body = '{"error":{"message":"x"}}') =>
       fake.server.plan({ type: 'status', status, headers: { 'content-type': 'application/json' }, body });
-    const own: JsonObject = { ...IMAGES, server_errors: 'final' };
+    const own: JsonObject = { ...IMAGES, server_errors: 'final', paid: false };
     for (const status of [500, 502, 503]) {
       broken(status);
       expect(await failureOf(provider.submit(task(), WANTED))).to.be.instanceOf(Error);

@@ -70,6 +70,27 @@ describe('settings of a model on a server with the API of OpenAI', () => {
       }
   });
 
+  it('take an error of a server for the end of a task only where nobody is paid, whatever the preset says', () => {
+    const refused =
+      'server_errors must be unknown where paid is true: a task that was taken before an error would be paid twice.';
+    for (const [preset, apis] of Object.entries(PRESETS))
+      for (const api of Object.keys(apis))
+        for (const paid of [undefined, true, false])
+          for (const errors of [undefined, 'unknown', 'final']) {
+            const isPaid = paid ?? preset === 'openai';
+            const isFinal = (errors ?? (preset === 'openai' ? 'unknown' : 'final')) === 'final';
+            const settings: JsonObject = {
+              preset,
+              api,
+              model: 'a-model',
+              ...(paid === undefined ? {} : { paid }),
+              ...(errors === undefined ? {} : { server_errors: errors }),
+            };
+            const expected = isPaid && isFinal ? refused : undefined;
+            expect(settingsFault(settings), JSON.stringify(settings)).to.equal(expected);
+          }
+  });
+
   const faults: readonly (readonly [JsonObject, string])[] = [
     [{}, 'model is required.'],
     [{ preset: 'comfyui' }, 'preset must be one of openai, localai, vllm-omni, sglang, sd-cpp.'],
@@ -118,7 +139,7 @@ describe('settings of a model on a server with the API of OpenAI', () => {
       cancels: 'running',
     });
     expect(provider.promises({ preset: 'sglang', api: 'video' })).to.include({ cancels: 'nothing' });
-    expect(provider.promises({ preset: 'sglang', paid: true })).to.include({ isPaid: true });
+    expect(provider.promises({ preset: 'sglang', paid: true, server_errors: 'unknown' })).to.include({ isPaid: true });
     await provider.close();
   });
 });
