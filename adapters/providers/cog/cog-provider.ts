@@ -14,6 +14,7 @@ import { submit } from '../../http/submit.js';
 import { openConnection, type Connection } from '../shared/connection.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
 import { taskInput } from '../shared/task-input.js';
+import { WholeReferences } from '../shared/whole-references.js';
 import { checkHealth } from './check-health.js';
 import { COG_PROMISES } from './cog-promises.js';
 import { readSettings } from './cog-settings.js';
@@ -68,12 +69,14 @@ export class CogProvider implements Provider {
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
-    const mapped = await taskInput(read.settings, submission, async (file) => new Base64File(file, 'data-url'));
+    const whole = new WholeReferences(submission.references);
+    const task = { ...submission, references: whole.references };
+    const mapped = await taskInput(read.settings, task, async (file) => new Base64File(file, 'data-url'));
     if ('refused' in mapped) return mapped.refused;
     const { headers, body } = jsonRequest({ id: submission.token, input: mapped.input });
     const timeoutMs = Math.min(LONGEST_TIMER_MS, Math.max(1, submission.timeLeftMs));
     const { maxFileBytes } = this.context;
-    const sent = await submit(
+    const sending = submit(
       this.connection.client,
       {
         method: 'PUT',
@@ -85,6 +88,8 @@ export class CogProvider implements Provider {
       },
       CONTRACT,
     );
+    const sent = await whole.sent(sending, call.signal);
+    if ('accepted' in sent) return sent;
     if (sent.outcome === 'refused') return this.refused(sent);
     return answerOf(sent.answer, read.settings, submission, { maxFileBytes, call });
   }

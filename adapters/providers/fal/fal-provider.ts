@@ -15,6 +15,7 @@ import { openConnection, type Connection } from '../shared/connection.js';
 import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
 import { taskInput } from '../shared/task-input.js';
+import { WholeReferences } from '../shared/whole-references.js';
 import { checkQueue } from './check-queue.js';
 import { falPromises } from './fal-promises.js';
 import { appOf, readSettings, type FalSettings } from './fal-settings.js';
@@ -57,10 +58,12 @@ export class FalProvider implements Provider {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const { settings } = read;
-    const mapped = await taskInput(settings, submission, async (file) => new Base64File(file, 'data-url'));
+    const whole = new WholeReferences(submission.references);
+    const task = { ...submission, references: whole.references };
+    const mapped = await taskInput(settings, task, async (file) => new Base64File(file, 'data-url'));
     if ('refused' in mapped) return mapped.refused;
     const { headers, body } = jsonRequest(mapped.input);
-    const sent = await submit(this.connection.client, {
+    const sending = submit(this.connection.client, {
       method: 'POST',
       url: this.connection.urlOf(...settings.endpoint.split('/')),
       headers: {
@@ -72,6 +75,8 @@ export class FalProvider implements Provider {
       body,
       signal,
     });
+    const sent = await whole.sent(sending, signal);
+    if ('accepted' in sent) return sent;
     if (sent.outcome === 'refused') {
       const { because, status } = sent;
       this.about.log.warn('provider refused a task', { provider: this.about.instance, because, status });

@@ -3,6 +3,7 @@ import type { ProviderOpening } from '../../driver.js';
 import { jsonRequest } from '../../http/bodies/json-request.js';
 import type { SubmissionContract } from '../../http/submission-outcome.js';
 import { submit } from '../../http/submit.js';
+import { WholeReferences } from '../shared/whole-references.js';
 import type { ApiCalls } from './api-calls.js';
 import { errorIn, isListed, refusalOf } from './error-meaning.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
@@ -19,10 +20,11 @@ export async function submitTask(
   { signal }: ProviderCall,
   { instance, log }: Pick<ProviderOpening, 'instance' | 'log'>,
 ): Promise<SubmitAnswer> {
-  const request = taskRequest(settings, submission);
+  const whole = new WholeReferences(submission.references);
+  const request = taskRequest(settings, { ...submission, references: whole.references });
   if ('refused' in request) return request.refused;
   const { headers, body } = jsonRequest(request.body);
-  const sent = await submit(
+  const sending = submit(
     calls.connection.client,
     {
       method: settings.submit.method,
@@ -33,6 +35,8 @@ export async function submitTask(
     },
     contractOf(settings),
   );
+  const sent = await whole.sent(sending, signal);
+  if ('accepted' in sent) return sent;
   const { errors } = settings;
   if (sent.outcome === 'refused') {
     const { because, status } = sent;

@@ -11,6 +11,7 @@ import type {
 } from '../../../core/ports/provider.js';
 import { refusal } from '../shared/sentences.js';
 import { requestOrRefusal } from '../shared/task-refused.js';
+import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './check-server.js';
 import { submitImages } from './image-task.js';
 import type { OpenAiInstance } from './openai-instance.js';
@@ -35,9 +36,10 @@ export class OpenAiProvider implements Provider {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const { settings } = read;
-    const made = requestOrRefusal(() => taskRequest(settings, submission));
+    const whole = new WholeReferences(submission.references);
+    const made = requestOrRefusal(() => taskRequest(settings, { ...submission, references: whole.references }));
     if ('refused' in made) return made.refused;
-    const task = { settings, submission, request: made.request, call };
+    const task = { settings, submission, whole, request: made.request, call };
     return settings.api === 'sync' ? submitImages(task, this.instance) : this.videos.submit(task);
   }
 

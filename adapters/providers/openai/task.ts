@@ -3,6 +3,7 @@ import type { HttpLimits } from '../../http/limits.js';
 import { submit, type SubmissionAnswered } from '../../http/submit.js';
 import type { SubmissionContract } from '../../http/submission-outcome.js';
 import { refusal } from '../shared/sentences.js';
+import type { WholeReferences } from '../shared/whole-references.js';
 import { knownCode, refusalName, serverErrorOf } from './error-answer.js';
 import type { OpenAiInstance } from './openai-instance.js';
 import type { ServerSettings } from './presets.js';
@@ -12,6 +13,8 @@ import type { TaskRequest } from './task-request.js';
 export interface Task {
   readonly settings: ServerSettings;
   readonly submission: Submission;
+  /** Those of the submission, as the request reads them. */
+  readonly whole: WholeReferences;
   readonly request: TaskRequest;
   readonly call: ProviderCall;
 }
@@ -20,11 +23,11 @@ export interface Task {
  * Sends a task once. Answers what the server answered, or a refusal that is certain; throws where the outcome is unknown.
  */
 export async function sendTask(
-  { settings, request, call }: Task,
+  { settings, whole, request, call }: Task,
   { connection, name, log }: OpenAiInstance,
   limits: Partial<HttpLimits>,
 ): Promise<SubmissionAnswered | { readonly outcome: 'refused'; readonly refusal: SubmitAnswer }> {
-  const sent = await submit(
+  const sending = submit(
     connection.client,
     {
       method: 'POST',
@@ -36,6 +39,8 @@ export async function sendTask(
     },
     contractOf(settings),
   );
+  const sent = await whole.sent(sending, call.signal);
+  if ('accepted' in sent) return { outcome: 'refused', refusal: sent };
   if (sent.outcome === 'answered') return sent;
   const code = knownCode(serverErrorOf(sent.body));
   log.warn('provider refused a task', {

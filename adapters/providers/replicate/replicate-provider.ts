@@ -14,6 +14,7 @@ import { submit } from '../../http/submit.js';
 import { openConnection, type Connection } from '../shared/connection.js';
 import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
+import { WholeReferences } from '../shared/whole-references.js';
 import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
 import { predictionRequest, type PredictionRequest } from './prediction-request.js';
@@ -53,16 +54,19 @@ export class ReplicateProvider implements Provider {
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    const request = await this.requestFor(submission, call);
+    const whole = new WholeReferences(submission.references);
+    const request = await this.requestFor(submission, whole, call);
     if ('accepted' in request) return request;
     const sized = jsonRequest(request.body);
-    const sent = await submit(this.connection.client, {
+    const sending = submit(this.connection.client, {
       method: 'POST',
       url: this.connection.urlOf(...request.segments),
       headers: { ...this.headers, ...request.headers, ...sized.headers },
       body: sized.body,
       signal: call.signal,
     });
+    const sent = await whole.sent(sending, call.signal);
+    if ('accepted' in sent) return sent;
     if (sent.outcome === 'refused') {
       const { because, status } = sent;
       this.log.warn('provider refused a task', { provider: this.instance, because, status });
@@ -129,11 +133,16 @@ export class ReplicateProvider implements Provider {
   }
 
   /** What is to be sent, or the refusal of a task that cannot be. Files are uploaded before. */
-  private async requestFor(submission: Submission, call: ProviderCall): Promise<PredictionRequest | SubmitAnswer> {
+  private async requestFor(
+    submission: Submission,
+    whole: WholeReferences,
+    call: ProviderCall,
+  ): Promise<PredictionRequest | SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     try {
-      return await predictionRequest(this.connection, read.settings, submission, call);
+      const task = { ...submission, references: whole.references };
+      return await whole.sent(predictionRequest(this.connection, read.settings, task, call), call.signal);
     } catch (error) {
       if (error instanceof UploadRefused && !call.signal.aborted) return error.answer;
       throw error;

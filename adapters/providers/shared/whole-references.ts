@@ -11,8 +11,8 @@ export class WholeReferences {
   }
 
   /**
-   * What `send` resolves with, or the refusal of the task where a reference ended its request early. For servers that
-   * take no half request.
+   * What `send` resolves with, or the refusal of the task where a reference ended its request early: no server takes half
+   * a request. Only for the request itself: an answer that has begun may be to a task that was taken.
    */
   async sent<T>(send: Promise<T>, signal: { readonly aborted: boolean }): Promise<T | typeof REFERENCE_UNREAD> {
     try {
@@ -23,18 +23,23 @@ export class WholeReferences {
     }
   }
 
+  /** Keeps each piece back until the next one or the end has come: what breaks after its last byte is not given whole. */
   private async *read(reference: ProviderReference): AsyncGenerator<Uint8Array> {
     let byteLength = 0;
+    let kept: Uint8Array | undefined;
     try {
       for await (const piece of await reference.open()) {
+        if (kept !== undefined) yield kept;
+        kept = piece;
         byteLength += piece.byteLength;
-        yield piece;
+        if (byteLength > reference.byteSize) throw new Error('A reference has more bytes than it should have.');
       }
+      if (byteLength < reference.byteSize) throw new Error('A reference has fewer bytes than it should have.');
     } catch (error) {
       this.isCut = true;
       throw error;
     }
-    if (byteLength !== reference.byteSize) this.isCut = true;
+    if (kept !== undefined) yield kept;
   }
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { ProviderReference, Submission } from '../../../core/ports/provider.js';
+import { breakingOff } from '../../fixtures/byte-streams.js';
 import { WANTED } from '../provider.contract.js';
 import { failureOf, NotApplicable, submittedWhole, type Case, type Cases } from './cases.js';
 import { arrived, expectPosts } from './submissions.js';
@@ -31,6 +32,19 @@ export function describeReferences(proves: Cases): void {
     expect(outcome?.answer.accepted ?? false, 'accepted').to.equal(false);
     await expectNoneWhole(one);
   });
+
+  for (const [name, open] of UNREADABLE)
+    proves(`refuses for certain, and not for the vendor's sake, a task whose reference ${name}`, async (one) => {
+      const submission = taskWith(one, randomUUID(), { ...referenceOf(PICTURE_BYTES), open });
+      const outcome = await submittedWhole(one, one.provider, submission, WANTED).catch((error: unknown) => error);
+      await expectNoneWhole(one);
+      if (outcome instanceof Error) {
+        if (one.provider.promises(submission.settings).isAskedBy === 'nothing') throw outcome;
+        throw new NotApplicable('this vendor is asked what became of such a task');
+      }
+      expect(outcome).to.have.nested.property('answer.failure').that.includes(UNREAD);
+      expect(outcome, 'the vendor is not to blame').to.not.have.nested.property('answer.because');
+    });
 
   proves('submits no task whose reference the vendor has not taken', async (one) => {
     one.server.plan({ type: 'html', status: 502, isHandled: false }, { of: 'upload' });
@@ -65,6 +79,20 @@ const PICTURE_BYTES = Buffer.concat([
   ),
   Buffer.alloc(64 * 1024),
 ]);
+
+const UNREAD = { code: 'PROVIDER_UNAVAILABLE', mayRetry: true };
+
+/** References that our own store does not give as they should be. */
+const UNREADABLE: readonly (readonly [name: string, open: ProviderReference['open']])[] = [
+  [
+    'cannot be opened',
+    async () => {
+      throw new Error('The reference cannot be opened.');
+    },
+  ],
+  ['cannot be read to its end', async () => breakingOff(PICTURE_BYTES.subarray(0, 100))],
+  ['breaks after its last byte', async () => breakingOff(PICTURE_BYTES)],
+];
 
 /** A picture in two pieces; `between` is called before the second one is given. */
 function referenceOf(bytes: Uint8Array, between: () => void = () => undefined): ProviderReference {

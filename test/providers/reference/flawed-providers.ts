@@ -8,6 +8,7 @@ import type {
 } from '../../../core/ports/provider.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
 import { HttpError } from '../../../adapters/http/http-error.js';
+import { REFERENCE_UNREAD } from '../../../adapters/providers/shared/whole-references.js';
 import { objectOf, type Told } from './reference-answers.js';
 import type { ReferenceKind } from './reference-fake.js';
 import { ReferenceProvider, type ReferenceOptions } from './reference-provider.js';
@@ -146,6 +147,21 @@ class SubmittingWithout extends ReferenceProvider {
   }
 }
 
+class Doubting extends ReferenceProvider {
+  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const answer = await super.submit(submission, call);
+    if (answer === REFERENCE_UNREAD) throw new Error('The request has failed.');
+    return answer;
+  }
+}
+
+class Blaming extends ReferenceProvider {
+  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const answer = await super.submit(submission, call);
+    return answer === REFERENCE_UNREAD ? { ...REFERENCE_UNREAD, because: 'capacity' } : answer;
+  }
+}
+
 class Guessing extends ReferenceProvider {
   override async recover(): Promise<RecoverAnswer> {
     return { found: false };
@@ -162,6 +178,7 @@ class Empty extends ReferenceProvider {
 }
 
 const SENT_ONCE = 'sends a task once and does not know whether it was taken when';
+const UNREAD = "refuses for certain, and not for the vendor's sake, a task whose reference";
 
 export const FLAWS: readonly Flaw[] = [
   { name: 'sends a task again', make: (o) => new Retrying(o), failing: `${SENT_ONCE} its answer is lost` },
@@ -235,6 +252,18 @@ export const FLAWS: readonly Flaw[] = [
     kind: 'by-id',
     make: (o) => new SubmittingWithout(o),
     failing: 'submits no task whose reference the vendor has not taken',
+  },
+  {
+    name: 'does not know that half a request is never taken',
+    kind: 'immediate',
+    make: (o) => new Doubting(o),
+    failing: `${UNREAD} cannot be read to its end`,
+  },
+  {
+    name: 'takes a file that our store does not have for a vendor that is away',
+    kind: 'by-id',
+    make: (o) => new Blaming(o),
+    failing: `${UNREAD} cannot be opened`,
   },
   {
     name: 'says that there is no task though it cannot know',

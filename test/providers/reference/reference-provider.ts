@@ -16,6 +16,7 @@ import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
 import { submit } from '../../../adapters/http/submit.js';
 import { refusal } from '../../../adapters/providers/shared/sentences.js';
+import { WholeReferences } from '../../../adapters/providers/shared/whole-references.js';
 import {
   bodyOf,
   codeOf,
@@ -85,10 +86,14 @@ export class ReferenceProvider implements Provider {
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     throwIfAborted(call.signal);
-    const isUploaded = this.options.kind !== 'by-id' || (await this.uploaded(submission, call));
-    if (!isUploaded) return refusal('unreachable');
-    const body = this.options.kind === 'by-id' ? bodyOf({ ...submission, references: [] }) : bodyOf(submission);
-    const outcome = await submit(this.client, this.request('POST', '/tasks', call, body), this.contract);
+    const whole = new WholeReferences(submission.references);
+    const task = { ...submission, references: whole.references };
+    const refused = this.options.kind === 'by-id' ? await this.uploadRefusal(whole, task, call) : undefined;
+    if (refused !== undefined) return refused;
+    const body = bodyOf(this.options.kind === 'by-id' ? { ...task, references: [] } : task);
+    const sending = submit(this.client, this.request('POST', '/tasks', call, body), this.contract);
+    const outcome = await whole.sent(sending, call.signal);
+    if ('accepted' in outcome) return outcome;
     if (outcome.outcome === 'refused') return this.refused(outcome);
     const told = objectOf(await outcome.answer.json());
     return this.options.kind === 'immediate' ? delivered(told) : { accepted: true, reference: idOf(told) };
@@ -144,19 +149,28 @@ export class ReferenceProvider implements Provider {
     await this.client.close();
   }
 
-  /** Without the whole file nothing is submitted, so whatever goes wrong is certain. */
+  /** Whether the vendor has taken the file. */
   protected async uploaded({ references: [reference] }: Submission, call: ProviderCall): Promise<boolean> {
     if (reference === undefined) return true;
+    const body = { stream: await reference.open(), byteSize: reference.byteSize };
+    const answer = await this.client.request(this.request('POST', '/files', call, body));
+    answer.discard();
+    return answer.status === 201;
+  }
+
+  /** Without the whole file nothing is submitted, so whatever goes wrong is certain. */
+  private async uploadRefusal(
+    whole: WholeReferences,
+    task: Submission,
+    call: ProviderCall,
+  ): Promise<SubmitAnswer | undefined> {
     try {
-      const stream = await reference.open();
-      const answer = await this.client.request(
-        this.request('POST', '/files', call, { stream, byteSize: reference.byteSize }),
-      );
-      answer.discard();
-      return answer.status === 201;
+      const isUploaded = await whole.sent(this.uploaded(task, call), call.signal);
+      if (isUploaded === true) return undefined;
+      return isUploaded === false ? refusal('unreachable') : isUploaded;
     } catch {
       throwIfAborted(call.signal);
-      return false;
+      return refusal('unreachable');
     }
   }
 

@@ -8,7 +8,7 @@ import type { JsonObject } from '../../../../core/json.js';
 import type { ProviderReference, Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import type { ReplicateProvider } from '../../../../adapters/providers/replicate/replicate-provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
-import { inPieces } from '../../../fixtures/byte-streams.js';
+import { breakingOff, inPieces } from '../../../fixtures/byte-streams.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { replicateAt, SETTINGS, task } from './opened-replicate.js';
 
@@ -95,6 +95,16 @@ describe('requests to Replicate', () => {
       expect(await submit({ references })).to.include({ accepted: false, because: 'capacity' });
     fake.server.plan({ type: 'status', status: 401 }, { of: 'upload' });
     expect(await submit({ references })).to.include({ accepted: false, because: 'not-here' });
+    expect(fake.server.posts).to.equal(0);
+  });
+
+  it('are not made when a file that would be uploaded cannot be read, for which Replicate is not to blame', async () => {
+    const whole = file('reference_image', Buffer.alloc(300_000));
+    const cut = { ...whole, open: async () => breakingOff(Buffer.alloc(100_000)) };
+    expect(await submit({ references: [whole, cut] })).to.deep.equal({
+      accepted: false,
+      failure: { code: 'PROVIDER_UNAVAILABLE', message: 'A reference file could not be fetched.', mayRetry: true },
+    });
     expect(fake.server.posts).to.equal(0);
   });
 

@@ -1,0 +1,61 @@
+/*
+ * Goal: a reference that our own store does not give as it should be is never sent whole, and its request is known to have ended early.
+ * Method: references that break, end early or go on too long, read as a request reads them.
+ */
+import { expect } from 'chai';
+import type { ProviderReference } from '../../../../core/ports/provider.js';
+import { REFERENCE_UNREAD, WholeReferences } from '../../../../adapters/providers/shared/whole-references.js';
+import { breakingOff, inPieces } from '../../../fixtures/byte-streams.js';
+
+const BYTES = Buffer.from('0123456789');
+const WANTED = { aborted: false };
+
+/** What of the reference came, and what came of its request. */
+async function sent(open: ProviderReference['open'], signal = WANTED) {
+  const reference = { role: 'reference_image', mediaType: 'image/png', byteSize: BYTES.byteLength, open } as const;
+  const whole = new WholeReferences([reference]);
+  let text = '';
+  const request = async () => {
+    for await (const piece of await whole.references[0]!.open()) text += Buffer.from(piece).toString();
+    return 'taken';
+  };
+  const outcome = await whole.sent(request(), signal).catch((error: unknown) => (error as Error).message);
+  return { text, outcome };
+}
+
+describe('references that a request reads', () => {
+  it('come as they are, any number of times', async () => {
+    const open = async () => inPieces(BYTES, 3);
+    expect(await sent(open)).to.deep.equal({ text: '0123456789', outcome: 'taken' });
+    const whole = new WholeReferences([
+      { role: 'reference_image', mediaType: 'image/png', byteSize: BYTES.byteLength, open },
+    ]);
+    for (let round = 0; round < 2; round += 1) {
+      const pieces: Uint8Array[] = [];
+      for await (const piece of await whole.references[0]!.open()) pieces.push(piece);
+      expect(Buffer.concat(pieces).equals(BYTES)).to.equal(true);
+    }
+  });
+
+  const broken: readonly (readonly [string, ProviderReference['open']])[] = [
+    ['break before their first byte', () => Promise.reject(new Error('There is no such object.'))],
+    ['break in the middle', async () => breakingOff(BYTES.subarray(0, 5))],
+    ['break after their last byte', async () => breakingOff(BYTES)],
+    ['are too short', async () => inPieces(BYTES.subarray(1), 3)],
+    ['are too long', async () => inPieces(Buffer.concat([BYTES, BYTES]), 3)],
+  ];
+  for (const [name, open] of broken)
+    it(`never come whole where they ${name}, and their task is refused`, async () => {
+      const { text, outcome } = await sent(open);
+      expect(text.length).to.be.lessThan(BYTES.byteLength);
+      expect(outcome).to.equal(REFERENCE_UNREAD);
+    });
+
+  it('leave the failure of a request as it is where it is not theirs, or the call was aborted', async () => {
+    const whole = new WholeReferences([]);
+    const failing = whole.sent(Promise.reject(new Error('The line broke.')), WANTED);
+    expect(await failing.catch((error: unknown) => (error as Error).message)).to.equal('The line broke.');
+    const { outcome } = await sent(async () => breakingOff(BYTES), { aborted: true });
+    expect(outcome).to.equal('the line broke');
+  });
+});
