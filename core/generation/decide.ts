@@ -71,10 +71,10 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 'accepted':
       return accepted(g, command, at);
     case 'attempt-failed':
-      return { next: leftUntil(withoutAttempt(g), command.retryAt, at) };
+      return { next: waitingForRetry(withoutAttempt(g), command.retryAt, at) };
     case 'attempt-undone': {
       const undone = undoAttempt(g, command);
-      return 'refused' in undone ? undone : { next: leftUntil(undone.next, command.retryAt, at) };
+      return 'refused' in undone ? undone : { next: waitingForRetry(undone.next, command.retryAt, at) };
     }
     case 'yield':
       return { next: leftUntil(command.isUnsent ? withoutUnsentAttempt(g) : g, now, at) };
@@ -100,6 +100,10 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 'late-report':
       return g.lateReport ? { refused: 'NOTHING_TO_DO' } : { next: { ...g, lateReport: { state: command.state, at } } };
   }
+}
+
+function waitingForRetry(g: Generation, retryAt: number, at: number): Generation {
+  return { ...leftUntil(g, retryAt, at), retryAt };
 }
 
 /** Without a lease, and due at `dueAt`: recovery wakes it if nobody else does. */
@@ -129,7 +133,7 @@ function leased(
 ): Generation {
   const fence = g.fence + 1;
   const lease = { worker, fence, renewedAt: now, expiresAt: now + leaseMs, bootId: boot.id };
-  return { ...g, fence, lease, updatedAt: at, dueAt: attentionAfter(g, lease.expiresAt) };
+  return { ...withoutRetry(g), fence, lease, updatedAt: at, dueAt: attentionAfter(g, lease.expiresAt) };
 }
 
 /** A holder whose clock is ahead must not hide a generation from recovery past its deadline. */
@@ -200,11 +204,22 @@ function untilNextRemoval(g: Generation, retention: Retention): Generation {
 function conclude(before: Generation, next: Generation, { now, at }: Occasion): Generation {
   if (!isTerminal(next.status) || isTerminal(before.status)) return next;
   const uncharged = next.chargedCredits === 0 ? { unchargedBytes: contentBytes(next) } : {};
-  return { ...withoutLease(next), ...uncharged, completedAt: at, updatedAt: at, dueAt: now + ATTENTION_MARGIN_MS };
+  return {
+    ...withoutRetry(withoutLease(next)),
+    ...uncharged,
+    completedAt: at,
+    updatedAt: at,
+    dueAt: now + ATTENTION_MARGIN_MS,
+  };
 }
 
 function withoutLease(g: Generation): Generation {
   const { lease: _lease, ...rest } = g;
+  return rest;
+}
+
+function withoutRetry(g: Generation): Generation {
+  const { retryAt: _retryAt, ...rest } = g;
   return rest;
 }
 
@@ -214,11 +229,27 @@ export function hasLiveLease(g: Generation, now: number, boot: Boot): boolean {
 }
 
 /**
- * Whether another worker may continue it. A dead holder may have left a submission in flight: if asked too early, the
+ * Whether another worker may continue it: nobody has it, and its next attempt is due. A dead holder may have left a submission in flight: if asked too early, the
  * provider would answer that it has no such task, and get it a second time. So in that case the lease must lapse first.
  */
 export function mayBeTakenOver(g: Generation, now: number, boot: Boot): boolean {
-  return !hasLiveLease(g, now, boot) && !(g.attempt?.phase === 'submitting' && hasTimeLeft(g, now));
+  if (hasLiveLease(g, now, boot) || waitsForRetry(g, now)) return false;
+  return !(g.attempt?.phase === 'submitting' && hasTimeLeft(g, now));
+}
+
+/** When another worker may continue one that may not be continued now. */
+export function takeOverAt({ lease, retryAt }: Generation): number {
+  return Math.max(lease?.expiresAt ?? 0, retryAt ?? 0);
+}
+
+/**
+ * A wake-up that is delivered twice must not use up attempts early. A time that was set by a clock far ahead does not
+ * count, and a run that is over or cancelled has nothing to wait for.
+ */
+function waitsForRetry(g: Generation, now: number): boolean {
+  const { retryAt = 0, cancelRequestedAt, runDeadlineAt = Infinity, updatedAt } = g;
+  if (retryAt <= now || cancelRequestedAt !== undefined || now > runDeadlineAt) return false;
+  return updatedAt <= now + MAX_CLOCK_SKEW_MS;
 }
 
 /** A lease renewed far in the future was left by a clock that has been set back: it has lapsed. */

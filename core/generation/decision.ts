@@ -10,8 +10,8 @@ export interface Occasion {
 
 /**
  * `NOT_ALLOWED`: the table has no such step from here. `FENCE_STALE`: another worker has taken over. `LEASE_HELD`: a
- * live lease prevents it. `DEADLINE_PASSED`: too late to continue. `NOTHING_TO_DO`: the generation is already as
- * requested.
+ * live lease, or the wait for the next attempt, prevents it. `DEADLINE_PASSED`: too late to continue. `NOTHING_TO_DO`:
+ * the generation is already as requested.
  */
 export type GenerationRefusal = 'NOT_ALLOWED' | 'FENCE_STALE' | 'LEASE_HELD' | 'DEADLINE_PASSED' | 'NOTHING_TO_DO';
 

@@ -122,6 +122,8 @@ export interface Generation {
   readonly lease?: Lease;
   readonly attempt?: Attempt;
   readonly attemptsMade: number;
+  /** When the next attempt may begin, while it waits for that. */
+  readonly retryAt?: number;
   /** Providers of the route that cannot make it: they lack the model, or do not serve the operator. */
   readonly notHere?: readonly string[];
   /** One for each attempt whose provider said what it costs. */

@@ -77,7 +77,10 @@ export type RefusedBecause = 'capacity' | 'not-here';
 
 /** One output in the answer to a submission. */
 export interface SubmittedOutput extends ProviderOutput {
-  /** Read once, in the order of the outputs; the call's signal applies until the last byte. */
+  /**
+   * Read in the order of the outputs, and from the beginning again where our own store has failed; the call's signal
+   * applies until the last byte.
+   */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
 

@@ -14,13 +14,15 @@ const REMEMBERED_TIMES = 32;
 export class Circuit {
   private failures = 0;
   private refusals = 0;
-  private pausedUntil = 0;
+  /** Where it did not answer, and where it was full. */
+  private silentUntil = 0;
+  private fullUntil = 0;
   private lastError: ProviderHealth['lastError'];
   private readonly submitTimes: number[] = [];
 
   /** When something may be submitted again; not in the future when it may be now. */
   get opensAt(): number {
-    return this.pausedUntil;
+    return Math.max(this.silentUntil, this.fullUntil);
   }
 
   /** Whether only one task may be submitted, to see whether the provider works again. */
@@ -38,33 +40,35 @@ export class Circuit {
   }
 
   failed(now: number, error: unknown): void {
-    this.failures += 1;
     this.lastError = { at: now, message: messageOf(error) };
-    if (this.failures >= MAX_FAILURES) this.pause(now, this.failures - MAX_FAILURES);
+    // A call that was under way when the pause began says nothing new.
+    if (this.silentUntil > now) return;
+    this.failures += 1;
+    if (this.failures >= MAX_FAILURES) this.silentUntil = now + pauseMs(this.failures - MAX_FAILURES);
   }
 
   /** A task was refused for lack of capacity. */
   full(now: number, { message, retryAfterMs, capMs }: Full): void {
     this.failures = 0;
     this.lastError = { at: now, message };
-    this.pause(now, this.refusals, boundedWaitMs(retryAfterMs, 0, capMs));
+    const leastMs = pauseMs(this.refusals);
+    this.fullUntil = Math.max(this.fullUntil, now + Math.max(leastMs, boundedWaitMs(retryAfterMs, 0, capMs)));
     this.refusals += 1;
   }
 
   health(now: number): ProviderHealth {
-    const isPaused = this.pausedUntil > now;
+    const isPaused = this.opensAt > now;
     return {
       circuit: isPaused ? 'paused' : this.isDoubtful ? 'trying' : 'closed',
-      ...(isPaused ? { pausedUntil: this.pausedUntil } : {}),
+      ...(isPaused ? { pausedUntil: this.opensAt } : {}),
       ...(this.lastError === undefined ? {} : { lastError: this.lastError }),
       ...(this.submitTimes.length === 0 ? {} : { medianSubmitMs: medianOf(this.submitTimes) }),
     };
   }
+}
 
-  private pause(now: number, times: number, askedMs = 0): void {
-    const ms = Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** Math.min(times, 10));
-    this.pausedUntil = Math.max(this.pausedUntil, now + Math.max(ms, askedMs));
-  }
+function pauseMs(times: number): number {
+  return Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** Math.min(times, 10));
 }
 
 interface Full {

@@ -15,12 +15,20 @@ const ASK_AGAIN_MS = 1_000;
 /** How often a share is renewed while it is used, in milliseconds. */
 const RENEW_MS = SHARE_MS / 3;
 const MAX_TRIES = 5;
+/** How long a worker whose renewals others overtook waits before it tries again, in milliseconds. */
+const OVERTAKEN_MS = 100;
+/** After a pause, one that is not refused within this time, in milliseconds, was most likely taken. */
+const TRY_MS = 5_000;
+/** The clock may be set while somebody waits. */
+const MAX_LOOK_MS = 10_000;
 
 export interface InstanceGateOptions {
   readonly provider: string;
   /** Names this process, unlike any other one that ever ran. */
   readonly worker: string;
   readonly limits: () => ProviderLimits;
+  /** The longest call of any process to this provider, in milliseconds. */
+  readonly longestCallMs: () => number;
   /** Called when there may be room for somebody who waits. */
   readonly onChange: () => void;
 }
@@ -30,18 +38,21 @@ interface OwnShare {
   readonly slots: number;
   submissions: number;
   readonly wanted: number;
-  readonly wantedSubmissions: number;
+  /** How many waited then. */
+  readonly waiting: number;
   readonly expiresAt: number;
   readonly isShort: boolean;
+  readonly isDry: boolean;
 }
 
 const NO_SHARE: OwnShare = {
   slots: 0,
   submissions: 0,
   wanted: 0,
-  wantedSubmissions: 0,
+  waiting: 0,
   expiresAt: -Infinity,
   isShort: false,
+  isDry: false,
 };
 
 /** What one process may do at one connected provider, and what it has seen of it. */
@@ -49,14 +60,16 @@ export class InstanceGate {
   readonly circuit = new Circuit();
   private inUse = 0;
   private waiting = 0;
-  private trying: object | undefined;
+  private trying: { readonly holder: object; readonly until: number } | undefined;
+  /** Which share each submission is of that was taken and has not begun. */
+  private readonly untouched = new Map<object, number>();
   private share = NO_SHARE;
-  private givenSubmissions = 0;
   /** Who has a slot and wants to submit once more. They come before those that wait. */
   private readonly again = new Set<object>();
-  private renewal: Promise<void> | undefined;
+  private renewal: Promise<boolean> | undefined;
   private hasLeft = false;
   private cancelTimer: (() => void) | undefined;
+  private cancelLook: (() => void) | undefined;
 
   constructor(
     private readonly ports: GateNeeds,
@@ -90,7 +103,8 @@ export class InstanceGate {
       this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
       return false;
     }
-    if (this.circuit.isDoubtful) this.trying = holder;
+    if (this.circuit.isDoubtful) this.trying = { holder, until: this.ports.clock.now() + TRY_MS };
+    if (this.isLimited()) this.untouched.set(holder, this.share.expiresAt);
     this.inUse += 1;
     this.beatLater();
     return true;
@@ -99,9 +113,9 @@ export class InstanceGate {
   /** Whether it may have room, once this process has asked for more than it has: then the next provider has to wait. */
   get mayHaveRoom(): boolean {
     if (!this.isLimited() || !this.isOpen()) return false;
-    const { slots, wanted, wantedSubmissions } = this.share;
+    const { slots, wanted, isDry } = this.share;
     if (!this.isCurrent() || (slots <= this.inUse && slots >= wanted)) return true;
-    return slots > this.inUse && this.givenSubmissions >= wantedSubmissions;
+    return slots > this.inUse && !isDry;
   }
 
   /** Counts a task that is at the provider already, though the limit may be exceeded. */
@@ -110,9 +124,17 @@ export class InstanceGate {
     this.beatLater();
   }
 
+  /** The submission that was taken for `holder` begins. */
+  submitting(holder: object): void {
+    this.untouched.delete(holder);
+  }
+
   release(holder: object): void {
     this.inUse -= 1;
     this.again.delete(holder);
+    // What an earlier share gave may not be used any more.
+    if (this.untouched.get(holder) === this.share.expiresAt) this.share.submissions += 1;
+    this.untouched.delete(holder);
     this.tried(holder);
     // A slot that another worker lacks is given back before it is used again.
     if (this.share.isShort) this.renew();
@@ -121,7 +143,15 @@ export class InstanceGate {
 
   /** The holder's submission had an answer, or none. */
   tried(holder: object): void {
-    if (this.trying === holder) this.trying = undefined;
+    if (this.trying?.holder === holder) this.trying = undefined;
+  }
+
+  /** A call of the holder was answered; `submitMs` of a submission that was taken. */
+  answered(holder: object, submitMs?: number): void {
+    this.circuit.answered(submitMs);
+    if (submitMs === undefined) return;
+    this.tried(holder);
+    this.options.onChange();
   }
 
   /** Takes one more submission for a task that has its slot; asks for one if there is none. */
@@ -142,6 +172,7 @@ export class InstanceGate {
     const hasMore = count > this.waiting;
     this.waiting = count;
     if (hasMore && this.isLimited() && this.isOpen()) this.renew();
+    this.lookLater();
   }
 
   /** Publishes what this process sees, and its share. Never throws. */
@@ -154,12 +185,27 @@ export class InstanceGate {
   async leave(): Promise<void> {
     this.hasLeft = true;
     this.cancelTimer?.();
+    this.cancelLook?.();
     await this.renewal;
     if (this.isLimited()) await this.report();
   }
 
   private isOpen(): boolean {
-    return this.circuit.opensAt <= this.ports.clock.now() && this.trying === undefined;
+    return this.opensAt <= this.ports.clock.now();
+  }
+
+  /** When one may submit; while one tries whether the provider works again, when the others need wait no longer. */
+  private get opensAt(): number {
+    return Math.max(this.circuit.opensAt, this.trying?.until ?? 0);
+  }
+
+  /** Looks again for those who wait when a pause is over. */
+  private lookLater(): void {
+    this.cancelLook?.();
+    this.cancelLook = undefined;
+    const waitMs = this.opensAt - this.ports.clock.now();
+    if (this.waiting === 0 || waitMs <= 0 || this.hasLeft) return;
+    this.cancelLook = this.ports.clock.after(Math.min(waitMs, MAX_LOOK_MS), () => this.options.onChange());
   }
 
   private isLimited(): boolean {
@@ -193,22 +239,23 @@ export class InstanceGate {
   /** Renews the share, one renewal at a time, and again for as long as it is used or waited for. */
   private renew(): void {
     if (this.hasLeft || this.renewal !== undefined) return;
-    void this.once().then(() => {
+    void this.once().then((isWritten) => {
       // Somebody came while it was written.
-      if (this.waiting > this.share.wantedSubmissions && this.isCurrent()) this.renewAfter(0);
+      if (this.waiting > this.share.waiting && this.isCurrent()) this.renewAfter(isWritten ? 0 : OVERTAKEN_MS);
       else if (this.waiting > 0) this.renewAfter(ASK_AGAIN_MS);
       else if (this.inUse > 0 || this.share.slots > 0) this.renewAfter(RENEW_MS);
     });
   }
 
-  /** One write at a time: an older answer must not replace a newer one. Never throws. */
-  private once(): Promise<void> {
+  /** One write at a time: an older answer must not replace a newer one. Whether it was written; never throws. */
+  private once(): Promise<boolean> {
     this.renewal ??= this.write()
       .catch((error: unknown) => {
         this.warn(error);
         // Nothing may be used that is not known to be ours; the model's next provider need not wait for that.
         if (!this.isCurrent())
           this.share = { ...NO_SHARE, wanted: 1, expiresAt: this.ports.clock.now() + ASK_AGAIN_MS };
+        return false;
       })
       .finally(() => {
         this.renewal = undefined;
@@ -217,8 +264,8 @@ export class InstanceGate {
     return this.renewal;
   }
 
-  private async write(): Promise<void> {
-    const { clock, providerUses, settings } = this.ports;
+  private async write(): Promise<boolean> {
+    const { clock, providerUses } = this.ports;
     const { provider, worker } = this.options;
     const limits = this.options.limits();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
@@ -228,17 +275,17 @@ export class InstanceGate {
       const wanted = inUse + waiting;
       const given = renewShare(
         stored ?? newProviderUse(provider, { limits, now }),
-        { worker, inUse, wanted, submissions: waiting + this.again.size, health: this.health },
-        { limits, now, longestCallMs: settings.providerCallMs },
+        { worker, inUse, wanted, again: this.again.size, isPaused: !this.isOpen(), health: this.health },
+        { limits, now, longestCallMs: this.options.longestCallMs() },
       );
       // Until the answer is there, and if it is lost, no more is used than both the old share and the new one have.
       this.share = { ...this.share, slots: Math.min(this.share.slots, given.slots) };
       if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
-      const { slots, submissions, isShort } = given;
-      this.share = { slots, submissions, wanted, wantedSubmissions: waiting, isShort, expiresAt: now + SHARE_MS };
-      this.givenSubmissions = submissions;
-      return;
+      const { slots, submissions, isShort, isDry } = given;
+      this.share = { slots, submissions, wanted, waiting, isShort, isDry, expiresAt: now + SHARE_MS };
+      return true;
     }
+    return false;
   }
 
   private warn(error: unknown): void {

@@ -4,13 +4,15 @@ import type { ProviderFailure } from '../ports/provider.js';
 import { InstanceGate, type GateNeeds } from './instance-gate.js';
 import type { ProviderHealth } from './provider-use.js';
 
-interface Needs extends GateNeeds, Pick<Ports, 'providers'> {
+interface Needs extends GateNeeds, Pick<Ports, 'providers' | 'catalog'> {
   readonly boot: Boot;
 }
 
 /** The right of one run to work at a provider. */
 export interface Entry {
   readonly provider: string;
+  /** A submission begins. One that never does is given back with the entry. */
+  submitting(): void;
   /** Whether it may submit once more, which then counts; if not now, a submission is asked for. */
   maySubmitAgain(): boolean;
   /** What came of a call: `submitMs` of a submission that was taken. */
@@ -19,18 +21,6 @@ export interface Entry {
   full(failure: ProviderFailure): void;
   /** Gives it back. Giving it back again does nothing. */
   release(): void;
-}
-
-export interface EntryRequest {
-  readonly generationId: string;
-  /** Names of connected providers; the first one with room is taken. */
-  readonly providers: readonly string[];
-  /** When waiting is of no use any more. */
-  readonly until: number;
-}
-
-interface Waiter extends EntryRequest {
-  readonly admit: (entry: Entry | undefined) => void;
 }
 
 /** What a process has seen of one provider. */
@@ -44,14 +34,12 @@ export interface SeenProvider extends ProviderHealth {
 }
 
 /**
- * Where the runs of one process wait for providers: within the limits that all processes share, and as long as a
- * provider seems to work. Who came first is first.
+ * What the runs of one process may do at providers: within the limits that all processes share, and as long as a provider
+ * seems to work.
  */
 export class ProviderGates {
   private readonly gates = new Map<string, InstanceGate>();
-  private readonly waiters = new Map<string, Waiter>();
-  private cancelTimer: (() => void) | undefined;
-  private isAdmitting = false;
+  private readonly listeners: (() => void)[] = [];
 
   constructor(private readonly ports: Needs) {}
 
@@ -66,37 +54,34 @@ export class ProviderGates {
     }));
   }
 
-  isWaiting(generationId: string): boolean {
-    return this.waiters.has(generationId);
+  /** Calls `listener` whenever a provider may have room again. */
+  onRoom(listener: () => void): void {
+    this.listeners.push(listener);
   }
 
-  /** An entry once a provider has room; undefined when the time is over, or it was excused. */
-  enter(request: EntryRequest): Promise<Entry | undefined> {
-    const entry = this.waiters.size === 0 ? this.tryAll(request) : undefined;
-    if (entry !== undefined) return Promise.resolve(entry);
-    return new Promise((admit) => {
-      this.waiters.set(request.generationId, { ...request, admit });
-      this.countWaiting();
-      this.admitWhoMay();
-    });
+  /** An entry at the first one of these providers that has room; undefined if none has, or an earlier one may soon. */
+  enter(providers: readonly string[]): Entry | undefined {
+    for (const provider of providers) {
+      const gate = this.gate(provider);
+      const holder = {};
+      if (gate.take(holder)) return this.entryOf(provider, gate, holder);
+      if (gate.mayHaveRoom) return undefined;
+    }
+    return undefined;
   }
 
   /** For a run whose task is at the provider already, or that submits nothing. */
   adopt(provider: string): Entry {
     const gate = this.gate(provider);
+    const holder = {};
     gate.adopt();
-    return this.entryOf(provider, gate, {});
+    return this.entryOf(provider, gate, holder);
   }
 
-  /** Who waits goes on without an entry. */
-  excuse(generationId: string): void {
-    this.letGo(generationId, undefined);
-  }
-
-  /** Everybody who waits goes on without an entry. */
-  excuseAll(): void {
-    for (const generationId of this.waiters.keys()) this.excuse(generationId);
-    this.cancelTimer?.();
+  /** How many would enter each provider if it had room: room is asked for. */
+  waitFor(counts: ReadonlyMap<string, number>): void {
+    for (const [provider, gate] of this.gates) if (!counts.has(provider)) gate.wait(0);
+    for (const [provider, count] of counts) this.gate(provider).wait(count);
   }
 
   /** Gives the shares of this process back to the others, but for what its tasks use. Never throws. */
@@ -116,21 +101,25 @@ export class ProviderGates {
         provider,
         worker: this.ports.boot.id,
         limits: () => this.ports.providers.limits(provider),
-        onChange: () => this.admitWhoMay(),
+        longestCallMs: () => this.longestCallMs(provider),
+        onChange: () => this.listeners.forEach((listener) => listener()),
       });
       this.gates.set(provider, gate);
     }
     return gate;
   }
 
-  private tryAll({ providers }: Pick<EntryRequest, 'providers'>): Entry | undefined {
-    for (const provider of providers) {
-      const gate = this.gate(provider);
-      const holder = {};
-      if (gate.take(holder)) return this.entryOf(provider, gate, holder);
-      if (gate.mayHaveRoom) return undefined;
-    }
-    return undefined;
+  /** A submission that is answered with outputs takes as long as a run may. */
+  private longestCallMs(provider: string): number {
+    const { catalog, providers, settings } = this.ports;
+    const connected = providers.find(provider);
+    const submits = catalog.models().flatMap(({ route, runTimeoutMs }) => {
+      const entry = route.find((one) => one.provider === provider);
+      return entry !== undefined && connected?.promises(entry.settings).answersWithOutputs === true
+        ? [runTimeoutMs]
+        : [];
+    });
+    return Math.max(settings.providerCallMs, ...submits);
   }
 
   private entryOf(provider: string, gate: InstanceGate, holder: object): Entry {
@@ -138,13 +127,9 @@ export class ProviderGates {
     let isReleased = false;
     return {
       provider,
+      submitting: () => gate.submitting(holder),
       maySubmitAgain: () => gate.takeSubmission(holder),
-      answered: (submitMs) => {
-        gate.circuit.answered(submitMs);
-        if (submitMs === undefined) return;
-        gate.tried(holder);
-        this.admitWhoMay();
-      },
+      answered: (submitMs) => gate.answered(holder, submitMs),
       failed: (error) => {
         gate.circuit.failed(clock.now(), error);
         gate.tried(holder);
@@ -160,51 +145,4 @@ export class ProviderGates {
       },
     };
   }
-
-  private letGo(generationId: string, entry: Entry | undefined): void {
-    const waiter = this.waiters.get(generationId);
-    if (waiter === undefined) return entry?.release();
-    this.waiters.delete(generationId);
-    this.countWaiting();
-    waiter.admit(entry);
-  }
-
-  /** Lets in who may, in order, and looks again when a pause or somebody's time is over. */
-  private admitWhoMay(): void {
-    if (this.isAdmitting) return;
-    this.isAdmitting = true;
-    const now = this.ports.clock.now();
-    for (const waiter of this.waiters.values()) {
-      const entry = this.tryAll(waiter);
-      if (entry !== undefined || waiter.until < now) this.letGo(waiter.generationId, entry);
-    }
-    this.isAdmitting = false;
-    this.lookAgain(now);
-  }
-
-  private lookAgain(now: number): void {
-    this.cancelTimer?.();
-    this.cancelTimer = undefined;
-    let at = Infinity;
-    for (const { until, providers } of this.waiters.values()) {
-      at = Math.min(at, until + 1);
-      for (const provider of providers) {
-        const { opensAt } = this.gate(provider).circuit;
-        if (opensAt > now) at = Math.min(at, opensAt);
-      }
-    }
-    if (at === Infinity) return;
-    this.cancelTimer = this.ports.clock.after(Math.min(Math.max(1, at - now), MAX_LOOK_MS), () => this.admitWhoMay());
-  }
-
-  private countWaiting(): void {
-    const counts = new Map<string, number>();
-    for (const { providers } of this.waiters.values())
-      for (const provider of providers) counts.set(provider, (counts.get(provider) ?? 0) + 1);
-    for (const provider of new Set([...this.gates.keys(), ...counts.keys()]))
-      this.gate(provider).wait(counts.get(provider) ?? 0);
-  }
 }
-
-/** The clock may be set while somebody waits. */
-const MAX_LOOK_MS = 10_000;

@@ -1,3 +1,5 @@
+import { MAX_CLOCK_SKEW_MS } from '../settings.js';
+
 /** How much of one connected provider may be used, by all processes together; without a bound where absent. */
 export interface ProviderLimits {
   /** Tasks that are submitted and have not ended; at least 1. */
@@ -56,16 +58,18 @@ const REMEMBERED_MS = 60 * MINUTE_MS;
 const MAX_IDLE = 32;
 
 export interface ShareRequest extends Pick<WorkerShare, 'worker' | 'inUse' | 'wanted' | 'health'> {
-  /** Submissions that it could use at once. */
-  readonly submissions: number;
+  /** Tasks that have a slot and are to be submitted once more. */
+  readonly again: number;
+  /** Whether those that wait may not submit now, though they had slots. */
+  readonly isPaused: boolean;
 }
 
 export interface ShareTerms {
   readonly limits: ProviderLimits;
   readonly now: number;
   /**
-   * How long after the end of a share its worker may still be submitting: the longest call. Only then are its slots
-   * another worker's.
+   * How long after the end of a share its worker may still be submitting: the longest call. Only then, and once no clock
+   * of a machine is behind, are its slots another worker's.
    */
   readonly longestCallMs: number;
 }
@@ -77,6 +81,8 @@ export interface Given {
   readonly submissions: number;
   /** Another worker wants a slot and has none: a slot that becomes free is offered to it first. */
   readonly isShort: boolean;
+  /** There are fewer submissions than the worker could use at once. */
+  readonly isDry: boolean;
 }
 
 /**
@@ -88,14 +94,16 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
   const { now, limits } = terms;
   const others = use.shares.filter(({ worker, expiresAt, slots, wanted }) => {
     if (worker === request.worker) return false;
-    return expiresAt + terms.longestCallMs > now && (slots > 0 || wanted > 0);
+    return expiresAt + terms.longestCallMs + MAX_CLOCK_SKEW_MS > now && (slots > 0 || wanted > 0);
   });
   const own = use.shares.find(({ worker }) => worker === request.worker);
   const isShort = others.some(({ slots, wanted }) => slots === 0 && wanted > 0);
   const slots = slotsFor(request, { others, held: own?.slots ?? 0, ...limits });
   const { thousandths, refilledAt } = refilled(use.submissions, terms);
-  const submissions = Math.min(request.submissions, Math.floor(thousandths / 1_000));
-  const { worker, inUse, wanted, health } = request;
+  const { worker, inUse, wanted, again, isPaused, health } = request;
+  // What is given and cannot be used at once is lost.
+  const useful = again + (isPaused ? 0 : Math.max(0, Math.min(wanted, slots) - inUse));
+  const submissions = Math.min(useful, Math.floor(thousandths / 1_000));
   const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS };
   const shares = wanted === 0 && inUse === 0 && slots === 0 ? others : [...others, share];
   const idle = idleWorkers(use, shares, { ...share, seenAt: now });
@@ -103,6 +111,7 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
     slots,
     submissions: limits.maxSubmissionsPerMinute === undefined ? Infinity : submissions,
     isShort,
+    isDry: submissions < useful && limits.maxSubmissionsPerMinute !== undefined,
     next: {
       provider: use.provider,
       version: use.version + 1,

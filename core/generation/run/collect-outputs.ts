@@ -1,11 +1,14 @@
 import { requestedDurationMs, requestedSize } from '../../catalog/price.js';
 import type { Model } from '../../catalog/model.js';
+import type { AbortSignalLike } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts } from '../../ports/media-probe.js';
 import type { ProviderCall, SubmittedOutput } from '../../ports/provider.js';
+import { pause } from '../../pause.js';
 import { outputCountOf, type DeliveredObject, type Generation, type Output } from '../generation.js';
 import type { Execution } from './unknown-model.js';
+import { backoffMs } from './waiting.js';
 
 /** How far a video may be from the duration that was asked for: a frame or two of rounding. */
 const DURATION_TOLERANCE_MS = 250;
@@ -18,6 +21,16 @@ export interface Collected {
   readonly faults: readonly string[];
 }
 
+/** What a finished task has. */
+export interface Offered {
+  readonly reference: string;
+  /** How many outputs. */
+  readonly offered: number;
+  /** Whether an output that does not arrive is left out, where another one does. */
+  readonly isLastTry: boolean;
+  readonly call: ProviderCall;
+}
+
 /**
  * Streams a finished task's outputs into our object store and checks each one there: it decodes, and it has the
  * requested kind, size and duration. An output that fails is not delivered and not charged. Each fence writes under its
@@ -28,18 +41,24 @@ export async function collectOutputs(
   context: Context,
   by: Execution,
   generation: Generation,
-  reference: string,
-  offered: number,
-  call: ProviderCall,
+  task: Offered,
 ): Promise<Collected> {
-  const wanted = Math.min(offered, outputCountOf(generation));
+  const wanted = Math.min(task.offered, outputCountOf(generation));
   const outputs: Output[] = [];
   const faults: string[] = [];
+  let failure: unknown;
   for (let index = 0; index < wanted; index += 1) {
-    const collected = await collectOne(context, by, generation, reference, index, call);
-    if (typeof collected === 'string') faults.push(collected);
-    else outputs.push(collected);
+    try {
+      const collected = await collectOne(context, by, generation, { ...task, index });
+      if (typeof collected === 'string') faults.push(collected);
+      else outputs.push(collected);
+    } catch (error) {
+      if (!task.isLastTry || task.call.signal.aborted || error instanceof StoreUnavailable) throw error;
+      failure = error;
+      faults.push(`Output ${index + 1} did not arrive.`);
+    }
   }
+  if (failure !== undefined && outputs.length === 0) throw failure;
   return { outputs, faults };
 }
 
@@ -53,23 +72,59 @@ export async function removeCollected(
     await objects.remove(outputKey(g.generationId, fence, index));
 }
 
+/** What storing an answer depends on. */
+export interface StoringBy {
+  readonly signal: AbortSignalLike;
+  /** Takes a fence under which nothing was written. */
+  readonly otherKeys: () => Promise<Pick<Generation, 'fence'>>;
+}
+
 /**
  * Streams what a provider answers a submission with into our object store, without its metadata and unchecked, under the
- * generation's fence. Throws when a part of it does not arrive; one that is too large is left out.
+ * generation's fence. One that is too large, or does not arrive, is left out; throws when none arrives. While our own store
+ * is unavailable it tries again until the signal fires, each time under another fence: the provider makes nothing a second
+ * time.
  */
 export async function storeSubmitted(
-  { objects, mediaCleaner, settings }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings'>,
+  context: Pick<Context, 'objects' | 'mediaCleaner' | 'settings' | 'clock' | 'log'>,
   g: Generation,
   outputs: readonly SubmittedOutput[],
+  by: StoringBy,
 ): Promise<readonly DeliveredObject[]> {
   const delivered: DeliveredObject[] = [];
+  let failure: unknown;
   for (const [index, { bytes }] of outputs.slice(0, outputCountOf(g)).entries()) {
-    const objectKey = outputKey(g.generationId, g.fence, index);
-    const clean = mediaCleaner.clean(bytes);
-    const stored = await objects.write(objectKey, clean, { mediaType: RAW, maxBytes: settings.maxOutputBytes });
-    if (stored !== 'too-large') delivered.push({ objectKey, byteSize: stored.byteSize, sha256: stored.sha256 });
+    try {
+      const stored = await storeOne(context, g, { index, bytes, ...by });
+      if (stored !== undefined) delivered.push(stored);
+    } catch (error) {
+      failure = error;
+      context.log.warn('output in an answer not stored', { generationId: g.generationId, index, error });
+    }
   }
+  if (failure !== undefined && delivered.length === 0) throw failure;
   return delivered;
+}
+
+async function storeOne(
+  { objects, mediaCleaner, settings, clock }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings' | 'clock'>,
+  g: Generation,
+  { index, bytes, signal, otherKeys }: StoringBy & { readonly index: number; readonly bytes: SubmittedOutput['bytes'] },
+): Promise<DeliveredObject | undefined> {
+  const limit = { mediaType: RAW, maxBytes: settings.maxOutputBytes };
+  let { fence } = g;
+  for (let tries = 1; ; tries += 1) {
+    const objectKey = outputKey(g.generationId, fence, index);
+    try {
+      const stored = await objects.write(objectKey, mediaCleaner.clean(bytes), limit);
+      return stored === 'too-large' ? undefined : { objectKey, byteSize: stored.byteSize, sha256: stored.sha256 };
+    } catch (error) {
+      if (!(error instanceof StoreUnavailable) || signal.aborted) throw error;
+      await pause(clock, backoffMs(settings, tries));
+      if (signal.aborted) throw error;
+      ({ fence } = await otherKeys());
+    }
+  }
 }
 
 /** Checks what `storeSubmitted` has stored. Any worker may do so at any time: nothing is written or removed. */
@@ -97,9 +152,7 @@ async function collectOne(
   context: Context,
   { provider, model, settings: ofModel }: Execution,
   g: Generation,
-  reference: string,
-  index: number,
-  call: ProviderCall,
+  { reference, index, call }: Offered & { readonly index: number },
 ): Promise<Output | string> {
   const { objects, mediaCleaner, settings } = context;
   const objectKey = outputKey(g.generationId, g.fence, index);

@@ -1,13 +1,13 @@
 import type { Context } from '../../context.js';
 import { wake } from '../wake.js';
-import { mayBeTakenOver } from '../decide.js';
+import { mayBeTakenOver, takeOverAt } from '../decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { GenerationRun } from './generation-run.js';
-import { FairSemaphore, type LaneLimits, type Place } from './fair-semaphore.js';
+import { Lanes, type Place } from './lanes.js';
+import { LeftTasks } from './left-tasks.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { takeLease, type Taken } from './take-lease.js';
-import { deadlineOf, executionsOf } from './unknown-model.js';
 
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
 const MAX_WAITING = 100_000;
@@ -32,19 +32,15 @@ export class WorkerBusy extends Error {
   }
 }
 
-/** The places of a model that the catalog lacks: a generation that takes one frees it immediately. */
-const ONE_AT_A_TIME: LaneLimits = { concurrency: 1, concurrencyPerAccount: 1 };
-
 /**
  * Takes wake-ups and runs generations, with a limit per model and a limit per account within it. Generations that are
  * already running come before those that have not started. A wake-up is done once the generation is leased (its record
  * then has the end of the lease), needs nothing, or waits in a long queue.
  */
 export class Dispatcher {
-  private readonly lanes = new Map<string, FairSemaphore>();
+  private readonly lanes: Lanes;
+  private readonly left: LeftTasks;
   private readonly waiting = new Map<string, Promise<void>>();
-  /** Of those that wait, the ones that wait for a place. */
-  private readonly inLine = new Set<string>();
   private readonly runs = new Map<string, GenerationRun>();
   private readonly finished = new Set<Promise<void>>();
   private stopping = false;
@@ -52,7 +48,10 @@ export class Dispatcher {
   constructor(
     private readonly context: Context,
     private readonly worker: string,
-  ) {}
+  ) {
+    this.lanes = new Lanes(context);
+    this.left = new LeftTasks(context);
+  }
 
   get counts(): { readonly running: number; readonly waiting: number } {
     return { running: this.runs.size, waiting: this.waiting.size };
@@ -70,7 +69,7 @@ export class Dispatcher {
 
   /** Gives places to those who wait, after a new catalog has made more of them. */
   admitWaiting(): void {
-    for (const lane of this.lanes.values()) lane.admitWhoMay();
+    this.lanes.admitByCatalog();
   }
 
   private accept(generationId: string, known?: Generation): Promise<void> {
@@ -81,8 +80,7 @@ export class Dispatcher {
     }
     const already = this.waiting.get(generationId);
     if (already) {
-      if (this.inLine.has(generationId) || this.context.providerGates.isWaiting(generationId))
-        void this.advance(generationId);
+      if (this.lanes.isWaiting(generationId)) void this.updateWaiting(generationId);
       return this.waiting.size <= MAX_HELD_WAKE_UPS ? already : Promise.resolve();
     }
     if (this.stopping) return Promise.reject(new WorkerStopping());
@@ -100,8 +98,8 @@ export class Dispatcher {
    */
   stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
-    for (const lane of this.lanes.values()) lane.refuseAll(new WorkerStopping());
-    this.context.providerGates.excuseAll();
+    this.lanes.refuseAll(new WorkerStopping());
+    this.left.stop();
     for (const run of this.runs.values()) run.stop();
     return new Promise((resolve) => {
       const cancel = this.context.clock.after(graceMs, () => {
@@ -118,95 +116,81 @@ export class Dispatcher {
   }
 
   private async take(generationId: string, known?: Generation): Promise<void> {
-    const record: GenerationRecord | null = known ?? (await this.context.generations.read(generationId));
-    if (record?.kind !== 'generation') return;
-    if (isTerminal(record.status)) {
-      await settleGeneration(this.context, record);
-      return;
+    let record: GenerationRecord | null | undefined = known ?? (await this.context.generations.read(generationId));
+    while (record?.kind === 'generation') record = await this.begin(record);
+  }
+
+  /** Answers the newest version of a generation that has to wait once more, as it changed while it waited. */
+  private async begin(g: Generation): Promise<Generation | undefined> {
+    const { clock, boot } = this.context;
+    if (isTerminal(g.status)) {
+      await settleGeneration(this.context, g);
+      return undefined;
     }
-    if (!mayBeTakenOver(record, this.context.clock.now(), this.context.boot)) {
-      wake(this.context, generationId, (record.lease?.expiresAt ?? 0) + 1);
-      return;
+    if (!mayBeTakenOver(g, clock.now(), boot)) {
+      wake(this.context, g.generationId, takeOverAt(g) + 1);
+      return undefined;
     }
-    const { accountId, runDeadlineAt } = record;
-    this.inLine.add(generationId);
-    const place = await this.lane(record.modelKey)
-      .enter({ generationId, accountId, runDeadlineAt })
-      .finally(() => this.inLine.delete(generationId));
+    const place = await this.lanes.enter(g);
     try {
-      await this.start(record, place);
+      return await this.start(g.generationId, place);
     } catch (error) {
-      place.release();
+      giveUp(place);
       throw error;
     }
   }
 
-  /** Another process may have started a waiting one meanwhile, and died: then it is a take-over. */
-  private async advance(generationId: string): Promise<void> {
-    try {
-      const record = await this.context.generations.read(generationId);
-      if (record?.kind !== 'generation') return;
-      if (isTerminal(record.status) || record.cancelRequestedAt !== undefined)
-        this.context.providerGates.excuse(generationId);
-      if (record.runDeadlineAt === undefined) return;
-      this.lane(record.modelKey).advance(generationId, record.accountId, record.runDeadlineAt);
-    } catch (error) {
-      this.context.log.warn('generation keeps its turn', { generationId, error });
+  private async start(generationId: string, place: Place): Promise<Generation | undefined> {
+    if (this.stopping) throw new WorkerStopping();
+    const taken = await takeLease(this.context, this.worker, generationId, place.entry?.provider);
+    if (taken === null || 'needsRoom' in taken) {
+      giveUp(place);
+      return taken?.needsRoom;
     }
+    const entry = this.entryFor(taken, place);
+    this.run(new GenerationRun(this.context, taken.generation, { ...taken, entry }), { place, entry });
+    return undefined;
   }
 
-  private async start(known: Generation, place: Place): Promise<void> {
-    const { generationId } = known;
-    const entered = await this.enterProvider(known);
-    try {
-      if (this.stopping) throw new WorkerStopping();
-      const taken = await takeLease(this.context, this.worker, generationId, entered?.provider);
-      if (!taken) {
-        entered?.release();
-        return place.release();
-      }
-      this.run(
-        new GenerationRun(this.context, taken.generation, { ...taken, entry: this.entryFor(taken, entered) }),
-        place,
-      );
-    } catch (error) {
-      entered?.release();
-      throw error;
-    }
-  }
-
-  private run(run: GenerationRun, place: Place): void {
+  private run(run: GenerationRun, { place, entry }: { readonly place: Place; readonly entry: Entry }): void {
     const { generationId } = run;
     this.runs.set(generationId, run);
     if (this.stopping) run.stop();
-    const finished = run.drive().finally(() => {
+    const finished = run.drive().then((end) => {
       this.runs.delete(generationId);
       this.finished.delete(finished);
+      if (end === 'abandoned') this.left.keep(run.lastKnown, entry);
+      else entry.release();
       place.release();
     });
     this.finished.add(finished);
   }
 
-  /** Waits for a provider that has room, unless the task is at one already or none is needed any more. */
-  private async enterProvider(g: Generation): Promise<Entry | undefined> {
-    if (g.attempt !== undefined || g.cancelRequestedAt !== undefined) return undefined;
-    const providers = executionsOf(this.context, g).map(({ providerName }) => providerName);
-    if (providers.length === 0) return undefined;
-    return this.context.providerGates.enter({ generationId: g.generationId, providers, until: deadlineOf(g) });
+  /** What was read may have changed: another process may have started it meanwhile, and died, or it was cancelled. */
+  private async updateWaiting(generationId: string): Promise<void> {
+    try {
+      const record = await this.context.generations.read(generationId);
+      if (record?.kind === 'generation') this.lanes.update(record);
+    } catch (error) {
+      this.context.log.warn('generation keeps its turn', { generationId, error });
+    }
   }
 
-  private entryFor({ providerName }: Taken, entered: Entry | undefined): Entry {
-    if (entered?.provider === providerName) return entered;
-    entered?.release();
+  /** Room at the provider; that of a task that is there already was counted when it was submitted. */
+  private entryFor({ generation, providerName }: Taken, { entry }: Place): Entry {
+    const left = this.left.take(generation);
+    if (left?.provider === providerName) {
+      entry?.release();
+      return left;
+    }
+    left?.release();
+    if (entry?.provider === providerName) return entry;
+    entry?.release();
     return this.context.providerGates.adopt(providerName);
   }
+}
 
-  private lane(modelKey: string): FairSemaphore {
-    let lane = this.lanes.get(modelKey);
-    if (!lane) {
-      lane = new FairSemaphore(() => this.context.catalog.find(modelKey) ?? ONE_AT_A_TIME);
-      this.lanes.set(modelKey, lane);
-    }
-    return lane;
-  }
+function giveUp(place: Place): void {
+  place.entry?.release();
+  place.release();
 }

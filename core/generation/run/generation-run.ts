@@ -7,17 +7,18 @@ import { settleGeneration } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
 import { wake, wakeAgain } from '../wake.js';
 import { RunOutputs } from './run-outputs.js';
-import { LeaseHolder, LeaseLost } from './lease-holder.js';
-import { nextStep, timeLeftMs, type Ending, type RunStep } from './next-step.js';
-import { CallGivenUp, isMadeObsolete, ProviderCalls } from './provider-calls.js';
+import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
+import { RunSubmissions } from './run-submissions.js';
+import { nextStep, notHereOf, timeLeftMs, type Ending, type RunRules, type RunStep } from './next-step.js';
+import { Patience } from './patience.js';
+import { isMadeObsolete, ProviderCalls } from './provider-calls.js';
 import { newRunState, withGeneration, withNews, type FinishedReport, type News, type RunState } from './run-state.js';
-import { handOver, type Submitted } from './hand-over.js';
 import { rulesOf } from './run-rules.js';
 import type { Execution } from './unknown-model.js';
 import { WakeableDelay } from './waiting.js';
 
 type Went = 'on' | 'over';
-/** How long a run waits when its provider may get no further submission now, in milliseconds. */
+/** How long a run waits for another submission at its provider, in milliseconds. */
 const NO_SUBMISSION_LEFT_MS = 1_000;
 
 /** What a run needs to know that the generation itself does not say. */
@@ -38,7 +39,9 @@ export class GenerationRun {
   private readonly rest: WakeableDelay;
   private readonly calls: ProviderCalls;
   private readonly outputs: RunOutputs;
-  private readonly rules: ReturnType<typeof rulesOf>;
+  private readonly rules: RunRules;
+  private readonly patience: Patience;
+  private readonly submissions: RunSubmissions;
   private state: RunState;
 
   constructor(
@@ -54,7 +57,11 @@ export class GenerationRun {
       this.rest.wake();
     });
     this.outputs = new RunOutputs(context, of, this.holder, this.calls);
-    this.rules = rulesOf(context, generation, of);
+    const rules = rulesOf(context, generation, of);
+    this.rules = rules;
+    this.patience = new Patience(context, this.holder, this.rest);
+    const { holder, calls, outputs, patience } = this;
+    this.submissions = new RunSubmissions(context, { of, holder, calls, outputs, patience, rules });
     this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined, context.clock.now());
   }
 
@@ -72,19 +79,29 @@ export class GenerationRun {
 
   /** The time to hand the lease back is over: ends whatever still prevents the run from doing so. */
   abandon(): void {
+    this.patience.end();
     this.calls.abort('out of grace');
   }
 
-  /** Never throws: after an internal failure the lease lapses, and recovery continues the generation. */
-  async drive(): Promise<void> {
+  /** The newest version of the generation that this run has read or written. */
+  get lastKnown(): Generation {
+    return this.holder.lastKnown;
+  }
+
+  /**
+   * Never throws: after an internal failure the lease lapses, and recovery continues the generation. `abandoned`: its task
+   * may go on at the provider.
+   */
+  async drive(): Promise<'over' | 'abandoned'> {
     try {
       while ((await this.step()) === 'on');
+      return 'over';
     } catch (error) {
       if (!(error instanceof LeaseLost))
         this.context.log.warn('run abandoned', { generationId: this.generationId, error });
+      return 'abandoned';
     } finally {
       this.holder.end();
-      this.of.entry.release();
     }
   }
 
@@ -109,7 +126,7 @@ export class GenerationRun {
       case 'allow-submit':
         return this.allowSubmit(step);
       case 'accept':
-        return this.accept(step.reference);
+        return this.accept({ event: 'accepted', reference: step.reference });
       case 'poll':
         return this.poll(g, step);
       case 'collect':
@@ -119,9 +136,9 @@ export class GenerationRun {
       case 'end-attempt':
         return this.endAttempt(step);
       case 'retry':
-        return this.retry(g, step.retryAt);
+        return this.leaveUntil({ event: 'attempt-failed', retryAt: step.retryAt });
       case 'undo':
-        return this.undo(g, step);
+        return this.leaveUntil({ event: 'attempt-undone', retryAt: step.retryAt, ...notHereOf(step, this.of) });
       case 'rest':
         return this.restFor(step.ms);
       case 'finish':
@@ -158,30 +175,21 @@ export class GenerationRun {
 
   /** The task of a submit that throws or times out may have been accepted: from then on the provider is asked first. */
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
-    const leased = this.rules.answersWithOutputs ? await this.outputs.withUnusedKeys(g) : g;
-    this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined, notFound: [] };
     const beganAt = this.context.clock.now();
-    let answer: Submitted;
-    try {
-      const of = { attempt, timeLeftMs: this.timeLeftMs(leased), longestSubmitMs: this.rules.longestSubmitMs };
-      answer = await handOver(this.context, this.calls, this.of, leased, of);
-    } catch (error) {
-      this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
-      if (!(error instanceof CallGivenUp)) await this.holder.write({ event: 'submission-ended' });
-      return 'on';
-    }
+    const onBegun = () => {
+      this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined, notFound: [] };
+      this.of.entry.submitting();
+    };
+    const answer = await this.submissions.submit(g, { attempt, timeLeftMs: this.timeLeftMs(g), onBegun });
+    if (typeof answer === 'string') return 'on';
     if ('cost' in answer && answer.cost !== undefined) this.state = { ...this.state, cost: answer.cost };
     if (!answer.accepted) {
       if (answer.because === 'capacity') this.of.entry.full(answer.failure);
       return this.endAttempt(answer);
     }
     this.of.entry.answered(this.context.clock.now() - beganAt);
-    await this.holder.write({
-      event: 'accepted',
-      ...('delivered' in answer ? { delivered: answer.delivered } : { reference: answer.reference }),
-      ...this.cost(),
-    });
-    return 'on';
+    const known = 'delivered' in answer ? { delivered: answer.delivered } : { reference: answer.reference };
+    return this.accept({ event: 'accepted', ...known, ...this.cost() });
   }
 
   private async recover(g: Generation, token: string): Promise<Went> {
@@ -210,8 +218,8 @@ export class GenerationRun {
     return 'on';
   }
 
-  private async accept(reference: string): Promise<Went> {
-    await this.holder.write({ event: 'accepted', reference });
+  private async accept(acceptance: Extract<HolderCommand, { event: 'accepted' }>): Promise<Went> {
+    await this.patience.try(() => this.holder.write(acceptance));
     return 'on';
   }
 
@@ -229,7 +237,9 @@ export class GenerationRun {
   }
 
   private async collect(g: Generation, reference: string, report: FinishedReport): Promise<Went> {
-    const news = await this.outputs.collect(g, { reference, report, timeLeftMs: () => this.timeLeftMs(g) });
+    const { failedCollections } = this.state;
+    const task = { reference, report, failedCollections, timeLeftMs: () => this.timeLeftMs(g) };
+    const news = await this.outputs.collect(g, task);
     if (news === undefined) return 'on';
     this.heard(news);
     // Whether a task that was stopped was cancelled by its owner is for the newest version to say.
@@ -247,23 +257,13 @@ export class GenerationRun {
     readonly stopping?: string;
   }): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
-    await this.refresh();
+    await this.patience.try(() => this.refresh());
     return this.heard({ of: 'ended-attempt', failure, because });
   }
 
-  private async retry({ generationId }: Generation, retryAt: number): Promise<Went> {
-    await this.holder.write({ event: 'attempt-failed', retryAt, ...this.cost() });
-    wake(this.context, generationId, retryAt);
-    return 'over';
-  }
-
-  private async undo(
-    { generationId }: Generation,
-    { retryAt, isNotHere }: Extract<RunStep, { do: 'undo' }>,
-  ): Promise<Went> {
-    const notHere = isNotHere ? { notHere: this.of.providerName } : {};
-    await this.holder.write({ event: 'attempt-undone', retryAt, ...notHere, ...this.cost() });
-    wake(this.context, generationId, retryAt);
+  private async leaveUntil(command: Extract<HolderCommand, { retryAt: number }>): Promise<Went> {
+    await this.patience.try(() => this.holder.write({ ...command, ...this.cost() }));
+    wake(this.context, this.generationId, command.retryAt);
     return 'over';
   }
 

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.js';
 import type { ProviderCost, SubmitAnswer } from '../../ports/provider.js';
 import type { Attempt, DeliveredObject, Generation } from '../generation.js';
-import { storeSubmitted } from './collect-outputs.js';
+import { storeSubmitted, type StoringBy } from './collect-outputs.js';
 import type { ProviderCalls } from './provider-calls.js';
 import { submissionOf } from './submission.js';
 import type { Execution } from './unknown-model.js';
@@ -15,8 +15,10 @@ export interface HandOver {
   readonly attempt: Attempt;
   /** Until the generation ends in any case. */
   readonly timeLeftMs: number;
-  /** The longest that a submission may take from its recorded start. */
-  readonly longestSubmitMs: number;
+  /** When the submission has to be over, by this clock; later than now. */
+  readonly endsAt: number;
+  /** Takes another fence for outputs that could not be stored under the generation's. */
+  readonly otherKeys: StoringBy['otherKeys'];
 }
 
 /**
@@ -28,20 +30,18 @@ export async function handOver(
   calls: Pick<ProviderCalls, 'submit'>,
   { settings }: Pick<Execution, 'settings'>,
   g: Generation,
-  { attempt, timeLeftMs, longestSubmitMs }: HandOver,
+  { attempt, timeLeftMs, endsAt, otherKeys }: HandOver,
 ): Promise<Submitted> {
   const { clock } = context;
-  const endsAt = Math.min(clock.now() + timeLeftMs, attempt.startedAt + longestSubmitMs);
-  const limitMs = Math.min(longestSubmitMs, endsAt - clock.now());
   // One that was taken may be worked on in this process, which reads its references later.
   let outcome: 'open' | 'taken' | 'over' = 'open';
   const isOver = () => outcome === 'over' || (outcome === 'open' && clock.now() >= endsAt);
   const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, isOver });
   try {
-    const submitted = await calls.submit(submission, limitMs, async (answer) => {
+    const submitted = await calls.submit(submission, endsAt - clock.now(), async (answer, { signal }) => {
       if (!('outputs' in answer)) return answer;
       const { outputs, ...rest } = answer;
-      return { ...rest, delivered: await storeSubmitted(context, g, outputs) };
+      return { ...rest, delivered: await storeSubmitted(context, g, outputs, { signal, otherKeys }) };
     });
     outcome = submitted.accepted ? 'taken' : 'over';
     return submitted;

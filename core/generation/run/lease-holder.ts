@@ -51,6 +51,11 @@ export class LeaseHolder {
     return this.current;
   }
 
+  /** The newest version this holder knows, whoever holds it. */
+  get lastKnown(): Generation {
+    return this.current;
+  }
+
   /** Kept for the next renewal; not worth a separate write. */
   noteProgress(progress: number): void {
     this.progress = progress;

@@ -6,11 +6,11 @@ import { failure } from './failures.js';
 import type { HolderCommand } from './lease-holder.js';
 import type { FinishedReport, News, RunState } from './run-state.js';
 import { notTakenAt, type SettleRules } from './settle-time.js';
-import { boundedWaitMs } from './waiting.js';
+import { backoffMs, boundedWaitMs } from './waiting.js';
 
 const MAX_SILENT_POLLS = 10;
 /** What a provider has made is worth more than one try to fetch and store it. */
-const MAX_COLLECTIONS = 4;
+export const MAX_COLLECTIONS = 4;
 const MAX_UNKNOWN_REPORTS = 3;
 
 export type Ending = Extract<HolderCommand, { event: 'succeed' | 'fail' | 'stop' }>;
@@ -86,7 +86,9 @@ const WITHOUT_NEWS: readonly Row[] = [
   ({ g }) => (g.cancelRequestedAt !== undefined ? STOP : undefined),
   // A lapsed lease may belong to another worker; the next renewal finds out.
   (situation) =>
-    (situation.g.lease?.expiresAt ?? 0) <= situation.now ? rest(situation, backoffMs(situation, 1)) : undefined,
+    (situation.g.lease?.expiresAt ?? 0) <= situation.now
+      ? rest(situation, backoffMs(situation.rules.settings, 1))
+      : undefined,
   // Nobody may take it for ended before it has begun.
   ({ g: { attempt }, now, rules: { longestSubmitMs } }) =>
     attempt !== undefined && now >= attempt.startedAt + longestSubmitMs
@@ -140,11 +142,11 @@ function stepOn(news: News, situation: Situation): RunStep {
 
 function afterRecover(situation: Situation, { token, answer }: Extract<News, { of: 'recover' }>): RunStep {
   const { g, state, now, rules } = situation;
-  if (answer === 'silent') return rest(situation, backoffMs(situation, state.unknownRounds));
+  if (answer === 'silent') return rest(situation, backoffMs(situation.rules.settings, state.unknownRounds));
   // A provider that does not know yet is asked until it does: only the deadline, or the grace after a cancel, ends the
   // waiting.
   if (answer !== 'unsupported' && answer.found === 'not-yet') {
-    const leastMs = backoffMs(situation, answer.retryAfterMs === undefined ? state.notYetAnswers : 1);
+    const leastMs = backoffMs(situation.rules.settings, answer.retryAfterMs === undefined ? state.notYetAnswers : 1);
     return rest(situation, boundedWaitMs(answer.retryAfterMs, leastMs, rules.settings.retryAfterCapMs));
   }
   if (answer !== 'unsupported' && answer.found) return { do: 'accept', reference: answer.reference };
@@ -156,7 +158,9 @@ function afterRecover(situation: Situation, { token, answer }: Extract<News, { o
     return believedAt <= now ? { do: 'allow-submit', token, afterMs: 0 } : rest(situation, believedAt - now);
   }
   const afterMs =
-    state.unknownRounds > 1 ? Math.min(backoffMs(situation, state.unknownRounds - 1), timeLeftMs(situation)) : 0;
+    state.unknownRounds > 1
+      ? Math.min(backoffMs(situation.rules.settings, state.unknownRounds - 1), timeLeftMs(situation))
+      : 0;
   return { do: 'allow-submit', token, afterMs };
 }
 
@@ -166,7 +170,7 @@ function afterPoll(situation: Situation, { reference, report }: Extract<News, { 
     case 'silent':
       return state.silentPolls >= MAX_SILENT_POLLS
         ? { do: 'end-attempt', failure: unavailable(rules), stopping: reference }
-        : rest(situation, backoffMs(situation, state.silentPolls));
+        : rest(situation, backoffMs(situation.rules.settings, state.silentPolls));
     case 'running':
       return rest(
         situation,
@@ -179,7 +183,7 @@ function afterPoll(situation: Situation, { reference, report }: Extract<News, { 
     case 'unknown':
       return g.cancelRequestedAt !== undefined || state.unknownReports >= MAX_UNKNOWN_REPORTS
         ? { do: 'end-attempt', failure: unavailable(rules) }
-        : rest(situation, backoffMs(situation, state.unknownReports));
+        : rest(situation, backoffMs(situation.rules.settings, state.unknownReports));
     case 'succeeded':
     case 'cancelled':
       return { do: 'collect', reference, report };
@@ -204,7 +208,7 @@ function afterFailedCollect(situation: Situation, { isStoreAway }: Extract<News,
   const { failedCollections } = situation.state;
   if (!isStoreAway && failedCollections >= MAX_COLLECTIONS)
     return { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
-  return rest(situation, backoffMs(situation, failedCollections));
+  return rest(situation, backoffMs(situation.rules.settings, failedCollections));
 }
 
 function timeOut({ attempt }: Generation, { isStoreAway }: RunState): RunStep {
@@ -241,7 +245,8 @@ function untilThereIsCapacity(situation: Situation, retryAfterMs: number | undef
 function retryOf(situation: Situation, retryAfterMs: number | undefined): RunStep | undefined {
   const { g, now, rules } = situation;
   const retryAt =
-    now + boundedWaitMs(retryAfterMs, backoffMs(situation, g.attemptsMade), rules.settings.retryAfterCapMs);
+    now +
+    boundedWaitMs(retryAfterMs, backoffMs(situation.rules.settings, g.attemptsMade), rules.settings.retryAfterCapMs);
   return g.attemptsMade < g.terms.maxAttempts && retryAt < (g.runDeadlineAt ?? Infinity)
     ? { do: 'retry', retryAt }
     : undefined;
@@ -249,6 +254,14 @@ function retryOf(situation: Situation, retryAfterMs: number | undefined): RunSte
 
 function unavailable({ mayResubmit }: RunRules): ProviderFailure {
   return failure('PROVIDER_UNAVAILABLE', mayResubmit);
+}
+
+/** What an undone attempt has to do with where it was made, for its record. */
+export function notHereOf(
+  { isNotHere }: Extract<RunStep, { do: 'undo' }>,
+  { providerName }: { readonly providerName: string },
+): { readonly notHere?: string } {
+  return isNotHere ? { notHere: providerName } : {};
 }
 
 /** Pauses, but not past the time at which this generation ends whatever the provider answers. */
@@ -265,17 +278,6 @@ export function timeLeftMs(situation: Situation): number {
 /** How long a provider that was asked to stop, or cannot say whether it has the task, is waited for. */
 function graceEndsAt({ state, rules }: Pick<Situation, 'state' | 'rules'>): number {
   return (state.cancelSeenAt ?? Infinity) + rules.settings.cancelGraceMs;
-}
-
-function backoffMs(
-  {
-    rules: {
-      settings: { retryBaseMs, retryCapMs },
-    },
-  }: Situation,
-  tries: number,
-): number {
-  return Math.min(retryCapMs, retryBaseMs * 2 ** Math.min(tries - 1, 20));
 }
 
 function first(rows: readonly Row[], situation: Situation): RunStep {

@@ -1,5 +1,6 @@
 import { AbortSource } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
+import { StoreUnavailable } from '../../errors.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import type {
   Provider,
@@ -139,7 +140,8 @@ export class ProviderCalls {
       this.of.entry.answered();
       return answer;
     } catch (error) {
-      if (method !== 'output' && !isMadeObsolete(error)) this.of.entry.failed(error);
+      const isItsFault = method !== 'output' && !isMadeObsolete(error) && !(error instanceof StoreUnavailable);
+      if (isItsFault) this.of.entry.failed(error);
       throw error;
     }
   }

@@ -4,6 +4,7 @@ import type { DeliveredObject, Generation } from '../generation.js';
 import { collectOutputs, inspectDelivered, removeCollected, type Collected } from './collect-outputs.js';
 import type { LeaseHolder } from './lease-holder.js';
 import { CallGivenUp, type ProviderCalls } from './provider-calls.js';
+import { MAX_COLLECTIONS } from './next-step.js';
 import type { FinishedReport, News } from './run-state.js';
 import type { Execution } from './unknown-model.js';
 
@@ -13,6 +14,8 @@ interface Finished {
   readonly reference: string;
   readonly report: FinishedReport;
   readonly timeLeftMs: () => number;
+  /** How often this failed before. The last time, what does not arrive is left out where something else does. */
+  readonly failedCollections: number;
 }
 
 /** Brings the outputs of one run into the object store, each time under a fence whose keys are unused. */
@@ -27,27 +30,42 @@ export class RunOutputs {
     private readonly calls: ProviderCalls,
   ) {}
 
-  /**
-   * The generation under a fence that nothing was written under, and nothing else will be. What was written before is
-   * useless; retention removes what cannot be removed now.
-   */
-  async withUnusedKeys(g: Generation): Promise<Generation> {
-    let leased = g;
-    if (g.fence === this.writtenUnder) {
-      leased = await this.holder.reLease();
-      await removeCollected(this.context, g, g.fence).catch(() => undefined);
-    }
-    this.writtenUnder = leased.fence;
+  /** Whether something was, or may have been, written under the generation's fence. */
+  hasUsedKeys(g: Generation): boolean {
+    return g.fence === this.writtenUnder;
+  }
+
+  /** Takes a fence whose keys are unused. What was written before is useless; retention removes what is left of it. */
+  async renewKeys(g: Generation): Promise<Generation> {
+    const leased = await this.holder.reLease();
+    await removeCollected(this.context, g, g.fence).catch(() => undefined);
     return leased;
   }
 
+  /** Takes another fence for some of the outputs; what was written under this one stays. */
+  async otherKeys(): Promise<Generation> {
+    const leased = await this.holder.reLease();
+    this.useKeys(leased);
+    return leased;
+  }
+
+  /** From now on the keys of the generation's fence count as used. */
+  useKeys(g: Generation): void {
+    this.writtenUnder = g.fence;
+  }
+
   /** Fetches and checks what a finished task has; undefined when the fetching was abandoned. */
-  async collect(g: Generation, { reference, report, timeLeftMs }: Finished): Promise<OutputNews | undefined> {
-    const leased = await this.withUnusedKeys(g);
+  async collect(
+    g: Generation,
+    { reference, report, timeLeftMs, failedCollections }: Finished,
+  ): Promise<OutputNews | undefined> {
+    const leased = this.hasUsedKeys(g) ? await this.renewKeys(g) : g;
+    this.useKeys(leased);
     try {
       const { length } = report.outputs;
+      const isLastTry = failedCollections + 1 >= MAX_COLLECTIONS;
       const collected = await this.calls.collect(timeLeftMs(), (call) =>
-        collectOutputs(this.context, this.of, leased, reference, length, call),
+        collectOutputs(this.context, this.of, leased, { reference, offered: length, isLastTry, call }),
       );
       return this.collected(g, report, collected);
     } catch (error) {

@@ -3,7 +3,7 @@ import { changeGeneration } from '../change-generation.js';
 import type { Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError, type TaskError } from '../task-errors.js';
-import { executionsOf, leaveToOthers, type Execution } from './unknown-model.js';
+import { deadlineOf, executionsOf, leaveToOthers, providersNeeded, type Execution } from './unknown-model.js';
 
 export interface Taken extends Execution {
   readonly generation: Generation;
@@ -11,22 +11,29 @@ export interface Taken extends Execution {
   readonly isFresh: boolean;
 }
 
+/** The newest version of a generation that now needs room at another provider than the one that has it. */
+export interface NeedsRoom {
+  readonly needsRoom: Generation;
+}
+
 /**
- * Takes the lease of a generation for this worker, at the given provider where its route has that, or answers null when
- * there is nothing to take: it has ended, another worker has it, this one does not know its model, or it could no longer
- * be started and was failed.
+ * Takes the lease of a generation for this worker, which has room at `provider`, or answers null when there is nothing to
+ * take: it has ended, another worker has it, this one does not know its model, or it could no longer be started and was
+ * failed.
  */
 export async function takeLease(
   context: Context,
   worker: string,
   generationId: string,
   provider?: string,
-): Promise<Taken | null> {
+): Promise<Taken | NeedsRoom | null> {
   const record = await context.generations.read(generationId);
   if (record?.kind !== 'generation') return null;
   const executions = executionsOf(context, record);
   const execution = executions.find(({ providerName }) => providerName === provider) ?? executions[0];
   if (execution === undefined) return leaveToOthers(context, record);
+  const isLate = context.clock.now() > deadlineOf(record);
+  if (!isLate && needsOther(context, record, provider)) return { needsRoom: record };
   const { leaseMs } = context.settings;
 
   if (record.status === 'running') {
@@ -35,7 +42,7 @@ export async function takeLease(
   }
   if (record.status !== 'queued') return null;
 
-  const obstacle = await obstacleTo(context, record);
+  const obstacle = isLate ? TOO_LATE : await obstacleTo(context, record);
   if (obstacle) return giveUp(context, record, obstacle);
   const { generation, refused } = await changeGeneration(context, record, {
     event: 'start',
@@ -44,9 +51,15 @@ export async function takeLease(
     token: context.ids.uuid(),
     provider: execution.providerName,
   });
-  if (refused === 'DEADLINE_PASSED')
-    return giveUp(context, generation, taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.'));
+  if (refused === 'DEADLINE_PASSED') return giveUp(context, generation, TOO_LATE);
   return refused === undefined ? { generation, ...execution, isFresh: true } : null;
+}
+
+const TOO_LATE = taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.');
+
+function needsOther(context: Context, g: Generation, provider: string | undefined): boolean {
+  const needed = providersNeeded(context, g);
+  return needed.length > 0 && (provider === undefined || !needed.includes(provider));
 }
 
 async function obstacleTo(context: Context, g: Generation): Promise<TaskError | undefined> {

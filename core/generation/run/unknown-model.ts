@@ -38,6 +38,15 @@ export function executionsOf({ catalog, providers }: Connected, g: Generation): 
   });
 }
 
+/**
+ * The names of the providers one of which has to have room before a run goes on, the first one to be tried first; none for
+ * a run that submits nothing, as its task is at a provider or is not wanted any more.
+ */
+export function providersNeeded(context: Connected, g: Generation): readonly string[] {
+  if (g.attempt !== undefined || g.cancelRequestedAt !== undefined || isTerminal(g.status)) return [];
+  return executionsOf(context, g).map(({ providerName }) => providerName);
+}
+
 /** Whether the route has another provider for an attempt after the one that this run is for. */
 export function hasOtherProvider(context: Connected, g: Generation, { providerName }: Execution): boolean {
   return executionsOf(context, withoutAttempt(g)).some((other) => other.providerName !== providerName);

@@ -1,4 +1,5 @@
 import type { Clock } from '../../ports/clock.js';
+import type { Settings } from '../../settings.js';
 
 /** The longest a clock can be asked to wait at once. */
 export const MAX_WAIT_MS = 2 ** 31 - 1;
@@ -9,6 +10,11 @@ export const MAX_WAIT_MS = 2 ** 31 - 1;
  */
 export function boundedWaitMs(askedMs: number | undefined, leastMs: number, mostMs: number): number {
   return askedMs !== undefined && askedMs > leastMs ? Math.max(leastMs, Math.min(Math.ceil(askedMs), mostMs)) : leastMs;
+}
+
+/** How long to wait before the next of several tries, in milliseconds: twice as long each time, up to a cap. */
+export function backoffMs(settings: Pick<Settings, 'retryBaseMs' | 'retryCapMs'>, tries: number): number {
+  return Math.min(settings.retryCapMs, settings.retryBaseMs * 2 ** Math.min(tries - 1, 20));
 }
 
 /** A sleep that can be ended early. A wake without a sleeper ends the next sleep at once. */

@@ -11,12 +11,13 @@ import {
   type ProviderUse,
   type ShareRequest,
 } from '../../../core/providers/provider-use.js';
+import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
 
 const CALL_MS = 20_000;
 const HEALTH = { circuit: 'closed' } as const;
 
 function request(worker: string, changes: Partial<ShareRequest> = {}): ShareRequest {
-  return { worker, inUse: 0, wanted: 1, submissions: 0, health: HEALTH, ...changes };
+  return { worker, inUse: 0, wanted: 1, again: 0, isPaused: false, health: HEALTH, ...changes };
 }
 
 /** A worker that uses everything at once. `slots` are valid until `expiresAt`. */
@@ -54,11 +55,11 @@ describe('the shares of a provider', () => {
             if (user.isDead) continue;
             // A share that was not renewed in time is of no use; what runs at the provider goes on.
             user.inUse = Math.max(0, user.inUse - ends);
-            const given = renewShare(
-              use,
-              request(`w${worker}`, { inUse: user.inUse, wanted: user.inUse + wanted, submissions: wanted }),
-              { limits, now, longestCallMs: CALL_MS },
-            );
+            const given = renewShare(use, request(`w${worker}`, { inUse: user.inUse, wanted: user.inUse + wanted }), {
+              limits,
+              now,
+              longestCallMs: CALL_MS,
+            });
             use = given.next;
             user.slots = given.slots;
             user.expiresAt = now + SHARE_MS;
@@ -88,7 +89,11 @@ describe('the shares of a provider', () => {
     const first = renewShare(newProviderUse('p', terms), request('gone', { wanted: 2 }), terms);
     expect(first.slots).to.equal(2);
     const at = (now: number) => renewShare(first.next, request('next', { wanted: 2 }), { ...terms, now }).slots;
-    expect([at(SHARE_MS), at(SHARE_MS + CALL_MS - 1), at(SHARE_MS + CALL_MS)]).to.deep.equal([0, 0, 2]);
+    expect([
+      at(SHARE_MS),
+      at(SHARE_MS + CALL_MS + MAX_CLOCK_SKEW_MS - 1),
+      at(SHARE_MS + CALL_MS + MAX_CLOCK_SKEW_MS),
+    ]).to.deep.equal([0, 0, 2]);
   });
 
   for (const [workers, maxConcurrent] of [
@@ -129,13 +134,27 @@ describe('the shares of a provider', () => {
     expect(renewShare(next, request('w', { wanted: 0 }), { ...terms, now: 5 }).next.shares).to.deep.equal([]);
   });
 
+  it('give no submission that cannot be used at once: none for those without a slot, or while nobody may submit', () => {
+    const limits = { maxConcurrent: 3, maxSubmissionsPerMinute: 60 };
+    const terms = { limits, now: 0, longestCallMs: CALL_MS };
+    const given = (changes: Partial<ShareRequest>) =>
+      renewShare(newProviderUse('p', terms), request('w', changes), terms).submissions;
+    expect([
+      given({ inUse: 2, wanted: 9 }),
+      given({ inUse: 3, wanted: 9 }),
+      given({ inUse: 3, wanted: 9, again: 2 }),
+      given({ inUse: 0, wanted: 9, isPaused: true }),
+      given({ inUse: 1, wanted: 9, again: 1, isPaused: true }),
+    ]).to.deep.equal([1, 0, 2, 0, 1]);
+  });
+
   it('let about as many submissions through as the limit says, over hours', () => {
     for (const maxSubmissionsPerMinute of [1, 2, 7, 60, 600]) {
       const limits = { maxSubmissionsPerMinute };
       let use = newProviderUse('p', { limits, now: 0 });
       let count = 0;
       for (let now = 0; now < 3_600_000; now += 500) {
-        const given = renewShare(use, request('w', { submissions: 1_000 }), { limits, now, longestCallMs: CALL_MS });
+        const given = renewShare(use, request('w', { wanted: 1_000 }), { limits, now, longestCallMs: CALL_MS });
         use = given.next;
         count += given.submissions;
       }

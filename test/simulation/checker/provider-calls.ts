@@ -68,7 +68,9 @@ export class ProviderCalls implements GenerationListener {
         else this.delivered.add(token);
       } else {
         this.refused.add(token);
-        if (result.because !== undefined) this.undone.add(token);
+        // One that was submitted again counts by the last refusal.
+        if (result.because === undefined) this.undone.delete(token);
+        else this.undone.add(token);
       }
     },
     'provider.recover': ({ at, args: [token], result, process }) => {

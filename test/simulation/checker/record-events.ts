@@ -30,21 +30,21 @@ const ALLOWED = new Set([
   ),
 ]);
 
-const ENDING = ['status', 'completedAt', 'updatedAt', 'lease', 'unchargedBytes'];
+const ENDING = ['status', 'completedAt', 'updatedAt', 'lease', 'retryAt', 'unchargedBytes'];
 
 /** What each event may change, besides the version and the time at which recovery looks. */
 const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'start': ['status', 'fence', 'lease', 'attempt', 'attemptsMade', 'runDeadlineAt', 'updatedAt'],
-  'take-over': ['fence', 'lease', 'updatedAt'],
+  'take-over': ['fence', 'lease', 'retryAt', 'updatedAt'],
   'renew': ['lease', 'progress', 'updatedAt'],
   're-lease': ['fence', 'lease', 'updatedAt'],
   'begin-attempt': ['attempt', 'attemptsMade', 'updatedAt'],
   'submit-again': ['attempt', 'updatedAt'],
   'submission-ended': ['attempt', 'updatedAt'],
   'accepted': ['attempt', 'costs', 'updatedAt'],
-  'attempt-failed': ['attempt', 'costs', 'lease', 'updatedAt'],
+  'attempt-failed': ['attempt', 'costs', 'lease', 'retryAt', 'updatedAt'],
   // Also of an attempt that was certainly not taken.
-  'yield': ['attempt', 'attemptsMade', 'notHere', 'costs', 'lease', 'updatedAt'],
+  'yield': ['attempt', 'attemptsMade', 'notHere', 'costs', 'lease', 'retryAt', 'updatedAt'],
   'cancel': ['cancelRequestedAt', 'status', 'completedAt', 'updatedAt', 'unchargedBytes'],
   'give-up': ['error', ...ENDING],
   'fail': ['error', 'costs', ...ENDING],

@@ -7,7 +7,7 @@ import type {
   ProviderReport,
   Submission,
 } from '../../../core/ports/provider.js';
-import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
+import { bytesOf, readableAgain, streamOf } from '../../fixtures/byte-streams.js';
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
 import { NO_FAULTS } from './fault-profile.js';
 import { never } from './port-faults.js';
@@ -235,7 +235,10 @@ export class SimulatedProvider implements Provider {
     const report = this.reportOf(task);
     if (report.state === 'failed') return { accepted: false, failure: report.failure };
     if (report.state !== 'succeeded') return never();
-    const outputs = report.outputs.map((output, index) => ({ ...output, bytes: streamOf(this.mediaOf(task, index)) }));
+    const outputs = report.outputs.map((output, index) => ({
+      ...output,
+      bytes: readableAgain(this.mediaOf(task, index)),
+    }));
     return { accepted: true, outputs, cost: { computeMs: task.endsAt - task.startedAt } };
   }
 

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import type { Caller } from '../../../../core/access/credential.js';
 import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import { FairSemaphore, type PlaceRequest } from '../../../../core/generation/run/fair-semaphore.js';
+import { Lanes } from '../../../../core/generation/run/lanes.js';
 import { Worker } from '../../../../apps/worker/worker.js';
 import { CoreWorker } from '../../../harness/core-worker.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
@@ -17,10 +17,6 @@ async function open(concurrency: number, concurrencyPerAccount: number): Promise
   harness.provider.newReport = () => ({ state: 'running' });
   await CoreWorker.start(harness);
   return harness;
-}
-
-function startOf(accountId: string): PlaceRequest {
-  return { generationId: `of ${accountId}`, accountId };
 }
 
 function underWay(harness: CoreHarness): ScriptedTask[] {
@@ -134,23 +130,26 @@ describe('places of a model', () => {
   });
 
   it('are given back once, however often the release is called', async () => {
-    const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
-    const first = await lane.enter(startOf('a'));
+    const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
+    const lanes = new Lanes(harness.context);
+    const first = await lanes.enter(await harness.create());
     const admitted: string[] = [];
-    for (const accountId of ['b', 'c']) void lane.enter(startOf(accountId)).then(() => admitted.push(accountId));
+    for (const who of ['b', 'c'])
+      void lanes.enter(await harness.create({}, await harness.newCaller(100))).then(() => admitted.push(who));
     first.release();
     first.release();
     await settled();
     expect(admitted).to.deep.equal(['b']);
   });
 
-  it('are refused to all waiting generations when the worker stops', async () => {
-    const lane = new FairSemaphore(() => ({ concurrency: 1, concurrencyPerAccount: 1 }));
-    await lane.enter(startOf('a'));
-    const waiting = [lane.enter(startOf('a')), lane.enter(startOf('b'))].map((place) =>
-      place.catch((error: unknown) => error),
-    );
-    lane.refuseAll(new Error('stopping'));
-    for (const outcome of await Promise.all(waiting)) expect(outcome).to.be.instanceOf(Error);
+  it('are refused to all waiting generations, and to those that come later, when the worker stops', async () => {
+    const harness = await CoreHarness.open({ models: [imageModel({ concurrency: 1, concurrencyPerAccount: 1 })] });
+    const lanes = new Lanes(harness.context);
+    await lanes.enter(await harness.create());
+    const failureOf = async () => lanes.enter(await harness.create()).catch((error: unknown) => error);
+    const waiting = [failureOf(), failureOf()];
+    await settled();
+    lanes.refuseAll(new Error('stopping'));
+    for (const outcome of await Promise.all([...waiting, failureOf()])) expect(outcome).to.be.instanceOf(Error);
   });
 });

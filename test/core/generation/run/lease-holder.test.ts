@@ -20,8 +20,8 @@ describe('a lease that is taken again by its holder', () => {
     );
 
   async function hold(context: Context): Promise<void> {
-    const taken = await takeLease(context, 'first', generationId);
-    if (!taken) expect.fail('there is a lease to take');
+    const taken = await takeLease(context, 'first', generationId, 'scripted');
+    if (taken === null || 'needsRoom' in taken) expect.fail('there is a lease to take');
     holder = new LeaseHolder(context, taken.generation, () => undefined);
   }
 
@@ -56,7 +56,7 @@ describe('a lease that is taken again by its holder', () => {
   it('is refused to an overtaken holder, which then can write nothing', async () => {
     await hold(harness.context);
     harness.clock.jump(harness.settings.leaseMs);
-    await takeLease(harness.context, 'second', generationId);
+    await takeLease(harness.context, 'second', generationId, 'scripted');
     const before = await harness.generation(generationId);
     expect(before.lease).to.include({ worker: 'second', fence: 2 });
     expect(await failure(holder.reLease())).to.be.instanceOf(LeaseLost);
@@ -69,7 +69,7 @@ describe('a lease that is taken again by its holder', () => {
   it('shows an overtaken holder no version of the next one', async () => {
     await hold(harness.context);
     harness.clock.jump(harness.settings.leaseMs);
-    await takeLease(harness.context, 'second', generationId);
+    await takeLease(harness.context, 'second', generationId, 'scripted');
     expect(holder.generation.fence).to.equal(1);
     await harness.clock.advance(harness.settings.leaseMs);
     expect(() => holder.generation).to.throw(LeaseLost);

@@ -2,10 +2,11 @@
 // worker finishes from there; until then its outcome is unknown, and nothing is submitted again but by the model's policy.
 // Method: a provider that answers with files, whole, broken and too many, and workers that die or stop on the way.
 import { expect } from 'chai';
+import { StoreUnavailable } from '../../../../core/errors.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 import { Life } from '../../../harness/cut-processes.js';
-import { streamOf } from '../../../fixtures/byte-streams.js';
+import { breakingOff, readableAgain, streamOf } from '../../../fixtures/byte-streams.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { PROMISES, type SubmitScript } from '../../../fixtures/scripted-provider.js';
@@ -76,18 +77,46 @@ describe('outputs in the answer to a submission', () => {
     expect([g.status, g.outputs.length, harness.provider.submissions.length]).to.deep.equal(['succeeded', 1, 1]);
   });
 
-  it('that break off leave the outcome unknown, and the model decides', async () => {
+  it('that all break off leave the outcome unknown, and the model decides', async () => {
     for (const [policy, status, submissions] of [
       ['fail', 'failed', 1],
       ['resubmit', 'succeeded', 2],
     ] as const) {
-      const harness = await open([{ deliver: [streamOf(plainImage()), breaking()] }, pictures(2)], policy);
+      const broken = { deliver: [breakingOff(plainImage().subarray(0, 20)), breakingOff(new Uint8Array(0))] };
+      const harness = await open([broken, pictures(2)], policy);
       await CoreWorker.start(harness);
       const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
       expect([g.status, harness.provider.submissions.length], policy).to.deep.equal([status, submissions]);
       expect(g.chargedCredits).to.equal(status === 'failed' ? 0 : 20);
     }
   });
+
+  it('are delivered and charged without the one that breaks off', async () => {
+    const harness = await open([{ deliver: [breakingOff(plainImage().subarray(0, 20)), streamOf(plainImage())] }]);
+    await CoreWorker.start(harness);
+    const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+    expect([g.status, g.outputs.length, g.chargedCredits]).to.deep.equal(['succeeded', 1, 10]);
+    expect(harness.provider.submissions).to.have.length(1);
+  });
+
+  for (const [what, call] of [
+    ['stored once our object store works again', 'objects.write'],
+    ['recorded once our database works again', 'generations.replace'],
+  ] as const) {
+    it(`are ${what}, and nothing is submitted twice or held against the provider`, async () => {
+      const harness = await open([{ deliver: [readableAgain(plainImage())] }]);
+      let failures = 0;
+      const worker = await CoreWorker.start(harness, 'worker', async (made) => {
+        if (made.name !== call || harness.provider.submissions.length === 0 || failures === 6) return made.proceed();
+        failures += 1;
+        throw new StoreUnavailable('The store is away.');
+      });
+      const g = await untilSettled(harness, (await harness.create()).generationId);
+      expect([g.status, failures, harness.provider.submissions.length]).to.deep.equal(['succeeded', 6, 1]);
+      const [seen] = worker.context.providerGates.seen;
+      expect([seen?.circuit, seen?.lastError]).to.deep.equal(['closed', undefined]);
+    });
+  }
 
   it('are waited for by a worker that stops', async () => {
     const harness = await open([pictures(1)]);
@@ -120,8 +149,3 @@ describe('outputs in the answer to a submission', () => {
     expect(g.costs).to.deep.equal([{ ...cost, attempt: 1, provider: 'scripted' }]);
   });
 });
-
-async function* breaking(): AsyncGenerator<Uint8Array> {
-  yield plainImage().subarray(0, 20);
-  throw new Error('The line broke.');
-}

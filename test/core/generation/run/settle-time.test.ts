@@ -117,7 +117,7 @@ describe('a task that its provider does not have', () => {
         if (outcome === 'fails') throw new Error('The line broke.');
         return receive({ accepted: true, reference: 'r' }, { signal: new AbortController().signal });
       };
-      const of = { attempt, timeLeftMs: 9_000, longestSubmitMs: 1_000 };
+      const of = { attempt, timeLeftMs: 9_000, endsAt: clock.now() + 1_000, otherKeys: async () => g };
       await handOver(context, { submit }, { settings: {} }, g, of).catch(() => undefined);
       await clock.advance(60_000);
       expect(await sizeOf(reference!), outcome).to.equal(size);

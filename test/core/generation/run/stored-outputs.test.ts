@@ -7,7 +7,7 @@ import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { MediaCleaner } from '../../../../core/ports/media-cleaner.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
-import { bytesOf, collected, streamOf } from '../../../fixtures/byte-streams.js';
+import { breakingOff, bytesOf, collected, streamOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 import type { Interceptor, PortCall } from '../../../fixtures/intercepted.js';
@@ -240,4 +240,20 @@ describe('outputs that are collected again', () => {
       await expectAtRest(harness, 1);
     });
   }
+});
+
+describe('an output that never arrives', () => {
+  it('is left out when the last try fails, and the others are delivered and charged', async () => {
+    const harness = await CoreHarness.open();
+    let tries = 0;
+    harness.provider.onOutput = async (_, index) => {
+      if (index === 1) return streamOf(plainImage());
+      tries += 1;
+      return breakingOff(plainImage().subarray(0, 20));
+    };
+    await CoreWorker.start(harness);
+    const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+    expect(tries).to.equal(4);
+    await expectDelivered(harness, g, 1);
+  });
 });

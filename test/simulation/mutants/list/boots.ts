@@ -16,8 +16,8 @@ export const BOOT_MUTANTS: readonly Mutant[] = [
     name: 'submitting-not-waited',
     breaks: [5, 14],
     file: 'core/generation/decide.js',
-    find: "return !hasLiveLease(g, now, boot) && !(g.attempt?.phase === 'submitting' && hasTimeLeft(g, now));",
-    replace: 'return !hasLiveLease(g, now, boot);',
+    find: "return !(g.attempt?.phase === 'submitting' && hasTimeLeft(g, now));",
+    replace: 'return true;',
     why: 'What a process that is gone was about to hand over is taken over before it can have arrived.',
   },
   {

@@ -14,8 +14,8 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     name: 'outputs-collected-twice-under-one-fence',
     breaks: [16],
     file: 'core/generation/run/run-outputs.js',
-    find: 'if (g.fence === this.writtenUnder) {',
-    replace: 'if (g === undefined) {',
+    find: 'return g.fence === this.writtenUnder;',
+    replace: 'return false;',
     why: 'A write or a removal that was given up arrives late, at a key that was delivered since.',
   },
   {

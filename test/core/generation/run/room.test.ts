@@ -1,0 +1,225 @@
+// Goal: waiting for room at a provider delays only those who need room. What is paid for is collected meanwhile, accounts take
+// turns, a task keeps its room until it is over, and nobody submits without room.
+// Method: providers with limits and tasks that end when the test says so, workers that die or lose their store, and catalogs
+// and records that change while somebody waits.
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../../core/errors.js';
+import { createGeneration } from '../../../../core/generation/create-generation.js';
+import { changeGeneration } from '../../../../core/generation/change-generation.js';
+import type { ProviderLimits } from '../../../../core/providers/provider-use.js';
+import { connectedProviders } from '../../../fixtures/connected-providers.js';
+import { imageModel } from '../../../fixtures/core-models.js';
+import { imagesOf, ScriptedProvider } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { Life } from '../../../harness/cut-processes.js';
+
+interface Opened {
+  readonly harness: CoreHarness;
+  readonly first: ScriptedProvider;
+  readonly second: ScriptedProvider;
+}
+
+const route = (...names: readonly string[]) =>
+  names.map((provider, index) => ({ provider, settings: {}, weight: index === 0 ? 1 : 0 }));
+
+async function open(limits: Readonly<Record<string, ProviderLimits>>, names = ['first']): Promise<Opened> {
+  const [first, second] = [new ScriptedProvider(), new ScriptedProvider()];
+  for (const provider of [first, second]) provider.newReport = () => ({ state: 'running' });
+  const harness = await CoreHarness.open({
+    models: [imageModel({ route: route(...names), onUnknownAcceptance: 'fail' })],
+    ports: { providers: connectedProviders({ first, second }, limits) },
+  });
+  return { harness, first, second };
+}
+
+function end(provider: ScriptedProvider, generationId?: string): void {
+  for (const task of provider.tasks.values())
+    if (task.submission.generationId === (generationId ?? task.submission.generationId))
+      task.report = { state: 'succeeded', outputs: imagesOf(1) };
+}
+
+const submitted = (provider: ScriptedProvider) => provider.submissions.map(({ generationId }) => generationId);
+
+describe('room at a provider', () => {
+  it('is not needed to collect what a worker that died has submitted, though others wait for it', async () => {
+    const { harness, first } = await open({ first: { maxConcurrent: 1 } });
+    harness.models = [imageModel({ route: route('first'), concurrency: 1, concurrencyPerAccount: 1 })];
+    const life = new Life();
+    await CoreWorker.start(harness, 'dying', life.interceptor);
+    const paid = await harness.create();
+    await harness.clock.until(() => first.tasks.size === 1, 'it was submitted');
+    life.isDead = true;
+    const worker = CoreWorker.idle(harness, 'next');
+    const waiting = await harness.create();
+    void worker.dispatcher.deliver(waiting.generationId);
+    await harness.clock.advance(harness.settings.leaseMs + 1_000);
+    expect(submitted(first), 'the share of the dead worker has not lapsed').to.have.length(1);
+    end(first);
+    void worker.dispatcher.deliver(paid.generationId);
+    await harness.clock.advance(5_000);
+    expect((await harness.generation(paid.generationId)).status).to.equal('succeeded');
+    expect((await harness.generation(waiting.generationId)).status).to.equal('queued');
+    first.newReport = () => ({ state: 'succeeded', outputs: imagesOf(1) });
+    expect((await untilSettled(harness, waiting.generationId)).status).to.equal('succeeded');
+  });
+
+  it('goes to the accounts in turn, also where they ask for different models', async () => {
+    const { harness, first } = await open({ first: { maxConcurrent: 1 } });
+    harness.models = ['plain-image', 'other-image'].map((modelKey) =>
+      imageModel({ modelKey, route: route('first'), concurrency: 8, concurrencyPerAccount: 8 }),
+    );
+    await CoreWorker.start(harness);
+    const few = await harness.newCaller(1_000);
+    for (let count = 0; count < 8; count += 1) await harness.create();
+    await harness.clock.advance(10);
+    const ids: string[] = [];
+    for (let count = 0; count < 2; count += 1) {
+      const body = harness.body({}, { model_key: 'other-image' });
+      ids.push((await createGeneration(harness.context, few, `key-of-few-${count}`, body)).generation.generationId);
+    }
+    for (let count = 0; count < 4; count += 1) await harness.create();
+    await harness.clock.until(() => {
+      end(first);
+      return first.submissions.length === 6;
+    }, 'six have been submitted');
+    const order = submitted(first).map((id) => (ids.includes(id) ? 'few' : 'many'));
+    expect(
+      order.filter((who) => who === 'few'),
+      order.join(),
+    ).to.have.length(2);
+  });
+
+  it('is kept by a task whose run was abandoned, until that is over', async () => {
+    const { harness, first } = await open({ first: { maxConcurrent: 1 } });
+    let fails = false;
+    const worker = await CoreWorker.start(harness, 'worker', async (call) => {
+      if (fails && call.name.startsWith('generations.')) throw new StoreUnavailable('The database is away.');
+      return call.proceed();
+    });
+    const left = await harness.create();
+    await harness.clock.until(() => first.tasks.size === 1, 'it was submitted');
+    await harness.create();
+    await harness.clock.advance(1_000);
+    fails = true;
+    await harness.clock.advance(harness.settings.pollAfterMs + 5_000);
+    fails = false;
+    expect(worker.dispatcher.counts.running).to.equal(0);
+    await harness.clock.advance(harness.settings.leaseMs);
+    expect(submitted(first)).to.deep.equal([left.generationId]);
+    end(first);
+    void worker.dispatcher.deliver(left.generationId);
+    await untilSettled(harness, left.generationId);
+    await harness.clock.until(() => first.tasks.size === 2, 'the next one has room');
+  });
+
+  it('is given back where another worker ended the task of an abandoned run', async () => {
+    const { harness, first } = await open({ first: { maxConcurrent: 2 } });
+    const life = new Life();
+    let isCut = false;
+    const worker = await CoreWorker.start(harness, 'worker', async (call) => {
+      if (isCut && call.name.startsWith('generations.')) throw new StoreUnavailable('The database is away.');
+      return life.interceptor(call);
+    });
+    const left = await harness.create();
+    await harness.clock.until(() => first.tasks.size === 1, 'it was submitted');
+    isCut = true;
+    await harness.clock.advance(harness.settings.leaseMs + 1_000);
+    expect(worker.context.providerGates.seen[0]?.tasks).to.equal(1);
+    isCut = false;
+    end(first);
+    void CoreWorker.idle(harness, 'other').dispatcher.deliver(left.generationId);
+    await untilSettled(harness, left.generationId);
+    await harness.clock.advance(2 * harness.settings.leaseMs);
+    expect(worker.context.providerGates.seen[0]?.tasks).to.equal(0);
+  });
+
+  it('is sought at another provider once a new catalog leads there', async () => {
+    const { harness, first, second } = await open({ first: { maxConcurrent: 1 }, second: { maxConcurrent: 1 } });
+    const worker = await CoreWorker.start(harness);
+    for (let count = 0; count < 3; count += 1) await harness.create();
+    await harness.clock.advance(5_000);
+    expect([first.tasks.size, second.tasks.size]).to.deep.equal([1, 0]);
+    harness.models = [imageModel({ route: route('second') })];
+    worker.dispatcher.admitWaiting();
+    await harness.clock.advance(5_000);
+    expect([first.tasks.size, second.tasks.size], 'one each, within both limits').to.deep.equal([1, 1]);
+  });
+
+  it('is sought again where the generation has changed since it was read', async () => {
+    const { harness, first, second } = await open({ second: { maxConcurrent: 1 } }, ['first', 'second']);
+    harness.models = [...harness.models, imageModel({ modelKey: 'other-image', route: route('second') })];
+    const occupying = await CoreWorker.start(harness, 'occupying');
+    const body = harness.body({}, { model_key: 'other-image' });
+    await createGeneration(harness.context, harness.caller, 'key-of-the-other', body);
+    await harness.clock.until(() => second.tasks.size === 1, 'the second provider is full');
+    await occupying.context.wakeUps.stop();
+    const g = await harness.create();
+    let isChanged = false;
+    const change = async () => {
+      // Another worker finds out that the first provider cannot make it, while this one is about to take it.
+      isChanged = true;
+      const events = [
+        { event: 'start', worker: 'other', leaseMs: 1, token: 't', provider: 'first' },
+        { event: 'attempt-undone', retryAt: 0, notHere: 'first', fence: 1 },
+      ] as const;
+      let { generation } = await changeGeneration(harness.context, g, events[0]);
+      ({ generation } = await changeGeneration(harness.context, generation, events[1]));
+      return generation;
+    };
+    let reads = 0;
+    const worker = CoreWorker.idle(harness, 'worker', async (call) => {
+      reads += call.name === 'generations.read' ? 1 : 0;
+      if (reads === 2 && !isChanged) await change();
+      return call.proceed();
+    });
+    void worker.dispatcher.deliver(g.generationId);
+    await harness.clock.advance(5_000);
+    expect([isChanged, first.submissions.length, second.submissions.length]).to.deep.equal([true, 0, 1]);
+    const seen = worker.context.providerGates.seen.map(({ provider, tasks, waiting }) => ({
+      provider,
+      tasks,
+      waiting,
+    }));
+    expect(seen).to.deep.equal([
+      { provider: 'first', tasks: 0, waiting: 0 },
+      { provider: 'second', tasks: 0, waiting: 1 },
+    ]);
+    end(second);
+    await harness.clock.until(() => second.submissions.length === 2, 'the second provider has room');
+  });
+});
+
+describe('the wait before the next attempt', () => {
+  it('is not shortened by wake-ups that are delivered twice', async () => {
+    const { harness, first } = await open({});
+    const failure = { code: 'INTERNAL_ERROR', message: 'It broke.', mayRetry: true, retryAfterMs: 100_000 } as const;
+    first.submitScript = [{ refuse: failure }];
+    const worker = await CoreWorker.start(harness);
+    const at: number[] = [];
+    first.onSubmit = () => void at.push(harness.clock.now());
+    const { generationId } = await harness.create();
+    await harness.clock.until(() => at.length === 1, 'the first attempt failed');
+    for (let wakes = 0; wakes < 5; wakes += 1) {
+      await harness.clock.advance(10_000);
+      void worker.dispatcher.deliver(generationId);
+    }
+    expect(at).to.have.length(1);
+    await harness.clock.until(() => at.length === 2, 'the second attempt begins');
+    expect(at[1]! - at[0]!).to.be.within(100_000, 101_000);
+  });
+});
+
+describe('a failure of our own store during a submission', () => {
+  it('is not held against the provider', async () => {
+    const { harness, first } = await open({});
+    first.onSubmit = () => {
+      throw new StoreUnavailable('A reference cannot be read now.');
+    };
+    const { context } = await CoreWorker.start(harness);
+    await harness.create();
+    await harness.clock.until(() => first.submissions.length > 0, 'it was submitted');
+    await harness.clock.advance(1_000);
+    expect(context.providerGates.seen[0]).to.include({ circuit: 'closed' }).and.not.to.have.property('lastError');
+  });
+});
