@@ -1,4 +1,5 @@
 import type { Json } from '../../../core/json.js';
+import { isFreeText, isOfOperator } from '../shared/operator-fields.js';
 import { fieldRulesFault, type FieldRules } from '../shared/request-fields.js';
 import {
   isPlaceholder,
@@ -17,13 +18,6 @@ const OWN_HEADERS: readonly string[] = [
   'host content-length content-type transfer-encoding connection keep-alive upgrade expect te trailer',
   'accept-encoding authorization proxy-authorization cookie',
 ].flatMap((names) => names.split(' '));
-
-/** Names of members that servers read as a place of theirs, an address to fetch, or options of any kind. */
-const PLACES =
-  /(?:^|_)(?:path|url|uri|file|dir|folder|host|device|kwargs|override|lora|checkpoint|weight|webhook|callback)s?(?:_|$)/;
-const EXTRAS = /^extra(?:_|$)/;
-/** Of the member itself: what is not sent as a file is an address there. */
-const MEDIA = /(?:^|_)(?:image|mask|video|audio)s?$/;
 
 /** The first thing in settings, whose form is right, that cannot work: one sentence after the place it is about. */
 export function mappingFault(settings: HttpJsonSettings): string | undefined {
@@ -126,20 +120,10 @@ function leafFault({ names, value }: Leaf, parameters: FieldRules): string | und
   const isText =
     placeholder.kind === 'prompt' ||
     placeholder.kind === 'negative_prompt' ||
-    (placeholder.kind === 'parameter' && isFreeText(parameters, placeholder.name));
-  return isText && isPlace(names)
-    ? 'Text that users write cannot go to a member for places, addresses or extra options.'
+    (placeholder.kind === 'parameter' && isFreeText(parameters[placeholder.name]));
+  return isText && isOfOperator(...names)
+    ? 'Text that users write cannot go to a member for places, addresses, files, keys or options.'
     : undefined;
-}
-
-function isFreeText(parameters: FieldRules, name: string): boolean {
-  const rule = parameters[name];
-  return rule?.type === 'string' && rule.enum === undefined;
-}
-
-function isPlace(names: readonly string[]): boolean {
-  const words = names.map((name) => name.replaceAll(/([a-z0-9])([A-Z])|[.-]/g, '$1_$2').toLowerCase());
-  return words.some((word) => PLACES.test(word) || EXTRAS.test(word)) || MEDIA.test(words.at(-1) ?? '');
 }
 
 function parametersFault({ submit, parameters }: HttpJsonSettings): string | undefined {

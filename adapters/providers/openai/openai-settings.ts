@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import { formatFault } from '../../../core/media/format-fault.js';
 import { ListedHosts } from '../../http/listed-hosts.js';
+import { operatorFieldsFault, promptFieldFault } from '../shared/operator-fields.js';
 import { FIELD_RULES_SCHEMA, fieldRulesFault, type FieldRule, type FieldRules } from '../shared/request-fields.js';
 import { checkSettings } from '../shared/settings.js';
 import { PRESET_NAMES, PRESETS, type PresetName, type ServerSettings } from './presets.js';
@@ -49,12 +50,8 @@ type GivenSettings = Partial<Omit<ServerSettings, 'references'>> & {
 
 /** Fields that this provider fills itself. */
 const OWN_FIELDS: readonly string[] = ['prompt', 'model', 'response_format', 'stream', 'partial_images'];
-/** Fields in which servers read a place of their own, an address to fetch, code to load, or options of any kind. */
-const FIELDS_OF_OPERATORS = [
-  /(?:^|_)(?:path|url|uri|file|dir|folder|host|device|kwargs|override|lora|reference|webhook|callback)s?(?:_|$)/i,
-  /(?:^|_)(?:image|mask|video|audio)s?$/i,
-  /^(?:extra(?:_|$)|(?:input|user|store)$)/i,
-];
+/** Fields for who pays, and for what is kept: no parameter of any type is for them. */
+const ACCOUNT_FIELDS: readonly string[] = ['input', 'user', 'store'];
 
 export type ReadSettings = { readonly fault: string } | { readonly settings: ServerSettings };
 
@@ -101,7 +98,24 @@ function settingsContradiction(settings: ServerSettings, preset: PresetName): st
   if (paid && errors === 'final')
     return 'server_errors must be unknown where paid is true: a task that was taken before an error would be paid twice.';
   const { result_hosts: hosts, fields, reference_fields: further } = settings;
-  return hostsFault(hosts) ?? rulesFault(fields, 'fields') ?? rulesFault(further, 'reference_fields');
+  return (
+    hostsFault(hosts) ??
+    rulesFault(fields, 'fields') ??
+    rulesFault(further, 'reference_fields') ??
+    negativeFieldFault(settings)
+  );
+}
+
+function negativeFieldFault(settings: ServerSettings): string | undefined {
+  const { negative_prompt_field: field, references, fields, reference_fields: further } = settings;
+  if (field === undefined) return undefined;
+  if (OWN_FIELDS.includes(field))
+    return `negative_prompt_field may not be ${field}: the provider fills this field itself.`;
+  if (ACCOUNT_FIELDS.includes(field))
+    return `negative_prompt_field may not be ${field}: this field is about your account.`;
+  const others = [references.field, ...Object.keys(fields), ...Object.keys(further)];
+  if (others.includes(field)) return `The field ${field} is given twice.`;
+  return promptFieldFault('negative_prompt_field', field);
 }
 
 function hostsFault(hosts: readonly string[]): string | undefined {
@@ -117,10 +131,10 @@ function hostsFault(hosts: readonly string[]): string | undefined {
 function rulesFault(rules: FieldRules, at: string): string | undefined {
   for (const [field, rule] of Object.entries(rules)) {
     if (OWN_FIELDS.includes(field)) return `${at}.${field} may not be given: the provider fills this field itself.`;
-    if (rule.parameter !== undefined && FIELDS_OF_OPERATORS.some((names) => names.test(field)))
-      return `${at}.${field} may not take a parameter: what users send must not reach a field for places, files or options of the server.`;
+    if (rule.parameter !== undefined && ACCOUNT_FIELDS.includes(field))
+      return `${at}.${field} may not take a parameter: this field is about your account.`;
   }
-  return fieldRulesFault(rules, at) ?? outputFormatFault(rules['output_format'], at);
+  return operatorFieldsFault(rules, at) ?? fieldRulesFault(rules, at) ?? outputFormatFault(rules['output_format'], at);
 }
 
 /** Of a field that says the format of pictures: each value must be one that is delivered. */

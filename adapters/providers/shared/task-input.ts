@@ -1,6 +1,7 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderReference, Submission } from '../../../core/ports/provider.js';
+import { operatorFieldsFault, promptFieldFault } from './operator-fields.js';
 import {
   FIELD_RULES_SCHEMA,
   fieldRulesFault,
@@ -47,10 +48,7 @@ export const INPUT_SETTINGS: JsonObject = {
   fields: { ...FIELD_RULES_SCHEMA, default: {} },
 };
 
-/** Names of fields that a server reads as an address or as a place of files. */
-const ADDRESS_FIELD = /(?:^|_)(?:url|uri|path|file|dir|webhook|weights|lora|checkpoint)s?$/i;
-
-/** The first thing in the settings that contradicts another, or would let users name an address, as one sentence. */
+/** The first thing in the settings that contradicts another, or would let users write what is the operator's, as one sentence. */
 export function inputSettingsFault(settings: InputSettings): string | undefined {
   const { prompt_field: prompt, negative_prompt_field: negative, references, fields } = settings;
   const fed = [
@@ -61,16 +59,12 @@ export function inputSettingsFault(settings: InputSettings): string | undefined 
   ];
   const twice = fed.find((field, index) => fed.indexOf(field) !== index);
   if (twice !== undefined) return `The field ${twice} of the input is given twice.`;
-  const address = [prompt, negative ?? '', ...freeTexts(fields)].find((field) => ADDRESS_FIELD.test(field));
-  if (address !== undefined) return `The field ${address} of the input cannot have text that users write.`;
-  return fieldRulesFault(fields);
-}
-
-/** Fields with text of a parameter that may be anything within its bounds. */
-function freeTexts(fields: FieldRules): readonly string[] {
-  return Object.entries(fields)
-    .filter(([, rule]) => rule.type === 'string' && rule.enum === undefined)
-    .map(([field]) => field);
+  return (
+    promptFieldFault('prompt_field', prompt) ??
+    promptFieldFault('negative_prompt_field', negative) ??
+    operatorFieldsFault(fields) ??
+    fieldRulesFault(fields)
+  );
 }
 
 /** A model's input, or the refusal of a task that the settings cannot map to one. */

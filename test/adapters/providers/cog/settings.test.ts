@@ -21,6 +21,7 @@ describe('settings of a model in a container of Cog', () => {
       [{ fields: {} }, /output/],
       [{ ...SETTINGS, output: { media_type: 'video/webm' } }, /^"video\/webm" cannot be delivered/],
       [{ ...SETTINGS, fields: { image: { value: 'x' } } }, /^The field image of the input is given twice\.$/],
+      [{ ...SETTINGS, prompt_field: 'weights' }, /^prompt_field must not be weights: users must not write/],
       [{ ...SETTINGS, webhook: 'https://elsewhere.example' }, /webhook/],
     ];
     for (const [settings, sentence] of wrong) {

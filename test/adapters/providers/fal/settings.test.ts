@@ -36,7 +36,11 @@ describe('settings of a model at fal', () => {
       [{ ...SETTINGS, fields: { output_format: { value: 'gif' } } }, /^"gif" cannot be delivered/],
       [{ ...SETTINGS, fields: { sync_mode: { value: true } } }, /^fields must not have sync_mode/],
       [{ ...SETTINGS, fields: { image_url: { value: 'x' } } }, /^The field image_url of the input is given twice\.$/],
-      [{ ...SETTINGS, fields: { lora_path: text } }, /^The field lora_path of the input cannot have text/],
+      [
+        { ...SETTINGS, fields: { lora_path: text } },
+        /^fields\.lora_path needs an enum, values or a value: users must not/,
+      ],
+      [{ ...SETTINGS, negative_prompt_field: 'webhookUrl' }, /^negative_prompt_field must not be webhookUrl: users/],
       [{ ...SETTINGS, webhook: 'https://elsewhere.example' }, /webhook/],
     ];
     for (const [settings, sentence] of wrong) {

@@ -39,7 +39,6 @@ const OF_OPERATORS = [
   'file',
   'files',
   'source_video',
-  'user',
 ];
 
 describe('settings of a model on a server with the API of OpenAI', () => {
@@ -64,10 +63,25 @@ describe('settings of a model on a server with the API of OpenAI', () => {
       for (const field of OF_OPERATORS) {
         const rule = { parameter: 'style', type: 'string', max_length: 100 };
         expect(settingsFault({ preset: 'sglang', [at]: { [field]: rule } }), field).to.equal(
-          `${at}.${field} may not take a parameter: what users send must not reach a field for places, files or options of the server.`,
+          `${at}.${field} needs an enum, values or a value: users must not write into a field for places, addresses, files, keys or options.`,
         );
         expect(settingsFault({ preset: 'sglang', [at]: { [field]: { value: 'mine' } } }), field).to.equal(undefined);
+        expect(settingsFault({ preset: 'sglang', negative_prompt_field: field }), field).to.match(
+          /^negative_prompt_field must not be \w+: users must not write into/,
+        );
       }
+  });
+
+  it('let no parameter into a field about the account', () => {
+    for (const field of ['user', 'store', 'input']) {
+      const rule = { parameter: 'x', type: 'boolean' };
+      expect(settingsFault({ preset: 'sglang', fields: { [field]: rule } }), field).to.equal(
+        `fields.${field} may not take a parameter: this field is about your account.`,
+      );
+      expect(settingsFault({ preset: 'sglang', negative_prompt_field: field }), field).to.equal(
+        `negative_prompt_field may not be ${field}: this field is about your account.`,
+      );
+    }
   });
 
   it('take an error of a server for the end of a task only where nobody is paid, whatever the preset says', () => {
@@ -103,6 +117,11 @@ describe('settings of a model on a server with the API of OpenAI', () => {
       { model: 'x', fields: { stream: { value: true } } },
       'fields.stream may not be given: the provider fills this field itself.',
     ],
+    [
+      { model: 'x', negative_prompt_field: 'model' },
+      'negative_prompt_field may not be model: the provider fills this field itself.',
+    ],
+    [{ model: 'x', negative_prompt_field: 'quality' }, 'The field quality is given twice.'],
     [
       { model: 'x', fields: { size: { parameter: 'size' } } },
       'fields.size needs values, or a type, one of string, integer, number, boolean.',

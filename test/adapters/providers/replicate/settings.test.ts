@@ -36,9 +36,15 @@ describe('settings of a model at Replicate', () => {
       [{ ...SETTINGS, output: { media_type: 'image/png', at: 'images' } }, /^output\.at must match the pattern/],
       [{ ...SETTINGS, webhook: 'https://elsewhere.example' }, /webhook/],
       [{ ...SETTINGS, fields: { prompt: { value: 'x' } } }, /^The field prompt of the input is given twice\.$/],
-      [{ ...SETTINGS, fields: { image_url: text } }, /^The field image_url of the input cannot have text/],
-      [{ ...SETTINGS, fields: { lora_weights: text } }, /^The field lora_weights of the input cannot have text/],
-      [{ ...SETTINGS, prompt_field: 'url' }, /^The field url of the input cannot have text/],
+      [
+        { ...SETTINGS, fields: { image_url: text } },
+        /^fields\.image_url needs an enum, values or a value: users must not/,
+      ],
+      [
+        { ...SETTINGS, fields: { lora_weights: text } },
+        /^fields\.lora_weights needs an enum, values or a value: users must not/,
+      ],
+      [{ ...SETTINGS, prompt_field: 'url' }, /^prompt_field must not be url: users must not write/],
       [{ ...SETTINGS, fields: { style: { parameter: 'style' } } }, /^fields\.style needs values, or a type/],
     ];
     for (const [settings, sentence] of wrong) {
