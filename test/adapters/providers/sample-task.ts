@@ -1,3 +1,4 @@
+import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { ProviderReference, Submission, SubmitAnswer, SubmittedOutput } from '../../../core/ports/provider.js';
 import { inPieces } from '../../fixtures/byte-streams.js';
 
@@ -18,13 +19,14 @@ export function sampleTask(wish: Partial<Submission> & Pick<Submission, 'setting
   };
 }
 
-/** A reference that comes in small pieces. */
-export function referenceOf(bytes: Uint8Array): ProviderReference {
+/** A reference that comes in small pieces, a large one in some. */
+export function referenceOf(bytes: Uint8Array, role: ReferenceRole = 'reference_image'): ProviderReference {
+  const { byteLength: byteSize } = bytes;
   return {
-    role: 'reference_image',
+    role,
     mediaType: 'image/png',
-    byteSize: bytes.byteLength,
-    open: async () => inPieces(bytes, 100),
+    byteSize,
+    open: async () => inPieces(bytes, Math.max(100, byteSize >> 6)),
   };
 }
 

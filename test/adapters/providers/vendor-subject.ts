@@ -5,7 +5,7 @@ import type { OpenedRemoteProvider, RemoteProviderSubject } from '../../contract
 import type { FakeServer } from '../../providers/fakes/fake-server.js';
 import { recordingLog } from './recording-log.js';
 
-interface VendorFake {
+export interface VendorFake {
   readonly server: FakeServer;
   /** What `base_url` of an instance is. */
   readonly base: string;

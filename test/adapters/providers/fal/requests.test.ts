@@ -4,34 +4,23 @@
  * Method: submissions to a server that answers as fal's documentation says, and what it received.
  */
 import { expect } from 'chai';
-import type { FalProvider } from '../../../../adapters/providers/fal/fal-provider.js';
-import type { ProviderReference, Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
+import type { Submission } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
-import { inPieces } from '../../../fixtures/byte-streams.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
+import { vendorForEach } from '../opened-vendor.js';
+import { referenceOf } from '../sample-task.js';
 import { falAt, SETTINGS, task } from './opened-fal.js';
 
 describe('requests to fal', () => {
-  let fake: FalFake;
-  let provider: FalProvider;
-  beforeEach(async () => {
-    fake = await FalFake.open();
-    provider = falAt(fake.base);
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
-
-  const submit = (wish: Partial<Submission>): Promise<SubmitAnswer> => provider.submit(task(wish), WANTED);
+  const vendor = vendorForEach({ openFake: () => FalFake.open(), providerAt: falAt, task });
 
   it('have the fields of the settings, and are to begin in the time that the task has left', async () => {
-    await submit({
+    await vendor.submit({
       prompt: 'a boat',
       negativePrompt: 'people',
       parameters: { n: 2, size: '512x512', loras: 'https://elsewhere.example/x' },
     });
-    const [one] = fake.queue;
+    const [one] = vendor.fake.queue;
     expect(one?.input).to.deep.equal({ prompt: 'a boat', num_images: 2, output_format: 'png' });
     expect(one?.headers).to.include({
       'x-fal-request-timeout': '90',
@@ -39,43 +28,45 @@ describe('requests to fal', () => {
       'x-fal-object-lifecycle-preference': '{"expiration_duration_seconds":3600}',
     });
     expect(one?.headers).to.not.have.property('x-fal-store-io');
-    expect(fake.server.posts).to.equal(1);
+    expect(vendor.fake.server.posts).to.equal(1);
   });
 
   it('are treated by fal as the options say', async () => {
-    const other = falAt(fake.base, { keeps_payloads: false, server_retries: true, result_expiry_seconds: 600 });
+    const other = falAt(vendor.fake.base, { keeps_payloads: false, server_retries: true, result_expiry_seconds: 600 });
     await other.submit(task({ timeLeftMs: 1 }), WANTED);
-    expect([provider.promises().keepsResultsMs, other.promises().keepsResultsMs]).to.deep.equal([3_600_000, 360_000]);
+    expect([vendor.provider.promises().keepsResultsMs, other.promises().keepsResultsMs]).to.deep.equal([
+      3_600_000, 360_000,
+    ]);
     await other.close();
-    expect(fake.queue[0]?.headers).to.include({
+    expect(vendor.fake.queue[0]?.headers).to.include({
       'x-fal-request-timeout': '2',
       'x-fal-store-io': '0',
       'x-fal-object-lifecycle-preference': '{"expiration_duration_seconds":600}',
     });
-    expect(fake.queue[0]?.headers).to.not.have.property('x-fal-no-retry');
+    expect(vendor.fake.queue[0]?.headers).to.not.have.property('x-fal-no-retry');
   });
 
   it('carry files as data URLs, whatever their size', async () => {
     const large = Buffer.alloc(3_000_001, 'pixels');
-    await submit({ references: [file('reference_image', Buffer.from('small')), file('reference_image', large)] });
-    await submit({ references: [file('start_frame', Buffer.from('small'))] });
-    expect(fake.queue[0]?.input['image_urls']).to.deep.equal([
+    await vendor.submit({ references: [referenceOf(Buffer.from('small')), referenceOf(large)] });
+    await vendor.submit({ references: [referenceOf(Buffer.from('small'), 'start_frame')] });
+    expect(vendor.fake.queue[0]?.input['image_urls']).to.deep.equal([
       'data:image/png;base64,c21hbGw=',
       `data:image/png;base64,${large.toString('base64')}`,
     ]);
-    expect(fake.queue[1]?.input['image_url']).to.equal('data:image/png;base64,c21hbGw=');
+    expect(vendor.fake.queue[1]?.input['image_url']).to.equal('data:image/png;base64,c21hbGw=');
   });
 
   it('are not made for what the settings do not allow', async () => {
-    const frame = file('start_frame', Buffer.from('x'));
+    const frame = referenceOf(Buffer.from('x'), 'start_frame');
     const wrong: readonly (readonly [Partial<Submission>, string])[] = [
       [{ parameters: { n: 5 } }, 'INPUT_INVALID'],
       [{ references: [frame, frame] }, 'INPUT_INVALID'],
-      [{ references: [file('end_frame', Buffer.from('x'))] }, 'MODEL_UNAVAILABLE'],
+      [{ references: [referenceOf(Buffer.from('x'), 'end_frame')] }, 'MODEL_UNAVAILABLE'],
       [{ settings: {} }, 'MODEL_UNAVAILABLE'],
     ];
-    for (const [wish, code] of wrong) expect(await submit(wish)).to.have.nested.property('failure.code', code);
-    expect(fake.server.requests).to.have.length(0);
+    for (const [wish, code] of wrong) expect(await vendor.submit(wish)).to.have.nested.property('failure.code', code);
+    expect(vendor.fake.server.requests).to.have.length(0);
   });
 
   it('are found under the owner and the app of their model, also by another process', async () => {
@@ -85,9 +76,9 @@ describe('requests to fal', () => {
       ['workflows/acme/portrait', 'workflows/acme/portrait'],
     ] as const) {
       const submission = task({ settings: { ...SETTINGS, endpoint } });
-      const reference = await submitted(provider, submission);
-      expect(reference).to.equal(`${app}/requests/${fake.queue.at(-1)?.id}`);
-      const another = falAt(fake.base);
+      const reference = await submitted(vendor.provider, submission);
+      expect(reference).to.equal(`${app}/requests/${vendor.fake.queue.at(-1)?.id}`);
+      const another = falAt(vendor.fake.base);
       const last = (await reportsUntilOver(another, reference, submission)).at(-1);
       expect(last).to.have.property('state', 'succeeded');
       await another.close();
@@ -97,17 +88,17 @@ describe('requests to fal', () => {
   it('are followed where the answer says only at the same server, for the same request', async () => {
     const id = (at: number) => `764cabcf-b745-4b3e-ae38-${String(at).padStart(12, '0')}`;
     const answers: readonly (readonly [(path: string) => string, string])[] = [
-      [(path) => `${fake.base}/${path.replace('fal-ai/flux', 'fal-ai/fast-flux')}`, 'fal-ai/fast-flux'],
-      [(path) => `${fake.base}/${path}/response`, 'fal-ai/flux'],
+      [(path) => `${vendor.fake.base}/${path.replace('fal-ai/flux', 'fal-ai/fast-flux')}`, 'fal-ai/fast-flux'],
+      [(path) => `${vendor.fake.base}/${path}/response`, 'fal-ai/flux'],
       [(path) => `https://elsewhere.example/${path}`, 'fal-ai/flux'],
-      [(path) => `${fake.base.replace('127.0.0.1', 'localhost')}/${path}`, 'fal-ai/flux'],
-      [() => `${fake.base}/fal-ai/flux/requests/another`, 'fal-ai/flux'],
-      [() => `${fake.base}/admin/../..`, 'fal-ai/flux'],
+      [(path) => `${vendor.fake.base.replace('127.0.0.1', 'localhost')}/${path}`, 'fal-ai/flux'],
+      [() => `${vendor.fake.base}/fal-ai/flux/requests/another`, 'fal-ai/flux'],
+      [() => `${vendor.fake.base}/admin/../..`, 'fal-ai/flux'],
       [() => 'not an address', 'fal-ai/flux'],
     ];
     for (const [index, [addressOf, app]] of answers.entries()) {
-      fake.addressOf = addressOf;
-      expect(await submitted(provider, task())).to.equal(`${app}/requests/${id(index)}`);
+      vendor.fake.addressOf = addressOf;
+      expect(await submitted(vendor.provider, task())).to.equal(`${app}/requests/${id(index)}`);
     }
   });
 
@@ -121,13 +112,13 @@ describe('requests to fal', () => {
       [429, { because: 'capacity', code: 'PROVIDER_UNAVAILABLE' }],
     ];
     for (const [status, expected] of refusals) {
-      fake.server.plan({
+      vendor.fake.server.plan({
         type: 'status',
         status,
         headers: { 'content-type': 'application/json', 'retry-after': '9' },
         body: JSON.stringify({ detail: 'User is locked. https://10.0.0.1/leaked' }),
       });
-      const answer = await submit({});
+      const answer = await vendor.submit({});
       if (answer.accepted) throw new Error('It was accepted.');
       const { because, failure } = answer;
       const found = { ...(because === undefined ? {} : { because }), code: failure.code };
@@ -135,7 +126,7 @@ describe('requests to fal', () => {
       expect(failure.retryAfterMs).to.equal(status === 429 ? 9_000 : undefined);
       expect(JSON.stringify(answer)).to.not.include('leaked').and.not.include('locked');
     }
-    expect(fake.server.posts).to.equal(refusals.length);
+    expect(vendor.fake.server.posts).to.equal(refusals.length);
   });
 
   it('have an unknown outcome after any answer that names no request', async () => {
@@ -148,13 +139,9 @@ describe('requests to fal', () => {
       { type: 'truncated' },
       { type: 'lose-answer' },
     ] as const) {
-      fake.server.plan(fault, { of: 'submit' });
-      expect(await submit({}).catch((error: unknown) => error), fault.type).to.be.instanceOf(Error);
+      vendor.fake.server.plan(fault, { of: 'submit' });
+      expect(await vendor.submit({}).catch((error: unknown) => error), fault.type).to.be.instanceOf(Error);
     }
-    expect(fake.server.posts).to.equal(6);
+    expect(vendor.fake.server.posts).to.equal(6);
   });
 });
-
-function file(role: ProviderReference['role'], bytes: Buffer): ProviderReference {
-  return { role, mediaType: 'image/png', byteSize: bytes.byteLength, open: async () => inPieces(bytes) };
-}

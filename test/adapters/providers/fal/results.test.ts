@@ -5,13 +5,11 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { FalProvider } from '../../../../adapters/providers/fal/fal-provider.js';
 import { requestFailure } from '../../../../adapters/providers/fal/request-failure.js';
 import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
-import type { JsonObject } from '../../../../core/json.js';
-import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
-import { FalFake, type Ending } from '../../../providers/fakes/fal-fake.js';
+import { FalFake } from '../../../providers/fakes/fal-fake.js';
+import { failureOf, vendorForEach } from '../opened-vendor.js';
 import { falAt, SETTINGS, task } from './opened-fal.js';
 
 const PICTURE = { kind: 'image', mediaType: 'image/png' } as const;
@@ -19,33 +17,17 @@ const COST = { computeMs: 3_700 };
 const JSON_TYPE = { 'content-type': 'application/json' };
 
 describe('results of fal', () => {
-  let fake: FalFake;
-  let provider: FalProvider;
-  beforeEach(async () => {
-    fake = await FalFake.open();
-    provider = falAt(fake.base);
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
-
-  async function reportOf(ending: Ending, settings: JsonObject = SETTINGS): Promise<ProviderReport | undefined> {
-    fake.ending = ending;
-    const submission = task({ settings });
-    const reference = await submitted(provider, submission);
-    return (await reportsUntilOver(provider, reference, submission)).at(-1);
-  }
+  const vendor = vendorForEach({ openFake: () => FalFake.open(), providerAt: falAt, task });
 
   it('are the files that the settings point to', async () => {
-    expect(await reportOf({ ends: 'result', files: 3 })).to.deep.equal({
+    expect(await vendor.reportOf({ ends: 'result', files: 3 })).to.deep.equal({
       state: 'succeeded',
       outputs: [PICTURE, PICTURE, PICTURE],
       cost: COST,
     });
     const video = { ...SETTINGS, output: { media_type: 'video/mp4', at: '/video/url' } };
     const result = { video: { url: 'https://v3b.fal.media/files/b/koala/clip.mp4', content_type: 'video/mp4' } };
-    expect(await reportOf({ ends: 'result', result }, video)).to.deep.equal({
+    expect(await vendor.reportOf({ ends: 'result', result }, video)).to.deep.equal({
       state: 'succeeded',
       outputs: [{ kind: 'video', mediaType: 'video/mp4' }],
       cost: COST,
@@ -53,13 +35,16 @@ describe('results of fal', () => {
   });
 
   it('leave out what a filter has blackened', async () => {
-    const images = ['a', 'b', 'c'].map((name) => ({ url: `${fake.base}/files/b/${name}.png` }));
-    const report = await reportOf({ ends: 'result', result: { images, has_nsfw_concepts: [true, false, true] } });
+    const images = ['a', 'b', 'c'].map((name) => ({ url: `${vendor.fake.base}/files/b/${name}.png` }));
+    const report = await vendor.reportOf({
+      ends: 'result',
+      result: { images, has_nsfw_concepts: [true, false, true] },
+    });
     expect(report).to.deep.equal({ state: 'succeeded', outputs: [PICTURE], cost: COST });
-    const reference = `fal-ai/flux/requests/${fake.queue[0]?.id}`;
-    for await (const piece of await provider.output(reference, 0, SETTINGS, WANTED)) void piece;
-    expect(fake.server.requests.at(-1)?.path).to.equal('/files/b/b.png');
-    const none = await reportOf({ ends: 'result', result: { images, has_nsfw_concepts: [true, true, true] } });
+    const reference = `fal-ai/flux/requests/${vendor.fake.queue[0]?.id}`;
+    for await (const piece of await vendor.provider.output(reference, 0, SETTINGS, WANTED)) void piece;
+    expect(vendor.fake.server.requests.at(-1)?.path).to.equal('/files/b/b.png');
+    const none = await vendor.reportOf({ ends: 'result', result: { images, has_nsfw_concepts: [true, true, true] } });
     expect(none).to.have.nested.property('failure.code', 'CONTENT_REJECTED_OUTPUT');
   });
 
@@ -72,9 +57,9 @@ describe('results of fal', () => {
       ['http://v3.fal.media/0.png'],
       ['https://evilfal.media/0.png'],
       ['https://169.254.169.254/latest/meta-data'],
-      [`${fake.base}/files/x.gif`],
+      [`${vendor.fake.base}/files/x.gif`],
     ]) {
-      const report = await reportOf({ ends: 'result', result: { images: urls.map((url) => ({ url })) } });
+      const report = await vendor.reportOf({ ends: 'result', result: { images: urls.map((url) => ({ url })) } });
       expect(report, JSON.stringify(urls)).to.have.nested.property('failure.code', 'INTERNAL_ERROR');
       expect(report).to.have.nested.property('failure.mayRetry', false);
     }
@@ -101,7 +86,7 @@ describe('results of fal', () => {
       [400, platform('bad_request'), 'PROVIDER_REJECTED', false],
     ];
     for (const [status, body, code, mayRetry] of reasons) {
-      const report = await reportOf({ ends: 'error', status, body });
+      const report = await vendor.reportOf({ ends: 'error', status, body });
       if (report?.state !== 'failed') throw new Error('It did not fail.');
       expect(report.failure, JSON.stringify(body)).to.include({ code, mayRetry });
       expect(report.cost).to.deep.equal(COST);
@@ -112,9 +97,9 @@ describe('results of fal', () => {
   it('are believed to fail for good where the answer says so', async () => {
     const body = { detail: [{ loc: ['body'], msg: 'x', type: 'internal_server_error' }] };
     const headers = { 'x-fal-retryable': 'false' };
-    const report = await reportOf({ ends: 'error', status: 500, body, headers });
+    const report = await vendor.reportOf({ ends: 'error', status: 500, body, headers });
     expect(report).to.have.deep.nested.property('failure.mayRetry', false);
-    const named = await reportOf({
+    const named = await vendor.reportOf({
       ends: 'error',
       status: 503,
       body: {},
@@ -125,8 +110,8 @@ describe('results of fal', () => {
 
   it('are not given up for an error that is not of the request', async () => {
     const submission = task();
-    const reference = await submitted(provider, submission);
-    await reportsUntilOver(provider, reference, submission);
+    const reference = await submitted(vendor.provider, submission);
+    await reportsUntilOver(vendor.provider, reference, submission);
     for (const [status, body] of [
       [401, '{"detail":"Authentication is required"}'],
       [429, '{"detail":"Too many requests"}'],
@@ -135,17 +120,22 @@ describe('results of fal', () => {
       [302, '{}'],
       [202, '{"images":[]}'],
     ] as const) {
-      fake.server.plan({ type: 'status', status, headers: JSON_TYPE, body }, { path: /requests\/[^/]+$/ });
-      const thrown = await failureOf(provider.poll(reference, SETTINGS, WANTED));
+      vendor.fake.server.plan({ type: 'status', status, headers: JSON_TYPE, body }, { path: /requests\/[^/]+$/ });
+      const thrown = await failureOf(vendor.provider.poll(reference, SETTINGS, WANTED));
       expect(thrown, String(status)).to.be.instanceOf(Error);
     }
     for (const status of [200, 404, 502]) {
-      fake.server.plan({ type: 'html', status, isHandled: false }, { of: 'poll' });
-      expect(await failureOf(provider.poll(reference, SETTINGS, WANTED)), String(status)).to.be.instanceOf(Error);
+      vendor.fake.server.plan({ type: 'html', status, isHandled: false }, { of: 'poll' });
+      expect(await failureOf(vendor.provider.poll(reference, SETTINGS, WANTED)), String(status)).to.be.instanceOf(
+        Error,
+      );
     }
-    fake.server.plan({ type: 'status', status: 200, headers: JSON_TYPE, body: '{"status":"LOST"}' }, { of: 'poll' });
-    expect(await failureOf(provider.poll(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
-    expect(await provider.poll(reference, SETTINGS, WANTED)).to.have.property('state', 'succeeded');
+    vendor.fake.server.plan(
+      { type: 'status', status: 200, headers: JSON_TYPE, body: '{"status":"LOST"}' },
+      { of: 'poll' },
+    );
+    expect(await failureOf(vendor.provider.poll(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
+    expect(await vendor.provider.poll(reference, SETTINGS, WANTED)).to.have.property('state', 'succeeded');
   });
 
   it('tell clients nothing of an error, whatever it is', () => {
@@ -161,29 +151,27 @@ describe('results of fal', () => {
 
   it('are none for a reference that is no path of a request, and nothing is asked', async () => {
     for (const reference of ['no-such-task', 'fal-ai/flux/requests/../../admin', 'a/b/requests/c?x=1', 'a/b/requests/'])
-      expect(await provider.poll(reference, SETTINGS, WANTED), reference).to.deep.equal({ state: 'unknown' });
-    expect(fake.server.requests).to.have.length(0);
-    expect(await provider.poll('fal-ai/flux/requests/gone', SETTINGS, WANTED)).to.deep.equal({ state: 'unknown' });
+      expect(await vendor.provider.poll(reference, SETTINGS, WANTED), reference).to.deep.equal({ state: 'unknown' });
+    expect(vendor.fake.server.requests).to.have.length(0);
+    expect(await vendor.provider.poll('fal-ai/flux/requests/gone', SETTINGS, WANTED)).to.deep.equal({
+      state: 'unknown',
+    });
   });
 
   it('are no longer made after a cancel in the queue, which is repeated until it arrives', async () => {
-    const waiting = await submitted(provider, task({ prompt: 'queued' }));
-    fake.server.plan({ type: 'status', status: 503 }, { of: 'cancel' });
-    expect(await failureOf(provider.cancel(waiting, SETTINGS, WANTED))).to.be.instanceOf(Error);
-    await provider.cancel(waiting, SETTINGS, WANTED);
-    expect(await provider.poll(waiting, SETTINGS, WANTED)).to.deep.include({ state: 'cancelled', outputs: [] });
+    const waiting = await submitted(vendor.provider, task({ prompt: 'queued' }));
+    vendor.fake.server.plan({ type: 'status', status: 503 }, { of: 'cancel' });
+    expect(await failureOf(vendor.provider.cancel(waiting, SETTINGS, WANTED))).to.be.instanceOf(Error);
+    await vendor.provider.cancel(waiting, SETTINGS, WANTED);
+    expect(await vendor.provider.poll(waiting, SETTINGS, WANTED)).to.deep.include({ state: 'cancelled', outputs: [] });
   });
 
   it('are fetched without the key', async () => {
     const submission = task();
-    const reference = await submitted(provider, submission);
-    await reportsUntilOver(provider, reference, submission);
-    for await (const piece of await provider.output(reference, 0, SETTINGS, WANTED)) void piece;
-    const fetched = fake.server.requests.filter(({ of }) => of.includes('output'));
+    const reference = await submitted(vendor.provider, submission);
+    await reportsUntilOver(vendor.provider, reference, submission);
+    for await (const piece of await vendor.provider.output(reference, 0, SETTINGS, WANTED)) void piece;
+    const fetched = vendor.fake.server.requests.filter(({ of }) => of.includes('output'));
     expect(fetched.map(({ headers }) => headers.authorization)).to.deep.equal([undefined]);
   });
 });
-
-function failureOf(work: Promise<unknown>): Promise<unknown> {
-  return work.catch((error: unknown) => error);
-}

@@ -7,11 +7,11 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
+import type { Submission } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
-import { inPieces } from '../../../fixtures/byte-streams.js';
 import type { LoggedRequest } from '../../../providers/fakes/fake-server.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
+import { referenceOf } from '../sample-task.js';
 import { AUTH, httpJsonAt, studioMapping, task } from './opened-http-json.js';
 
 const KEY = 'studio-test-key';
@@ -133,7 +133,7 @@ describe('requests by a mapping', () => {
   });
 
   it('have files at their places, as data URLs or as base64', async () => {
-    const [one, two] = [file(Buffer.from('one')), file(Buffer.from('two!'))];
+    const [one, two] = [referenceOf(Buffer.from('one')), referenceOf(Buffer.from('two!'))];
     const base64 = (await sent({ settings: STUDIO, references: [one, two] })).body.toString('utf8');
     expect(JSON.parse(base64)).to.have.property('examples').that.deep.equals(['b25l', 'dHdvIQ==']);
     const all = {
@@ -149,7 +149,7 @@ describe('requests by a mapping', () => {
   });
 
   it('are not made for files that have no place, or for settings that cannot be used', async () => {
-    const one = file(Buffer.from('one'));
+    const one = referenceOf(Buffer.from('one'));
     const wrong: readonly (readonly [Partial<Submission> & { readonly settings: JsonObject }, string])[] = [
       [{ settings: STUDIO, references: [one, one, one] }, 'INPUT_INVALID'],
       [{ settings: STUDIO, references: [{ ...one, role: 'start_frame' }] }, 'MODEL_UNAVAILABLE'],
@@ -177,13 +177,4 @@ function shapeOf({ method, path, query, headers, body }: LoggedRequest): object 
 function membersOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return typeof value;
   return Object.entries(value).map(([name, below]) => [name, membersOf(below)]);
-}
-
-function file(bytes: Buffer): ProviderReference {
-  return {
-    role: 'reference_image',
-    mediaType: 'image/png',
-    byteSize: bytes.byteLength,
-    open: async () => inPieces(bytes),
-  };
 }

@@ -8,43 +8,27 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { HttpError } from '../../../../adapters/http/http-error.js';
 import { predictionFailure } from '../../../../adapters/providers/replicate/prediction-failure.js';
-import type { ReplicateProvider } from '../../../../adapters/providers/replicate/replicate-provider.js';
 import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
-import type { JsonObject } from '../../../../core/json.js';
-import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
-import { ReplicateFake, type Ending } from '../../../providers/fakes/replicate-fake.js';
+import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
+import { failureOf, vendorForEach } from '../opened-vendor.js';
 import { replicateAt, SETTINGS, task } from './opened-replicate.js';
 
 const PICTURE = { kind: 'image', mediaType: 'image/png' } as const;
 const COST = { computeMs: 2_457 };
 
 describe('predictions of Replicate', () => {
-  let fake: ReplicateFake;
-  let provider: ReplicateProvider;
-  beforeEach(async () => {
-    fake = await ReplicateFake.open();
-    provider = replicateAt(fake.base);
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
-
-  async function reportOf(ending: Ending, settings: JsonObject = SETTINGS): Promise<ProviderReport | undefined> {
-    fake.ending = ending;
-    const submission = task({ settings });
-    const reference = await submitted(provider, submission);
-    return (await reportsUntilOver(provider, reference, submission)).at(-1);
-  }
+  const vendor = vendorForEach({ openFake: () => ReplicateFake.open(), providerAt: replicateAt, task });
 
   it('succeed with one file or a list of files, and the time they took', async () => {
-    expect(await reportOf({ ends: 'succeeded', files: 3 })).to.deep.equal({
+    expect(await vendor.reportOf({ ends: 'succeeded', files: 3 })).to.deep.equal({
       state: 'succeeded',
       outputs: [PICTURE, PICTURE, PICTURE],
       cost: COST,
     });
-    expect(await reportOf({ ends: 'succeeded', output: `${fake.server.url}/results/x/out.webp?v=1` })).to.deep.equal({
+    expect(
+      await vendor.reportOf({ ends: 'succeeded', output: `${vendor.fake.server.url}/results/x/out.webp?v=1` }),
+    ).to.deep.equal({
       state: 'succeeded',
       outputs: [{ kind: 'image', mediaType: 'image/webp' }],
       cost: COST,
@@ -53,8 +37,11 @@ describe('predictions of Replicate', () => {
 
   it('have their files where the settings say', async () => {
     const output = { media_type: 'video/mp4', at: '/clips/*/video' };
-    const clip = { video: `${fake.server.url}/results/x/clip` };
-    const report = await reportOf({ ends: 'succeeded', output: { clips: [clip, clip] } }, { ...SETTINGS, output });
+    const clip = { video: `${vendor.fake.server.url}/results/x/clip` };
+    const report = await vendor.reportOf(
+      { ends: 'succeeded', output: { clips: [clip, clip] } },
+      { ...SETTINGS, output },
+    );
     expect(report).to.have.property('outputs').that.has.length(2);
     expect(report).to.have.deep.nested.property('outputs[0]', { kind: 'video', mediaType: 'video/mp4' });
   });
@@ -63,54 +50,57 @@ describe('predictions of Replicate', () => {
     for (const output of [
       [],
       'a sentence',
-      { image: `${fake.server.url}/results/x.png` },
+      { image: `${vendor.fake.server.url}/results/x.png` },
       ['https://elsewhere.example/out-0.png'],
       ['http://replicate.delivery/out-0.png'],
       ['https://evilreplicate.delivery/out-0.png'],
       ['https://user:password@replicate.delivery/out-0.png'],
       ['https://169.254.169.254/latest/meta-data'],
-      [`${fake.server.url}/results/x.gif`],
+      [`${vendor.fake.server.url}/results/x.gif`],
     ]) {
-      const report = await reportOf({ ends: 'succeeded', output });
+      const report = await vendor.reportOf({ ends: 'succeeded', output });
       expect(report, JSON.stringify(output)).to.have.nested.property('failure.code', 'INTERNAL_ERROR');
       expect(report).to.have.nested.property('failure.mayRetry', false);
     }
   });
 
   it('leave out files that cannot be fetched or delivered, and deliver the others', async () => {
-    const at = (name: string) => `${fake.server.url}/results/a/${name}`;
+    const at = (name: string) => `${vendor.fake.server.url}/results/a/${name}`;
     const output = ['https://elsewhere.example/0.png', at('0.json'), at('0.GIF'), at('1.png'), null, at('log.txt')];
-    expect(await reportOf({ ends: 'succeeded', output })).to.have.deep.property('outputs', [PICTURE]);
-    const { id } = fake.predictions[0]!;
-    for await (const piece of await provider.output(id, 0, SETTINGS, WANTED)) void piece;
-    expect(fake.server.requests.at(-1)?.path).to.equal('/results/a/1.png');
+    expect(await vendor.reportOf({ ends: 'succeeded', output })).to.have.deep.property('outputs', [PICTURE]);
+    const { id } = vendor.fake.predictions[0]!;
+    for await (const piece of await vendor.provider.output(id, 0, SETTINGS, WANTED)) void piece;
+    expect(vendor.fake.server.requests.at(-1)?.path).to.equal('/results/a/1.png');
   });
 
   it('name files at the hosts of Replicate', async () => {
-    const report = await reportOf({ ends: 'succeeded', output: ['https://replicate.delivery/xezq/a/out-0.jpg'] });
+    const report = await vendor.reportOf({
+      ends: 'succeeded',
+      output: ['https://replicate.delivery/xezq/a/out-0.jpg'],
+    });
     expect(report).to.have.deep.property('outputs', [{ kind: 'image', mediaType: 'image/jpeg' }]);
-    const other = await reportOf({ ends: 'succeeded', output: ['https://pbxt.replicate.delivery/a/out-0.png'] });
+    const other = await vendor.reportOf({ ends: 'succeeded', output: ['https://pbxt.replicate.delivery/a/out-0.png'] });
     expect(other).to.have.deep.property('outputs', [PICTURE]);
   });
 
   it('are gone an hour after they have ended', async () => {
     const submission = task();
-    const reference = await submitted(provider, submission);
-    await reportsUntilOver(provider, reference, submission);
-    fake.predictions[0]!.isRemoved = true;
-    const report = await provider.poll(reference, SETTINGS, WANTED);
+    const reference = await submitted(vendor.provider, submission);
+    await reportsUntilOver(vendor.provider, reference, submission);
+    vendor.fake.predictions[0]!.isRemoved = true;
+    const report = await vendor.provider.poll(reference, SETTINGS, WANTED);
     expect(report).to.have.nested.property('failure.mayRetry', false);
   });
 
   it('end by the deadline as timed out before they began, and as cancelled after', async () => {
-    const reference = await submitted(provider, task({ prompt: 'endless' }));
-    fake.predictions[0]!.status = 'aborted';
-    expect(await provider.poll(reference, SETTINGS, WANTED)).to.have.nested.property(
+    const reference = await submitted(vendor.provider, task({ prompt: 'endless' }));
+    vendor.fake.predictions[0]!.status = 'aborted';
+    expect(await vendor.provider.poll(reference, SETTINGS, WANTED)).to.have.nested.property(
       'failure.code',
       'PROVIDER_TIMEOUT',
     );
-    fake.predictions[0]!.status = 'canceled';
-    expect(await provider.poll(reference, SETTINGS, WANTED)).to.deep.equal({
+    vendor.fake.predictions[0]!.status = 'canceled';
+    expect(await vendor.provider.poll(reference, SETTINGS, WANTED)).to.deep.equal({
       state: 'cancelled',
       outputs: [],
       cost: COST,
@@ -133,7 +123,7 @@ describe('predictions of Replicate', () => {
       ["'NoneType' object has no attribute 'shape'", 'INTERNAL_ERROR', false],
     ];
     for (const [error, code, mayRetry] of reasons) {
-      const report = await reportOf({ ends: 'failed', error });
+      const report = await vendor.reportOf({ ends: 'failed', error });
       if (report?.state !== 'failed') throw new Error('It did not fail.');
       expect(report.failure, error).to.include({ code, mayRetry });
       expect(report.cost).to.deep.equal(COST);
@@ -152,56 +142,54 @@ describe('predictions of Replicate', () => {
   });
 
   it('are not mistaken for another, and not believed in any other form', async () => {
-    const reference = await submitted(provider, task());
-    const other = await submitted(provider, task());
-    const { server } = fake;
+    const reference = await submitted(vendor.provider, task());
+    const other = await submitted(vendor.provider, task());
+    const { server } = vendor.fake;
     for (const body of [`{"id":"${other}","status":"succeeded"}`, '[]', `{"id":"${reference}","status":"new"}`]) {
       server.plan(
         { type: 'status', status: 200, headers: { 'content-type': 'application/json' }, body },
         { of: 'poll' },
       );
-      expect(await failureOf(provider.poll(reference, SETTINGS, WANTED)), body).to.be.instanceOf(Error);
+      expect(await failureOf(vendor.provider.poll(reference, SETTINGS, WANTED)), body).to.be.instanceOf(Error);
     }
     for (const status of [401, 404, 429, 500]) {
       server.plan({ type: 'html', status, isHandled: false }, { of: 'poll' });
-      expect(await failureOf(provider.poll(reference, SETTINGS, WANTED)), String(status)).to.be.instanceOf(Error);
+      expect(await failureOf(vendor.provider.poll(reference, SETTINGS, WANTED)), String(status)).to.be.instanceOf(
+        Error,
+      );
     }
-    expect(await provider.poll(reference, SETTINGS, WANTED)).to.have.property('state', 'running');
+    expect(await vendor.provider.poll(reference, SETTINGS, WANTED)).to.have.property('state', 'running');
   });
 
   it('are asked to stop again when the answer is lost or an error, and not when they have ended', async () => {
-    const reference = await submitted(provider, task({ prompt: 'endless' }));
-    fake.server.plan({ type: 'status', status: 503 }, { of: 'cancel' });
-    expect(await failureOf(provider.cancel(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
-    fake.server.plan({ type: 'lose-answer' }, { of: 'cancel' });
-    expect(await failureOf(provider.cancel(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
-    fake.server.plan({ type: 'status', status: 422 }, { of: 'cancel' });
-    await provider.cancel(reference, SETTINGS, WANTED);
+    const reference = await submitted(vendor.provider, task({ prompt: 'endless' }));
+    vendor.fake.server.plan({ type: 'status', status: 503 }, { of: 'cancel' });
+    expect(await failureOf(vendor.provider.cancel(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
+    vendor.fake.server.plan({ type: 'lose-answer' }, { of: 'cancel' });
+    expect(await failureOf(vendor.provider.cancel(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
+    vendor.fake.server.plan({ type: 'status', status: 422 }, { of: 'cancel' });
+    await vendor.provider.cancel(reference, SETTINGS, WANTED);
   });
 
   it('have results that are not fetched within the network, though their host is listed', async () => {
-    const { port } = fake.server;
-    const listing = replicateAt(fake.base, { output_hosts: [`localhost:${port}`] });
-    fake.ending = { ends: 'succeeded', output: [`https://localhost:${port}/results/x/out-0.png`] };
+    const { port } = vendor.fake.server;
+    const listing = replicateAt(vendor.fake.base, { output_hosts: [`localhost:${port}`] });
+    vendor.fake.ending = { ends: 'succeeded', output: [`https://localhost:${port}/results/x/out-0.png`] };
     const submission = task();
     const reference = await submitted(listing, submission);
     expect((await reportsUntilOver(listing, reference, submission)).at(-1)).to.have.property('state', 'succeeded');
     const error = await failureOf(listing.output(reference, 0, SETTINGS, WANTED));
     expect(error).to.be.instanceOf(HttpError).with.property('kind', 'refused-address');
-    expect(fake.server.requests.filter(({ of }) => of.includes('output'))).to.have.length(0);
+    expect(vendor.fake.server.requests.filter(({ of }) => of.includes('output'))).to.have.length(0);
     await listing.close();
   });
 
   it('have results that are fetched without the key', async () => {
     const submission = task();
-    const reference = await submitted(provider, submission);
-    await reportsUntilOver(provider, reference, submission);
-    for await (const piece of await provider.output(reference, 0, SETTINGS, WANTED)) void piece;
-    const fetched = fake.server.requests.filter(({ of }) => of.includes('output'));
+    const reference = await submitted(vendor.provider, submission);
+    await reportsUntilOver(vendor.provider, reference, submission);
+    for await (const piece of await vendor.provider.output(reference, 0, SETTINGS, WANTED)) void piece;
+    const fetched = vendor.fake.server.requests.filter(({ of }) => of.includes('output'));
     expect(fetched.map(({ headers }) => headers.authorization)).to.deep.equal([undefined]);
   });
 });
-
-function failureOf(work: Promise<unknown>): Promise<unknown> {
-  return work.catch((error: unknown) => error);
-}

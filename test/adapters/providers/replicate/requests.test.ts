@@ -5,34 +5,23 @@
  */
 import { expect } from 'chai';
 import type { JsonObject } from '../../../../core/json.js';
-import type { ProviderReference, Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
-import type { ReplicateProvider } from '../../../../adapters/providers/replicate/replicate-provider.js';
-import { WANTED } from '../../../contracts/provider.contract.js';
-import { breakingOff, inPieces } from '../../../fixtures/byte-streams.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { breakingOff } from '../../../fixtures/byte-streams.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
+import { vendorForEach } from '../opened-vendor.js';
+import { referenceOf } from '../sample-task.js';
 import { replicateAt, SETTINGS, task } from './opened-replicate.js';
 
 describe('requests to Replicate', () => {
-  let fake: ReplicateFake;
-  let provider: ReplicateProvider;
-  beforeEach(async () => {
-    fake = await ReplicateFake.open();
-    provider = replicateAt(fake.base);
-  });
-  afterEach(async () => {
-    await provider.close();
-    await fake.close();
-  });
-
-  const submit = (wish: Partial<Submission>): Promise<SubmitAnswer> => provider.submit(task(wish), WANTED);
+  const vendor = vendorForEach({ openFake: () => ReplicateFake.open(), providerAt: replicateAt, task });
 
   it('have the fields of the settings, and the time that the task has left', async () => {
-    const answer = await submit({
+    const answer = await vendor.submit({
       prompt: 'a boat',
       negativePrompt: 'people',
       parameters: { n: 2, size: '512x512', image: 'https://elsewhere.example/x.png' },
     });
-    const [prediction] = fake.predictions;
+    const [prediction] = vendor.fake.predictions;
     expect(answer).to.deep.equal({ accepted: true, reference: prediction?.id });
     expect(prediction?.input).to.deep.equal({
       prompt: 'a boat',
@@ -41,13 +30,13 @@ describe('requests to Replicate', () => {
       output_format: 'png',
     });
     expect(prediction?.cancelAfter).to.equal('90s');
-    expect(fake.server.posts).to.equal(1);
+    expect(vendor.fake.server.posts).to.equal(1);
   });
 
   it('ask for no shorter and no longer deadline than Replicate takes', async () => {
-    await submit({ timeLeftMs: 1 });
-    await submit({ timeLeftMs: 10 ** 10 });
-    expect(fake.predictions.map(({ cancelAfter }) => cancelAfter)).to.deep.equal(['5s', '86400s']);
+    await vendor.submit({ timeLeftMs: 1 });
+    await vendor.submit({ timeLeftMs: 10 ** 10 });
+    expect(vendor.fake.predictions.map(({ cancelAfter }) => cancelAfter)).to.deep.equal(['5s', '86400s']);
   });
 
   it('go to the model, its version or the deployment that the settings name', async () => {
@@ -58,13 +47,13 @@ describe('requests to Replicate', () => {
       { model: 'acme/portrait', version, ...others },
       { deployment: 'acme/studio', ...others },
     ])
-      expect(await submit({ settings })).to.have.property('accepted', true);
-    expect(fake.server.requests.map(({ path }) => path)).to.deep.equal([
+      expect(await vendor.submit({ settings })).to.have.property('accepted', true);
+    expect(vendor.fake.server.requests.map(({ path }) => path)).to.deep.equal([
       '/v1/models/black-forest-labs/flux-schnell/predictions',
       '/v1/predictions',
       '/v1/deployments/acme/studio/predictions',
     ]);
-    expect(fake.predictions.map(({ model: taken }) => taken)).to.deep.equal([
+    expect(vendor.fake.predictions.map(({ model: taken }) => taken)).to.deep.equal([
       'black-forest-labs/flux-schnell',
       `version ${version}`,
       'acme/studio',
@@ -73,53 +62,53 @@ describe('requests to Replicate', () => {
 
   it('carry small files as data URLs and larger ones by their address after an upload', async () => {
     const large = Buffer.alloc(256 * 1024 + 1, 7);
-    const references = [file('reference_image', Buffer.from('small')), file('reference_image', large)];
-    expect(await submit({ references })).to.have.property('accepted', true);
-    expect(fake.predictions[0]?.input['input_images']).to.deep.equal([
+    const references = [referenceOf(Buffer.from('small')), referenceOf(large)];
+    expect(await vendor.submit({ references })).to.have.property('accepted', true);
+    expect(vendor.fake.predictions[0]?.input['input_images']).to.deep.equal([
       'data:image/png;base64,c21hbGw=',
-      `${fake.base}/files/file1`,
+      `${vendor.fake.base}/files/file1`,
     ]);
-    expect(fake.files.get('file1')?.equals(large)).to.equal(true);
-    expect(await submit({ references: [file('start_frame', Buffer.from('small'))] })).to.have.property(
+    expect(vendor.fake.files.get('file1')?.equals(large)).to.equal(true);
+    expect(await vendor.submit({ references: [referenceOf(Buffer.from('small'), 'start_frame')] })).to.have.property(
       'accepted',
       true,
     );
-    expect(fake.predictions[1]?.input['image']).to.equal('data:image/png;base64,c21hbGw=');
+    expect(vendor.fake.predictions[1]?.input['image']).to.equal('data:image/png;base64,c21hbGw=');
   });
 
   it('are not made when a file cannot be uploaded', async () => {
-    const references = [file('start_frame', Buffer.alloc(300_000))];
-    fake.server.plan({ type: 'lose-answer' }, { of: 'upload' });
-    fake.server.plan({ type: 'status', status: 500 }, { of: 'upload' });
+    const references = [referenceOf(Buffer.alloc(300_000), 'start_frame')];
+    vendor.fake.server.plan({ type: 'lose-answer' }, { of: 'upload' });
+    vendor.fake.server.plan({ type: 'status', status: 500 }, { of: 'upload' });
     for (let round = 0; round < 2; round += 1)
-      expect(await submit({ references })).to.include({ accepted: false, because: 'capacity' });
-    fake.server.plan({ type: 'status', status: 401 }, { of: 'upload' });
-    expect(await submit({ references })).to.include({ accepted: false, because: 'not-here' });
-    expect(fake.server.posts).to.equal(0);
+      expect(await vendor.submit({ references })).to.include({ accepted: false, because: 'capacity' });
+    vendor.fake.server.plan({ type: 'status', status: 401 }, { of: 'upload' });
+    expect(await vendor.submit({ references })).to.include({ accepted: false, because: 'not-here' });
+    expect(vendor.fake.server.posts).to.equal(0);
   });
 
   it('are not made when a file that would be uploaded cannot be read, for which Replicate is not to blame', async () => {
-    const whole = file('reference_image', Buffer.alloc(300_000));
+    const whole = referenceOf(Buffer.alloc(300_000));
     const cut = { ...whole, open: async () => breakingOff(Buffer.alloc(100_000)) };
-    expect(await submit({ references: [whole, cut] })).to.deep.equal({
+    expect(await vendor.submit({ references: [whole, cut] })).to.deep.equal({
       accepted: false,
       failure: { code: 'PROVIDER_UNAVAILABLE', message: 'A reference file could not be fetched.', mayRetry: true },
     });
-    expect(fake.server.posts).to.equal(0);
+    expect(vendor.fake.server.posts).to.equal(0);
   });
 
   it('are not made for what the settings do not allow', async () => {
     const wrong: readonly (readonly [Partial<Submission>, string])[] = [
       [{ parameters: { n: 5 } }, 'INPUT_INVALID'],
       [{ parameters: { n: '1' } }, 'INPUT_INVALID'],
-      [{ references: [file('end_frame', Buffer.from('x'))] }, 'MODEL_UNAVAILABLE'],
+      [{ references: [referenceOf(Buffer.from('x'), 'end_frame')] }, 'MODEL_UNAVAILABLE'],
       [{ settings: {} }, 'MODEL_UNAVAILABLE'],
     ];
     for (const [wish, code] of wrong) {
-      const answer = await submit(wish);
+      const answer = await vendor.submit(wish);
       expect(answer).to.have.nested.property('failure.code', code);
     }
-    expect(fake.server.requests).to.have.length(0);
+    expect(vendor.fake.server.requests).to.have.length(0);
   });
 
   it('are refused for certain with the meaning of the status, and without its text', async () => {
@@ -134,13 +123,13 @@ describe('requests to Replicate', () => {
       [400, {}, { code: 'PROVIDER_REJECTED' }],
     ];
     for (const [status, body, expected] of refusals) {
-      fake.server.plan({
+      vendor.fake.server.plan({
         type: 'status',
         status,
         headers: { 'content-type': 'application/json' },
         body: JSON.stringify({ detail: secret, ...body }),
       });
-      const answer = await submit({});
+      const answer = await vendor.submit({});
       if (answer.accepted) throw new Error('It was accepted.');
       const { because, failure } = answer;
       expect({ ...(because === undefined ? {} : { because }), code: failure.code }, String(status)).to.deep.equal(
@@ -148,7 +137,7 @@ describe('requests to Replicate', () => {
       );
       expect(JSON.stringify(answer)).to.not.include('leaked').and.not.include('10.0.0.1');
     }
-    expect(fake.server.posts).to.equal(refusals.length);
+    expect(vendor.fake.server.posts).to.equal(refusals.length);
   });
 
   it('are refused for lack of capacity with the wait that the body or the header states', async () => {
@@ -159,13 +148,13 @@ describe('requests to Replicate', () => {
       [{}, 'Too many requests.', undefined],
     ];
     for (const [headers, detail, retryAfterMs] of waits) {
-      fake.server.plan({
+      vendor.fake.server.plan({
         type: 'status',
         status: 429,
         headers: { 'content-type': 'application/json', ...headers },
         body: JSON.stringify({ detail, status: 429 }),
       });
-      const answer = await submit({});
+      const answer = await vendor.submit({});
       expect(answer).to.include({ accepted: false, because: 'capacity' });
       expect(answer).to.have.property('failure').that.includes({ code: 'PROVIDER_UNAVAILABLE', mayRetry: true });
       expect('failure' in answer ? answer.failure.retryAfterMs : -1).to.equal(retryAfterMs);
@@ -180,13 +169,9 @@ describe('requests to Replicate', () => {
       { type: 'truncated' },
       { type: 'lose-answer' },
     ] as const) {
-      fake.server.plan(fault, { of: 'submit' });
-      expect(await submit({}).catch((error: unknown) => error), fault.type).to.be.instanceOf(Error);
+      vendor.fake.server.plan(fault, { of: 'submit' });
+      expect(await vendor.submit({}).catch((error: unknown) => error), fault.type).to.be.instanceOf(Error);
     }
-    expect(fake.server.posts).to.equal(5);
+    expect(vendor.fake.server.posts).to.equal(5);
   });
 });
-
-function file(role: ProviderReference['role'], bytes: Buffer): ProviderReference {
-  return { role, mediaType: 'image/png', byteSize: bytes.byteLength, open: async () => inPieces(bytes) };
-}
