@@ -6,7 +6,7 @@ import type { ApiCalls } from './api-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { readSettings } from './read-settings.js';
 
-/** Gets the `check_path` of each model's settings, once. Where none has one, nothing is tried. */
+/** Gets the `check_path` of each model's settings, once. Where none has one, only whether a server answers is tried. */
 export async function checkPaths(
   calls: ApiCalls,
   given: readonly JsonObject[],
@@ -20,6 +20,7 @@ export async function checkPaths(
       paths.set(read.settings.check_path, read.settings);
   }
   try {
+    if (paths.size === 0) return await checkConnection(calls, signal);
     const faults: string[] = [];
     for (const [path, settings] of paths) {
       const answer = await calls.at(path, {}, { signal, settings });
@@ -31,6 +32,13 @@ export async function checkPaths(
   } catch (error) {
     return { faults: [connectionFault(error, new URL(base).origin)] };
   }
+}
+
+/** Any answer will do, and no key is needed for one. */
+async function checkConnection({ connection }: ApiCalls, signal: ProviderCall['signal']): Promise<ProviderCheck> {
+  const answer = await connection.client.request({ method: 'GET', url: connection.base, signal });
+  answer.discard();
+  return { about: 'a server answers; without check_path, neither its key nor its paths are tried', faults: [] };
 }
 
 function answerFault({ status, isOk, declares }: HttpAnswer, settings: HttpJsonSettings): string | undefined {

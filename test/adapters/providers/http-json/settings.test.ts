@@ -173,6 +173,26 @@ describe('the driver for HTTP APIs', () => {
     await fake.close();
   });
 
+  it('tries without a check_path whether a server answers, and says that nothing else is tried', async () => {
+    const fake = await StudioFake.open();
+    const settings = [changed('check_path', undefined)];
+    const right = httpJsonAt(fake.base, { auth: AUTH.studio, api_key: fake.key });
+    for (const given of [settings, []])
+      expect(await right.check(given, WANTED)).to.deep.equal({
+        about: 'a server answers; without check_path, neither its key nor its paths are tried',
+        faults: [],
+      });
+    expect(fake.server.requests.map(({ method, of }) => [method, of])).to.deep.equal([
+      ['GET', []],
+      ['GET', []],
+    ]);
+    expect(JSON.stringify(fake.server.requests.map(({ headers }) => headers))).to.not.include(fake.key);
+    await fake.close();
+    expect((await right.check(settings, WANTED)).faults).to.have.length(1);
+    expect((await right.check(settings, WANTED)).faults[0]).to.match(/^Nothing answers at /);
+    await right.close();
+  });
+
   it('refuses a host that cannot be one, with the key of its option', () => {
     for (const option of ['answer_hosts', 'output_hosts'])
       expect(() => httpJsonAt('http://127.0.0.1:1', { [option]: ['https://a.example'] })).to.throw(
