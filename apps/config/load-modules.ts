@@ -4,9 +4,11 @@ import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { resolve as resolveImport } from 'import-meta-resolve';
 import type { Driver } from '../../adapters/driver.js';
+import type { JsonObject } from '../../core/json.js';
 import { SECTIONS } from './config-keys.js';
 import { firstLine } from './first-line.js';
-import { isListOfText, optionsFault } from './options-fault.js';
+import { isListOfText, optionsFault, takenOptionFault } from './options-fault.js';
+import { INSTANCE_KEYS } from './provider-limits.js';
 
 /** What a driver of each kind must be able to do. */
 const METHODS = {
@@ -116,7 +118,8 @@ function refuseBroken(module: string, driver: Readonly<Record<string, unknown>>)
     throw new ModuleRefused(
       `The driver ${name} of the module ${module} keeps its objects in the data folder, so it must have a backup.`,
     );
-  const fault = optionsFault(options);
+  const fault =
+    optionsFault(options) ?? (kind === 'provider' ? takenOptionFault(options as JsonObject, INSTANCE_KEYS) : undefined);
   if (fault !== undefined)
     throw new ModuleRefused(`The options of the driver ${name} of the module ${module} ${fault}.`);
 }

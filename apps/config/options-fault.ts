@@ -42,6 +42,12 @@ export function optionsFault(options: unknown): string | undefined {
   return undefined;
 }
 
+/** The first option with a name that has another use, as the rest of the same sentence. */
+export function takenOptionFault(options: JsonObject, taken: readonly string[]): string | undefined {
+  const [option] = optionsOf(options).find(([name]) => taken.includes(name)) ?? [];
+  return option === undefined ? undefined : `may not have one called ${option}: that is a key of every instance`;
+}
+
 export function isListOfText(value: unknown): boolean {
   return Array.isArray(value) && value.every((one) => typeof one === 'string');
 }

@@ -17,6 +17,9 @@ export const LIMIT_OPTIONS: Readonly<Record<string, JsonObject>> = {
   },
 };
 
+/** The keys of an instance that no driver of a provider may have as an option: its value would never arrive. */
+export const INSTANCE_KEYS: readonly string[] = ['kind', ...Object.keys(LIMIT_OPTIONS)];
+
 export function providerLimits(values: Readonly<Record<string, unknown>>, instance: string): ProviderLimits {
   const value = (option: string) => (values[`providers.${instance}.${option}`] ?? undefined) as number | undefined;
   const [maxConcurrent, maxSubmissionsPerMinute] = [value('max_concurrent'), value('max_submissions_per_minute')];

@@ -9,6 +9,8 @@ import { checkSchema } from '../../../adapters/system/check-schema.js';
 import { CONFIG_KEYS, configKeys, optionsOf } from '../../../apps/config/config-keys.js';
 import { ConfigInvalid } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
+import { takenOptionFault } from '../../../apps/config/options-fault.js';
+import { INSTANCE_KEYS } from '../../../apps/config/provider-limits.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import { ROOT } from '../../docs/pages.js';
 
@@ -42,6 +44,11 @@ describe('built-in drivers', () => {
       }
     });
   }
+
+  it('of providers leave the keys of every instance alone', () => {
+    for (const { kind, name, options } of BUILT_IN_DRIVERS)
+      if (kind === 'provider') expect(takenOptionFault(options, INSTANCE_KEYS), name).to.equal(undefined);
+  });
 
   it('marks every option that holds a secret', () => {
     const secrets = [...CONFIG_KEYS].filter(([, { isSecret }]) => isSecret).map(([path]) => path);

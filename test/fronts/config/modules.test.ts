@@ -218,6 +218,12 @@ describe('modules of the configuration', () => {
       'The driver album of the module ./broken.mjs keeps its objects in the data folder, so it must have a backup.',
     [CAMERA.replace('lens:', '"Lens.size":')]:
       'The options of the driver camera of the module ./broken.mjs may not have one called Lens.size: names have lower-case letters, digits and underscores.',
+    ...Object.fromEntries(
+      ['kind', 'max_concurrent', 'max_submissions_per_minute'].map((key) => [
+        CAMERA.replace('lens:', `${key}: { type: 'integer' }, lens:`),
+        `The options of the driver camera of the module ./broken.mjs may not have one called ${key}: that is a key of every instance.`,
+      ]),
+    ),
   };
   for (const [driver, fault] of Object.entries(BROKEN)) {
     it(`are refused with: ${fault}`, async () => {
