@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { decodedBody } from './decoded-body.js';
 import type { Exchange } from './exchange.js';
 import type { HttpError, HttpErrorKind } from './http-error.js';
-import { declaredType, jsonOf, type DeclaredType } from './json-body.js';
+import { declaredType, jsonOf, MAX_JSON_DEPTH, type DeclaredType } from './json-body.js';
 import type { HttpLimits } from './limits.js';
 
 /**
@@ -65,14 +65,15 @@ export class HttpAnswer {
 
   /**
    * The body as JSON, within the same bounds. An answer that declares another type is not JSON, whatever its body is; one
-   * that declares none may be. Throws `HttpError`: `bad-answer` where it is no JSON, without repeating any of it.
+   * that declares none may be. Throws `HttpError`: `bad-answer` where it is no JSON, or JSON of more than `MAX_JSON_DEPTH`
+   * levels, without repeating any of it.
    */
   async json(maxBytes?: number): Promise<unknown> {
     const pieces: Uint8Array[] = [];
     for await (const piece of this.jsonBody(maxBytes)) pieces.push(piece);
     const json = jsonOf(Buffer.concat(pieces));
-    if (json === undefined) throw this.notJson();
-    return json.value;
+    if ('value' in json) return json.value;
+    throw json.fault === 'too-deep' ? this.tooDeep() : this.notJson();
   }
 
   /** The body as it comes, like `body`, of an answer that does not declare another type than JSON. */
@@ -99,5 +100,10 @@ export class HttpAnswer {
 
   private notJson(): HttpError {
     return this.error('bad-answer', `The answer with status ${this.status} is not JSON.`);
+  }
+
+  private tooDeep(): HttpError {
+    const what = `The JSON of the answer with status ${this.status} has more than ${MAX_JSON_DEPTH} levels.`;
+    return this.error('bad-answer', what);
   }
 }

@@ -18,7 +18,7 @@ export interface SubmissionRefusal {
   readonly body?: unknown;
 }
 
-/** What the body of an answer is: JSON, something that claims to be JSON and is not, or anything else. */
+/** What the body of an answer is: JSON, something that claims to be JSON and is not (or is too deep), or anything else. */
 export type AnswerBody =
   | { readonly kind: 'json'; readonly value: unknown }
   | { readonly kind: 'broken-json' }

@@ -57,7 +57,8 @@ export async function submit(
 
 async function refusalBody(answer: HttpAnswer): Promise<AnswerBody> {
   const bytes = await answer.bytes(MAX_REFUSAL_BYTES);
-  const json = answer.declares === 'other' ? undefined : jsonOf(bytes);
-  if (json !== undefined) return { kind: 'json', ...json };
-  return { kind: answer.declares === 'json' ? 'broken-json' : 'other' };
+  if (answer.declares === 'other') return { kind: 'other' };
+  const json = jsonOf(bytes);
+  if ('value' in json) return { kind: 'json', value: json.value };
+  return { kind: answer.declares === 'json' || json.fault === 'too-deep' ? 'broken-json' : 'other' };
 }

@@ -1,4 +1,4 @@
-import { jsonOf } from '../json-body.js';
+import { jsonOf, MAX_JSON_DEPTH } from '../json-body.js';
 import { KeptBytes } from './kept-bytes.js';
 import { pointerTo, type PointerPatterns } from './pointer-patterns.js';
 import type { ReadFailure } from './read-failure.js';
@@ -11,8 +11,6 @@ interface Container {
   /** In an object, whether the next string is a key. */
   expectsKey: boolean;
 }
-
-const MAX_DEPTH = 200;
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
@@ -72,7 +70,7 @@ export class JsonScanner {
   /** The document, once all of it was read. */
   end(): unknown {
     const json = jsonOf(this.kept.since(0));
-    if (json === undefined) throw this.notJson();
+    if ('fault' in json) throw this.notJson();
     return json.value;
   }
 
@@ -103,10 +101,10 @@ export class JsonScanner {
   }
 
   private endKey(): void {
-    const key = jsonOf(this.kept.since(this.keyFrom))?.value;
+    const key = jsonOf(this.kept.since(this.keyFrom));
     const container = this.open.at(-1);
-    if (typeof key !== 'string' || container === undefined) throw this.notJson();
-    container.place = key;
+    if ('fault' in key || typeof key.value !== 'string' || container === undefined) throw this.notJson();
+    container.place = key.value;
   }
 
   private follow(byte: number): void {
@@ -124,7 +122,8 @@ export class JsonScanner {
   }
 
   private enter(container: Container): void {
-    if (this.open.length >= MAX_DEPTH) throw this.fail('bad-answer', "The answer's JSON is too deep.");
+    if (this.open.length >= MAX_JSON_DEPTH)
+      throw this.fail('bad-answer', `The answer's JSON has more than ${MAX_JSON_DEPTH} levels.`);
     this.open.push(container);
   }
 
