@@ -4,6 +4,7 @@ import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports
 import { HttpError } from '../../http/http-error.js';
 import { ParameterInvalid } from '../shared/request-fields.js';
 import { inputRefusal, refusal } from '../shared/sentences.js';
+import { WholeReferences, type REFERENCE_UNREAD } from '../shared/whole-references.js';
 import { chooseServer } from './choose-server.js';
 import type { ComfyUiInstance } from './instance.js';
 import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
@@ -18,7 +19,7 @@ import { isObject, nodesBehind } from './workflow.js';
 
 type Needs = Pick<ComfyUiInstance, 'servers' | 'workflowFolder' | 'maxQueue' | 'progress' | 'instance' | 'log'>;
 
-type Refusal = ReturnType<typeof refusal>;
+type Refusal = ReturnType<typeof refusal> | typeof REFERENCE_UNREAD;
 
 interface Prepared {
   readonly server: ComfyUiServer;
@@ -79,12 +80,17 @@ function countFault({ references }: Plan, submission: Submission): string | unde
 /** Nothing is submitted yet, so a failure is certain: the task is taken later, or by another provider. */
 async function uploadAll(
   server: ComfyUiServer,
-  { references }: Submission,
+  submission: Submission,
   call: ProviderCall,
 ): Promise<UploadedNames | Refusal> {
+  const whole = new WholeReferences(submission.references);
   const names: Record<ReferenceRole, string[]> = { reference_image: [], start_frame: [], end_frame: [] };
   try {
-    for (const reference of references) names[reference.role].push(await server.upload(reference, call));
+    for (const reference of whole.references) {
+      const name = await whole.sent(server.upload(reference, call), call.signal);
+      if (typeof name !== 'string') return name;
+      names[reference.role].push(name);
+    }
     return names;
   } catch (error) {
     if (call.signal.aborted) throw error;

@@ -10,7 +10,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = { 'image/png': 'png', 'imag
 
 /**
  * The form of `POST /upload/image`. The file has a name by its content, so that equal files are kept once; it is read here for
- * that, and again while it is sent.
+ * that, and again while it is sent: give it a reference of `WholeReferences`, which notices other bytes.
  */
 export async function uploadForm(reference: ProviderReference): Promise<SizedRequest> {
   const hash = createHash('sha256');

@@ -1,13 +1,25 @@
+import { createHash } from 'node:crypto';
 import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
 import { failure } from './sentences.js';
 
-/** The references of a submission, which note whether one of them could not be read to its end. */
+interface Content {
+  /** SHA-256 of the bytes of the first reading that came to its end. */
+  digest?: string;
+}
+
+/**
+ * The references of a submission, which note whether one of them could not be read to its end, or had other bytes when it
+ * was read again.
+ */
 export class WholeReferences {
   readonly references: readonly ProviderReference[];
   private isCut = false;
 
   constructor(references: readonly ProviderReference[]) {
-    this.references = references.map((reference) => ({ ...reference, open: async () => this.read(reference) }));
+    this.references = references.map((reference) => {
+      const content: Content = {};
+      return { ...reference, open: async () => this.read(reference, content) };
+    });
   }
 
   /**
@@ -24,17 +36,22 @@ export class WholeReferences {
   }
 
   /** Keeps each piece back until the next one or the end has come: what breaks after its last byte is not given whole. */
-  private async *read(reference: ProviderReference): AsyncGenerator<Uint8Array> {
+  private async *read(reference: ProviderReference, content: Content): AsyncGenerator<Uint8Array> {
+    const hash = createHash('sha256');
     let byteLength = 0;
     let kept: Uint8Array | undefined;
     try {
       for await (const piece of await reference.open()) {
         if (kept !== undefined) yield kept;
         kept = piece;
+        hash.update(piece);
         byteLength += piece.byteLength;
         if (byteLength > reference.byteSize) throw new Error('A reference has more bytes than it should have.');
       }
       if (byteLength < reference.byteSize) throw new Error('A reference has fewer bytes than it should have.');
+      const digest = hash.digest('hex');
+      content.digest ??= digest;
+      if (content.digest !== digest) throw new Error('A reference has other bytes than when it was read before.');
     } catch (error) {
       this.isCut = true;
       throw error;
@@ -43,7 +60,7 @@ export class WholeReferences {
   }
 }
 
-/** A reference file could not be read, so that the request ended early and nothing was taken. */
+/** A reference file could not be read as it should be, so that the request ended early and nothing was taken. */
 export const REFERENCE_UNREAD = {
   accepted: false,
   failure: { ...failure('unreachable'), message: 'A reference file could not be fetched.' },

@@ -4,8 +4,10 @@
  */
 import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { REFERENCE_UNREAD } from '../../../../adapters/providers/shared/whole-references.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { submitted, WANTED } from '../../../contracts/provider.contract.js';
+import { streamOf } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
 import { openStudio, postsTo, reference, task, type Studio } from './opened-comfyui.js';
 import { EDIT_SETTINGS } from './workflows.js';
@@ -51,6 +53,18 @@ describe('reference files of ComfyUI tasks', () => {
       expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
     }
     expect(fake.server.requests).to.have.length(0);
+  });
+
+  it('are neither kept nor used where they change between the reading for their name and the upload', async () => {
+    const { provider, fake } = studio;
+    const picture = await image('png', 40, 30);
+    const readings = [picture, Uint8Array.from(picture, (byte, at) => (at === picture.length - 20 ? byte ^ 1 : byte))];
+    const changing = reference(picture, { open: async () => streamOf(readings.shift() ?? picture) });
+    const answer = await provider.submit(edit({ references: [changing] }), WANTED);
+    expect(answer).to.equal(REFERENCE_UNREAD);
+    await fake.server.settled();
+    const whole = fake.server.requests.filter(({ of, isWhole }) => isWhole && of.includes('upload'));
+    expect([whole.length, fake.server.posts, fake.queue.files.size]).to.deep.equal([0, 0, 0]);
   });
 
   for (const [name, plan, because] of [

@@ -51,6 +51,27 @@ describe('references that a request reads', () => {
       expect(outcome).to.equal(REFERENCE_UNREAD);
     });
 
+  it('never come whole again where other bytes are there by then, and their task is refused', async () => {
+    const readings = ['0123456789', '0123456780', '0123456789'].map((text) => Buffer.from(text));
+    const open = async () => inPieces(readings.shift()!, 3);
+    const whole = new WholeReferences([
+      { role: 'reference_image', mediaType: 'image/png', byteSize: BYTES.byteLength, open },
+    ]);
+    const texts: string[] = [];
+    const read = async () => {
+      let text = '';
+      try {
+        for await (const piece of await whole.references[0]!.open()) text += Buffer.from(piece).toString();
+      } finally {
+        texts.push(text);
+      }
+    };
+    await read();
+    expect(await whole.sent(read(), WANTED)).to.equal(REFERENCE_UNREAD);
+    await read();
+    expect(texts).to.deep.equal(['0123456789', '012345678', '0123456789']);
+  });
+
   it('leave the failure of a request as it is where it is not theirs, or the call was aborted', async () => {
     const whole = new WholeReferences([]);
     const failing = whole.sent(Promise.reject(new Error('The line broke.')), WANTED);
