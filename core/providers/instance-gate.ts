@@ -2,6 +2,7 @@ import type { Log } from '../log.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Settings } from '../settings.js';
 import { Circuit } from './circuit.js';
+import { OwnShare } from './own-share.js';
 import { newProviderUse, renewShare, SHARE_MS, type ProviderHealth, type ProviderLimits } from './provider-use.js';
 
 /** What a gate works with. */
@@ -33,39 +34,13 @@ export interface InstanceGateOptions {
   readonly onChange: () => void;
 }
 
-/** What this process may use, and what it had asked for then. */
-interface OwnShare {
-  readonly slots: number;
-  submissions: number;
-  readonly wanted: number;
-  /** How many waited then. */
-  readonly waiting: number;
-  readonly expiresAt: number;
-  readonly isShort: boolean;
-  readonly isDry: boolean;
-}
-
-const NO_SHARE: OwnShare = {
-  slots: 0,
-  submissions: 0,
-  wanted: 0,
-  waiting: 0,
-  expiresAt: -Infinity,
-  isShort: false,
-  isDry: false,
-};
-
 /** What one process may do at one connected provider, and what it has seen of it. */
 export class InstanceGate {
   readonly circuit = new Circuit();
   private inUse = 0;
   private waiting = 0;
   private trying: { readonly holder: object; readonly until: number } | undefined;
-  /** Which share each submission is of that was taken and has not begun. */
-  private readonly untouched = new Map<object, number>();
-  private share = NO_SHARE;
-  /** Who has a slot and wants to submit once more. They come before those that wait. */
-  private readonly again = new Set<object>();
+  private readonly share = new OwnShare();
   private renewal: Promise<boolean> | undefined;
   private hasLeft = false;
   private cancelTimer: (() => void) | undefined;
@@ -98,13 +73,12 @@ export class InstanceGate {
   /** Takes a slot and a submission for `holder`, if there is one and the provider seems to work. */
   take(holder: object): boolean {
     if (!this.isOpen()) return false;
-    if (this.isLimited() && !this.takeOfShare()) {
+    if (this.isLimited() && !this.share.take(holder, this.inUse, this.ports.clock.now())) {
       // A share may have lapsed while the provider was paused.
       this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
       return false;
     }
     if (this.circuit.isDoubtful) this.trying = { holder, until: this.ports.clock.now() + TRY_MS };
-    if (this.isLimited()) this.untouched.set(holder, this.share.expiresAt);
     this.inUse += 1;
     this.beatLater();
     return true;
@@ -113,9 +87,7 @@ export class InstanceGate {
   /** Whether it may have room, once this process has asked for more than it has: then the next provider has to wait. */
   get mayHaveRoom(): boolean {
     if (!this.isLimited() || !this.isOpen()) return false;
-    const { slots, wanted, isDry } = this.share;
-    if (!this.isCurrent() || (slots <= this.inUse && slots >= wanted)) return true;
-    return slots > this.inUse && !isDry;
+    return this.share.mayGrow(this.inUse, this.ports.clock.now());
   }
 
   /** Counts a task that is at the provider already, though the limit may be exceeded. */
@@ -124,17 +96,24 @@ export class InstanceGate {
     this.beatLater();
   }
 
-  /** The submission that was taken for `holder` begins. */
+  /**
+   * Whether the holder, which was let in or adopted, may submit now; asks for what it lacks. What it was given when it was
+   * let in may have lapsed since.
+   */
+  maySubmit(holder: object): boolean {
+    if (!this.isLimited() || this.share.maySubmit(holder, this.ports.clock.now())) return true;
+    this.renew();
+    return false;
+  }
+
+  /** A submission of the holder begins. */
   submitting(holder: object): void {
-    this.untouched.delete(holder);
+    this.share.submitting(holder);
   }
 
   release(holder: object): void {
     this.inUse -= 1;
-    this.again.delete(holder);
-    // What an earlier share gave may not be used any more.
-    if (this.untouched.get(holder) === this.share.expiresAt) this.share.submissions += 1;
-    this.untouched.delete(holder);
+    this.share.release(holder);
     this.tried(holder);
     // A slot that another worker lacks is given back before it is used again.
     if (this.share.isShort) this.renew();
@@ -152,19 +131,6 @@ export class InstanceGate {
     if (submitMs === undefined) return;
     this.tried(holder);
     this.options.onChange();
-  }
-
-  /** Takes one more submission for a task that has its slot; asks for one if there is none. */
-  takeSubmission(holder: object): boolean {
-    if (this.options.limits().maxSubmissionsPerMinute === undefined) return true;
-    if (!this.isCurrent() || this.share.submissions < 1) {
-      this.again.add(holder);
-      this.renew();
-      return false;
-    }
-    this.again.delete(holder);
-    this.share.submissions -= 1;
-    return true;
   }
 
   /** How many wait for this provider. */
@@ -214,14 +180,7 @@ export class InstanceGate {
   }
 
   private isCurrent(): boolean {
-    return this.ports.clock.now() < this.share.expiresAt;
-  }
-
-  private takeOfShare(): boolean {
-    if (!this.isCurrent() || this.share.slots <= this.inUse) return false;
-    if (this.share.submissions - this.again.size < 1) return false;
-    this.share.submissions -= 1;
-    return true;
+    return this.share.isCurrent(this.ports.clock.now());
   }
 
   private beatLater(): void {
@@ -253,8 +212,7 @@ export class InstanceGate {
       .catch((error: unknown) => {
         this.warn(error);
         // Nothing may be used that is not known to be ours; the model's next provider need not wait for that.
-        if (!this.isCurrent())
-          this.share = { ...NO_SHARE, wanted: 1, expiresAt: this.ports.clock.now() + ASK_AGAIN_MS };
+        if (!this.isCurrent()) this.share.lose(this.ports.clock.now() + ASK_AGAIN_MS);
         return false;
       })
       .finally(() => {
@@ -275,14 +233,13 @@ export class InstanceGate {
       const wanted = inUse + waiting;
       const given = renewShare(
         stored ?? newProviderUse(provider, { limits, now }),
-        { worker, inUse, wanted, again: this.again.size, isPaused: !this.isOpen(), health: this.health },
+        { worker, inUse, wanted, again: this.share.lacking, isPaused: !this.isOpen(), health: this.health },
         { limits, now, longestCallMs: this.options.longestCallMs() },
       );
-      // Until the answer is there, and if it is lost, no more is used than both the old share and the new one have.
-      this.share = { ...this.share, slots: Math.min(this.share.slots, given.slots) };
+      this.share.lowerTo(given.slots);
       if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
       const { slots, submissions, isShort, isDry } = given;
-      this.share = { slots, submissions, wanted, waiting, isShort, isDry, expiresAt: now + SHARE_MS };
+      this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: now + SHARE_MS });
       return true;
     }
     return false;

@@ -11,10 +11,10 @@ interface Needs extends GateNeeds, Pick<Ports, 'providers' | 'catalog'> {
 /** The right of one run to work at a provider. */
 export interface Entry {
   readonly provider: string;
-  /** A submission begins. One that never does is given back with the entry. */
+  /** Whether it has a slot and a submission now; what it lacks is asked for. */
+  maySubmit(): boolean;
+  /** A submission begins, for which it has just had both. One that never begins is given back with the entry. */
   submitting(): void;
-  /** Whether it may submit once more, which then counts; if not now, a submission is asked for. */
-  maySubmitAgain(): boolean;
   /** What came of a call: `submitMs` of a submission that was taken. */
   answered(submitMs?: number): void;
   failed(error: unknown): void;
@@ -127,8 +127,8 @@ export class ProviderGates {
     let isReleased = false;
     return {
       provider,
+      maySubmit: () => gate.maySubmit(holder),
       submitting: () => gate.submitting(holder),
-      maySubmitAgain: () => gate.takeSubmission(holder),
       answered: (submitMs) => gate.answered(holder, submitMs),
       failed: (error) => {
         gate.circuit.failed(clock.now(), error);

@@ -92,10 +92,12 @@ export interface Given {
  */
 export function renewShare(use: ProviderUse, request: ShareRequest, terms: ShareTerms): Given {
   const { now, limits } = terms;
-  const others = use.shares.filter(({ worker, expiresAt, slots, wanted }) => {
-    if (worker === request.worker) return false;
-    return expiresAt + terms.longestCallMs + MAX_CLOCK_SKEW_MS > now && (slots > 0 || wanted > 0);
-  });
+  const others = use.shares
+    .filter(({ worker, slots, wanted }) => worker !== request.worker && (slots > 0 || wanted > 0))
+    .map((share) =>
+      isFarAhead(share.renewedAt, now) ? { ...share, renewedAt: now, expiresAt: now + SHARE_MS } : share,
+    )
+    .filter(({ expiresAt }) => expiresAt + terms.longestCallMs + MAX_CLOCK_SKEW_MS > now);
   const own = use.shares.find(({ worker }) => worker === request.worker);
   const isShort = others.some(({ slots, wanted }) => slots === 0 && wanted > 0);
   const slots = slotsFor(request, { others, held: own?.slots ?? 0, ...limits });
@@ -137,7 +139,7 @@ function idleWorkers(
   for (const { worker, health, seenAt } of [...idle, ...seen, reporting]) known.set(worker, { worker, health, seenAt });
   for (const { worker } of shares) known.delete(worker);
   return [...known.values()]
-    .filter(({ seenAt }) => seenAt + REMEMBERED_MS > reporting.seenAt)
+    .filter(({ seenAt }) => seenAt + REMEMBERED_MS > reporting.seenAt && !isFarAhead(seenAt, reporting.seenAt))
     .toSorted((one, other) => one.seenAt - other.seenAt)
     .slice(-MAX_IDLE);
 }
@@ -166,6 +168,7 @@ function refilled(
   { limits, now }: ShareTerms,
 ): ProviderUse['submissions'] {
   const limit = limits.maxSubmissionsPerMinute;
+  if (isFarAhead(refilledAt, now)) return { thousandths, refilledAt: now };
   if (limit === undefined || now <= refilledAt) return { thousandths, refilledAt: Math.max(refilledAt, now) };
   const capacity = capacityOf(limits);
   const perWindow = (limit + 1) * 1_000 - capacity - 1;
@@ -173,6 +176,11 @@ function refilled(
   // What is less than a thousandth is not lost.
   if (added === 0) return { thousandths, refilledAt };
   return { thousandths: Math.min(capacity, thousandths + added), refilledAt: now };
+}
+
+/** Such a time was left by a clock that has been set back since, and would be waited for. */
+function isFarAhead(time: number, now: number): boolean {
+  return time > now + MAX_CLOCK_SKEW_MS;
 }
 
 function capacityOf({ maxSubmissionsPerMinute: limit = 0 }: ProviderLimits): number {

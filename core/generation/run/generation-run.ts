@@ -18,8 +18,8 @@ import type { Execution } from './unknown-model.js';
 import { WakeableDelay } from './waiting.js';
 
 type Went = 'on' | 'over';
-/** How long a run waits for another submission at its provider, in milliseconds. */
-const NO_SUBMISSION_LEFT_MS = 1_000;
+/** How long a run waits before it asks again for room for its submission, in milliseconds. */
+const NO_ROOM_MS = 1_000;
 
 /** What a run needs to know that the generation itself does not say. */
 export interface RunOf extends Execution {
@@ -178,9 +178,9 @@ export class GenerationRun {
     const beganAt = this.context.clock.now();
     const onBegun = () => {
       this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined, notFound: [] };
-      this.of.entry.submitting();
     };
     const answer = await this.submissions.submit(g, { attempt, timeLeftMs: this.timeLeftMs(g), onBegun });
+    if (answer === 'no-room') return this.restFor(NO_ROOM_MS);
     if (typeof answer === 'string') return 'on';
     if ('cost' in answer && answer.cost !== undefined) this.state = { ...this.state, cost: answer.cost };
     if (!answer.accepted) {
@@ -207,11 +207,6 @@ export class GenerationRun {
 
   private async allowSubmit({ token, afterMs }: Extract<RunStep, { do: 'allow-submit' }>): Promise<Went> {
     if (afterMs > 0) await this.rest.sleep(afterMs);
-    while (!this.of.entry.maySubmitAgain()) {
-      await this.rest.sleep(NO_SUBMISSION_LEFT_MS);
-      const g = await this.refresh();
-      if (g.cancelRequestedAt !== undefined || this.state.isStopping || this.timeLeftMs(g) <= 1) return 'on';
-    }
     const { refused } = await this.holder.write({ event: 'submit-again' });
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
     if (refused === undefined) this.state = { ...this.state, unsentToken: token };

@@ -7,10 +7,11 @@ import { CallGivenUp, type ProviderCalls } from './provider-calls.js';
 import type { RunOutputs } from './run-outputs.js';
 import type { RunRules } from './next-step.js';
 import type { Execution } from './unknown-model.js';
+import type { Entry } from '../../providers/provider-gates.js';
 
 /** What one run submits with. */
 export interface SubmitsWith {
-  readonly of: Execution;
+  readonly of: Execution & { readonly entry: Entry };
   readonly holder: LeaseHolder;
   readonly calls: ProviderCalls;
   readonly outputs: RunOutputs;
@@ -33,13 +34,13 @@ export class RunSubmissions {
   ) {}
 
   /**
-   * `not-begun`: something changed first, and the next step is to be decided again. `unknown`: the provider may have
-   * accepted it.
+   * `not-begun`: something changed first, and the next step is to be decided again. `no-room`: the provider has no slot or no
+   * submission for it now; those that the run began with may have lapsed. `unknown`: the provider may have accepted it.
    */
   async submit(
     g: Generation,
     { attempt, timeLeftMs, onBegun }: OneSubmission,
-  ): Promise<Submitted | 'not-begun' | 'unknown'> {
+  ): Promise<Submitted | 'not-begun' | 'no-room' | 'unknown'> {
     const { of, holder, calls, outputs, patience, rules } = this.by;
     if (rules.answersWithOutputs && outputs.hasUsedKeys(g)) {
       await outputs.renewKeys(g);
@@ -48,8 +49,10 @@ export class RunSubmissions {
     const now = this.context.clock.now();
     const endsAt = Math.min(now + timeLeftMs, attempt.startedAt + rules.longestSubmitMs);
     if (endsAt <= now) return 'not-begun';
+    if (!of.entry.maySubmit()) return 'no-room';
     if (rules.answersWithOutputs) outputs.useKeys(g);
     onBegun();
+    of.entry.submitting();
     try {
       return await handOver(this.context, calls, of, g, {
         attempt,

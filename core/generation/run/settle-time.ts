@@ -32,13 +32,14 @@ export function notTakenAt(
 }
 
 /**
- * When the last submission of the attempt was over at the latest. A call whose end is not on record ends with the
- * longest call, and with the lease of its worker, which that worker cannot have renewed since this run began.
+ * When the last submission of the attempt was over at the latest, by this process's clock. What another process has
+ * recorded was before this run began. A call whose end is not on record ends with the longest call, and with the lease of
+ * its worker, which that worker cannot have renewed since this run began.
  */
 function submissionOverAt({ attempt }: Generation, begunAt: number, rules: SettleRules): number {
   if (attempt === undefined) return begunAt;
   const { endedAt, startedAt, bootId } = attempt;
-  if (endedAt !== undefined) return endedAt;
+  if (endedAt !== undefined) return bootId === rules.boot.id ? endedAt : begunAt;
   if (isLeftByAnother(rules.boot, bootId)) return begunAt;
   return Math.max(startedAt + rules.longestSubmitMs, begunAt + rules.settings.leaseMs);
 }

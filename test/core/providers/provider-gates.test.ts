@@ -1,9 +1,12 @@
 // Goal: a submission that was taken and never made is there for the next one; after a pause one task at a time is tried, which
-// does not hold the others up for as long as a slow answer takes; calls that were under way when a pause began do not lengthen it.
-// Method: the gates of one process over one provider, a manual clock.
+// does not hold the others up for as long as a slow answer takes; calls that were under way when a pause began do not lengthen it;
+// nobody submits with what has lapsed, or without a slot.
+// Method: the gates of one process over one provider, a manual clock, and a store of shares that can be unavailable.
 import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
 import type { ProviderGates } from '../../../core/providers/provider-gates.js';
-import type { ProviderLimits } from '../../../core/providers/provider-use.js';
+import { SHARE_MS, type ProviderLimits } from '../../../core/providers/provider-use.js';
+import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
 import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { PROMISES, ScriptedProvider } from '../../fixtures/scripted-provider.js';
@@ -18,7 +21,14 @@ async function open(limits: ProviderLimits) {
     ports: { providers: connectedProviders({ p: provider }, { p: limits }) },
   });
   const { providerGates } = harness.context;
-  return { harness, provider, gates: providerGates, clock: harness.clock };
+  const { providerUses } = harness.ports;
+  const replace = providerUses.replace.bind(providerUses);
+  const store = { isAway: false };
+  providerUses.replace = async (...args) => {
+    if (store.isAway) throw new StoreUnavailable('No answer.');
+    return replace(...args);
+  };
+  return { harness, provider, store, gates: providerGates, clock: harness.clock };
 }
 
 /** Enters as soon as there is room, which is asked for. */
@@ -84,6 +94,48 @@ describe('the gates of a process', () => {
     for (const entry of entries) entry.failed(new Error('No answer.'));
     await clock.advance(1_000);
     expect(gates.enter(['p'])).to.not.equal(undefined);
+  });
+
+  it('let nobody submit with a slot and a submission that have lapsed, until they are given again', async () => {
+    const { gates, clock, store } = await open({ maxConcurrent: 1, maxSubmissionsPerMinute: 60 });
+    const entry = await entered(gates, clock);
+    expect(entry.maySubmit(), 'just let in').to.equal(true);
+    store.isAway = true;
+    await clock.advance(SHARE_MS);
+    expect(entry.maySubmit(), 'lapsed').to.equal(false);
+    store.isAway = false;
+    await clock.until(() => entry.maySubmit(), 'it was given again');
+    entry.submitting();
+  });
+
+  it('give a lapsed slot to one of two that have yet to submit, where another worker has the other one', async () => {
+    const { harness, gates, clock, store } = await open({ maxConcurrent: 2 });
+    const entries = [await entered(gates, clock), await entered(gates, clock)] as const;
+    store.isAway = true;
+    await clock.advance(SHARE_MS + harness.settings.providerCallMs + MAX_CLOCK_SKEW_MS);
+    store.isAway = false;
+    const other = harness.process().providerGates;
+    const [third] = await Promise.all([entered(other, clock)]);
+    expect(third.maySubmit()).to.equal(true);
+    await clock.until(() => entries[0].maySubmit(), 'one has a slot');
+    entries[0].submitting();
+    await clock.advance(30_000);
+    expect(entries[1].maySubmit(), 'there are no more').to.equal(false);
+    third.release();
+    await other.report();
+    await clock.until(() => entries[1].maySubmit(), 'it was given back');
+  });
+
+  it('let a task that was adopted be submitted again only in a slot', async () => {
+    const { gates, clock } = await open({ maxConcurrent: 1 });
+    const entry = await entered(gates, clock);
+    expect(entry.maySubmit()).to.equal(true);
+    entry.submitting();
+    const adopted = gates.adopt('p');
+    await clock.advance(10_000);
+    expect([adopted.maySubmit(), entry.maySubmit()]).to.deep.equal([false, true]);
+    entry.release();
+    await clock.until(() => adopted.maySubmit(), 'the slot is free');
   });
 
   it('take the slots of a lapsed share no sooner than a submission that answers with outputs may last', async () => {

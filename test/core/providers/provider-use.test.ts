@@ -96,6 +96,30 @@ describe('the shares of a provider', () => {
     ]).to.deep.equal([0, 0, 2]);
   });
 
+  it('do not wait for a time that a clock far ahead has written, and give out nothing sooner than by their own', () => {
+    const limits = { maxConcurrent: 2, maxSubmissionsPerMinute: 4 };
+    const terms = { limits, longestCallMs: CALL_MS };
+    const ahead = 7 * 86_400_000;
+    const wrong = renewShare(newProviderUse('p', { limits, now: ahead }), request('ahead', { wanted: 2 }), {
+      ...terms,
+      now: ahead,
+    });
+    expect([wrong.slots, wrong.submissions]).to.deep.equal([2, 1]);
+    let use = wrong.next;
+    const at = (now: number) => {
+      const given = renewShare(use, request('next', { wanted: 2 }), { ...terms, now });
+      use = given.next;
+      return [given.slots, given.submissions];
+    };
+    const lapsedAt = SHARE_MS + CALL_MS + MAX_CLOCK_SKEW_MS;
+    expect([at(0), at(lapsedAt - 1), at(lapsedAt)]).to.deep.equal([
+      [0, 0],
+      [0, 0],
+      [2, 1],
+    ]);
+    expect(use.idle?.map(({ seenAt }) => seenAt <= lapsedAt)).to.deep.equal([true]);
+  });
+
   for (const [workers, maxConcurrent] of [
     [2, 1],
     [3, 2],

@@ -16,7 +16,8 @@ function allowsSubmit({ attempt }: Generation, state: RunState, { mayResubmit }:
   const isNotFound = typeof news.answer === 'object' && news.answer.found === false;
   if (mayResubmit || !isNotFound) return isNotFound;
   if (attempt === undefined) return true;
-  const overAt = attempt.endedAt ?? Math.max(attempt.startedAt + 60_000, state.begunAt + 30_000);
+  const endedAt = attempt.endedAt !== undefined && attempt.bootId !== 'boot' ? state.begunAt : attempt.endedAt;
+  const overAt = endedAt ?? Math.max(attempt.startedAt + 60_000, state.begunAt + 30_000);
   const believable = state.notFound.filter(({ askedAt }) => askedAt >= overAt + 5_000);
   return believable.some(({ at }) => believable.some(({ askedAt }) => askedAt - at >= 5_000));
 }
@@ -70,7 +71,9 @@ const SITUATION = fc
   .record({
     attempt: fc.oneof(
       fc.constantFrom(undefined, SUBMITTED),
-      AROUND.map((endedAt) => (endedAt === undefined ? SUBMITTING : { ...SUBMITTING, endedAt })),
+      fc
+        .record({ endedAt: AROUND, bootId: fc.constantFrom('boot', 'other') })
+        .map(({ endedAt, bootId }) => ({ ...SUBMITTING, bootId, ...(endedAt === undefined ? {} : { endedAt }) })),
     ),
     begunAt: fc.integer({ min: NOW - 100_000, max: NOW }),
     notFound: NOT_FOUND,

@@ -210,6 +210,12 @@ describe('the next step of a run', () => {
       { do: 'rest', ms: 2_000 },
     ],
     [
+      'counts the end of a submission that another process has recorded from when its own run began',
+      running({ attempt: { ...ENDED_LONG_AGO, bootId: 'other' } }),
+      recovered({ found: false }, { ...asked, begunAt: NOW - 1_000 }),
+      { do: 'rest', ms: 4_000 },
+    ],
+    [
       'takes a submission whose end nobody knows for over after the longest call',
       running({ attempt: { ...SUBMITTING, startedAt: NOW - 40_000 } }),
       recovered({ found: false }, { ...asked, begunAt: NOW - 30_000 }),

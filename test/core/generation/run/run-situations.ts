@@ -21,7 +21,13 @@ export const RULES: RunRules = {
     cancelGraceMs: 60_000,
   },
 };
-export const SUBMITTING = { number: 1, phase: 'submitting', token: 'a', startedAt: NOW - 10 } as const;
+export const SUBMITTING = {
+  number: 1,
+  phase: 'submitting',
+  token: 'a',
+  startedAt: NOW - 10,
+  bootId: RULES.boot.id,
+} as const;
 export const SUBMITTED = { ...SUBMITTING, phase: 'submitted', reference: 'r1' } as const;
 export const ENDED_LONG_AGO = { ...SUBMITTING, endedAt: NOW - 50_000 };
 export const DELIVERED = {

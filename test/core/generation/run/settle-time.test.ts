@@ -5,6 +5,7 @@
 import { expect } from 'chai';
 import { handOver } from '../../../../core/generation/run/hand-over.js';
 import type { ProviderCalls } from '../../../../core/generation/run/provider-calls.js';
+import { notTakenAt } from '../../../../core/generation/run/settle-time.js';
 import { submissionOf } from '../../../../core/generation/run/submission.js';
 import type { ProviderReference } from '../../../../core/ports/provider.js';
 import { collected, streamOf } from '../../../fixtures/byte-streams.js';
@@ -61,6 +62,29 @@ describe('a task that its provider does not have', () => {
       ]);
     });
   }
+
+  it('is believed to be absent by the clock of whoever asks, whatever another process recorded', async () => {
+    const harness = await open();
+    const { generation } = await harness.create().then(async ({ generationId }) => ({
+      generation: await harness.generation(generationId),
+    }));
+    const begunAt = harness.clock.now();
+    const { boot, settings } = harness.context;
+    const rules = { settleMs: SETTLE_MS, longestSubmitMs: settings.providerCallMs, boot, settings };
+    for (const [bootId, overAt] of [
+      [boot.id, begunAt - 50_000],
+      ['another', begunAt],
+    ] as const) {
+      const attempt = { number: 1, phase: 'submitting', token: 't', provider: 'p', bootId } as const;
+      const g = { ...generation, attempt: { ...attempt, startedAt: begunAt - 60_000, endedAt: begunAt - 50_000 } };
+      const at = (askedAt: number) => ({ askedAt, at: askedAt });
+      const notFound = [at(overAt + SETTLE_MS), at(overAt + 2 * SETTLE_MS)];
+      const now = overAt + 2 * SETTLE_MS;
+      expect(notTakenAt(g, { notFound, begunAt }, now, rules), bootId).to.equal(now);
+      const early = [at(overAt + SETTLE_MS - 1), at(overAt + 2 * SETTLE_MS - 1)];
+      expect(notTakenAt(g, { notFound: early, begunAt }, now, rules), bootId).to.be.above(now);
+    }
+  });
 
   it('is not believed to be absent while the worker that submits it may be alive', async () => {
     const harness = await open();
