@@ -37,10 +37,6 @@ export class OwnShare {
     return this.given.slots;
   }
 
-  get expiresAt(): number {
-    return this.given.expiresAt;
-  }
-
   /** How many waited when it was asked for. */
   get waiting(): number {
     return this.given.waiting;

@@ -115,7 +115,7 @@ describe('the gates of a process', () => {
     await clock.advance(SHARE_MS + harness.settings.providerCallMs + MAX_CLOCK_SKEW_MS);
     store.isAway = false;
     const other = harness.process().providerGates;
-    const [third] = await Promise.all([entered(other, clock)]);
+    const third = await entered(other, clock);
     expect(third.maySubmit()).to.equal(true);
     await clock.until(() => entries[0].maySubmit(), 'one has a slot');
     entries[0].submitting();
