@@ -1,10 +1,14 @@
 import { BufferSource, EncodedPacketSink, Input, MP4 } from 'mediabunny';
 import type { InputVideoTrack } from 'mediabunny';
 import type { MediaFacts } from '../../core/ports/media-probe.js';
+import { hasOtherTracks } from './mp4-tracks.js';
 import { sizeFault } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 
 const BROKEN: Invalid = { invalid: 'The file starts like an MP4 video but cannot be read.' };
+const OTHER_TRACKS: Invalid = {
+  invalid: 'The video has a track that is neither pictures nor sound, such as subtitles or metadata.',
+};
 /** A day: longer than any video here, and short enough to be counted exactly in milliseconds. */
 const MAX_DURATION_MS = 24 * 60 * 60 * 1000;
 
@@ -28,9 +32,11 @@ async function probeTrack(track: InputVideoTrack, limits: ProbeLimits): Promise<
 
 /**
  * Size and duration of the video track. H.264 is not decoded here: `full` reads every sample of the file instead, which
- * finds missing data but not corrupt data.
+ * finds missing data but not corrupt data. A video with tracks of another kind is refused: `MediaCleaner` cannot remove
+ * their samples.
  */
 export async function probeVideo(bytes: Uint8Array, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+  if (hasOtherTracks(bytes)) return OTHER_TRACKS;
   const input = new Input({ formats: [MP4], source: new BufferSource(bytes) });
   try {
     const track = await input.getPrimaryVideoTrack();

@@ -29,8 +29,8 @@ export interface ProbeLimits {
 export interface MediaProbe {
   /**
    * Sniffs the magic bytes and decodes the header (an output's pixels too, when `decode` is `full`). For anything but
-   * exactly one PNG, JPEG, WebP or MP4 within the limits it returns one sentence that says what is wrong; it never
-   * throws for invalid bytes. It waits while other work has the memory that it needs.
+   * exactly one PNG, JPEG, WebP or MP4 within the limits, and for a video with tracks beside pictures and sound, it returns
+   * one sentence that says what is wrong; it never throws for invalid bytes. It waits while other work has the memory that it needs.
    */
   probe(bytes: AsyncIterable<Uint8Array>, limits: ProbeLimits): Promise<MediaFacts | { readonly invalid: string }>;
 }

@@ -24,7 +24,16 @@ import {
   withJpegSegments,
   withPngChunks,
 } from '../fixtures/tagged-images.js';
-import { box, lastIndex, muxedWithTags, packetsOf, TAGGED_VIDEOS, withinBox } from '../fixtures/tagged-videos.js';
+import {
+  box,
+  lastIndex,
+  muxedWithSubtitles,
+  muxedWithTags,
+  packetsOf,
+  TAGGED_VIDEOS,
+  withinBox,
+  withTrack,
+} from '../fixtures/tagged-videos.js';
 import { mp4 } from '../fixtures/videos.js';
 import type { ContractSubject } from './subject.js';
 
@@ -69,6 +78,23 @@ const WITH_MANIFEST: Readonly<Record<string, () => Promise<Uint8Array>>> = {
   WebP: async () => webpOf(webpChunks(await image('webp')), webpChunk('C2PA', MANIFEST)),
   MP4: async () => joined(await mp4(), box('uuid', MANIFEST_UUID, MANIFEST)),
 };
+
+/** A sample entry without fields beside those of all entries. */
+const sampleEntry = (type: string, ...contents: readonly (string | Uint8Array)[]) =>
+  box(type, Buffer.from([0, 0, 0, 0, 0, 0, 0, 1]), ...contents);
+
+/** Tracks that play beside the pictures, and whose samples are texts. */
+const OTHER_TRACKS: readonly (readonly [what: string, handler: string, entry: Uint8Array])[] = [
+  ['a track of text', 'text', sampleEntry('text', Buffer.alloc(51))],
+  ['a track of subtitles', 'sbtl', sampleEntry('tx3g', Buffer.alloc(38))],
+  ['a track of subtitles in XML', 'subt', sampleEntry('stpp', 'http://www.w3.org/ns/ttml\0\0\0')],
+  ['a track of metadata in text', 'meta', sampleEntry('mett', '\0application/json\0')],
+  ['a track of metadata in XML', 'meta', sampleEntry('metx', '\0\0urn:x\0\0')],
+  ['a track of metadata by keys', 'mdta', sampleEntry('mebx')],
+  ['a track of text that says it is video', 'vide', sampleEntry('mett', '\0text/plain\0')],
+  ['a track of text that says it is sound', 'soun', sampleEntry('tx3g', Buffer.alloc(38))],
+  ['a track of an unknown kind', 'zzzz', sampleEntry('avc1', Buffer.alloc(70))],
+];
 
 export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): void {
   describe(`MediaCleaner contract: ${subject.name}`, () => {
@@ -175,6 +201,41 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
           expect(has(after, MARKER)).to.equal(false);
           expect(await probed(after)).to.not.have.property('invalid');
         }
+      }
+    });
+
+    for (const [what, handler, entry] of OTHER_TRACKS) {
+      it(`leaves ${what} to the probe, which refuses the video`, async () => {
+        const before = await withTrack(handler, entry);
+        expect(await shown(before), 'it plays').to.deep.equal(await shown(await lastIndex()));
+        expect(await probed(await cleaned(before)))
+          .to.have.property('invalid')
+          .that.matches(/neither pictures nor sound/);
+      });
+    }
+
+    it('keeps the codec of sound and removes other boxes beside it, in every version of its fields', async () => {
+      for (const [version, fieldBytes] of [
+        [0, 28],
+        [1, 44],
+        [2, 64],
+      ] as const) {
+        const fields = Buffer.alloc(fieldBytes - 8);
+        fields.writeUInt16BE(version);
+        const [codec, text] = [box('esds', 'a codec'), box('udta', 'a text of the entry')];
+        const after = await cleaned(await withTrack('soun', sampleEntry('mp4a', fields, codec, text, codec)));
+        const freed = Buffer.concat([codec, box('free', Buffer.alloc(text.length - 8)), codec]);
+        expect(Buffer.from(after).includes(freed), `version ${version}`).to.equal(true);
+      }
+    });
+
+    it('leaves subtitles that an encoder added to the probe, which refuses the video', async () => {
+      for (const form of ['index first', 'index last', 'fragmented'] as const) {
+        const before = await muxedWithSubtitles(form);
+        expect(has(before, MARKER)).to.equal(true);
+        expect(await probed(await cleaned(before)))
+          .to.have.property('invalid')
+          .that.matches(/neither pictures nor sound/);
       }
     });
 

@@ -1,6 +1,7 @@
 import { type Box, boxIn, LOOKED_AT_BYTES } from '../mp4-box.js';
 import { blank, type Edits, keep, look, overwrite } from './edits.js';
 import { BYTES_BEFORE_NAME, type Kept, type Layout, MAX_NAME_BYTES, MP4_LAYOUT, MP4_UNWANTED } from './mp4-layout.js';
+import { sampleEntryIn, STSD_BYTES } from '../mp4-sample-entry.js';
 
 const FREE = Buffer.from('free');
 const FREE_HEADER_BYTES = 8;
@@ -30,6 +31,7 @@ function* boxEdits(box: Box, kept: Kept | undefined): Edits {
     return;
   }
   yield keep(box.headerBytes);
+  if (kept === 'sample entries') return yield* sampleEntriesEdits(box.contentBytes);
   if (typeof kept === 'object') return yield* contentEdits(box.contentBytes, kept);
   const hasLongName = kept !== 'all' && box.contentBytes > BYTES_BEFORE_NAME + MAX_NAME_BYTES;
   yield keep(hasLongName ? BYTES_BEFORE_NAME : box.contentBytes);
@@ -48,6 +50,24 @@ function* contentEdits(contentBytes: number, layout: Layout): Edits {
     if (box === undefined) yield* freeEdits(leftBytes);
     else yield* boxEdits(box, layout[box.type]);
     leftBytes = box === undefined ? 0 : leftBytes - box.headerBytes - box.contentBytes;
+  }
+}
+
+/** Of each format that is known, the boxes behind its fixed fields. Others stay as they are, and the probe refuses them. */
+function* sampleEntriesEdits(contentBytes: number): Edits {
+  const ahead = yield look(Math.min(contentBytes, STSD_BYTES));
+  const version = ahead[0] ?? 0;
+  yield keep(Math.min(contentBytes, STSD_BYTES));
+  for (let leftBytes = contentBytes - STSD_BYTES; leftBytes > 0;) {
+    const entryAhead = yield look(Math.min(leftBytes, LOOKED_AT_BYTES));
+    if (entryAhead.length === 0) return;
+    const box = boxIn(entryAhead, leftBytes);
+    if (box === undefined) return yield* freeEdits(leftBytes);
+    const entry = sampleEntryIn(entryAhead, box, version);
+    const fixedBytes = Math.min(entry?.fixedBytes ?? box.contentBytes, box.contentBytes);
+    yield keep(box.headerBytes + fixedBytes);
+    if (entry !== undefined) yield* contentEdits(box.contentBytes - fixedBytes, entry.boxes);
+    leftBytes -= box.headerBytes + box.contentBytes;
   }
 }
 

@@ -1,5 +1,8 @@
-/** What of a box's content is kept: all, all but a long name at its end, or the boxes in it that are named here. */
-export type Kept = 'all' | 'all but a long name' | Layout;
+/**
+ * What of a box's content is kept: all, all but a long name at its end, what sample entries say of a codec, or the boxes in
+ * it that are named here.
+ */
+export type Kept = 'all' | 'all but a long name' | 'sample entries' | Layout;
 
 export interface Layout {
   readonly [type: string]: Kept;
@@ -10,9 +13,10 @@ function whole(types: string): Layout {
 }
 
 /** Sizes, times, places and groups of samples, and what they are encoded with. */
-const SAMPLE_TABLE = whole(
-  'stsd stts ctts cslg stsc stsz stz2 stco co64 stss stsh padb stdp sdtp sbgp sgpd subs saiz saio',
-);
+const SAMPLE_TABLE: Layout = {
+  ...whole('stts ctts cslg stsc stsz stz2 stco co64 stss stsh padb stdp sdtp sbgp sgpd subs saiz saio'),
+  stsd: 'sample entries',
+};
 
 /** A handler says in its first 24 bytes what a track has; a name follows. */
 export const BYTES_BEFORE_NAME = 24;
@@ -39,6 +43,38 @@ export const MP4_LAYOUT: Layout = {
   moof: { ...whole('mfhd'), traf: FRAGMENT },
   mfra: whole('tfra mfro'),
 };
+
+/** What a track may have. Every other handler has samples of text or data, which may say how the video was made. */
+export const TRACK_HANDLERS: ReadonlySet<string> = new Set(['vide', 'soun']);
+
+/** What a sample entry says of a codec. */
+export interface SampleEntry {
+  readonly kind: 'video' | 'audio';
+  readonly boxes: Layout;
+}
+
+const VIDEO: SampleEntry = {
+  kind: 'video',
+  boxes: whole(
+    'avcC svcC mvcC hvcC lhvC vvcC av1C vpcC esds glbl dvcC dvvC dvwC btrt colr pasp clap fiel gama mdcv clli SmDm CoLL ' +
+      'amve cslg st3d sv3d vexu hfov sinf',
+  ),
+};
+const AUDIO: SampleEntry = {
+  kind: 'audio',
+  boxes: whole('esds dOps dfLa dac3 dec3 dac4 alac damr ddts mhaC pcmC wave chan chnl srat btrt sinf'),
+};
+
+/** The formats of samples that are pictures or sound. */
+export const SAMPLE_ENTRIES: ReadonlyMap<string, SampleEntry> = new Map([
+  ...entries(VIDEO, 'avc1 avc2 avc3 avc4 hvc1 hev1 vvc1 vvi1 av01 vp08 vp09 mp4v dva1 dvav dvh1 dvhe jpeg mjpg encv'),
+  ...entries(AUDIO, 'mp4a Opus fLaC alac ac-3 ec-3 ac-4 samr sawb dtsc dtse dtsh dtsl mha1 mhm1 .mp3 enca'),
+  ...entries(AUDIO, 'ipcm fpcm lpcm sowt twos in24 in32 fl32 fl64 ulaw alaw'),
+]);
+
+function entries(entry: SampleEntry, types: string): (readonly [string, SampleEntry])[] {
+  return types.split(' ').map((type) => [type, entry] as const);
+}
 
 /** Boxes of a file beside those of the layout. Any other makes the file invalid to the probe, and is left to it. */
 export const MP4_UNWANTED: ReadonlySet<string> = new Set('free skip wide udta meta uuid emsg'.split(' '));
