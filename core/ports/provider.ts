@@ -78,8 +78,8 @@ export type RefusedBecause = 'capacity' | 'not-here';
 /** One output in the answer to a submission. */
 export interface SubmittedOutput extends ProviderOutput {
   /**
-   * Read in the order of the outputs, and from the beginning again where our own store has failed; the call's signal
-   * applies until the last byte.
+   * Read in the order of the outputs, and from the beginning again, any number of times, where our own store has failed: an
+   * output that cannot be read again is lost, and may be paid for twice. The call's signal applies until the last byte.
    */
   readonly bytes: AsyncIterable<Uint8Array>;
 }
@@ -90,7 +90,13 @@ export interface SubmittedOutput extends ProviderOutput {
  */
 export type SubmitAnswer =
   | { readonly accepted: true; readonly reference: string }
-  | { readonly accepted: true; readonly outputs: readonly SubmittedOutput[]; readonly cost?: ProviderCost }
+  | {
+      readonly accepted: true;
+      readonly outputs: readonly SubmittedOutput[];
+      readonly cost?: ProviderCost;
+      /** Frees what the outputs are read from. Called once they are stored, or nobody reads them any more. Never throws. */
+      readonly close?: () => void;
+    }
   | {
       readonly accepted: false;
       readonly failure: ProviderFailure;

@@ -147,6 +147,19 @@ function describeOutputsInAnswer(opened: Opened): void {
       expect((await collected(bytes)).byteLength).to.be.greaterThan(0);
     }
   });
+
+  // What a second reading does not give is lost: core would have it made, and paid for, once more.
+  it('gives each output from its beginning again, once it was read and when it was left before its end', async () => {
+    const { provider, quick } = opened();
+    const answer = await provider.submit(quick(randomUUID()), WANTED);
+    if (!('outputs' in answer)) throw new Error('The answer has no outputs.');
+    for (const { bytes } of answer.outputs) {
+      for await (const _piece of bytes) break;
+      const whole = await collected(bytes);
+      expect(whole.byteLength).to.be.greaterThan(0);
+      expect(await collected(bytes)).to.deep.equal(whole);
+    }
+  });
 }
 
 function describeUnknown(opened: Opened): void {

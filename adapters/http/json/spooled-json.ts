@@ -9,8 +9,8 @@ export interface SpooledFile {
   /** As a data URL declared it. */
   readonly mediaType?: string;
   readonly byteSize: number;
-  /** The bytes; may be read several times, until the document is closed. */
-  bytes(): AsyncIterable<Uint8Array>;
+  /** May be read several times, until the document is closed. */
+  readonly bytes: AsyncIterable<Uint8Array>;
 }
 
 /** A JSON document whose files are on disk. */
@@ -46,7 +46,7 @@ export async function spooledJson(
       const from = end;
       end = await written(spool, file, from);
       const [byteSize, { mediaType }] = [end - from, file];
-      const bytes = () => rangeOf(spool, from, byteSize);
+      const bytes = { [Symbol.asyncIterator]: () => rangeOf(spool, from, byteSize) };
       files.set(file.pointer, { ...(mediaType === undefined ? {} : { mediaType }), byteSize, bytes });
     });
     return { json, files, close: () => spool.close() };

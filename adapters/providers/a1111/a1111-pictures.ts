@@ -27,26 +27,26 @@ export async function deliveredPictures(
   call: ProviderCall,
 ): Promise<SubmitAnswer> {
   const of = { at: [PICTURES], maxOutputBytes: MAX_PICTURE_BYTES, submission, call };
-  const { outputs } = await spooledOutputs(answer, of, async ({ json, files }) => {
+  const delivered = await spooledOutputs(answer, of, async ({ json, files }) => {
     const images = isObject(json) ? json['images'] : undefined;
     if (!Array.isArray(images) || images.some((image) => typeof image !== 'string'))
       throw answer.error('bad-answer', 'The answer has no list of pictures.');
     const pictures = [...files.values()].filter(({ byteSize }) => byteSize > 0);
     return { outputs: await Promise.all(pictures.map(outputOf)) };
   });
-  return outputs.length === 0 ? refusal('broke') : { accepted: true, outputs };
+  return delivered.outputs.length === 0 ? refusal('broke') : { accepted: true, ...delivered };
 }
 
 /** The answer does not say what its pictures are: the options of the server decide. */
 async function outputOf(file: SpooledFile): Promise<SubmittedOutput> {
   const start = await startOf(file);
   const [mediaType] = STARTS.find(([, pattern]) => pattern.test(start)) ?? ['image/png'];
-  return { kind: 'image', mediaType, bytes: file.bytes() };
+  return { kind: 'image', mediaType, bytes: file.bytes };
 }
 
 async function startOf(file: SpooledFile): Promise<string> {
   let start = '';
-  for await (const piece of file.bytes()) {
+  for await (const piece of file.bytes) {
     start += Buffer.from(piece.subarray(0, START_BYTES)).toString('latin1');
     if (start.length >= START_BYTES) break;
   }

@@ -7,7 +7,7 @@ import type {
 } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { spooledJson, type SpooledFile, type SpooledJson } from '../../http/json/spooled-json.js';
-import { readOnce } from '../shared/read-once.js';
+import { heldOutputs } from '../shared/held-outputs.js';
 import { failure } from '../shared/sentences.js';
 import type { CogSettings } from './cog-settings.js';
 import { memberOf, metricsCost } from '../shared/json-members.js';
@@ -19,7 +19,7 @@ const MAX_FILES = 100;
 
 /**
  * What a prediction that is over has come to. Its results, which are data URLs before the status that they belong to, wait
- * in a temporary file until they were read. Throws `HttpError` for an answer that is no such prediction.
+ * in a temporary file until they are stored. Throws `HttpError` for an answer that is no such prediction.
  */
 export async function answerOf(
   answer: HttpAnswer,
@@ -35,8 +35,8 @@ export async function answerOf(
   const cost = metricsCost(spooled.json, 'predict_time');
   if (outcome === 'succeeded') {
     const outputs = made.map((file) => outputOf(file, settings.output.media_type));
-    const close = () => spooled.close();
-    return { accepted: true, outputs: readOnce(outputs, { call, afterMs: submission.timeLeftMs, close }), ...cost };
+    const holding = { call, afterMs: submission.timeLeftMs, free: () => spooled.close() };
+    return { accepted: true, ...heldOutputs(outputs, holding), ...cost };
   }
   await spooled.close();
   if (outcome === undefined) throw answer.error('bad-answer', 'The answer is no prediction that is over.');
@@ -69,5 +69,5 @@ function failureOf(error: unknown): ProviderFailure {
 function outputOf(file: SpooledFile, otherwise: string): SubmittedOutput {
   const mediaType = file.mediaType?.split(';')[0] ?? otherwise;
   const known = /^(?:image|video)\//.test(mediaType) ? mediaType : otherwise;
-  return { kind: known.startsWith('video/') ? 'video' : 'image', mediaType: known, bytes: file.bytes() };
+  return { kind: known.startsWith('video/') ? 'video' : 'image', mediaType: known, bytes: file.bytes };
 }

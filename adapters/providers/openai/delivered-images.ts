@@ -55,16 +55,16 @@ function outputsIn(
 }
 
 function asOutput(file: SpooledFile, otherwise: string): SubmittedOutput {
-  return { kind: 'image', mediaType: file.mediaType ?? otherwise, bytes: file.bytes() };
+  return { kind: 'image', mediaType: file.mediaType ?? otherwise, bytes: file.bytes };
 }
 
-/** Fetched when it is read: such an address holds for an hour. */
+/** Fetched each time it is read: such an address holds for an hour. */
 function outputAt(
   address: unknown,
   { mediaType, files, call }: Pick<ImagesContext, 'files' | 'call'> & { readonly mediaType: string },
 ): SubmittedOutput | undefined {
   if (typeof address !== 'string' || address === '') return undefined;
-  return { kind: 'image', mediaType, bytes: fetched(address, files, call) };
+  return { kind: 'image', mediaType, bytes: { [Symbol.asyncIterator]: () => fetched(address, files, call) } };
 }
 
 async function* fetched(address: string, files: ResultFiles, call: ProviderCall): AsyncGenerator<Uint8Array> {

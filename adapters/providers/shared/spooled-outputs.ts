@@ -1,14 +1,23 @@
-import type { ProviderCall, ProviderCost, Submission, SubmittedOutput } from '../../../core/ports/provider.js';
+import type {
+  ProviderCall,
+  ProviderCost,
+  Submission,
+  SubmitAnswer,
+  SubmittedOutput,
+} from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { spooledJson, type SpooledJson } from '../../http/json/spooled-json.js';
 import type { HttpLimits } from '../../http/limits.js';
-import { readOnce } from './read-once.js';
+import { heldOutputs } from './held-outputs.js';
 
-/** Outputs of a finished task, for the answer to a submission. */
-export interface SpooledOutputs {
+/** Outputs of a finished task, and what it cost. */
+export interface FoundOutputs {
   readonly outputs: readonly SubmittedOutput[];
   readonly cost?: ProviderCost;
 }
+
+/** The same for the answer to a submission. */
+export type SpooledOutputs = Omit<Extract<SubmitAnswer, { readonly outputs: unknown }>, 'accepted'>;
 
 export interface SpooledAnswer {
   /** Where the outputs are, in base64: JSON Pointers in which `*` stands for any key or index. */
@@ -40,13 +49,13 @@ export function limitsOfAnswer(
 }
 
 /**
- * The outputs that `read` finds in an answer, as many as were paid for. They wait in a temporary file, which is freed once
- * the last one was read; so the answer was whole when this resolves. Throws `HttpError`, and what `read` throws.
+ * The outputs that `read` finds in an answer, as many as were paid for. They wait in a temporary file, as `heldOutputs` says;
+ * so the answer was whole when this resolves. Throws `HttpError`, and what `read` throws.
  */
 export async function spooledOutputs(
   answer: HttpAnswer,
   { at, maxOutputBytes, submission, call }: SpooledAnswer,
-  read: (spooled: SpooledJson) => SpooledOutputs | Promise<SpooledOutputs>,
+  read: (spooled: SpooledJson) => FoundOutputs | Promise<FoundOutputs>,
 ): Promise<SpooledOutputs> {
   const spooled = await spooledJson(answer, {
     at,
@@ -57,8 +66,8 @@ export async function spooledOutputs(
   try {
     const { outputs, ...rest } = await read(spooled);
     const paid = outputs.slice(0, submission.outputCount);
-    const reading = { call, afterMs: submission.timeLeftMs, close: () => spooled.close() };
-    return { outputs: readOnce(paid, reading), ...rest };
+    const holding = { call, afterMs: submission.timeLeftMs, free: () => spooled.close() };
+    return { ...heldOutputs(paid, holding), ...rest };
   } catch (error) {
     await spooled.close();
     throw error;

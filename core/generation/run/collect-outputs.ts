@@ -117,7 +117,10 @@ async function storeOne(
     const objectKey = outputKey(g.generationId, fence, index);
     try {
       const stored = await objects.write(objectKey, mediaCleaner.clean(bytes), limit);
-      return stored === 'too-large' ? undefined : { objectKey, byteSize: stored.byteSize, sha256: stored.sha256 };
+      if (stored === 'too-large') return undefined;
+      // Taken for what was made, it would be refused for being empty, and made once more.
+      if (tries > 1 && stored.byteSize === 0) throw new Error('The output could not be read a second time.');
+      return { objectKey, byteSize: stored.byteSize, sha256: stored.sha256 };
     } catch (error) {
       if (!(error instanceof StoreUnavailable) || signal.aborted) throw error;
       await pause(clock, backoffMs(settings, tries));

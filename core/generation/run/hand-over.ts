@@ -40,8 +40,12 @@ export async function handOver(
   try {
     const submitted = await calls.submit(submission, endsAt - clock.now(), async (answer, { signal }) => {
       if (!('outputs' in answer)) return answer;
-      const { outputs, ...rest } = answer;
-      return { ...rest, delivered: await storeSubmitted(context, g, outputs, { signal, otherKeys }) };
+      const { outputs, close, ...rest } = answer;
+      try {
+        return { ...rest, delivered: await storeSubmitted(context, g, outputs, { signal, otherKeys }) };
+      } finally {
+        close?.();
+      }
     });
     outcome = submitted.accepted ? 'taken' : 'over';
     return submitted;

@@ -1,4 +1,4 @@
-import type { MediaFacts, MediaProbe, ProbeLimits } from '../../../core/ports/media-probe.js';
+import type { MediaProbe, ProbeLimits } from '../../../core/ports/media-probe.js';
 import type {
   Provider,
   ProviderCall,
@@ -93,13 +93,16 @@ export function asCoreSees(
 }
 
 function outputsOf({ outputs }: Extract<SubmitAnswer, { outputs: unknown }>, activity: Activity) {
-  return outputs.map((output) => ({ ...output, bytes: activity.reading(output.bytes) }));
+  return outputs.map(({ bytes, ...output }) => ({
+    ...output,
+    bytes: { [Symbol.asyncIterator]: () => activity.reading(bytes) },
+  }));
 }
 
-/** Takes whatever was delivered for what was asked for: what adapters make in tests are no generations of a model. */
+/** Takes anything but an empty file for what was asked for: what adapters make in tests are no generations of a model. */
 export class AnyMediaProbe implements MediaProbe {
-  async probe(bytes: AsyncIterable<Uint8Array>, { kind = 'image' }: ProbeLimits): Promise<MediaFacts> {
-    await collected(bytes);
+  async probe(bytes: AsyncIterable<Uint8Array>, { kind = 'image' }: ProbeLimits): ReturnType<MediaProbe['probe']> {
+    if ((await collected(bytes)).byteLength === 0) return { invalid: 'The file is empty.' };
     const size = { widthPx: 64, heightPx: 64 };
     return kind === 'image'
       ? { kind, mediaType: 'image/png', ...size }

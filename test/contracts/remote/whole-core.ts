@@ -1,5 +1,6 @@
 import { oneProvider } from '../../fixtures/connected-providers.js';
 import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { isTerminal, type Generation } from '../../../core/generation/generation.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
@@ -61,7 +62,24 @@ export function describeWholeCore(proves: Cases, { refusals, supports: { promise
   const full = refusals.find(({ because }) => because === 'capacity');
   if (full !== undefined) describeCapacity(proves, full);
   if (isAsked) describeSettling(proves, promises);
-  if (!promises.answersWithOutputs) describeCancelRaces(proves);
+  if (promises.answersWithOutputs) describeStoring(proves);
+  else describeCancelRaces(proves);
+}
+
+/** An object store that takes a file and cannot say so: the outputs are read again. */
+function describeStoring(proves: Cases): void {
+  proves('sends no second request when our own store fails after it has read the outputs', async (one) => {
+    const core = await openCore(one, 'fail');
+    let failures = 0;
+    await CoreWorker.start(core.harness, 'worker', async (call) => {
+      const done = await call.proceed();
+      if (call.name !== 'objects.write' || failures === 2) return done;
+      failures += 1;
+      throw new StoreUnavailable('The store did not answer.');
+    });
+    await expectEnd(one, core, await core.create(), { status: 'succeeded', posts: 1 });
+    expect(failures).to.equal(2);
+  });
 }
 
 function describeCapacity(proves: Cases, full: RefusalCase): void {

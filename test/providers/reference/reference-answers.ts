@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderOutput, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import { readableAgain } from '../../fixtures/byte-streams.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import { failure } from '../../../adapters/providers/shared/sentences.js';
 
@@ -47,13 +48,9 @@ export function delivered(told: JsonObject): SubmitAnswer {
   if (!Array.isArray(pictures) || pictures.length === 0) throw new Error('The answer has no pictures.');
   const outputs = pictures.map((picture) => {
     if (typeof picture !== 'string') throw new Error('A picture is no text.');
-    return { ...PICTURE, bytes: oneOf(Buffer.from(picture, 'base64')) };
+    return { ...PICTURE, bytes: readableAgain(Buffer.from(picture, 'base64')) };
   });
   return { accepted: true, outputs, cost: costOf(told) };
-}
-
-async function* oneOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
-  yield bytes;
 }
 
 export function isNoTask({ status, body }: Told): boolean {

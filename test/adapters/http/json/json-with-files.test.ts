@@ -100,10 +100,10 @@ describe('an answer in JSON with files', () => {
       [first, 'ABC'],
       [second, 'DEF'],
     ] as const)
-      expect(String(await bytesOf(file!.bytes()))).to.equal(text);
+      expect(String(await bytesOf(file!.bytes))).to.equal(text);
     expect(spooled.json).to.deep.equal(JSON.parse(documentOf(['', ''])));
     await spooled.close();
-    expect(await bytesOf(first!.bytes()).catch(() => 'closed')).to.equal('closed');
+    expect(await bytesOf(first!.bytes).catch(() => 'closed')).to.equal('closed');
   });
 
   it('ends with one error and a closed connection where it cannot be read', async () => {

@@ -33,7 +33,7 @@ async function readAsItComes(answer: HttpAnswer): Promise<Omit<ReadFiles, 'added
 async function readFromDisk(answer: HttpAnswer): Promise<Omit<ReadFiles, 'addedBytes'>> {
   const spooled = await spooledJson(answer, OPTIONS);
   const digests: string[] = [];
-  for (const file of spooled.files.values()) digests.push(await digestOf(file.bytes()));
+  for (const file of spooled.files.values()) digests.push(await digestOf(file.bytes));
   await spooled.close();
   return { digests, rest: spooled.json };
 }

@@ -85,11 +85,18 @@ describe('answers of servers with the API of OpenAI', () => {
     });
   }
 
-  it('free their pictures when the last one is read, when one is left and the task aborted, and when nobody reads', async () => {
+  it('free their pictures when they are closed, when the task is aborted, and when nobody reads', async () => {
     const { provider } = await open();
-    const [first, second] = await outputsOf(provider.submit(task(), WANTED));
-    await collected(second!.bytes);
-    expect((await failureOf(collected(first!.bytes)))?.message).to.equal('The outputs were not read in time.');
+    const answer = await provider.submit(task(), WANTED);
+    if (!('outputs' in answer)) throw new Error('The answer has no outputs.');
+    const [first, second] = answer.outputs;
+    for (const { bytes } of [second!, first!, second!])
+      expect(Buffer.from(await collected(bytes)).toString('hex', 0, 4)).to.equal(PNG_START);
+    answer.close?.();
+    expect((await failureOf(collected(first!.bytes)))?.message).to.equal('The outputs are no longer kept.');
+
+    const [late] = await outputsOf(provider.submit(task({ timeLeftMs: 1_000 }), WANTED));
+    while ((await failureOf(collected(late!.bytes))) === undefined) continue;
 
     const abort = new AbortController();
     const [left] = await outputsOf(provider.submit(task(), abort));
@@ -105,7 +112,8 @@ describe('answers of servers with the API of OpenAI', () => {
     for (const address of [undefined, '/v1/images/7/content']) {
       fake.images.address = address;
       const outputs = await outputsOf(provider.submit(task({ settings, prompt: 'by address' }), WANTED));
-      for (const { bytes } of outputs)
+      // The second time it is fetched again.
+      for (const { bytes } of [...outputs, ...outputs])
         expect(Buffer.from(await collected(bytes)).toString('hex', 0, 4)).to.equal(PNG_START);
     }
   });

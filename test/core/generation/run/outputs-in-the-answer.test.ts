@@ -109,6 +109,8 @@ describe('outputs in the answer to a submission', () => {
       const worker = await CoreWorker.start(harness, 'worker', async (made) => {
         if (made.name !== call || harness.provider.submissions.length === 0 || failures === 6) return made.proceed();
         failures += 1;
+        // Every other time it has done its work, and its answer is lost.
+        if (failures % 2 === 0 && call === 'objects.write') await made.proceed();
         throw new StoreUnavailable('The store is away.');
       });
       const g = await untilSettled(harness, (await harness.create()).generationId);
@@ -117,6 +119,35 @@ describe('outputs in the answer to a submission', () => {
       expect([seen?.circuit, seen?.lastError]).to.deep.equal(['closed', undefined]);
     });
   }
+
+  it('that cannot be read a second time leave the outcome unknown, and nothing is submitted twice', async () => {
+    const harness = await open([{ deliver: [streamOf(plainImage())] }]);
+    let failures = 0;
+    await CoreWorker.start(harness, 'worker', async (call) => {
+      const done = await call.proceed();
+      if (call.name !== 'objects.write' || failures === 1) return done;
+      failures += 1;
+      throw new StoreUnavailable('The store did not answer.');
+    });
+    const g = await untilSettled(harness, (await harness.create()).generationId);
+    expect([g.status, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['failed', 0, 1]);
+  });
+
+  it('are closed once they are stored, and when they cannot be', async () => {
+    for (const deliver of [[streamOf(plainImage())], [breakingOff(new Uint8Array(0))]]) {
+      const harness = await open([{ deliver }]);
+      const closed: string[] = [];
+      const { provider } = harness;
+      const submit = provider.submit.bind(provider);
+      provider.submit = async (...args) => {
+        const answer = await submit(...args);
+        return { ...answer, close: () => void closed.push('closed') };
+      };
+      await CoreWorker.start(harness);
+      await untilSettled(harness, (await harness.create()).generationId);
+      expect(closed).to.deep.equal(['closed']);
+    }
+  });
 
   it('are waited for by a worker that stops', async () => {
     const harness = await open([pictures(1)]);
