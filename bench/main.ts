@@ -10,6 +10,7 @@ import { measureDistributed } from './rows/distributed.js';
 import { measureGrowth } from './rows/growth.js';
 import { measureGrpc } from './rows/grpc.js';
 import { measureMetrics } from './rows/metrics.js';
+import { measureProviders } from './rows/providers.js';
 import { measureQueues } from './rows/queues.js';
 import { measureRequests } from './rows/requests.js';
 import { measureVersions } from './rows/versions.js';
@@ -22,6 +23,7 @@ const PARTS = {
   grpc: measureGrpc,
   commits: measureCommits,
   work: measureWork,
+  providers: measureProviders,
   metrics: measureMetrics,
   growth: measureGrowth,
   distributed: measureDistributed,

@@ -26,6 +26,9 @@ export interface Sizes extends Pairing {
   readonly restarts: number;
   readonly burst: number;
   readonly paced: number;
+  /** Pictures of 1 MB that a provider makes in a slice, several at once, and one after the other; fewer of larger ones. */
+  readonly pictures: number;
+  readonly picturesAlone: number;
 }
 
 export const FULL: Sizes = {
@@ -43,6 +46,8 @@ export const FULL: Sizes = {
   restarts: 10,
   burst: 300,
   paced: 40,
+  pictures: 100,
+  picturesAlone: 20,
 };
 
 export const QUICK: Sizes = {
@@ -60,6 +65,8 @@ export const QUICK: Sizes = {
   restarts: 3,
   burst: 100,
   paced: 40,
+  pictures: 50,
+  picturesAlone: 5,
 };
 
 /** A process of the program, listening. */

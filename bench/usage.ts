@@ -2,16 +2,23 @@ import { readFileSync } from 'node:fs';
 
 /** Linux counts the time of other processes in hundredths of a second. */
 const MICROS_PER_TICK = 10_000;
+const BYTES_PER_KIBIBYTE = 1_024;
 
 /** What a process has used since it began, all its threads together. */
 export interface Usage {
   readonly cpuMicros: number;
   readonly rssBytes: number;
+  /** The most that `rssBytes` has been. */
+  readonly peakRssBytes: number;
 }
 
 export function usageOfThisProcess(): Usage {
   const { user, system } = process.cpuUsage();
-  return { cpuMicros: user + system, rssBytes: process.memoryUsage.rss() };
+  return {
+    cpuMicros: user + system,
+    rssBytes: process.memoryUsage.rss(),
+    peakRssBytes: process.resourceUsage().maxRSS * BYTES_PER_KIBIBYTE,
+  };
 }
 
 /**

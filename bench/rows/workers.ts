@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { comparisonOf, measureInTurn, middle, Side, type Measured } from '../compare.js';
 import { fleetUse, loadFleet, spentBetween, type Fleet } from '../fleet.js';
+import type { RequestKind } from '../load/requests.js';
 import { coresLine, fleetLines, type Row } from '../report.js';
 import type { Run, Subject } from '../run.js';
 import { createRequests } from '../servers/sample.js';
@@ -18,6 +19,8 @@ export interface Working extends Fleet<Subject> {
   readonly front: Subject;
   readonly workers?: readonly Subject['child'][];
   readonly secrets: readonly string[];
+  /** What is created, if it is not what `createRequests` asks for. */
+  readonly kind?: RequestKind;
 }
 
 /**
@@ -103,7 +106,7 @@ export async function burst({ load, sizes }: Run, working: Working, count: numbe
   const settledBefore = await settledBy(working);
   const before = await fleetUse(working);
   const done = await loadFleet(load, working, {
-    kind: createRequests(...working.secrets),
+    kind: working.kind ?? createRequests(...working.secrets),
     connections: sizes.connections,
     durationMs: LONGEST_MS,
     maxRequests: count,

@@ -19,6 +19,7 @@ import type { Credential } from './program.js';
 export const SERVICE_TOKEN = 'bench-0123456789abcdef0123456789abcdef';
 
 const BASE = '/api/v1/developer/generations';
+const CREDITS = '/api/v1/developer/credits';
 
 /** What every create of the run asks for: a prompt of ordinary length for the model that delivers at once. */
 export const SAMPLE_REQUEST = {
@@ -34,6 +35,10 @@ export const SAMPLE_REQUEST = {
 export function createRequests(...secrets: readonly string[]): RequestKind {
   const targets = secrets.map((credential) => ({ path: BASE, credential }));
   return { method: 'POST', targets, body: JSON.stringify(SAMPLE_REQUEST), isKeyed: true, status: 202 };
+}
+
+export function creditsRequests(secret: string): RequestKind {
+  return { method: 'GET', targets: [{ path: CREDITS, credential: secret }], isKeyed: false, status: 200 };
 }
 
 export function statusRequests(secret: string, generationIds: readonly string[]): RequestKind {

@@ -1,0 +1,86 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import sharp from 'sharp';
+import { SeededIds } from '../../test/fixtures/seeded-ids.js';
+import { answerCommands } from '../child.js';
+
+/**
+ * A server with the Images API of OpenAI, in a process of its own. It answers every request with one picture in base64,
+ * the same PNG for all requests of one size. A picture is made once and then kept as the bytes of its answer, so that an
+ * answer costs no more than sending it.
+ */
+const pictures = new Map<string, Promise<Picture>>();
+
+interface Picture {
+  readonly byteSize: number;
+  readonly answer: Buffer;
+}
+
+/** What a server with the Images API is asked for; it may have more fields. */
+export interface ImagesRequest {
+  readonly prompt: string;
+  /** In pixels, such as `1024x1024`. */
+  readonly size: string;
+}
+
+function pictureOf(size: string): Promise<Picture> {
+  const known = pictures.get(size);
+  if (known !== undefined) return known;
+  const made = madePicture(size);
+  pictures.set(size, made);
+  return made;
+}
+
+async function madePicture(size: string): Promise<Picture> {
+  const [widthPx, heightPx] = size.split('x').map(Number);
+  if (widthPx === undefined || heightPx === undefined) throw new RangeError(`${size} is no size of a picture.`);
+  const png = await sharp(pixels(widthPx * heightPx * 3), { raw: { width: widthPx, height: heightPx, channels: 3 } })
+    .png({ adaptiveFiltering: true })
+    .toBuffer();
+  const data = [{ b64_json: Buffer.from(png).toString('base64') }];
+  return { byteSize: png.byteLength, answer: Buffer.from(JSON.stringify({ created: 1_763_913_600, data })) };
+}
+
+/** Of the slope. */
+const BRIGHTNESS = 192;
+/** Two bits of noise are left of a byte. */
+const NOISE_SHIFT = 6;
+
+/**
+ * A slope from dark to bright with a little noise, of three bytes a pixel. A PNG of it compresses to about nine bits a
+ * pixel, so that it takes work to decode.
+ */
+function pixels(byteSize: number): Uint8Array {
+  const noise = new SeededIds().random(byteSize);
+  return noise.map((value, index) => (value >> NOISE_SHIFT) + Math.floor((BRIGHTNESS * index) / byteSize));
+}
+
+async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const { size } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ImagesRequest;
+  const { answer } = await pictureOf(size);
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.byteLength });
+  response.end(answer);
+}
+
+const server = createServer({ keepAliveTimeout: 65_000, noDelay: true }, (request, response) => {
+  serve(request, response).catch((error: unknown) => response.destroy(error as Error));
+});
+
+const commands = {
+  listen: () =>
+    new Promise<number>((resolve) => {
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+    }),
+  /** Makes a picture of this size, if there is none yet; answers how many bytes it has. */
+  async prepare({ size }: Pick<ImagesRequest, 'size'>): Promise<number> {
+    return (await pictureOf(size)).byteSize;
+  },
+};
+
+export type ImageUpstreamCommands = typeof commands;
+
+answerCommands(commands, async () => {
+  server.closeAllConnections();
+});

@@ -1,0 +1,80 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Json } from '../../core/json.js';
+import type { RequestKind } from '../load/requests.js';
+import type { ImagesRequest } from './image-upstream.js';
+import { createRequests, SAMPLE_REQUEST } from './sample.js';
+
+const MODEL_KEY = 'picture';
+/** What one picture costs. */
+export const PICTURE_CREDITS = 1;
+
+/** Where pictures are made, and how. */
+export interface PictureModel {
+  /** Of its API, as in `base_url`. */
+  readonly baseUrl: string;
+  /** In pixels, such as `1024x1024`. */
+  readonly size: string;
+  readonly atOnce: number;
+}
+
+/** What the server is asked for, by us and by the control. */
+export function pictureRequest(size: string): ImagesRequest & Json {
+  return { prompt: SAMPLE_REQUEST.prompt, n: 1, size, response_format: 'b64_json' };
+}
+
+/** Creates of one picture of that size, as this key. */
+export function createPictures(size: string, secret: string): RequestKind {
+  const body = { ...SAMPLE_REQUEST, model_key: MODEL_KEY, parameters: { size } };
+  return { ...createRequests(secret), body: JSON.stringify(body) };
+}
+
+/** Configures an installation with one model, by the driver `openai`. */
+export function configurePictures(dataFolder: string, model: PictureModel): void {
+  const config = { catalog: 'catalog.yaml', providers: { upstream: { kind: 'openai', base_url: model.baseUrl } } };
+  // JSON is YAML too.
+  writeFileSync(join(dataFolder, 'darkroom.yaml'), JSON.stringify(config));
+  writeFileSync(join(dataFolder, 'catalog.yaml'), JSON.stringify({ version: 1, models: [catalogEntry(model)] }));
+}
+
+function catalogEntry({ size, atOnce }: PictureModel): Json {
+  return {
+    model_key: MODEL_KEY,
+    display_name: 'Picture',
+    modality: 'image',
+    operations: ['image_generation'],
+    description: 'A picture without meaning.',
+    input_schema: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['size'],
+      properties: { size: { type: 'string', enum: [size] } },
+    },
+    limits: {
+      max_reference_uploads: 0,
+      reference_roles: [],
+      upload_media_types: [],
+      max_upload_bytes: 1,
+      max_outputs: 1,
+      negative_prompt: false,
+    },
+    price: {
+      version: '1',
+      unit: 'image',
+      credits_per_unit: PICTURE_CREDITS,
+      size_parameter: 'size',
+      minimum_credits: PICTURE_CREDITS,
+      maximum_credits: PICTURE_CREDITS,
+    },
+    provider: 'upstream',
+    provider_settings: { preset: 'vllm-omni' },
+    queue_timeout_seconds: 3_600,
+    run_timeout_seconds: 600,
+    max_attempts: 1,
+    concurrency: atOnce,
+    concurrency_per_account: atOnce,
+    cancel_floor_credits: 0,
+    on_unknown_acceptance: 'fail',
+    poll_interval_ms: 1_000,
+  };
+}
