@@ -11,7 +11,7 @@ export interface AddressRules {
 
 export interface AnswerAddress {
   readonly url: string;
-  /** Whether it has the configured origin. Credentials are only for that one. */
+  /** Whether it has the configured origin. Credentials are only for that one; the path of any other may be a secret. */
   readonly isOwnOrigin: boolean;
 }
 

@@ -14,6 +14,8 @@ import type { Target } from './target.js';
 export interface Hop {
   readonly method: string;
   readonly target: Target;
+  /** What errors show of the address. */
+  readonly shown: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array | AsyncIterable<Uint8Array> | undefined;
   /** Whether a redirect in the answer is followed. The call's time then keeps running. */
@@ -113,8 +115,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     what: string,
     details: Omit<HttpErrorDetails, 'requestSent'> = {},
   ): HttpError => {
-    const { method, target, isFollowing } = this.hop;
-    return new HttpError(kind, `${method} ${target.shown}: ${what}`, {
+    const { method, shown, isFollowing } = this.hop;
+    return new HttpError(kind, `${method} ${shown}: ${what}`, {
       requestSent: this.isSent || isFollowing,
       ...details,
     });

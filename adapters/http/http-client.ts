@@ -11,7 +11,7 @@ import { ListedHosts } from './listed-hosts.js';
 import { headersAfter, redirectTarget } from './redirect.js';
 import { bodyOf, headersOf, type HttpRequest } from './http-request.js';
 import type { Proxies } from './proxy/proxies.js';
-import { readTarget } from './target.js';
+import { readTarget, type Target } from './target.js';
 import { WebSockets, type TextSocket, type TextSocketRequest } from './web-sockets.js';
 
 export interface HttpClientOptions {
@@ -79,16 +79,20 @@ export class HttpClient {
     if (maxRedirects > 0 && request.body !== undefined)
       throw new RangeError('Redirects of a request with a body are not followed.');
     const redirectHosts = new ListedHosts(request.redirectHosts ?? []);
-    let target = readTarget(request.url);
+    const first = readTarget(request.url);
+    let target = first;
     let headers = headersOf(request);
     if (this.isClosed || signal.aborted)
-      throw new HttpError('aborted', `${method} ${target.shown}: The call was aborted.`, { requestSent: false });
+      throw new HttpError('aborted', `${method} ${shownOf(first, first, request)}: The call was aborted.`, {
+        requestSent: false,
+      });
     const life = new CallLife(signal, this.calls, limits.totalTimeoutMs);
     try {
       for (let followed = 0; ; followed += 1) {
         const hop = {
           method,
           target,
+          shown: shownOf(target, first, request),
           headers,
           body: bodyOf(request),
           followsRedirect: maxRedirects > 0,
@@ -128,4 +132,9 @@ export class HttpClient {
   }: HttpRequest): Connections {
     return onOwnConnection ? this.unpooled : this.pooled;
   }
+}
+
+/** What errors show of a target. One at another origin comes from a redirect, which often leads to a secret path. */
+function shownOf({ origin, shown }: Target, first: Target, { hasSecretPath = false }: HttpRequest): string {
+  return hasSecretPath || origin !== first.origin ? origin : shown;
 }

@@ -34,8 +34,8 @@ export interface HttpErrorDetails {
 
 /**
  * The one error of outgoing requests. `requestSent` decides whether the same request may be made again without the risk
- * that it is carried out twice. The message has the method and the address without its query and user information, and
- * nothing that was sent.
+ * that it is carried out twice. The message has the method and the address without its query and user information, of an
+ * address with a secret path the origin alone, and nothing that was sent.
  */
 export class HttpError extends Error {
   readonly requestSent: boolean;

@@ -7,6 +7,11 @@ export interface HttpRequest {
   readonly url: string | URL;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | { readonly stream: AsyncIterable<Uint8Array>; readonly byteSize: number };
+  /**
+   * Whether the path of the address may be a secret, as in an address out of an answer that gives access to a file. Errors
+   * then show its origin alone. They never show a query.
+   */
+  readonly hasSecretPath?: boolean;
   readonly signal: AbortSignalLike;
   readonly limits?: Partial<HttpLimits>;
   /**

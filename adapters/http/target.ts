@@ -18,7 +18,7 @@ export interface Target extends Endpoint {
   readonly origin: string;
   /** With the query. */
   readonly path: string;
-  /** The address without query and user information: what may be logged. */
+  /** The address without query and user information: what may be logged, unless its path may be a secret. */
   readonly shown: string;
 }
 

@@ -1,6 +1,7 @@
 import type { ProviderCall } from '../../../core/ports/provider.js';
 import { answerAddress } from '../../http/answer-address.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
+import type { HttpRequest } from '../../http/http-request.js';
 import type { Connection } from '../shared/connection.js';
 import type { HttpJsonSettings, Route } from './http-json-settings.js';
 import { filledPath, type PathValues } from './path-template.js';
@@ -34,7 +35,7 @@ export class ApiCalls {
 
   /** Throws `HttpError`, also for an address that may not be called. */
   at(path: string, values: PathValues, call: ApiCall): Promise<HttpAnswer> {
-    return this.send(this.urlOf(path, values), this.headersFor(call.settings), call);
+    return this.send({ url: this.urlOf(path, values), headers: this.headersFor(call.settings) }, call);
   }
 
   /** The route of a task. `address` is what an answer gave for it. Throws `HttpError`. */
@@ -42,12 +43,15 @@ export class ApiCalls {
     if (route.path !== undefined) return this.at(route.path, { id }, call);
     const { url, isOwnOrigin } = answerAddress(address, this.places);
     // Other hosts get neither the key nor what else the settings send.
-    return this.send(url, isOwnOrigin ? this.headersFor(call.settings) : { accept: 'application/json' }, call);
+    const headers = isOwnOrigin ? this.headersFor(call.settings) : { accept: 'application/json' };
+    return this.send({ url, headers, hasSecretPath: !isOwnOrigin }, call);
   }
 
-  private send(url: string, headers: Readonly<Record<string, string>>, call: ApiCall): Promise<HttpAnswer> {
-    const { signal, method = 'GET' } = call;
+  private send(
+    to: Pick<HttpRequest, 'url' | 'headers' | 'hasSecretPath'>,
+    { signal, method = 'GET' }: ApiCall,
+  ): Promise<HttpAnswer> {
     const limits = { maxBodyBytes: MAX_ANSWER_BYTES, totalTimeoutMs: LONGEST_READ_MS };
-    return this.connection.client.request({ method, url, headers, signal, limits });
+    return this.connection.client.request({ method, ...to, signal, limits });
   }
 }

@@ -82,6 +82,7 @@ export async function resultBytes(
   const answer = await connection.client.request({
     method: 'GET',
     url,
+    hasSecretPath: !isOwnOrigin,
     headers: sendsKey && isOwnOrigin ? connection.credentials : {},
     signal,
     limits: { maxBodyBytes: MAX_RESULT_BYTES, totalTimeoutMs: LONGEST_FETCH_MS, maxDecompressionRatio: 2_000 },

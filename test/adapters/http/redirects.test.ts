@@ -65,6 +65,19 @@ describe('the redirects of outgoing requests', () => {
     }
   });
 
+  it('show no path of another origin in an error, as it may be a secret', async () => {
+    const path = '/T0KEN/picture.png?signature=T0KEN';
+    const second = await tls.serving((_, response) => void response.writeHead(200, { 'content-length': '9' }).end());
+    const first = await tls.serving(to(`https://two.example:${second.port}${path}`));
+    const redirectHosts = [`two.example:${second.port}`];
+    const asked = get(tls.client(), `https://one.example:${first.port}/a`, { maxRedirects: 1, redirectHosts });
+    const { message } = await errorOf(asked.then((answer) => answer.bytes()));
+    expect(second.asked.map((one) => one.path)).to.deep.equal([path]);
+    expect(message)
+      .to.match(/^GET https:\/\/two\.example:\d+: /)
+      .and.to.not.include('T0KEN');
+  });
+
   it('are refused for a request with a body, which another origin would receive', async () => {
     const body = '{"api_key":"s3cret"}';
     const asked = get(tls.client(), 'https://one.example/', { body, maxRedirects: 1 });
