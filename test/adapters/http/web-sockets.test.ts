@@ -4,9 +4,11 @@
  */
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import { HttpClient as GuardedClient } from '../../../adapters/http/http-client.js';
+import type { TextSocketRequest } from '../../../adapters/http/web-sockets.js';
 import { WebSocketPeer } from '../../providers/fakes/web-socket-peer.js';
 import { errorOf, localClient } from './client.js';
 
@@ -36,7 +38,10 @@ describe('WebSockets of the HTTP client', () => {
   });
 
   /** Opens one; answers its two sides, and what ends it. */
-  async function opened(headers: Readonly<Record<string, string>> = {}) {
+  async function opened(
+    headers: Readonly<Record<string, string>> = {},
+    limits: NonNullable<TextSocketRequest['limits']> = {},
+  ) {
     const texts: string[] = [];
     let hear: () => void = () => undefined;
     const peer = new Promise<WebSocketPeer>((resolve) => void (arrived = resolve));
@@ -50,7 +55,7 @@ describe('WebSockets of the HTTP client', () => {
         texts.push(text);
         hear();
       };
-      const socket = client.receive({ url, headers, onText, onEnd });
+      const socket = client.receive({ url, headers, limits, onText, onEnd });
       void peer.then(() => (close = () => socket.close()));
     });
     let close: () => void = () => undefined;
@@ -63,6 +68,22 @@ describe('WebSockets of the HTTP client', () => {
       heard: () => new Promise<void>((resolve) => void (hear = resolve)),
     };
   }
+
+  /** Leaves upgrades without an answer; resolves when the connection of one has ended. */
+  function untilUpgradeIsLeft(): Promise<void> {
+    server.removeAllListeners('upgrade');
+    return new Promise((resolve) => {
+      arrivedUpgrade = new Promise((come) => {
+        server.on('upgrade', (_, socket) => {
+          socket.on('error', () => undefined).on('end', () => socket.end());
+          socket.on('close', () => resolve());
+          socket.resume();
+          come();
+        });
+      });
+    });
+  }
+  let arrivedUpgrade: Promise<void>;
 
   it('receive texts, pass over binary messages, and send the headers they are given', async () => {
     const { peer, texts, heard } = await opened({ authorization: 'Bearer x' });
@@ -124,6 +145,62 @@ describe('WebSockets of the HTTP client', () => {
     await gone;
     expect(first.endsSoFar()).to.equal(0);
   });
+
+  it('are given up when the server does not answer the upgrade in time', async () => {
+    const gone = untilUpgradeIsLeft();
+    await new Promise<void>((resolve) => {
+      client.receive({ url, limits: { upgradeTimeoutMs: 20 }, onText: () => undefined, onEnd: resolve });
+    });
+    await gone;
+  });
+
+  for (const who of ['socket', 'client'] as const)
+    it(`end at once when the ${who} is closed before the upgrade is answered`, async () => {
+      const gone = untilUpgradeIsLeft();
+      let ends = 0;
+      const socket = client.receive({ url, onText: () => undefined, onEnd: () => (ends += 1) });
+      await arrivedUpgrade;
+      await (who === 'client' ? client.close() : Promise.resolve(socket.close()));
+      await gone;
+      expect(ends).to.equal(who === 'client' ? 1 : 0);
+    });
+
+  it('are given up when the server does not even answer a ping', async () => {
+    const { peer, ended, endsSoFar } = await opened({}, { silenceTimeoutMs: 20 });
+    const gone = new Promise<void>((resolve) => peer.onClose(resolve));
+    peer.isDeaf = true;
+    await ended;
+    await gone;
+    expect([endsSoFar(), peer.pings]).to.deep.equal([1, 1]);
+  });
+
+  it('stay while the server has nothing to say, and answers pings', async () => {
+    const { peer, endsSoFar, heard, texts } = await opened({}, { silenceTimeoutMs: 5 });
+    while (peer.pings < 10) await sleep(1);
+    const next = heard();
+    peer.send('a lighthouse');
+    await next;
+    expect([endsSoFar(), texts]).to.deep.equal([0, ['a lighthouse']]);
+  });
+
+  it('are given up when the server says that it closes, and does not', async () => {
+    const { peer, ended } = await opened({}, { silenceTimeoutMs: 20 });
+    peer.isDeaf = true;
+    const gone = new Promise<void>((resolve) => peer.onClose(resolve));
+    peer.sendRaw(Uint8Array.of(0x88, 0));
+    await ended;
+    await gone;
+  });
+
+  for (const who of ['socket', 'client'] as const)
+    it(`are cut when the ${who} is closed and the server does not close its side`, async () => {
+      const { peer, close, endsSoFar } = await opened({}, { closeTimeoutMs: 20 });
+      const gone = new Promise<void>((resolve) => peer.onClose(resolve));
+      peer.isDeaf = true;
+      await (who === 'client' ? client.close() : Promise.resolve(close()));
+      await gone;
+      expect(endsSoFar()).to.equal(who === 'client' ? 1 : 0);
+    });
 });
 
 /** The head of a frame of 1 GiB, and none of its bytes. */

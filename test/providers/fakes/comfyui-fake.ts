@@ -1,3 +1,4 @@
+import type { Duplex } from 'node:stream';
 import { graphRefusal, NODE_CLASSES, outputsOf, refusal, type Graph } from './comfyui-nodes.js';
 import { ComfyUiQueue, type HistoryItem, type QueueItem } from './comfyui-queue.js';
 import {
@@ -14,6 +15,9 @@ export class ComfyUiFake {
   readonly queue = new ComfyUiQueue((to, type, data) => this.tell(to, type, data));
   /** WebSockets of clients, by the id that each gave. */
   readonly sockets = new Map<string, WebSocketPeer>();
+  /** Upgrades that have come and get no answer, where `leavesUpgrades`. */
+  readonly leftUpgrades: Duplex[] = [];
+  leavesUpgrades = false;
   server!: FakeServer;
   private taken = 0;
 
@@ -32,6 +36,10 @@ export class ComfyUiFake {
     fake.server = await FakeServer.open(fake.routes(), {
       otherwise: () => ({ status: 404, headers: { 'content-type': 'application/octet-stream' } }),
       onUpgrade: (request, socket) => {
+        if (fake.leavesUpgrades) {
+          fake.leftUpgrades.push(socket.resume().on('error', () => undefined));
+          return;
+        }
         const peer = WebSocketPeer.accept(request, socket);
         const client = peer.url.searchParams.get('clientId') ?? '';
         fake.sockets.set(client, peer);

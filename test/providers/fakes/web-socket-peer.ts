@@ -5,6 +5,10 @@ import type { Duplex } from 'node:stream';
 /** The server's side of a WebSocket that only sends texts. */
 export class WebSocketPeer {
   readonly url: URL;
+  /** Whether it has stopped to answer pings and closes, and leaves the connection as it is. */
+  isDeaf = false;
+  /** Pings that have come. */
+  pings = 0;
 
   private constructor(
     request: IncomingMessage,
@@ -12,9 +16,15 @@ export class WebSocketPeer {
   ) {
     this.url = new URL(request.url ?? '/', 'http://fake');
     socket.on('error', () => undefined);
-    // Frames of the client are read and not looked at, but for the one that ends the connection.
+    // The client's side is at its end: nobody reads any more.
+    socket.on('end', () => socket.end());
+    // Frames of the client come one by one; only pings and the one that ends the connection are looked at.
     socket.on('data', (piece: Buffer) => {
-      if (((piece[0] ?? 0) & 0x0f) === 0x8) this.close();
+      const opcode = (piece[0] ?? 0) & 0x0f;
+      if (opcode === 0x9) this.pings += 1;
+      if (this.isDeaf) return;
+      if (opcode === 0x8) this.close();
+      if (opcode === 0x9 && this.isOpen) socket.write(frame(0xa, Buffer.alloc(0)));
     });
   }
 

@@ -2,6 +2,7 @@
  * Goal: progress comes from the server that has the task, never goes back, and nothing depends on it.
  * Method: a fake that waits at each node, and WebSockets that break, lie or are never there.
  */
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
@@ -94,6 +95,32 @@ describe('the progress of ComfyUI tasks', () => {
   it('holds no process back once the provider is closed', async () => {
     const { socket } = await begun();
     const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+    await studio.provider.close();
+    await closed;
+  });
+
+  it('holds neither a task nor a stop where the server never answers the upgrade', async () => {
+    const { provider, fake } = studio;
+    fake.leavesUpgrades = true;
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    const last = (await reportsUntilOver(provider, taken, submission)).at(-1)!;
+    expect(last.state).to.equal('succeeded');
+    fake.queue.isHeld = true;
+    await submitted(provider, task());
+    while (fake.leftUpgrades.length < 2) await sleep(1);
+    const left = Promise.all(fake.leftUpgrades.map(async (socket) => socket.readableEnded || once(socket, 'end')));
+    await provider.close();
+    await left;
+  });
+
+  it('holds neither a task nor a stop where the server never closes', async () => {
+    const { taken, submission, socket } = await begun();
+    socket.isDeaf = true;
+    const closed = new Promise<void>((resolve) => socket.onClose(resolve));
+    await studio.provider.cancel(taken, submission.settings, WANTED);
+    const last = (await reportsUntilOver(studio.provider, taken, submission)).at(-1)!;
+    expect(last.state).to.equal('cancelled');
     await studio.provider.close();
     await closed;
   });
