@@ -72,11 +72,11 @@ function checkTarget(at: string, wanted: Wanted, target: Target, node: WorkflowN
   const type = typeof value === 'string' ? 'text' : typeof value;
   const fits = wanted === 'value' ? type !== 'object' : type === (wanted === 'file' ? 'text' : wanted);
   if (!fits) throw new PlanInvalid(`${at}: ${input} must have ${WANTED[wanted]} of its own in the workflow.`);
-  const { times, plus, minimum, maximum, max_length: maxLength } = target;
+  const { times, plus, minimum, maximum, max_length: maxLength, may_load: mayLoad } = target;
   if (type !== 'number' && [times, plus, minimum, maximum].some((one) => one !== undefined))
     throw new PlanInvalid(`${at}: ${input} is no number, so it has no times, plus, minimum and maximum.`);
-  if (type !== 'text' && maxLength !== undefined)
-    throw new PlanInvalid(`${at}: ${input} is no text, so it has no max_length.`);
+  if (type !== 'text' && (maxLength !== undefined || mayLoad !== undefined))
+    throw new PlanInvalid(`${at}: ${input} is no text, so it has no max_length and no may_load.`);
   if (minimum !== undefined && maximum !== undefined && minimum > maximum)
     throw new PlanInvalid(`${at}: ${input} has a minimum above its maximum.`);
   if (type === 'text' && wanted !== 'file' && (PLACE.test(target.input) || LOADER.test(node.classType)))

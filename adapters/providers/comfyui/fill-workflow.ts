@@ -3,6 +3,7 @@ import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Submission } from '../../../core/ports/provider.js';
 import { ParameterInvalid } from '../shared/request-fields.js';
+import { TaskRefused } from '../shared/task-refused.js';
 import type { Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { isSize, type Target } from './settings-schema.js';
@@ -15,7 +16,7 @@ export type UploadedNames = Readonly<Record<ReferenceRole, readonly string[]>>;
 /**
  * The graph of one task, in the form that the server takes. Texts, numbers and names go into the inputs that the plan
  * names, and nothing else changes but the prefixes of saved files. Throws `ParameterInvalid` for a value that does not
- * fit, and `PlanInvalid` where the task has something that the plan has no place for.
+ * fit, `TaskRefused` for a text that names a file of the server, and `PlanInvalid` where the task has something that the plan has no place for.
  */
 export function filledWorkflow(plan: Plan, task: Task, uploaded: UploadedNames): JsonObject {
   const graph = graphOf(plan);
@@ -75,10 +76,15 @@ function graphOf({ workflow }: Plan) {
   };
 }
 
+/** ComfyUI loads the embedding that is named behind the first; nodes of other packages load the LoRA behind the second. */
+const LOADS = /embedding:|<\s*lora\s*:/i;
+
 /** A value of the type that the workflow has there: no list can become a link, and no object anything else. */
 function fitted(target: Target, value: Json, present: Json | undefined, name: string): Json {
   if (typeof value !== typeof present || typeof value === 'object') throw new ParameterInvalid(name);
   if (typeof value === 'string' && value.length > (target.max_length ?? Infinity)) throw new ParameterInvalid(name);
+  if (typeof value === 'string' && target.may_load !== true && LOADS.test(value))
+    throw new TaskRefused('A text must not contain "embedding:" or "<lora:": this provider would load a file.');
   if (typeof value !== 'number') return value;
   const { times = 1, plus = 0, minimum = -Infinity, maximum = Infinity } = target;
   const sent = withoutRounding(value * times + plus);

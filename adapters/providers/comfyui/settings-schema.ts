@@ -18,6 +18,7 @@ const TARGETS: JsonObject = {
       minimum: { type: 'number' },
       maximum: { type: 'number' },
       max_length: { type: 'integer', minimum: 1, maximum: 100_000 },
+      may_load: { type: 'boolean' },
     },
   },
 };
@@ -78,6 +79,8 @@ export interface Target {
   readonly maximum?: number;
   /** Of a text, in UTF-16 units. */
   readonly max_length?: number;
+  /** Whether a text of a client may name files of the server to load. */
+  readonly may_load?: boolean;
 }
 
 /** A parameter of the form WIDTHxHEIGHT. */

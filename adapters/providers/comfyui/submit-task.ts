@@ -4,6 +4,7 @@ import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports
 import { HttpError } from '../../http/http-error.js';
 import { ParameterInvalid } from '../shared/request-fields.js';
 import { inputRefusal, refusal } from '../shared/sentences.js';
+import { TaskRefused } from '../shared/task-refused.js';
 import { WholeReferences, type REFERENCE_UNREAD } from '../shared/whole-references.js';
 import { chooseServer } from './choose-server.js';
 import type { ComfyUiInstance } from './instance.js';
@@ -50,7 +51,7 @@ async function prepare(needs: Needs, submission: Submission, call: ProviderCall)
     if ('accepted' in uploaded) return uploaded;
     return { server, plan, graph: filledWorkflow(plan, submission, uploaded) };
   } catch (error) {
-    if (error instanceof ParameterInvalid) return inputRefusal(error.message);
+    if (error instanceof ParameterInvalid || error instanceof TaskRefused) return inputRefusal(error.message);
     if (!(error instanceof PlanInvalid)) throw error;
     const { instance: provider, log } = needs;
     const { modelKey: model } = submission;

@@ -8,6 +8,7 @@ import { filledWorkflow, type UploadedNames } from '../../../../adapters/provide
 import { readPlan, readSettings, type Plan } from '../../../../adapters/providers/comfyui/plan.js';
 import { PlanInvalid } from '../../../../adapters/providers/comfyui/plan-invalid.js';
 import { parseWorkflow } from '../../../../adapters/providers/comfyui/workflow.js';
+import { TaskRefused } from '../../../../adapters/providers/shared/task-refused.js';
 import { ParameterInvalid } from '../../../../adapters/providers/shared/request-fields.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { EDIT, EDIT_SETTINGS, PROMPT, STILL, STILL_SETTINGS } from './workflows.js';
@@ -51,6 +52,19 @@ describe('the graph of a ComfyUI task', () => {
         expect(color).to.be.a('number');
       }),
     );
+  });
+
+  it('has no text of a client that names a file of the server, but where the settings let it', () => {
+    const texts = ['embedding:film', 'a b\nembedding:film:1.2', '(Embedding:x)', '<lora:film:1>', 'a < LoRA :x>'];
+    const parameter = planOf(STILL, { workflow: 'x', inputs: { prompt: [], style: PROMPT } });
+    const allowed = planOf(STILL, { workflow: 'x', inputs: { prompt: [{ ...PROMPT[0]!, may_load: true }] } });
+    for (const text of texts) {
+      expect(() => filled(still, { prompt: text }), text).to.throw(TaskRefused, /^A text must not contain [^\n]+\.$/);
+      expect(() => filled(parameter, { parameters: { style: text } }), text).to.throw(TaskRefused);
+      expect(changes(STILL, filled(allowed, { prompt: text }))['2.value']).to.equal(text);
+    }
+    for (const text of ['an embedding of brass', 'lora: a name', '<3', 'embedding : x'])
+      expect(changes(STILL, filled(still, { prompt: text }))['2.value']).to.equal(text);
   });
 
   it('takes numbers for numbers and texts for texts, and no list, object or null for anything', () => {

@@ -143,7 +143,12 @@ const REFUSED: readonly Refused[] = [
   {
     of: 'a length of a number',
     settings: withInputs({ n: [{ node: '1', input: 'batch_size', max_length: 3 }] }),
-    fault: 'inputs.n: the input batch_size of node 1 (EmptyImage) is no text, so it has no max_length.',
+    fault: 'inputs.n: the input batch_size of node 1 (EmptyImage) is no text, so it has no max_length and no may_load.',
+  },
+  {
+    of: 'a number that may load',
+    settings: withInputs({ n: [{ node: '1', input: 'batch_size', may_load: true }] }),
+    fault: 'inputs.n: the input batch_size of node 1 (EmptyImage) is no text, so it has no max_length and no may_load.',
   },
   {
     of: 'bounds that exclude each other',
@@ -215,6 +220,10 @@ const REFUSED: readonly Refused[] = [
 const TAKEN: readonly { readonly of: string; readonly settings: JsonObject; readonly modality?: Modality }[] = [
   { of: 'pictures', settings: STILL_SETTINGS },
   { of: 'a video', settings: VIDEO_SETTINGS, modality: 'video' },
+  {
+    of: 'a prompt that may load files of the server',
+    settings: { workflow: 'still.json', inputs: { prompt: [{ ...PROMPT[0]!, may_load: true }] } },
+  },
   { of: 'a value that goes nowhere', settings: withInputs({ format: [] }) },
   {
     of: 'a node of another class with its prefix',

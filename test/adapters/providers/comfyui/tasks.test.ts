@@ -36,6 +36,14 @@ describe('tasks on ComfyUI servers', () => {
     expect(Object.keys(sent!).sort()).to.deep.equal(['client_id', 'partial_execution_targets', 'prompt', 'prompt_id']);
   });
 
+  it('are refused with one sentence where a text would load a file of the server, and nothing is sent', async () => {
+    const { provider, fake } = studio;
+    const answer = await provider.submit(task({ prompt: 'a lighthouse, embedding:film' }), WANTED);
+    const message = 'A text must not contain "embedding:" or "<lora:": this provider would load a file.';
+    expect(answer).to.deep.equal({ accepted: false, failure: { code: 'INPUT_INVALID', message, mayRetry: false } });
+    expect(fake.server.requests).to.have.length(0);
+  });
+
   it('go to the server with the shortest queue, and say which it was', async () => {
     const [busy, idle] = [studio.fake, await another()];
     busy.queue.occupy();
