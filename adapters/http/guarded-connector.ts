@@ -41,9 +41,14 @@ export type Connect = (
 export function guardedConnector(options: ConnectorOptions): Connect {
   const steps = new ConnectionSteps(options);
   return (wanted, callback, onTcp = () => undefined) => {
-    callbackify(() => steps.connect(wanted, onTcp))((error, socket) => {
+    let tcp: Socket | undefined;
+    const onMade = (made: Socket) => {
+      tcp = made;
+      onTcp(made);
+    };
+    callbackify(() => steps.connect(wanted, onMade))((error, socket) => {
       if (error) return callback(error, null);
-      resumeAtEnd(socket);
+      resumeAtEnd(socket, tcp ?? socket);
       callback(null, socket);
     });
   };

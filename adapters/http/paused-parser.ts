@@ -1,8 +1,11 @@
 import type { Socket } from 'node:net';
+import { Duplex } from 'node:stream';
 
 /** What undici keeps at a connection to parse its answers. */
 interface Parser {
   paused: boolean;
+  /** Of the answer that has begun and not ended; 0 without one. */
+  readonly statusCode: number;
   shouldKeepAlive: boolean;
   resume(): void;
   readonly ptr: unknown;
@@ -19,17 +22,15 @@ const PARSER = 'parser';
  *
  * It also takes any end of a connection for the end of an answer that has no other, a reset or a call that was left
  * included. Then it throws in the same way, or reports a broken answer as whole. An answer on a connection that is kept
- * does not end with it, so these connections count as kept. To be called before undici has the socket.
+ * does not end with it, so these connections count as kept. `tcp` is the connection under TLS, or the same one. To be called
+ * before undici has the socket.
  */
-export function resumeAtEnd(socket: Socket): void {
+export function resumeAtEnd(socket: Socket, tcp: Socket): void {
   socket.on('end', () => {
     const parser = parserAt(socket);
-    if (parser?.paused !== true) return;
-    parser.resume();
-    // An answer that ends with its connection waits for the end itself, with nothing left to parse.
-    if (!parser.paused) return;
-    parser.llhttp.llhttp_resume(parser.ptr);
-    parser.paused = false;
+    if (parser === undefined) return;
+    if (parser.paused) resume(parser);
+    if (parser.statusCode !== 0 && !parser.shouldKeepAlive && wasReset(tcp)) parser.shouldKeepAlive = true;
   });
   for (const event of ['error', 'close']) {
     socket.on(event, () => {
@@ -37,6 +38,25 @@ export function resumeAtEnd(socket: Socket): void {
       if (parser !== undefined) parser.shouldKeepAlive = true;
     });
   }
+}
+
+function resume(parser: Parser): void {
+  parser.resume();
+  // An answer that ends with its connection waits for the end itself, with nothing left to parse.
+  if (!parser.paused) return;
+  parser.llhttp.llhttp_resume(parser.ptr);
+  parser.paused = false;
+}
+
+/**
+ * Whether a connection that Node says has ended was reset. Where some of the last bytes were read with the news of a reset,
+ * libuv reports an end and does not read on, and the error stays with the operating system: `uv__stream_io` of libuv, at
+ * POLLHUP. A write of nothing sends nothing, and gets that error. Node replaces `write` of a socket that has ended.
+ */
+function wasReset(tcp: Socket): boolean {
+  if (tcp.writable) Duplex.prototype.write.call(tcp, '', 'latin1');
+  const { errored } = tcp;
+  return errored !== null && 'code' in errored && errored.code === 'ECONNRESET';
 }
 
 function parserAt(socket: Socket): Parser | undefined {
@@ -52,6 +72,7 @@ function isParser(value: unknown): value is Parser {
     'paused' in value &&
     'resume' in value &&
     'llhttp' in value &&
+    'statusCode' in value &&
     'shouldKeepAlive' in value
   );
 }
