@@ -177,6 +177,19 @@ class Empty extends ReferenceProvider {
   }
 }
 
+class GivingOnce extends ReferenceProvider {
+  override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const answer = await super.submit(submission, call);
+    if (!('outputs' in answer)) return answer;
+    return { ...answer, outputs: answer.outputs.map((output) => ({ ...output, bytes: generatorOf(output.bytes) })) };
+  }
+}
+
+/** It gives nothing once it has ended. */
+async function* generatorOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield* bytes;
+}
+
 const SENT_ONCE = 'sends a task once and does not know whether it was taken when';
 const UNREAD = "refuses for certain, and not for the vendor's sake, a task whose reference";
 
@@ -276,6 +289,12 @@ export const FLAWS: readonly Flaw[] = [
     kind: 'immediate',
     make: (o) => new Empty(o),
     failing: `${SENT_ONCE} its answer is {}`,
+  },
+  {
+    name: 'gives outputs that can be read once',
+    kind: 'immediate',
+    make: (o) => new GivingOnce(o),
+    failing: 'sends no second request when our own store fails after it has read the outputs',
   },
   { name: 'counts in fractions', make: (o) => new Fractional(o), failing: 'says what a finished task has cost' },
 ];
