@@ -31,6 +31,12 @@ export function requireAllowed(
 /** Names that are never of the public internet (RFC 6761, 6762 and 8375, and ICANN's `internal`), and names without a dot. */
 const LOCAL_NAME = /^[^.]*$|(?:^|\.)(?:localhost|local|internal|home\.arpa)$/;
 
+/** Whether a host may be on the public internet, as its name or its address alone says. */
+export function mayBePublic(hostname: string): boolean {
+  const literal = literalAddress(hostname);
+  return literal === undefined ? !LOCAL_NAME.test(hostname) : specialAddress(literal) === undefined;
+}
+
 /**
  * Throws unless a target may be called through a proxy. The proxy resolves its name, so a name of a local network is refused:
  * it would be the proxy's network. A name of the public internet may lead there as well; to prevent that is up to the

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { Options } from '../../driver.js';
+import { mayBePublic } from '../../http/address-rules.js';
 import { HttpClient } from '../../http/http-client.js';
 import { Proxies, type Environment } from '../../http/proxy/proxies.js';
+import { readTarget } from '../../http/target.js';
 import { KEY_PATTERN } from './connection-options.js';
 
 /** The part of an instance's options that `connectionOptions` describes. */
@@ -47,6 +49,7 @@ export function openConnection({
   const key = keyOf(section, instance);
   if (section.base_url === undefined) throw new Error(`providers.${instance}.base_url must be set.`);
   const base = new URL(section.base_url);
+  if (key !== undefined) refuseWithoutTls(base, instance);
   return new Connection({
     base,
     client: new HttpClient({
@@ -109,6 +112,15 @@ function keyOf({ api_key: key, api_key_file: file }: ConnectionSection, instance
   if (!new RegExp(KEY_PATTERN).test(read))
     throw new Error(`${name} must name a file with one key of printable characters.`);
   return read;
+}
+
+/** Within the operator's own network it is up to them. */
+function refuseWithoutTls(base: URL, instance: string): void {
+  const { protocol, hostname, origin } = readTarget(base);
+  if (protocol === 'http:' && mayBePublic(hostname))
+    throw new Error(
+      `providers.${instance}: its key would go to ${origin} without TLS; write https://, or an address or a name of a private network.`,
+    );
 }
 
 function credentialOf(key: string, scheme: string, instance: string): string {

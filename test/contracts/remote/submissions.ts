@@ -142,7 +142,7 @@ function describeUnreachable(proves: Cases): void {
   });
 
   proves('refuses for capacity when the name of the server has no address', async (one) => {
-    await expectUnreachable(one, await one.openedAt(`http://nothing.invalid:${one.server.port}`));
+    await expectUnreachable(one, await one.openedAt(`https://nothing.invalid:${one.server.port}`));
   });
 
   proves('refuses for capacity when the server does not speak TLS', async (one) => {
