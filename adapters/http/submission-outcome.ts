@@ -42,14 +42,30 @@ export interface SubmissionContract {
    */
   readonly seenBefore?: (status: number, body: unknown) => boolean;
   /**
-   * Why an answer of 5xx, 3xx, 408, 409, 425 or 499 is a refusal, where the API's documentation says that nothing was
+   * Why an answer of 5xx, 3xx or one of `UNKNOWN_4XX` is a refusal, where the API's documentation says that nothing was
    * accepted then; undefined for an unknown outcome.
    */
   readonly refuses?: (status: number, body: unknown) => 'capacity' | 'rejected' | undefined;
 }
 
-/** 4xx that may follow an accepted submission: a timeout, a conflict with an earlier one, too early, or a closed call. */
-const UNKNOWN_4XX: readonly number[] = [408, 409, 425, 499];
+/**
+ * 4xx that may follow an accepted submission, as a proxy also gives them once it has passed the request on:
+ *
+ * | Status | From | Why its outcome is unknown |
+ * | --- | --- | --- |
+ * | 408 | HTTP; Azure ML | the request, or the application behind the proxy, took too long |
+ * | 409 | HTTP | it conflicts with an earlier one, which may be the same |
+ * | 424 | Azure ML | the application answered with anything but 200: with 5xx, or with 202 |
+ * | 425 | HTTP | it came too early, and the proxy may send it again |
+ * | 444 | nginx | the connection is closed without an answer, also in place of that of the application |
+ * | 460 | AWS load balancer | the client closed the connection while the application worked |
+ * | 499 | nginx | the client closed the connection while the application worked |
+ *
+ * Other statuses of proxies are refusals, as they come from looking at the request, before it is passed on: 463 (AWS: too
+ * many forwarded addresses), 464 (AWS: another version of the protocol), 494 (nginx: headers too large), 495 and 496 (nginx:
+ * the client's certificate), 497 (nginx: no TLS). 498 is an application's: an invalid token, or no capacity for a tier.
+ */
+export const UNKNOWN_4XX: readonly number[] = [408, 409, 424, 425, 444, 460, 499];
 
 /**
  * What a failed request means for the submission it carried: a refusal if no byte of it was sent (no address, refused, no
@@ -67,7 +83,7 @@ export function outcomeOfFailure(error: HttpError): SubmissionRefusal {
  * - 2xx: answered. That its body is what was due is for the caller: if it is not, the outcome is unknown.
  * - 4xx: a refusal, also where its body is HTML or no JSON at all. That is a proxy or a firewall in front (413, 403), or a
  *   wrong path (404): the application has not seen the request, or refused it. 429 is a lack of capacity. Unknown are
- *   408, 409, 425 and 499, unless the contract says that nothing was accepted, what the contract knows as seen before, and
+ *   those of `UNKNOWN_4XX`, unless the contract says that nothing was accepted, what the contract knows as seen before, and
  *   a body that claims to be JSON and is not: the answer is not whole, and it could say that the submission was seen before.
  * - 5xx and 3xx: unknown, unless the contract says that nothing was accepted. A gateway answers so as well when the
  *   application has the request and its answer was lost, and a redirect may follow an accepted form.

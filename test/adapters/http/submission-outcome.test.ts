@@ -45,13 +45,19 @@ describe('the outcome of a submission', () => {
       });
   });
 
+  it('is a refusal for what a proxy answers before it passes the request on', () => {
+    for (const status of [400, 413, 414, 417, 421, 426, 431, 463, 464, 494, 495, 496, 497, 498])
+      for (const body of [json({}), HTML])
+        expect(outcomeOf(status, body), String(status)).to.include({ outcome: 'refused', because: 'rejected' });
+  });
+
   it("is a refusal for a proxy's or a firewall's 4xx in HTML", () => {
     for (const status of [403, 404, 413])
       expect(outcomeOf(status, HTML)).to.deep.equal({ outcome: 'refused', because: 'rejected', status });
   });
 
   it('is unknown for 4xx that may follow an accepted submission', () => {
-    for (const status of [408, 409, 425, 499])
+    for (const status of [408, 409, 424, 425, 444, 460, 499])
       for (const body of [json({}), HTML]) expect(outcomeOf(status, body), String(status)).to.equal('unknown');
   });
 
@@ -135,7 +141,7 @@ describe('the outcome of a submission', () => {
             NOW,
           );
           if (typeof outcome !== 'object') return;
-          expect(status).to.be.within(400, 499).and.not.be.oneOf([408, 409, 425, 499]);
+          expect(status).to.be.within(400, 499).and.not.be.oneOf([408, 409, 424, 425, 444, 460, 499]);
           expect(outcome.because).to.equal(status === 429 ? 'capacity' : 'rejected');
           expect(outcome.retryAfterMs ?? 0).to.be.within(0, 30 * 24 * 60 * 60 * 1_000);
         },
