@@ -3,6 +3,7 @@ import type { HttpAnswer } from '../../http/http-answer.js';
 import { decodedBase64 } from '../../http/json/base64.js';
 import { jsonWithFiles } from '../../http/json/json-with-files.js';
 import { largeStrings } from '../../http/json/large-strings.js';
+import type { ReadFailure } from '../../http/json/read-failure.js';
 import { failure } from '../shared/sentences.js';
 import { isObject } from '../shared/json-members.js';
 
@@ -15,6 +16,8 @@ const MAX_PICTURE_BYTES = 128 * 1024 * 1024;
 /** Eight pictures, in base64. */
 export const MAX_ANSWER_BYTES = 1_536 * 1024 * 1024;
 const READING = { at: [PICTURES], maxJsonBytes: 64 * 1024, maxCount: 64 };
+const ID = '/id';
+const READING_OF_PICTURE = { ...READING, at: [ID, PICTURES], maxCount: READING.maxCount + 1 };
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp' };
 
@@ -36,21 +39,56 @@ export async function reportOf(answer: HttpAnswer, reference: string): Promise<P
   return reportOfJob(job, pictures, answer);
 }
 
-/** One picture of a finished job, read as it comes. Throws `HttpError`, also where there is no such picture. */
-export async function* pictureOf(answer: HttpAnswer, index: number): AsyncGenerator<Uint8Array> {
+/**
+ * One picture of a finished job, read as it comes; its end is given once the answer has named the job. Throws `HttpError`,
+ * also where there is no such picture, and for the answer about another job.
+ */
+export async function* pictureOf(
+  answer: HttpAnswer,
+  { reference, index }: { readonly reference: string; readonly index: number },
+): AsyncGenerator<Uint8Array> {
   if (answer.status !== 200) throw unexpected(answer);
-  const strings = largeStrings(answer.jsonBody(), READING, (kind, what) => answer.error(kind, what));
+  const fail: ReadFailure = (kind, what) => answer.error(kind, what);
+  const strings = largeStrings(answer.jsonBody(), READING_OF_PICTURE, fail);
+  let isOwn = false;
+  let end: Uint8Array | undefined;
   try {
     for (;;) {
       const { done, value } = await strings.next();
-      if (done === true) throw answer.error('bad-answer', `The job has no picture ${index + 1}.`);
-      if (value.pointer !== PICTURES.replace('*', String(index))) continue;
-      yield* decodedBase64(value.text, MAX_PICTURE_BYTES, (kind, what) => answer.error(kind, what));
+      if (done === true) throw answer.error('bad-answer', `The job has no id, or no picture ${index + 1}.`);
+      if (value.pointer === ID) {
+        isOwn = await isText(value.text, reference);
+        if (!isOwn) throw unexpected(answer);
+      } else if (value.pointer === PICTURES.replace('*', String(index))) {
+        const bytes = decodedBase64(value.text, MAX_PICTURE_BYTES, fail);
+        end = yield* allButLast(bytes);
+      }
+      if (!isOwn || end === undefined) continue;
+      yield end;
       return;
     }
   } finally {
     await strings.return(undefined);
   }
+}
+
+async function isText(text: AsyncIterable<Uint8Array>, expected: string): Promise<boolean> {
+  let read = '';
+  for await (const piece of text) {
+    read += Buffer.from(piece).toString('latin1');
+    if (read.length > expected.length) return false;
+  }
+  return read === expected;
+}
+
+/** Gives all pieces but the last one, which it returns; an empty one where there is none. */
+async function* allButLast(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, Uint8Array> {
+  let last: Uint8Array | undefined;
+  for await (const piece of bytes) {
+    if (last !== undefined) yield last;
+    last = Uint8Array.from(piece);
+  }
+  return last ?? new Uint8Array(0);
 }
 
 /** The server's own word for what is wrong, in a body of its form. */

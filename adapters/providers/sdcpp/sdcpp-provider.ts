@@ -75,7 +75,7 @@ export class SdcppProvider implements Provider {
     _settings: JsonObject,
     { signal }: ProviderCall,
   ): Promise<AsyncIterable<Uint8Array>> {
-    return pictureOf(await this.get(signal, 'jobs', reference), index);
+    return pictureOf(await this.get(signal, 'jobs', reference), { reference, index });
   }
 
   /** A running job answers 409, and goes on; the others are as `poll` finds them. */

@@ -5,6 +5,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { HttpError } from '../../../../adapters/http/http-error.js';
 import type { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { collected } from '../../../fixtures/byte-streams.js';
@@ -130,6 +131,28 @@ describe('jobs of sd-server', () => {
     );
     expect(await errorOf(poll(reference))).to.be.instanceOf(Error);
   });
+
+  const result = '"result":{"images":[{"b64_json":"QUJD"}],"output_format":"png"}';
+  for (const [how, answer, isOwn] of [
+    ['names another one first', (_: string) => `{"id":"job_0_00000000",${result}}`, false],
+    ['names another one last', (_: string) => `{${result},"id":"job_0_00000000"}`, false],
+    ['names one whose id begins with theirs', (id: string) => `{"id":"${id}0",${result}}`, false],
+    ['names none', (_: string) => `{${result}}`, false],
+    ['has a number for the name', (_: string) => `{"id":7,${result}}`, false],
+    ['names them last', (id: string) => `{${result},"id":"${id}"}`, true],
+  ] as const)
+    it(`${isOwn ? 'have' : 'do not have'} the picture of an answer that ${how}, and their own when asked again`, async () => {
+      const { reference } = await ended();
+      const [own] = await outputs(reference, 1);
+      fake.server.plan(
+        { type: 'status', status: 200, headers: { 'content-type': 'application/json' }, body: answer(reference) },
+        { of: 'output' },
+      );
+      const read = await outputs(reference, 1).catch((error: unknown) => error);
+      if (isOwn) expect(read).to.deep.equal([Buffer.from('ABC')].map((bytes) => new Uint8Array(bytes)));
+      else expect(read).to.be.instanceOf(HttpError).with.property('kind', 'bad-answer');
+      expect(await outputs(reference, 1)).to.deep.equal([own]);
+    });
 });
 
 describe('large answers of sd-server', () => {
