@@ -40,7 +40,7 @@ export interface TakenTask {
 }
 
 /**
- * Stable Diffusion web UI and its kin, made from their source. The prompt decides: `fewer` delivers one picture less,
+ * Stable Diffusion web UI 1.10, Forge of June 2025 and SD.Next of March 2025, made from their source. The prompt decides: `fewer` delivers one picture less,
  * `more` one more, `nothing` none, `nan` meets an exception, and anything else the pictures that were asked for.
  */
 export class A1111Fake {
@@ -122,7 +122,7 @@ export class A1111Fake {
       return { status: 422, json: { detail: [{ loc: ['body', wrong[0]], msg: 'wrong type', type: 'type_error' }] } };
     const { sampler_name: sampler = 'Euler a' } = fields;
     if (!SAMPLERS.some(({ name }) => name === sampler))
-      return a1111Error(this.vendor, this.vendor === 'forge' ? 400 : 404, 'Sampler not found');
+      return a1111Error(this.vendor, this.vendor === 'sdnext' ? 404 : 400, 'Sampler not found');
     if (route === 'txt2img') return undefined;
     const { init_images: images } = fields;
     if (!Array.isArray(images)) return a1111Error(this.vendor, 404, 'Init image not found');

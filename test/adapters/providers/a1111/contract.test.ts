@@ -74,7 +74,10 @@ remoteProviderContract({
     refusal(401, 'Incorrect username or password', { code: 'PROVIDER_REJECTED', because: 'not-here' }),
     { name: 'a proxy that forbids it', status: 403, body: {}, code: 'PROVIDER_REJECTED', because: 'not-here' },
     refusal(404, 'Sampler not found', { code: 'MODEL_UNAVAILABLE' }),
-    { ...refusal(400, 'Sampler not found', { code: 'MODEL_UNAVAILABLE' }), name: 'a sampler that Forge does not have' },
+    {
+      ...refusal(400, 'Sampler not found', { code: 'MODEL_UNAVAILABLE' }),
+      name: 'a sampler that web UI 1.10 or Forge does not have',
+    },
     { ...refusal(404, 'Not Found', { code: 'MODEL_UNAVAILABLE', because: 'not-here' }), name: 'no API on this server' },
     { name: 'no such method', status: 405, body: {}, code: 'MODEL_UNAVAILABLE', because: 'not-here' },
     {
