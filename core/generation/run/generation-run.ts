@@ -1,11 +1,12 @@
 import type { Context } from '../../context.js';
-import type { ProviderCost, ProviderFailure, RefusedBecause } from '../../ports/provider.js';
+import type { ProviderCost, ProviderFailure } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { changeGeneration } from '../change-generation.js';
 import type { Attempt, Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
 import { wake, wakeAgain } from '../wake.js';
+import type { UndoneBecause } from './hand-over.js';
 import { RunOutputs } from './run-outputs.js';
 import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
 import { RunSubmissions } from './run-submissions.js';
@@ -248,7 +249,7 @@ export class GenerationRun {
     stopping,
   }: {
     readonly failure: ProviderFailure;
-    readonly because?: RefusedBecause;
+    readonly because?: UndoneBecause;
     readonly stopping?: string;
   }): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);

@@ -1,14 +1,20 @@
 import type { Context } from '../../context.js';
-import type { ProviderCost, SubmitAnswer } from '../../ports/provider.js';
+import type { ProviderCost, RefusedBecause, SubmitAnswer } from '../../ports/provider.js';
 import type { Attempt, DeliveredObject, Generation } from '../generation.js';
 import { storeSubmitted, type StoringBy } from './collect-outputs.js';
 import type { ProviderCalls } from './provider-calls.js';
 import { submissionOf } from './submission.js';
 import type { Execution } from './unknown-model.js';
 
+/** Why an attempt that was certainly not taken does not count. `unread`: our object store did not give a reference. */
+export type UndoneBecause = RefusedBecause | 'unread';
+
+type Refusal = Omit<Extract<SubmitAnswer, { readonly accepted: false }>, 'because'>;
+
 /** What came of a submission. */
 export type Submitted =
-  | Exclude<SubmitAnswer, { readonly outputs: unknown }>
+  | Extract<SubmitAnswer, { readonly reference: string }>
+  | (Refusal & { readonly because?: UndoneBecause })
   | { readonly accepted: true; readonly delivered: readonly DeliveredObject[]; readonly cost?: ProviderCost };
 
 export interface HandOver {
@@ -36,7 +42,9 @@ export async function handOver(
   // One that was taken may be worked on in this process, which reads its references later.
   let outcome: 'open' | 'taken' | 'over' = 'open';
   const isOver = () => outcome === 'over' || (outcome === 'open' && clock.now() >= endsAt);
-  const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, isOver });
+  let isUnread = false;
+  const onUnread = () => (isUnread = true);
+  const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, isOver, onUnread });
   try {
     const submitted = await calls.submit(submission, endsAt - clock.now(), async (answer, { signal }) => {
       if (!('outputs' in answer)) return answer;
@@ -48,7 +56,8 @@ export async function handOver(
       }
     });
     outcome = submitted.accepted ? 'taken' : 'over';
-    return submitted;
+    if (submitted.accepted || !isUnread || !submitted.failure.mayRetry) return submitted;
+    return { because: 'unread', ...submitted };
   } catch (error) {
     outcome = 'over';
     throw error;

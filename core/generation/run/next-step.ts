@@ -1,8 +1,9 @@
-import type { ProviderFailure, RefusedBecause } from '../../ports/provider.js';
+import type { ProviderFailure } from '../../ports/provider.js';
 import type { Settings } from '../../settings.js';
 import type { Attempt, DeliveredObject, Generation } from '../generation.js';
 import { taskError } from '../task-errors.js';
 import { failure } from './failures.js';
+import type { UndoneBecause } from './hand-over.js';
 import type { HolderCommand } from './lease-holder.js';
 import type { FinishedReport, News, RunState } from './run-state.js';
 import { notTakenAt, type SettleRules } from './settle-time.js';
@@ -101,7 +102,7 @@ const WITHOUT_NEWS: readonly Row[] = [
 const AFTER_ATTEMPT: readonly ((
   situation: Situation,
   failure: ProviderFailure,
-  because: RefusedBecause | undefined,
+  because: UndoneBecause | undefined,
 ) => RunStep | undefined)[] = [
   ({ g }) =>
     g.cancelRequestedAt !== undefined
@@ -109,6 +110,8 @@ const AFTER_ATTEMPT: readonly ((
       : undefined,
   (situation, { retryAfterMs }, because) =>
     because === 'capacity' ? untilThereIsCapacity(situation, retryAfterMs) : undefined,
+  (situation, _failure, because) =>
+    because === 'unread' ? undoneFor(situation, untilTriedAgainMs(situation)) : undefined,
   ({ now, rules }, _failure, because) =>
     because === 'not-here' && rules.hasOtherProvider ? { do: 'undo', retryAt: now, isNotHere: true } : undefined,
   (situation, { mayRetry, retryAfterMs }, because) =>
@@ -232,13 +235,21 @@ function isUnknown({ attempt }: Generation, { unsentToken }: RunState): boolean 
  * generation with another provider looks for one that has capacity immediately.
  */
 function untilThereIsCapacity(situation: Situation, retryAfterMs: number | undefined): RunStep | undefined {
-  const { g, now, rules } = situation;
-  const { retryBaseMs, retryCapMs, retryAfterCapMs } = rules.settings;
-  const deadlineAt = g.runDeadlineAt ?? Infinity;
-  const lastedMs = now - (deadlineAt - g.terms.runTimeoutMs);
-  const leastMs = Math.max(retryBaseMs, Math.min(retryCapMs, Number.isFinite(lastedMs) ? lastedMs : 0));
-  const retryAt = now + (rules.hasOtherProvider ? 0 : boundedWaitMs(retryAfterMs, leastMs, retryAfterCapMs));
-  return retryAt < deadlineAt ? { do: 'undo', retryAt, isNotHere: false } : undefined;
+  const { hasOtherProvider, settings } = situation.rules;
+  const waitMs = boundedWaitMs(retryAfterMs, untilTriedAgainMs(situation), settings.retryAfterCapMs);
+  return undoneFor(situation, hasOtherProvider ? 0 : waitMs);
+}
+
+/** As long as the run has lasted, within the bounds of a retry. */
+function untilTriedAgainMs({ g, now, rules }: Situation): number {
+  const { retryBaseMs, retryCapMs } = rules.settings;
+  const lastedMs = now - ((g.runDeadlineAt ?? Infinity) - g.terms.runTimeoutMs);
+  return Math.max(retryBaseMs, Math.min(retryCapMs, Number.isFinite(lastedMs) ? lastedMs : 0));
+}
+
+function undoneFor({ g, now }: Situation, waitMs: number): RunStep | undefined {
+  const retryAt = now + waitMs;
+  return retryAt < (g.runDeadlineAt ?? Infinity) ? { do: 'undo', retryAt, isNotHere: false } : undefined;
 }
 
 /** The next attempt, where there may be one more and it can begin in time. */

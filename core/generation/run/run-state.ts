@@ -1,11 +1,6 @@
-import type {
-  ProviderCost,
-  ProviderFailure,
-  ProviderReport,
-  RecoverAnswer,
-  RefusedBecause,
-} from '../../ports/provider.js';
+import type { ProviderCost, ProviderFailure, ProviderReport, RecoverAnswer } from '../../ports/provider.js';
 import type { Generation, Output } from '../generation.js';
+import type { UndoneBecause } from './hand-over.js';
 
 export type FinishedReport = Extract<ProviderReport, { state: 'succeeded' | 'cancelled' }>;
 
@@ -26,7 +21,7 @@ export type News =
       readonly outputs: readonly Output[];
     }
   | { readonly of: 'failed-collect'; readonly isStoreAway: boolean }
-  | { readonly of: 'ended-attempt'; readonly failure: ProviderFailure; readonly because?: RefusedBecause | undefined };
+  | { readonly of: 'ended-attempt'; readonly failure: ProviderFailure; readonly because?: UndoneBecause | undefined };
 
 /** When a provider was asked for a task that it said it does not have. */
 export interface NotFound {

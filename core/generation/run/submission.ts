@@ -1,4 +1,5 @@
 import type { Context } from '../../context.js';
+import { StoreUnavailable } from '../../errors.js';
 import type { JsonObject } from '../../json.js';
 import type { Submission } from '../../ports/provider.js';
 import { outputCountOf, type Attempt, type Generation } from '../generation.js';
@@ -10,13 +11,15 @@ export interface SubmissionOf {
   readonly timeLeftMs: number;
   /** Whether the submission is over: then no more of a reference is given. */
   readonly isOver: () => boolean;
+  /** Called when our object store does not give a reference. */
+  readonly onUnread: () => void;
 }
 
 /** What the provider is handed for one attempt. It sees the task, never whose it is. */
 export function submissionOf(
   context: Pick<Context, 'objects'>,
   g: Generation,
-  { attempt, settings, timeLeftMs, isOver }: SubmissionOf,
+  { attempt, settings, timeLeftMs, isOver, onUnread }: SubmissionOf,
 ): Submission {
   return {
     generationId: g.generationId,
@@ -31,9 +34,9 @@ export function submissionOf(
       mediaType,
       byteSize,
       open: async () => {
-        const bytes = await context.objects.read(objectKey);
+        const bytes = await watched(context.objects.read(objectKey), onUnread);
         if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);
-        return whileOpen(isOver, bytes);
+        return whileOpen(isOver, watchedBytes(bytes, onUnread));
       },
     })),
     settings,
@@ -41,6 +44,28 @@ export function submissionOf(
     outputCount: outputCountOf(g),
     timeLeftMs,
   };
+}
+
+async function watched<T>(read: Promise<T>, onUnread: () => void): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (error instanceof StoreUnavailable) onUnread();
+    throw error;
+  }
+}
+
+async function* watchedBytes(bytes: AsyncIterable<Uint8Array>, onUnread: () => void): AsyncGenerator<Uint8Array> {
+  const pieces = bytes[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const { done, value } = await watched(pieces.next(), onUnread);
+      if (done === true) return;
+      yield value;
+    }
+  } finally {
+    await pieces.return?.();
+  }
 }
 
 /**

@@ -121,8 +121,13 @@ describe('a task that its provider does not have', () => {
     const { context, clock, create } = await withReference();
     const g = await create();
     const opened = (endsAt: number, isOver = () => clock.now() >= endsAt) =>
-      submissionOf(context, g, { attempt: { number: 1, token: 't' }, settings: {}, timeLeftMs: 9, isOver })
-        .references[0]!;
+      submissionOf(context, g, {
+        attempt: { number: 1, token: 't' },
+        settings: {},
+        timeLeftMs: 9,
+        isOver,
+        onUnread: () => {},
+      }).references[0]!;
     expect(await sizeOf(opened(clock.now() + 1))).to.equal(2);
     expect(await sizeOf(opened(clock.now()))).to.equal('The time of the submission is over.');
   });
