@@ -99,6 +99,12 @@ describe('values of the chart', () => {
     '/config/internal/host must NOT be valid': { config: { internal: { host: '127.0.0.1' } } },
     '/config/grpc/host must NOT be valid': { config: { grpc: { host: '127.0.0.1' } } },
     '/config/grpc must NOT have additional properties': { config: { grpc: { callers_file: '/tmp/callers.yaml' } } },
+    '/config/providers/fal/api_key boolean schema is false': {
+      config: { providers: { fal: { kind: 'fal', api_key: 'a-key' } } },
+    },
+    '/secrets/providers/fal must NOT have additional properties': {
+      secrets: { providers: { fal: { existingSecret: 'fal', value: 'a-key' } } },
+    },
     '/image/tag must NOT be valid': { image: { tag: 'latest' } },
     '/rest/replicas must be integer': { rest: { replicas: 'two' } },
     '/stop/marginSeconds must be >= 1': { stop: { marginSeconds: 0 } },

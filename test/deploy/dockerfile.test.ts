@@ -5,11 +5,22 @@
  */
 import { expect } from 'chai';
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import { isPinned, pathOf, textOf } from './project-files.js';
 import { loadAs } from './program-config.js';
 
@@ -42,17 +53,35 @@ function restsOf(name: string, stage: readonly Instruction[] = last): string[] {
   return stage.filter((instruction) => instruction.name === name).map(({ rest }) => rest);
 }
 
-/** Sources that are copied from the project, not from another stage. */
-function copied(): string[] {
-  return stages
+interface Copied {
+  /** In the project. */
+  readonly source: string;
+  /** In the image. */
+  readonly target: string;
+}
+
+/** What stages copy from the project, not from another stage. A `*` stands for files of a folder. */
+function copied(among: readonly (readonly Instruction[])[] = stages): Copied[] {
+  return among
     .flatMap((stage) => restsOf('COPY', stage))
     .filter((rest) => !rest.startsWith('--from='))
-    .flatMap((rest) =>
-      rest
-        .split(' ')
-        .filter((word) => !word.startsWith('--'))
-        .slice(0, -1),
-    );
+    .flatMap((rest) => {
+      const words = rest.split(' ').filter((word) => !word.startsWith('--'));
+      const to = posix.resolve('/app', words.at(-1) ?? '');
+      const isFolder = rest.endsWith('/');
+      return words
+        .slice(0, -1)
+        .flatMap(namedBy)
+        .map((source) => ({ source, target: isFolder ? posix.join(to, basename(source)) : to }));
+    });
+}
+
+function namedBy(pattern: string): string[] {
+  const [before = '', after] = pattern.split('*');
+  if (after === undefined) return [pattern];
+  const files = readdirSync(pathOf(before)).filter((name) => name.endsWith(after));
+  expect(files, pattern).to.not.deep.equal([]);
+  return files.map((name) => before + name);
 }
 
 describe('deploy/Dockerfile', () => {
@@ -72,7 +101,7 @@ describe('deploy/Dockerfile', () => {
       .split('\n')
       .filter((line) => line.startsWith('!'))
       .map((line) => line.slice(1));
-    for (const source of copied()) {
+    for (const { source } of copied()) {
       expect(existsSync(pathOf(source)), source).to.equal(true);
       expect(
         allowed.some((path) => `${source.replace(/^\.\//, '')}/`.startsWith(`${path}/`)),
@@ -87,7 +116,7 @@ describe('deploy/Dockerfile', () => {
     expect(runs).to.include('npm ci --omit=dev --ignore-scripts');
     const { references } = JSON.parse(textOf('apps/tsconfig.json')) as { references: readonly { path: string }[] };
     const others = references.map(({ path }) => path).filter((path) => path.startsWith('../'));
-    expect(copied()).to.include.members(
+    expect(copied().map(({ source }) => source)).to.include.members(
       ['apps', ...others.map((path) => path.replace('../', ''))].filter((path) => !path.startsWith('docs')),
     );
   });
@@ -124,6 +153,43 @@ describe('deploy/Dockerfile', () => {
     expect(restsOf('EXPOSE')).to.deep.equal(['8080 9090']);
     expect(restsOf('HEALTHCHECK').join(' ')).to.include('CMD ["node", "/app/probe.mjs", "/livez"]');
     expect(textOf('deploy/image/probe.mjs')).to.include("port = '9090'");
+  });
+
+  it('has the examples that the program reads: it writes the files for each provider, and the schema', () => {
+    const image = mkdtempSync(join(tmpdir(), 'darkroom-image-'));
+    try {
+      for (const { source, target } of copied([last])) {
+        mkdirSync(dirname(join(image, target)), { recursive: true });
+        // A folder would be copied with the mode of a file, and could not be entered.
+        expect(statSync(pathOf(source)).isFile(), source).to.equal(true);
+        cpSync(pathOf(source), join(image, target));
+      }
+      for (const part of ['core', 'adapters', 'apps'])
+        cpSync(pathOf(`dist/${part}`), join(image, 'app/dist', part), { recursive: true });
+      symlinkSync(pathOf('node_modules'), join(image, 'app/node_modules'));
+      const run = (folder: string, ...args: readonly string[]) => {
+        mkdirSync(join(image, folder), { recursive: true });
+        const env = { PATH: process.env['PATH'], DARKROOM_CONFIG: join(image, 'etc/darkroom/darkroom.yaml') };
+        const program = join(image, 'app/dist/apps/cli/main.js');
+        const { status, stderr } = spawnSync(process.execPath, [program, ...args], {
+          cwd: join(image, folder),
+          env,
+          encoding: 'utf8',
+        });
+        expect({ status, stderr }, args.join(' ')).to.include({ status: 0 });
+      };
+      run('schema', 'config', 'schema');
+      const example = ['--base-url', 'http://127.0.0.1:8188', '--model', 'sdxl'];
+      run('comfyui', 'init', '--provider', 'comfyui', ...example);
+      expect(readdirSync(join(image, 'comfyui')).sort()).to.include.members(['catalog.yaml', 'darkroom.yaml']);
+      const names = readdirSync(pathOf('config/providers'));
+      for (const name of names.filter((one) => one.endsWith('.yaml')))
+        expect(readFileSync(join(image, 'app/config/providers', name), 'utf8')).to.equal(
+          textOf(`config/providers/${name}`),
+        );
+    } finally {
+      rmSync(image, { recursive: true });
+    }
   });
 
   it('runs one process, which receives signals', () => {

@@ -7,6 +7,7 @@ import { expect } from 'chai';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { catalogTools } from '../../apps/wiring/catalog-tools.js';
 import { CASES, renderedText, type Case } from './chart-files.js';
+import { variableOf } from '../../apps/config/config-keys.js';
 import { driverNames } from '../fixtures/driver-names.js';
 import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
 import { loadAs, SECRETS, OPTIONAL_SECRETS, VARIABLES, type Role } from './program-config.js';
@@ -169,9 +170,11 @@ for (const name of CASES) {
         expect(writable).to.deep.equal(['/tmp']);
       });
 
-      it(`give ${metadata.name} its secrets by reference, and only variables that the program reads`, () => {
+      it(`give ${metadata.name} its secrets by reference, and only variables that the program reads`, async () => {
+        const { config } = await configOf(pod, 'all');
         const variables = container.env.map((variable) => variable.name);
-        expect(variables.filter((variable) => !VARIABLES.has(variable))).to.deep.equal([]);
+        const ofProviders = [...config.providers.keys()].map((instance) => variableOf(`providers.${instance}.api_key`));
+        expect(variables.filter((one) => !VARIABLES.has(one) && !ofProviders.includes(one))).to.deep.equal([]);
         expect(container.env.filter(({ value }) => value !== undefined)).to.deep.equal([
           { name: 'DARKROOM_CONFIG', value: '/etc/darkroom/darkroom.yaml' },
         ]);
@@ -181,6 +184,30 @@ for (const name of CASES) {
             .map((variable) => variable.name)
             .sort(),
         ).to.deep.equal(Object.keys({ ...SECRETS, ...(name === 'full' ? OPTIONAL_SECRETS : {}) }).sort());
+      });
+
+      it(`give ${metadata.name} the key of each provider that has a secret`, async () => {
+        const { config } = await configOf(pod, 'all');
+        const keys = [...config.providers].flatMap(([instance, { options }]) =>
+          options['api_key'] === undefined ? [] : [[instance, options['api_key']]],
+        );
+        expect(keys).to.deep.equal(
+          name === 'full'
+            ? [
+                ['fal', 'a-key-of-fal'],
+                ['own-api', 'a-key-of-own-api'],
+              ]
+            : [],
+        );
+        const references = container.env.filter((variable) => variable.name.startsWith('DARKROOM_PROVIDERS_'));
+        expect(references.map(({ valueFrom }) => valueFrom?.secretKeyRef)).to.deep.equal(
+          name === 'full'
+            ? [
+                { name: 'studio-fal', key: 'api-key' },
+                { name: 'studio-api', key: 'token' },
+              ]
+            : [],
+        );
       });
 
       for (const role of rolesOf(container)) {

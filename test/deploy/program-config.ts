@@ -7,7 +7,10 @@ import { loadConfig } from '../../apps/config/load-config.js';
 
 export type Role = Config['role'];
 
-/** The variables that the program accepts: those of its keys, and the one that names its file. */
+/**
+ * The variables that the program accepts: those of its keys, and the one that names its file. Beside them there is one for
+ * each option of an instance that its file names.
+ */
 export const VARIABLES: ReadonlySet<string> = new Set([...[...CONFIG_KEYS.keys()].map(variableOf), 'DARKROOM_CONFIG']);
 
 /** Values that a secret would contain, by the variable that passes them. */
@@ -22,6 +25,8 @@ export const OPTIONAL_SECRETS = {
   DARKROOM_MINIO_UPLOAD_ACCESS_KEY: 'an-upload-key',
   DARKROOM_MINIO_UPLOAD_SECRET_KEY: 'not-a-secret',
   DARKROOM_SIGN_IN_PROVIDER_CLIENT_SECRET: 'not-a-secret',
+  DARKROOM_PROVIDERS_FAL_API_KEY: 'a-key-of-fal',
+  DARKROOM_PROVIDERS_OWN_API_API_KEY: 'a-key-of-own-api',
 } as const;
 
 /** Loads a darkroom.yaml as the program would in a container. Throws `ConfigInvalid` with what is wrong. */

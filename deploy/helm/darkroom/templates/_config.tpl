@@ -58,4 +58,14 @@ catalog.yaml: |
       name: {{ .Values.secrets.signIn.existingSecret }}
       key: {{ .Values.secrets.signIn.clientSecretKey }}
 {{- end }}
+{{- range $instance, $secret := .Values.secrets.providers }}
+{{- if not (hasKey $.Values.config.providers $instance) }}
+{{- fail (printf "secrets.providers.%s belongs to an instance in config.providers, and there is none of this name." $instance) }}
+{{- end }}
+- name: DARKROOM_PROVIDERS_{{ $instance | replace "-" "_" | upper }}_API_KEY
+  valueFrom:
+    secretKeyRef:
+      name: {{ $secret.existingSecret }}
+      key: {{ $secret.key | default "api-key" }}
+{{- end }}
 {{- end -}}
