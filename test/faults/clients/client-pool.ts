@@ -4,9 +4,10 @@ import { createApp, createKey, revokeKey } from '../../../core/access/manage.js'
 import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
-import type { Burst, Facts, Party } from '../history/history.js';
+import type { Answer, Burst, Facts, Party } from '../history/history.js';
 import type { RestName } from '../rounds/schedule.js';
-import { VENDOR_MODEL_KEYS } from '../vendors/vendor-models.js';
+import { textOf } from '../../history/values.js';
+import { STOPPABLE_VENDOR_MODEL_KEYS, VENDOR_MODEL_KEYS } from '../vendors/vendor-models.js';
 import { ApiClient } from './api-client.js';
 import type { Recorder } from './recorder.js';
 import { slowWish, vendorWish } from './wishes.js';
@@ -19,11 +20,21 @@ const PREFIX_LENGTH = 'svc_live_'.length;
 const BODY_LENGTH = 43;
 const BETWEEN_TRIES_MS = 100;
 const MORE_THAN_THE_ROUTE = 12;
+/** For as long as a REST process takes to start. */
+const MOST_TRIES = 20;
+const CANCELLED_OF_EACH = 3;
+const LOOKS_BEFORE_CANCEL = 40;
 
 /** A key that an operator is going to revoke. */
 export interface Leaving {
   readonly api: ApiClient;
   readonly keyId: string;
+}
+
+export interface AskedOfVendors {
+  readonly uploadId: string;
+  readonly times: number;
+  readonly pause: (ms: number) => Promise<void>;
 }
 
 export interface BurstTerms {
@@ -102,12 +113,39 @@ export class ClientPool {
     return client;
   }
 
-  /** A create for each model of a vendor, all at once, through both processes. */
-  async askVendors(api: ApiClient): Promise<void> {
+  /**
+   * So many creates for each model of a vendor, all at once, through both processes, each sent again some times where it
+   * got no answer. `uploadId` is for references.
+   */
+  async askVendors(api: ApiClient, { uploadId, times, pause }: AskedOfVendors): Promise<void> {
+    const models = Array.from({ length: times }, () => VENDOR_MODEL_KEYS).flat();
     await Promise.all(
-      VENDOR_MODEL_KEYS.map((model, index) => {
+      models.map((model, index) => {
         const key = randomUUID();
-        return api.create(index % 2 === 0 ? 'rest-1' : 'rest-2', key, vendorWish(model, 1, key));
+        const body = vendorWish(model, key, { uploadId });
+        return insist((tries) => api.create(throughEither(index + tries), key, body), pause);
+      }),
+    );
+  }
+
+  /** Creates at vendors, each cancelled once it has run for a moment, or after some looks. */
+  async cancelAtVendors(api: ApiClient, pause: (ms: number) => Promise<void>): Promise<void> {
+    const models = Array.from({ length: CANCELLED_OF_EACH }, () => STOPPABLE_VENDOR_MODEL_KEYS).flat();
+    await Promise.all(
+      models.map(async (model, index) => {
+        const key = randomUUID();
+        const created = await insist(
+          (tries) => api.create(throughEither(index + tries), key, vendorWish(model, key)),
+          pause,
+        );
+        const generationId = textOf(created?.data?.['generation_id'] ?? '');
+        if (generationId === '') return;
+        for (let looks = 0; looks < LOOKS_BEFORE_CANCEL; looks += 1) {
+          const status = (await api.get(throughEither(looks), generationId))?.data?.['status'];
+          await pause(BETWEEN_TRIES_MS);
+          if (status !== undefined && status !== 'queued') break;
+        }
+        await insist((tries) => api.cancel(throughEither(index + tries), generationId), pause);
       }),
     );
   }
@@ -117,9 +155,7 @@ export class ClientPool {
     const rich = this.clientOf('rich');
     const keys = Array.from({ length: MORE_THAN_THE_ROUTE }, () => randomUUID());
     await Promise.all(
-      keys.map((key, index) =>
-        rich.create(index % 2 === 0 ? 'rest-1' : 'rest-2', key, vendorWish('vendor-route', 1, key)),
-      ),
+      keys.map((key, index) => rich.create(throughEither(index), key, vendorWish('vendor-route', key))),
     );
   }
 
@@ -130,10 +166,27 @@ export class ClientPool {
   async burst(api: ApiClient, { balance, creates, cost, mayBeExact }: BurstTerms): Promise<boolean> {
     const keys = Array.from({ length: creates }, () => randomUUID());
     const answers = await Promise.all(
-      keys.map((key, index) => api.create(index % 2 === 0 ? 'rest-1' : 'rest-2', key, slowWish(cost, 1_500, key))),
+      keys.map((key, index) => api.create(throughEither(index), key, slowWish(cost, 1_500, key))),
     );
     const isExact = mayBeExact && answers.every((answer) => answer?.status === 202 || answer?.status === 402);
     this.bursts.push({ by: api.party.name, keys, cost, balance, isExact });
     return isExact;
   }
+}
+
+function throughEither(index: number): RestName {
+  return index % 2 === 0 ? 'rest-1' : 'rest-2';
+}
+
+/** Again, until it is answered with success. */
+async function insist(
+  ask: (tries: number) => Promise<Answer | undefined>,
+  pause: (ms: number) => Promise<void>,
+): Promise<Answer | undefined> {
+  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+    const answer = await ask(tries);
+    if (answer !== undefined && answer.status < 300) return answer;
+    await pause(BETWEEN_TRIES_MS);
+  }
+  return undefined;
 }

@@ -16,6 +16,7 @@ export class Uploader {
   constructor(
     private readonly api: ApiClient,
     private readonly draw: Draw,
+    private readonly wish = (_: Draw, uploadId: string, createKey: string) => wishWith([uploadId], createKey),
   ) {}
 
   async run(shouldContinue: () => boolean): Promise<void> {
@@ -26,6 +27,16 @@ export class Uploader {
   }
 
   private async upload(shouldContinue: () => boolean): Promise<void> {
+    const uploadId = await this.ready(shouldContinue);
+    if (uploadId === undefined) return;
+    const createKey = randomUUID();
+    await this.insist(shouldContinue, (through) =>
+      this.api.create(through, createKey, this.wish(this.draw, uploadId, createKey)),
+    );
+  }
+
+  /** An upload of this client that is ready; undefined where it was not answered so. */
+  async ready(shouldContinue: () => boolean): Promise<string | undefined> {
     const bytes = await image('png', between(this.draw, 16, 80), between(this.draw, 16, 80));
     const sha256 = sha256Of(bytes);
     const key = randomUUID();
@@ -39,7 +50,7 @@ export class Uploader {
     };
     const prepared = await this.insist(shouldContinue, (through) => this.api.prepare(through, key, body));
     const target = prepared?.data;
-    if (!target) return;
+    if (!target) return undefined;
     const uploadId = textOf(target['upload_id']);
 
     if (this.draw(4) === 0) await this.api.put(uploadId, target, damaged(bytes));
@@ -49,11 +60,7 @@ export class Uploader {
       const put = await this.api.put(uploadId, target, bytes);
       return put?.status === 200 ? this.api.complete(through, completeKey, uploadId, checksum) : undefined;
     });
-    if (completed?.status !== 200) return;
-    const createKey = randomUUID();
-    await this.insist(shouldContinue, (through) =>
-      this.api.create(through, createKey, wishWith([uploadId], createKey)),
-    );
+    return completed?.status === 200 ? uploadId : undefined;
   }
 
   /**

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import { between, oneOf, type Draw } from '../draws.js';
-import { VENDOR_MODEL_KEYS, vendorPrompt, type VendorModel } from '../vendors/vendor-models.js';
+import { PLAIN_VENDOR_MODEL_KEYS, VENDOR_MODELS, vendorPrompt, type VendorModel } from '../vendors/vendor-models.js';
 
 const IMAGE = { model_key: 'sandbox-test', operation: 'image_generation' } as const;
 
@@ -51,17 +51,29 @@ export function drawWish(draw: Draw, key: string): JsonObject {
 
 /** One of a vendor's models. The prompt has the key, so that the vendor tells which request it is for. */
 export function drawVendorWish(draw: Draw, key: string): JsonObject {
-  return vendorWish(oneOf(draw, VENDOR_MODEL_KEYS), between(draw, 1, 2), key);
+  return vendorWish(oneOf(draw, PLAIN_VENDOR_MODEL_KEYS), key, { n: between(draw, 1, 2) });
 }
 
-export function vendorWish(model: VendorModel, n: number, key: string): JsonObject {
+/** Of a model that takes a reference file, one; of any other, so many pictures. */
+export function vendorWish(
+  model: VendorModel,
+  key: string,
+  { n = 1, uploadId = '' }: { readonly n?: number; readonly uploadId?: string } = {},
+): JsonObject {
   return {
     model_key: model,
     operation: 'image_generation',
-    parameters: { n },
+    ...(VENDOR_MODELS[model].takesReference
+      ? { parameters: {}, reference_upload_ids: [uploadId] }
+      : { parameters: { n } }),
     prompt: vendorPrompt(key),
     client_trace_id: key,
   };
+}
+
+/** One of the vendors' or of the sandbox, with a reference file. */
+export function drawEdit(draw: Draw, uploadId: string, key: string): JsonObject {
+  return draw(2) === 0 ? vendorWish('vendor-edit', key, { uploadId }) : wishWith([uploadId], key);
 }
 
 /** One with reference files. */

@@ -12,7 +12,7 @@ import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.j
 import { FleetProcess, PROGRAM, type Build, type FleetOptions } from './fleet-process.js';
 import { mutated } from './mutated.js';
 import { Vendors } from '../vendors/vendors.js';
-import { vendorCatalog, vendorSections, WORKFLOW } from '../vendors/vendor-models.js';
+import { vendorCatalog, vendorSections, WORKFLOWS } from '../vendors/vendor-models.js';
 import { catalogText, configText, providersText, SANDBOX_BEFORE } from './settings.js';
 import { Toxiproxy, type Link } from './toxiproxy.js';
 import { TroubledS3 } from './troubled-s3.js';
@@ -103,7 +103,7 @@ export class Installation {
     const vendors = options.hasVendors === true ? await Vendors.open(options.name, toxiproxy) : undefined;
     const providers = vendors && providersText(vendorSections(vendors.places));
     await writeFile(configFile, configText(places, providers));
-    await writeFile(join(folder, WORKFLOW.file), JSON.stringify(WORKFLOW.content));
+    for (const { file, content } of WORKFLOWS) await writeFile(join(folder, file), JSON.stringify(content));
     const configFileBefore = join(folder, 'darkroom-before.yaml');
     await writeFile(configFileBefore, configText(places, SANDBOX_BEFORE));
     const models = vendors === undefined ? shipped : shipped + vendorCatalog();

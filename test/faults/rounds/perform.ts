@@ -1,6 +1,6 @@
 import type { Installation } from '../harness/installation.js';
 import type { Link } from '../harness/toxiproxy.js';
-import { sufferAtVendor } from '../vendors/vendor-trouble.js';
+import { sufferAtVendor, type VendorTrouble } from '../vendors/vendor-trouble.js';
 import type { Action } from './schedule.js';
 
 type ActionTo<T extends Action['to']> = Extract<Action, { readonly to: T }>;
@@ -12,6 +12,8 @@ export interface Performed {
    * bad link.
    */
   hits(): number;
+  /** Of a trouble of vendors: whether it has hit enough to show something. */
+  hasHitEnough?(): boolean;
   /** Takes away this fault and no other. Starts again what was ended, if it can start by now. */
   undo(): Promise<void>;
 }
@@ -72,6 +74,8 @@ async function troubleProcesses(
   };
 }
 
+/** One of three workers makes five of them, after which it pauses the vendor. */
+const CALLS_IN_SILENCE = 15;
 const LOOK_EVERY_MS = 20;
 
 async function troubleStore(
@@ -131,10 +135,20 @@ async function troubleVendors(
   { vendors, trouble }: ActionTo<'vendors'>,
 ): Promise<Performed> {
   const suffering = vendors.map((name) => sufferAtVendor(vendorsInUse.server(name), trouble));
+  const hits = () => suffering.reduce((sum, one) => sum + one.hits, 0);
   return {
-    hits: () => suffering.reduce((sum, { hits }) => sum + hits, 0),
+    hits,
+    hasHitEnough: () => {
+      if (trouble === 'silence') return suffering.some((one) => one.hits >= CALLS_IN_SILENCE);
+      return isLoss(trouble) ? suffering.every((one) => one.hits > 0) : hits() > 0;
+    },
     undo: async () => {
       for (const one of suffering) one.cure();
     },
   };
+}
+
+/** Whether nobody learns what became of a submission: what follows from that differs from vendor to vendor. */
+function isLoss(trouble: VendorTrouble): boolean {
+  return trouble === 'requests-lost' || trouble === 'answers-lost';
 }

@@ -12,6 +12,14 @@ import type { Struck } from './struck.js';
 const BURST = { balance: 5, creates: 5, cost: 2, mayBeExact: false } as const;
 /** When a fault has just begun. */
 const EARLY_MS = 100;
+/** Of each model, each time: a trouble meets every second call. */
+const TASKS_IN_TROUBLE = 2;
+/** Of each model, each time: enough that a worker pauses the vendor. */
+const TASKS_IN_SILENCE = 4;
+/** How long a vendor's trouble lasts at most beyond its time, for want of calls. */
+const [LOOK_EVERY_MS, MOST_LOOKS] = [100, 60];
+/** A call without an answer ends after three seconds; a worker that has paused the vendor then tries it after one more. */
+const PAST_A_PAUSE_MS = 5_000;
 /** Long enough for a revocation to have reached everybody, and for some more requests after that. */
 const USED_AFTER_REVOCATION_MS = 7_000;
 
@@ -31,6 +39,8 @@ export interface Play {
   readonly installation: Installation;
   readonly pool: ClientPool;
   readonly rich: ApiClient;
+  /** An upload of the rich that is ready; absent where there are no vendors. */
+  readonly uploadId?: string;
   readonly seed: number;
   readonly signal: AbortSignal;
 }
@@ -39,7 +49,10 @@ export interface Play {
  * One round: its faults, each for its time, beside a burst on a poor account and the revocation of a key; then all is
  * healed.
  */
-export async function playRound(round: Round, { installation, pool, rich, seed, signal }: Play): Promise<PlayedRound> {
+export async function playRound(
+  round: Round,
+  { installation, pool, rich, uploadId = '', seed, signal }: Play,
+): Promise<PlayedRound> {
   const pause = (ms: number) => sleep(ms, undefined, { signal });
   const isCapped = round.number % 2 === 0 && !installation.hasOlderProcesses;
   const poor = await openPoor(pool, `poor-${round.number}`, { balance: BURST.balance, isCapped });
@@ -64,7 +77,7 @@ export async function playRound(round: Round, { installation, pool, rich, seed, 
   const [played] = await Promise.all([
     Promise.all(
       round.faults.map(async (fault) => {
-        const asked = askVendors(fault, { pool, rich, pause });
+        const asked = askVendors(fault, { pool, rich, uploadId, pause });
         const struck = await playFault(installation, fault, pause);
         await asked;
         return { struck, fault, span: { from: begunAt + fault.afterMs, until: pool.now() } };
@@ -84,13 +97,26 @@ export async function playRound(round: Round, { installation, pool, rich, seed, 
 /** Asks vendors for something while a fault of theirs lasts, as nobody else might just then. */
 async function askVendors(
   { action, afterMs, forMs }: Fault,
-  { pool, rich, pause }: Pick<Play, 'pool' | 'rich'> & { readonly pause: (ms: number) => Promise<void> },
+  {
+    pool,
+    rich,
+    uploadId,
+    pause,
+  }: Required<Pick<Play, 'pool' | 'rich' | 'uploadId'>> & { readonly pause: (ms: number) => Promise<void> },
 ): Promise<void> {
   if (action.to !== 'vendors' && action.to !== 'vendor-links') return;
-  await pause(afterMs + EARLY_MS);
-  await pool.askVendors(rich);
-  await pause(forMs / 2);
-  await pool.askVendors(rich);
+  const ask = () =>
+    action.to === 'vendors' && action.trouble === 'cancels-fail'
+      ? pool.cancelAtVendors(rich, pause)
+      : pool.askVendors(rich, { uploadId, times: timesAsked(action), pause });
+  // The second time whatever became of the first: both are waited for.
+  const [early, late] = [EARLY_MS, forMs / 2];
+  await Promise.all([early, late].map((ms) => pause(afterMs + ms).then(ask)));
+}
+
+function timesAsked(action: Fault['action']): number {
+  if (action.to !== 'vendors') return 1;
+  return action.trouble === 'silence' ? TASKS_IN_SILENCE : TASKS_IN_TROUBLE;
 }
 
 /** Whether what it does to processes, or to their database, may end their work. */
@@ -116,6 +142,10 @@ async function playFault(
   await pause(afterMs);
   const performed = await perform(installation, action, pause);
   await pause(forMs);
+  // On a slow machine, it may be some time until somebody's task is at a vendor.
+  for (let looks = 0; looks < MOST_LOOKS && performed.hasHitEnough?.() === false; looks += 1)
+    await pause(LOOK_EVERY_MS);
+  if (action.to === 'vendors' && action.trouble === 'silence') await pause(PAST_A_PAUSE_MS);
   const struck = { kind, action: action.to, hits: performed.hits() };
   await performed.undo();
   return struck;

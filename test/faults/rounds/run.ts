@@ -7,7 +7,7 @@ import { Recorder } from '../clients/recorder.js';
 import { ClientPool } from '../clients/client-pool.js';
 import { ForeignIdProber } from '../clients/foreign-id-prober.js';
 import { Uploader } from '../clients/uploader.js';
-import { drawVendorWish } from '../clients/wishes.js';
+import { drawEdit, drawVendorWish } from '../clients/wishes.js';
 import { drawsFrom } from '../draws.js';
 import { whatIsMissing } from '../history/enough.js';
 import type { AtRest, History } from '../history/history.js';
@@ -152,15 +152,18 @@ export class Run {
     const other = await pool.openAccount('other', GRANTED);
     const shouldContinue = () => this.isLoaded && !this.signal.aborted;
     const draw = (index: number) => drawsFrom(seed * 100 + index);
+    const hasVendors = this.installation.vendors !== undefined;
+    const wish = hasVendors ? ([drawEdit] as const) : [];
+    const uploadId = hasVendors ? await new Uploader(rich, draw(52)).ready(shouldContinue) : undefined;
     const load = Promise.all([
       ...Array.from({ length: CLIENTS }, (_, index) =>
         new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(shouldContinue),
       ),
-      ...Array.from({ length: this.installation.vendors === undefined ? 0 : VENDOR_CLIENTS }, (_, index) =>
+      ...Array.from({ length: hasVendors ? VENDOR_CLIENTS : 0 }, (_, index) =>
         new OrdinaryClient(index % 2 === 0 ? other : rich, draw(70 + index), drawVendorWish).run(shouldContinue),
       ),
       ...Array.from({ length: UPLOADERS }, (_, index) =>
-        new Uploader(index === 0 ? rich : other, draw(50 + index)).run(shouldContinue),
+        new Uploader(index === 0 ? rich : other, draw(50 + index), ...wish).run(shouldContinue),
       ),
       new ForeignIdProber(other, draw(60)).run(shouldContinue),
       new ForeignIdProber(neighbour, draw(61)).run(shouldContinue),
@@ -168,19 +171,20 @@ export class Run {
     // One that fails is told at the end of the rounds.
     load.catch(() => undefined);
     try {
-      for (const round of this.rounds) await this.playRound(round, rich);
+      for (const round of this.rounds) await this.playRound(round, rich, uploadId);
     } finally {
       this.isLoaded = false;
       await load;
     }
   }
 
-  private async playRound(round: Round, rich: ApiClient): Promise<void> {
+  private async playRound(round: Round, rich: ApiClient, uploadId: string | undefined): Promise<void> {
     try {
       const { aftermath, trouble, struck, lostWorkers } = await playRound(round, {
         installation: this.installation,
         pool: this.pool,
         rich,
+        ...(uploadId === undefined ? {} : { uploadId }),
         seed: this.seed,
         signal: this.signal,
       });

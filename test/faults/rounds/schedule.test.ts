@@ -5,7 +5,12 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { LONGEST_DELAY_MS } from '../vendors/vendor-models.js';
-import { VENDOR_LINK_FAULTS, VENDOR_TROUBLES } from '../vendors/vendor-fault-kinds.js';
+import {
+  VENDOR_CALL_TROUBLES,
+  VENDOR_LINK_FAULTS,
+  VENDOR_SILENCE,
+  VENDOR_LOSSES,
+} from '../vendors/vendor-fault-kinds.js';
 import { withVendorFaults } from './vendor-faults.js';
 import { drawRounds, FAULT_KINDS, PROCESSES, withReplacements } from './schedule.js';
 
@@ -45,19 +50,27 @@ describe('rounds of faults', () => {
     );
   });
 
-  it('have a fault of a link to vendors and one at vendors in each, every kind in four, and delay nothing for longer than said', () => {
+  it('have every kind of fault at vendors in five, and delay nothing for longer than said', () => {
     fc.assert(
       fc.property(fc.nat(), (seed) => {
-        const own = drawRounds(seed, 4);
+        const own = drawRounds(seed, 5);
         const rounds = withVendorFaults(own, seed);
         expect(rounds).to.deep.equal(withVendorFaults(own, seed));
         const faults = rounds.map((round, index) => round.faults.slice(own[index]?.faults.length));
-        for (const added of faults)
-          expect(added.map(({ action }) => action.to).slice(0, 2)).to.deep.equal(['vendor-links', 'vendors']);
-        expect(new Set(faults.flat().map(({ kind }) => kind))).to.include.keys([
+        expect(new Set(faults.flat().map(({ kind }) => kind))).to.have.all.keys([
           ...VENDOR_LINK_FAULTS,
-          ...VENDOR_TROUBLES,
+          ...VENDOR_CALL_TROUBLES,
+          ...VENDOR_LOSSES,
+          VENDOR_SILENCE,
+          'a worker killed',
         ]);
+        for (const [index, added] of faults.entries()) {
+          const [link, vendor, ...others] = added.map(({ kind }) => kind);
+          expect([link, vendor]).to.satisfy(
+            () => isOneOf(VENDOR_LINK_FAULTS, link) && isOneOf(VENDOR_CALL_TROUBLES, vendor),
+          );
+          expect(others).to.deep.equal([...VENDOR_LOSSES, index % 2 === 0 ? VENDOR_SILENCE : 'a worker killed']);
+        }
         for (const { action } of faults.flat())
           if (action.to === 'vendor-links' && action.toxic.type === 'latency')
             expect(action.toxic.attributes.latency + action.toxic.attributes.jitter).to.be.at.most(LONGEST_DELAY_MS);
@@ -77,3 +90,7 @@ describe('rounds of faults', () => {
     }
   });
 });
+
+function isOneOf(kinds: readonly string[], kind: string | undefined): boolean {
+  return kinds.some((one) => one === kind);
+}

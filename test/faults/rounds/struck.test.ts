@@ -4,6 +4,7 @@
  */
 import { expect } from 'chai';
 import { drawRounds } from './schedule.js';
+import { VENDOR_CALL_TROUBLES, VENDOR_LOSSES, VENDOR_SILENCE } from '../vendors/vendor-fault-kinds.js';
 import { withVendorFaults } from './vendor-faults.js';
 import { describeStruck, whatHitNothing, type Struck } from './struck.js';
 
@@ -28,8 +29,15 @@ describe('faults that were played', () => {
       "any trouble of a vendor's link",
     ]);
     expect(whatHitNothing(all(({ action }) => (action === 'vendors' ? 0 : 1)))).to.deep.equal([
-      'any trouble of a vendor',
+      ...VENDOR_CALL_TROUBLES,
+      ...VENDOR_LOSSES,
+      VENDOR_SILENCE,
     ]);
+  });
+
+  it('of one kind of call at vendors are named when they hit nothing, whatever the others did', () => {
+    for (const kind of [...VENDOR_CALL_TROUBLES, ...VENDOR_LOSSES, VENDOR_SILENCE])
+      expect(whatHitNothing(all((one) => (one.kind === kind ? 0 : 1)))).to.deep.equal([kind]);
   });
 
   it('may miss one link, or one store', () => {

@@ -1,3 +1,4 @@
+import { VENDOR_CALL_TROUBLES, VENDOR_LOSSES, VENDOR_SILENCE } from '../vendors/vendor-fault-kinds.js';
 import { FAULT_KINDS, type Action, type FaultKind } from './schedule.js';
 
 /** What a fault did in the end: processes and stores really struck, requests in trouble or sent into a bad link. */
@@ -26,7 +27,7 @@ const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
   's3': (hits) => `${hits} requests`,
   'links': (hits) => `${hits} pieces sent`,
   'vendor-links': (hits) => `${hits} pieces sent`,
-  'vendors': (hits) => `${hits} submissions`,
+  'vendors': (hits) => `${hits} calls`,
 };
 
 const CERTAIN: readonly Struck['action'][] = ['processes', 'store'];
@@ -34,7 +35,7 @@ const CERTAIN: readonly Struck['action'][] = ['processes', 'store'];
 /**
  * The kinds of fault that hit nothing in a whole run that has them all. Processes and stores are there to be struck,
  * each time. Whether somebody uses a certain link, or asks S3, while it is in trouble is up to chance: of those that
- * all kinds together hit nothing would be none.
+ * all kinds together hit nothing would be none. Vendors are asked for each kind of call while it fails.
  */
 export function whatHitNothing(struck: readonly Struck[]): string[] {
   const hitsOf = (are: (one: Struck) => boolean) => struck.filter(are).reduce((sum, { hits }) => sum + hits, 0);
@@ -43,9 +44,11 @@ export function whatHitNothing(struck: readonly Struck[]): string[] {
   );
   return [
     ...certain.filter((kind) => hitsOf((one) => one.kind === kind) === 0),
+    ...[...VENDOR_CALL_TROUBLES, ...VENDOR_LOSSES, VENDOR_SILENCE].filter(
+      (kind) => hitsOf((one) => one.kind === kind) === 0,
+    ),
     ...(hitsOf(({ action }) => action === 'links') === 0 ? ['any trouble of a link'] : []),
     ...(hitsOf(({ action }) => action === 's3') === 0 ? ['any trouble of S3'] : []),
     ...(hitsOf(({ action }) => action === 'vendor-links') === 0 ? ["any trouble of a vendor's link"] : []),
-    ...(hitsOf(({ action }) => action === 'vendors') === 0 ? ['any trouble of a vendor'] : []),
   ];
 }

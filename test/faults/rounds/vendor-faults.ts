@@ -1,16 +1,28 @@
 import { between, drawsFrom, oneOf, shuffled, type Draw } from '../draws.js';
 import type { Direction, Toxic } from '../harness/toxiproxy.js';
-import { VENDOR_LINK_FAULTS, VENDOR_TROUBLES, type VendorFaultKind } from '../vendors/vendor-fault-kinds.js';
+import {
+  VENDOR_CALL_TROUBLES,
+  VENDOR_LINK_FAULTS,
+  VENDOR_SILENCE,
+  type VendorFaultKind,
+} from '../vendors/vendor-fault-kinds.js';
 import { LONGEST_DELAY_MS, VENDOR_NAMES, type VendorName } from '../vendors/vendor-models.js';
 import type { VendorTrouble } from '../vendors/vendor-trouble.js';
 import { WORKERS, type Action, type Fault, type Round } from './schedule.js';
 
 type Drawn = { readonly action: Action; readonly forMs: number };
+type Dealt = (typeof VENDOR_LINK_FAULTS)[number] | (typeof VENDOR_CALL_TROUBLES)[number];
 
 const JITTER_MS = 50;
+/** Those that are the only one of their models. */
+const ALONE = ['images', 'predictions', 'studio'] as const;
+/** Those that answer a submission before its task has ended. */
+const WITH_TASKS = ['predictions', 'studio', 'west', 'east'] as const;
+/** It goes on until there were enough calls for a worker to pause the vendor, and then for longer than that pause. */
+const SHORTEST_SILENCE_MS = 2_000;
 
 /** What goes wrong between the workers and vendors, and at vendors. A link slows by less than a vendor's settle time. */
-const KINDS: Readonly<Record<VendorFaultKind, (draw: Draw) => Drawn>> = {
+const KINDS: Readonly<Record<Dealt, (draw: Draw) => Drawn>> = {
   "a vendor's link slowed": (draw: Draw) =>
     links(draw, {
       type: 'latency',
@@ -20,35 +32,60 @@ const KINDS: Readonly<Record<VendorFaultKind, (draw: Draw) => Drawn>> = {
   "a vendor's link black-holed": (draw: Draw) => links(draw, { type: 'timeout', attributes: { timeout: 0 } }),
   "a vendor's link that ends early": (draw: Draw) =>
     links(draw, { type: 'limit_data', attributes: { bytes: between(draw, 200, 2_000) } }),
-  'a vendor loses answers': (draw: Draw) => trouble(draw, 'answers-lost'),
-  'a vendor loses requests': (draw: Draw) => trouble(draw, 'requests-lost'),
-  'a vendor is full': (draw: Draw) => trouble(draw, 'full'),
+  'a vendor is full': (draw: Draw) => trouble(draw, 'full', someOf(draw, VENDOR_NAMES)),
+  'a vendor fails polls': (draw: Draw) => trouble(draw, 'polls-fail', someOf(draw, WITH_TASKS)),
+  'a vendor fails outputs': (draw: Draw) => trouble(draw, 'outputs-fail', someOf(draw, WITH_TASKS)),
+  'a vendor fails cancels': (draw: Draw) => trouble(draw, 'cancels-fail', someOf(draw, WITH_TASKS)),
+  'a vendor fails uploads': (draw: Draw) => trouble(draw, 'uploads-fail', ['studio']),
 };
 
 /**
- * The same rounds with one fault of a link to vendors and one at vendors in each, dealt like cards. In every second one
- * a worker is killed meanwhile.
+ * The same rounds with these beside their own faults: one of a link to vendors and one of calls at vendors, dealt like
+ * cards; some vendors that lose submissions and others that lose answers to them; and in every second one vendors that are
+ * silent, in the others a worker that is killed.
  */
 export function withVendorFaults(rounds: readonly Round[], seed: number): Round[] {
   const draw = drawsFrom(seed ^ 0x76_65_6e_64);
-  const dealt: Record<Place, VendorFaultKind[]> = { link: [], vendor: [] };
+  const dealt: Record<Place, Dealt[]> = { link: [], vendor: [] };
   const deal = (place: Place): Fault => {
     if (dealt[place].length === 0) dealt[place] = shuffled(draw, DECKS[place]);
-    const kind = dealt[place].pop() as VendorFaultKind;
-    return { kind, ...KINDS[kind](draw), afterMs: between(draw, 300, 2_000) };
+    const kind = dealt[place].pop() as Dealt;
+    return begun(draw, kind, KINDS[kind](draw));
   };
   return rounds.map((round) => {
-    const vendorFaults = [deal('link'), deal('vendor')];
-    return { ...round, faults: [...round.faults, ...vendorFaults, ...(round.number % 2 === 0 ? [killed(draw)] : [])] };
+    const other = round.number % 2 === 0 ? killed(draw) : silence(draw);
+    const added = [deal('link'), deal('vendor'), ...losses(draw), other];
+    return { ...round, faults: [...round.faults, ...added] };
   });
 }
 
 type Place = 'link' | 'vendor';
 
-const DECKS: Readonly<Record<Place, readonly VendorFaultKind[]>> = {
-  link: VENDOR_LINK_FAULTS,
-  vendor: VENDOR_TROUBLES,
-};
+const DECKS: Readonly<Record<Place, readonly Dealt[]>> = { link: VENDOR_LINK_FAULTS, vendor: VENDOR_CALL_TROUBLES };
+
+function begun(draw: Draw, kind: VendorFaultKind, drawn: Drawn): Fault {
+  return { kind, ...drawn, afterMs: between(draw, 300, 2_000) };
+}
+
+/** Of the two of the route one loses submissions, and the other answers to them; of the others, each one or the other. */
+function losses(draw: Draw): Fault[] {
+  const [one, other] = shuffled<VendorName>(draw, ['west', 'east']);
+  const requests = ALONE.filter(() => draw(2) === 0);
+  const answers = ALONE.filter((name) => !requests.includes(name));
+  const losing = (what: VendorTrouble, ofRoute: VendorName | undefined, others: readonly VendorName[]) =>
+    trouble(draw, what, ofRoute === undefined ? others : [ofRoute, ...others]);
+  return [
+    begun(draw, 'a vendor loses requests', losing('requests-lost', one, requests)),
+    begun(draw, 'a vendor loses answers', losing('answers-lost', other, answers)),
+  ];
+}
+
+/** One without a limit, which would keep workers from five calls, and sometimes another. */
+function silence(draw: Draw): Fault {
+  const vendors = [...new Set<VendorName>(['studio', ...shuffled(draw, ALONE).slice(0, draw(2))])];
+  const forMs = between(draw, SHORTEST_SILENCE_MS, SHORTEST_SILENCE_MS + 1_000);
+  return begun(draw, VENDOR_SILENCE, { action: { to: 'vendors', vendors, trouble: 'silence' }, forMs });
+}
 
 function killed(draw: Draw): Fault {
   return {
@@ -64,18 +101,15 @@ function links(draw: Draw, toxic: Toxic): Drawn {
   const directions = oneOf<readonly Direction[]>(draw, [['upstream'], ['downstream'], ['upstream', 'downstream']]);
   const toxicity = draw(2) === 0 ? 1 : 0.5;
   return {
-    action: { to: 'vendor-links', vendors: someVendors(draw), toxic, directions, toxicity },
+    action: { to: 'vendor-links', vendors: someOf(draw, VENDOR_NAMES), toxic, directions, toxicity },
     forMs: between(draw, 1_500, 5_000),
   };
 }
 
-function trouble(draw: Draw, what: VendorTrouble): Drawn {
-  return {
-    action: { to: 'vendors', vendors: someVendors(draw), trouble: what },
-    forMs: between(draw, 2_000, 4_000),
-  };
+function trouble(draw: Draw, what: VendorTrouble, vendors: readonly VendorName[]): Drawn {
+  return { action: { to: 'vendors', vendors, trouble: what }, forMs: between(draw, 2_000, 4_000) };
 }
 
-function someVendors(draw: Draw): readonly VendorName[] {
-  return draw(2) === 0 ? VENDOR_NAMES : shuffled(draw, VENDOR_NAMES).slice(0, between(draw, 1, 3));
+function someOf(draw: Draw, vendors: readonly VendorName[]): readonly VendorName[] {
+  return draw(2) === 0 ? vendors : shuffled(draw, vendors).slice(0, between(draw, 1, 3));
 }

@@ -12,7 +12,7 @@ type TaskIn = (answer: JsonObject, takenAt: number) => Omit<VendorTask, 'picture
 
 const PROMPT_NODE = '2';
 
-/** The prompt in a graph of `WORKFLOW`. */
+/** The prompt in a graph of `WORKFLOWS`. */
 export function promptOf(graph: object): string {
   const { inputs } = (graph as Record<string, { readonly inputs: JsonObject }>)[PROMPT_NODE] ?? {};
   return textOf(inputs?.['value']);
@@ -79,7 +79,7 @@ export function comfyUiLog(
 const JOB = /^\/api\/jobs\/([^/]+)$/;
 
 function notFoundJobs(maker: string, requests: Requests): NotFound[] {
-  return requests.flatMap(({ path, handledAt, answers }) => {
+  return requests.filter(isAnswered).flatMap(({ path, handledAt, answers }) => {
     const token = JOB.exec(path)?.[1];
     return answers.flatMap(({ status }, index): NotFound[] =>
       token !== undefined && status === 404 ? [{ maker, token, at: handledAt[index] ?? 0 }] : [],
@@ -87,11 +87,15 @@ function notFoundJobs(maker: string, requests: Requests): NotFound[] {
   });
 }
 
+/** Whether the answers that it made were sent: what met a fault may have been handled, and nobody heard of it. */
+function isAnswered({ fault }: LoggedRequest): boolean {
+  return fault === undefined || fault.type === 'slow-answer';
+}
+
 /** When an answer first named each thing, in the order in which answers were made. */
 function firstTold(requests: Requests, named: (answer: FakeAnswer) => string | undefined): ReadonlyMap<string, number> {
   const told = new Map<string, number>();
-  for (const { of, answers, handledAt } of requests) {
-    if (of.includes('submit')) continue;
+  for (const { answers, handledAt } of requests.filter(isAnswered).filter(({ of }) => !of.includes('submit'))) {
     for (const [index, answer] of answers.entries()) {
       const name = named(answer);
       const at = handledAt[index] ?? Infinity;

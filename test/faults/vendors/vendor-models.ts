@@ -1,5 +1,5 @@
 import type { VendorTerms } from '../history/vendor-history.js';
-import { STILL } from '../../adapters/providers/comfyui/workflows.js';
+import { EDIT, STILL } from '../../adapters/providers/comfyui/workflows.js';
 
 /** Each connected provider of the fault runs, by the kind that it is of. */
 export const VENDORS = {
@@ -20,15 +20,24 @@ export const SETTLE_MS = 3_000;
 /** No delay of a link or of a vendor is longer: a vendor is asked again when all that was sent has arrived. */
 export const LONGEST_DELAY_MS = 1_000;
 
-/** The models that vendors make, and what each does when it is unknown whether a task was taken. */
+interface ModelOfVendors {
+  /** What it does when it is unknown whether a task was taken. */
+  readonly policy: 'fail' | 'resubmit';
+  readonly makers: readonly VendorName[];
+  /** Whether it makes one picture from a reference file, which is uploaded to the vendor, in place of one or two. */
+  readonly takesReference: boolean;
+  /** Long enough that a task of Replicate, which ends at its second poll, can be cancelled while it runs. */
+  readonly pollIntervalMs: number;
+}
+
+/** The models that vendors make. */
 export const VENDOR_MODELS = {
-  'vendor-images': { policy: 'fail', makers: ['images'] },
-  'vendor-predictions': { policy: 'resubmit', makers: ['predictions'] },
-  'vendor-studio': { policy: 'fail', makers: ['studio'] },
-  'vendor-route': { policy: 'fail', makers: ['west', 'east'] },
-} as const satisfies Readonly<
-  Record<string, { readonly policy: 'fail' | 'resubmit'; readonly makers: readonly VendorName[] }>
->;
+  'vendor-images': { policy: 'fail', makers: ['images'], takesReference: false, pollIntervalMs: 100 },
+  'vendor-predictions': { policy: 'resubmit', makers: ['predictions'], takesReference: false, pollIntervalMs: 300 },
+  'vendor-studio': { policy: 'fail', makers: ['studio'], takesReference: false, pollIntervalMs: 100 },
+  'vendor-edit': { policy: 'fail', makers: ['studio'], takesReference: true, pollIntervalMs: 100 },
+  'vendor-route': { policy: 'fail', makers: ['west', 'east'], takesReference: false, pollIntervalMs: 100 },
+} as const satisfies Readonly<Record<string, ModelOfVendors>>;
 
 export const VENDOR_TERMS: VendorTerms = {
   policies: Object.fromEntries(Object.entries(VENDOR_MODELS).map(([key, { policy }]) => [key, policy])),
@@ -38,13 +47,23 @@ export const VENDOR_TERMS: VendorTerms = {
 
 export type VendorModel = keyof typeof VENDOR_MODELS;
 export const VENDOR_MODEL_KEYS = Object.keys(VENDOR_MODELS) as [VendorModel, ...VendorModel[]];
+/** Those that need no reference file. */
+export const PLAIN_VENDOR_MODEL_KEYS = VENDOR_MODEL_KEYS.filter((key) => !VENDOR_MODELS[key].takesReference) as [
+  VendorModel,
+  ...VendorModel[],
+];
+/** Those whose tasks a vendor can be asked to stop. */
+export const STOPPABLE_VENDOR_MODEL_KEYS = PLAIN_VENDOR_MODEL_KEYS.filter((key) => key !== 'vendor-images');
 
 /** What a request under this key asks a vendor for. */
 export function vendorPrompt(key: string): string {
   return `A card for ${key}`;
 }
 
-export const WORKFLOW = { file: 'still.json', content: STILL } as const;
+export const WORKFLOWS = [
+  { file: 'still.json', content: STILL },
+  { file: 'edit.json', content: EDIT },
+] as const;
 
 /** Where a vendor is reached, and with which key. */
 export interface VendorPlace {
@@ -66,28 +85,38 @@ function sectionOf(name: VendorName, { port, key }: VendorPlace): string {
   return `${shared}, servers: ["${origin}"], settle_seconds: ${SETTLE_MS / 1_000}${most}`;
 }
 
-const SETTINGS: Readonly<Record<VendorName, string>> = {
-  images: '{ model: gpt-image-2 }',
-  predictions:
-    '{ model: acme/portrait, fields: { n: { parameter: n, type: integer, minimum: 1, maximum: 2 } }, output: { media_type: image/png } }',
-  studio: comfyUiSettings(),
-  west: comfyUiSettings(),
-  east: comfyUiSettings(),
-};
+const COMFYUI_STILL =
+  '{ workflow: still.json, inputs: { prompt: [{ node: "2", input: value }], n: [{ node: "1", input: batch_size }] }, outputs: [{ node: "4" }] }';
+const COMFYUI_EDIT =
+  '{ workflow: edit.json, inputs: { prompt: [{ node: "2", input: value }], reference_image: [{ node: "8", input: image }] }, outputs: [{ node: "4" }] }';
 
-function comfyUiSettings(): string {
-  return `{ workflow: ${WORKFLOW.file}, inputs: { prompt: [{ node: "2", input: value }], n: [{ node: "1", input: batch_size }] }, outputs: [{ node: "4" }] }`;
-}
+const SETTINGS: Readonly<Record<VendorModel, string>> = {
+  'vendor-images': '{ model: gpt-image-2 }',
+  'vendor-predictions':
+    '{ model: acme/portrait, fields: { n: { parameter: n, type: integer, minimum: 1, maximum: 2 } }, output: { media_type: image/png } }',
+  'vendor-studio': COMFYUI_STILL,
+  'vendor-edit': COMFYUI_EDIT,
+  'vendor-route': COMFYUI_STILL,
+};
 
 /** Entries of the catalog, to follow others. */
 export function vendorCatalog(): string {
-  return Object.entries(VENDOR_MODELS)
-    .map(([key, { policy, makers }]) => {
-      const by = makers.map((name) => `{ provider: ${name}, provider_settings: ${SETTINGS[name]}, weight: 1 }`);
-      const [only = 'images'] = makers;
-      const place =
-        makers.length > 1 ? `route: [${by.join(', ')}]` : `provider: ${only}\n    provider_settings: ${SETTINGS[only]}`;
-      return `
+  return VENDOR_MODEL_KEYS.map(entryOf).join('');
+}
+
+function entryOf(key: VendorModel): string {
+  const { policy, makers, takesReference, pollIntervalMs }: ModelOfVendors = VENDOR_MODELS[key];
+  const by = makers.map((name) => `{ provider: ${name}, provider_settings: ${SETTINGS[key]}, weight: 1 }`);
+  const place =
+    makers.length > 1
+      ? `route: [${by.join(', ')}]`
+      : `provider: ${String(makers[0])}\n    provider_settings: ${SETTINGS[key]}`;
+  const properties = takesReference ? '{}' : '{ n: { type: integer, minimum: 1, maximum: 2, default: 1 } }';
+  const references = takesReference
+    ? 'max_reference_uploads: 1, reference_roles: [reference_image], upload_media_types: [image/png], max_upload_bytes: 1000000, max_outputs: 1'
+    : 'max_reference_uploads: 0, reference_roles: [], upload_media_types: [], max_upload_bytes: 1, max_outputs: 2';
+  const units = takesReference ? 'unit: image' : 'unit: image, count_parameter: n';
+  return `
   - model_key: ${key}
     display_name: ${key}
     modality: image
@@ -95,12 +124,11 @@ export function vendorCatalog(): string {
     description: Pictures of a vendor.
     input_schema:
       type: object
-      properties:
-        n: { type: integer, minimum: 1, maximum: 2, default: 1 }
+      properties: ${properties}
       required: []
       additionalProperties: false
-    limits: { max_reference_uploads: 0, reference_roles: [], upload_media_types: [], max_upload_bytes: 1, max_outputs: 2, negative_prompt: false }
-    price: { version: "1", unit: image, credits_per_unit: 1, count_parameter: n, minimum_credits: 1, maximum_credits: 2 }
+    limits: { ${references}, negative_prompt: false }
+    price: { version: "1", ${units}, credits_per_unit: 1, minimum_credits: 1, maximum_credits: ${takesReference ? 1 : 2} }
     ${place}
     queue_timeout_seconds: 3600
     run_timeout_seconds: 60
@@ -108,8 +136,6 @@ export function vendorCatalog(): string {
     concurrency: 64
     cancel_floor_credits: 0
     on_unknown_acceptance: ${policy}
-    poll_interval_ms: 100
+    poll_interval_ms: ${pollIntervalMs}
 `;
-    })
-    .join('');
 }

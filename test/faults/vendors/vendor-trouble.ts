@@ -1,59 +1,118 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Fault, FakeServer } from '../../providers/fakes/fake-server.js';
+import type { Fault, FakeServer, FaultMatch, PlannedFault } from '../../providers/fakes/fake-server.js';
 import { LONGEST_DELAY_MS } from './vendor-models.js';
 
 /**
- * What a vendor does with submissions: it carries them out and its answer is lost, or it was carried out late; it never
- * carries them out, which nobody learns; or it has no room.
+ * What a vendor does. With submissions: it carries them out and its answer is lost, or it was carried out late; it never
+ * carries them out, which nobody learns; or it has no room. With other calls: those of one kind fail. Or it is silent, and
+ * answers no call of any kind.
  */
-export type VendorTrouble = 'answers-lost' | 'requests-lost' | 'full';
+export type VendorTrouble =
+  | 'answers-lost'
+  | 'requests-lost'
+  | 'full'
+  | 'polls-fail'
+  | 'outputs-fail'
+  | 'cancels-fail'
+  | 'uploads-fail'
+  | 'silence';
 
-const FAULTS: Readonly<Record<VendorTrouble, readonly [Fault, ...Fault[]]>> = {
-  'answers-lost': [
-    { type: 'lose-answer' },
-    { type: 'late' },
-    { type: 'hang' },
-    { type: 'truncated' },
-    { type: 'html', isHandled: true },
-  ],
-  'requests-lost': [{ type: 'html', isHandled: false }, { type: 'drop' }, { type: 'cut-body' }],
-  'full': [
-    {
-      type: 'status',
-      status: 429,
-      headers: { 'content-type': 'application/json', 'retry-after': '1' },
-      body: '{"error":{"type":"requests","code":"rate_limit_exceeded"}}',
-    },
-  ],
+const JSON_TYPE = { 'content-type': 'application/json' };
+const FULL: Fault = {
+  type: 'status',
+  status: 429,
+  headers: { ...JSON_TYPE, 'retry-after': '1' },
+  body: '{"error":{"type":"requests","code":"rate_limit_exceeded"}}',
+};
+
+/** Of a call that makes nothing: no answer, half of one, a late one, or that of somebody else. */
+const FAILED_CALLS: readonly [Fault, ...Fault[]] = [
+  { type: 'lose-answer' },
+  { type: 'html', isHandled: false },
+  { type: 'truncated' },
+  { type: 'hang', isHandled: false },
+  { type: 'html', isHandled: false, status: 200 },
+  { type: 'slow-answer', afterMs: LONGEST_DELAY_MS },
+  { type: 'drop' },
+  FULL,
+  { type: 'status', status: 503, headers: JSON_TYPE, body: '{"detail":"not now"}' },
+];
+
+interface Spoils {
+  readonly match: FaultMatch;
+  readonly faults: readonly [Fault, ...Fault[]];
+}
+
+const SPOILS: Readonly<Record<Exclude<VendorTrouble, 'silence'>, Spoils>> = {
+  'answers-lost': {
+    match: { of: 'submit' },
+    faults: [
+      { type: 'lose-answer' },
+      { type: 'late' },
+      { type: 'hang' },
+      { type: 'truncated' },
+      { type: 'html', isHandled: true },
+    ],
+  },
+  'requests-lost': {
+    match: { of: 'submit' },
+    faults: [{ type: 'html', isHandled: false }, { type: 'drop' }, { type: 'cut-body' }],
+  },
+  'full': { match: { of: 'submit' }, faults: [FULL] },
+  'polls-fail': { match: { of: 'poll' }, faults: FAILED_CALLS },
+  'outputs-fail': { match: { of: 'output' }, faults: FAILED_CALLS },
+  // One of ComfyUI has two requests, to take a task out of the queue and to interrupt it.
+  'cancels-fail': { match: { method: 'POST', path: /\/(?:cancel|queue|interrupt)$/ }, faults: FAILED_CALLS },
+  'uploads-fail': { match: { of: 'upload' }, faults: FAILED_CALLS },
 };
 
 /** A trouble under way. */
 export interface VendorSuffering {
-  /** Submissions that met it so far: every second one. */
+  /** Calls that met it so far: every second one of its kind, and every one of a silent vendor. */
   readonly hits: number;
   cure(): void;
 }
 
-/** From the next submission on, until it is cured. A vendor has one trouble at a time. */
+/** From the next call on, until it is cured. A vendor has one trouble of each kind at a time. */
 export function sufferAtVendor(server: FakeServer, trouble: VendorTrouble): VendorSuffering {
-  const cured = new AbortController();
+  return trouble === 'silence' ? silenced(server) : spoiled(server, SPOILS[trouble]);
+}
+
+function spoiled(server: FakeServer, { match, faults }: Spoils): VendorSuffering {
+  let isCured = false;
+  let planned: PlannedFault;
   const suffering = {
     hits: 0,
     cure: () => {
-      cured.abort();
-      server.forgetFaults();
+      isCured = true;
+      server.forgetFaults([planned]);
     },
   };
-  const spoil = async () => {
-    const faults = FAULTS[trouble];
+  const plan = () => {
     const fault = faults[suffering.hits % faults.length] ?? faults[0];
-    const planned = server.plan(fault, { of: 'submit' });
-    await planned.met;
-    suffering.hits += 1;
-    if (fault.type === 'late') void sleep(LONGEST_DELAY_MS).then(() => planned.release());
-    await server.arrival({ of: 'submit' });
-    if (!cured.signal.aborted) await spoil();
+    planned = server.plan(fault, match);
+    return { fault, planned };
   };
-  void spoil();
+  const spoil = async (met: ReturnType<typeof plan>): Promise<void> => {
+    await met.planned.met;
+    suffering.hits += 1;
+    if (met.fault.type === 'late') void sleep(LONGEST_DELAY_MS).then(() => met.planned.release());
+    await server.arrival(match);
+    if (!isCured) await spoil(plan());
+  };
+  void spoil(plan());
+  return suffering;
+}
+
+/** More calls than any vendor gets in a round. */
+const ALL_CALLS = 5_000;
+
+function silenced(server: FakeServer): VendorSuffering {
+  const planned = Array.from({ length: ALL_CALLS }, () => server.plan({ type: 'hang', isHandled: false }));
+  const suffering = { hits: 0, cure: () => server.forgetFaults(planned) };
+  for (const { met } of planned)
+    void met.then(() => {
+      suffering.hits += 1;
+    });
   return suffering;
 }

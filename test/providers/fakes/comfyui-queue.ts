@@ -51,7 +51,7 @@ export class ComfyUiQueue {
   isHeld = false;
   /** While it is set, each node waits for a `step`. */
   isStepped = false;
-  /** What is made of a graph in place of an empty picture. */
+  /** What is made of a graph in place of an empty or a loaded picture. */
   paint?: (graph: Graph) => Uint8Array;
   /** When each task that was taken was no longer there to be worked on, in order; milliseconds since the epoch. */
   readonly ends: { readonly id: string; readonly at: number }[] = [];
@@ -216,8 +216,8 @@ export class ComfyUiQueue {
       batch_size: count = 1,
     } = behind.find((one) => one.class_type === 'EmptyImage')?.inputs ?? {};
     const plain =
-      this.files.get(`input/${String(loaded)}`) ??
       this.paint?.(graph) ??
+      this.files.get(`input/${String(loaded)}`) ??
       (await image('png', Number(width), Number(height)));
     return {
       picture: withPngChunks(plain, [pngChunk('tEXt', `prompt\0${JSON.stringify(graph)}`)]),

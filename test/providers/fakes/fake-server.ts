@@ -98,9 +98,10 @@ export class FakeServer {
     return planned;
   }
 
-  /** Takes back the faults that no request has met. */
-  forgetFaults(): void {
-    this.planned.length = 0;
+  /** Takes back the faults that no request has met: these, or all. */
+  forgetFaults(which: readonly PlannedFault[] = this.planned): void {
+    const forgotten = new Set(which);
+    this.planned.splice(0, this.planned.length, ...this.planned.filter((planned) => !forgotten.has(planned)));
   }
 
   /** Resolves with the next request that matches, as soon as its headers have come. It changes as it goes on. */

@@ -12,7 +12,8 @@ interface Handling {
  * - `drop`: the connection is closed when the headers have come; nothing is handled.
  * - `cut-body`: the connection is closed within the request's body; nothing is handled.
  * - `lose-answer`: handled, then the connection is closed without an answer.
- * - `hang`: handled, and never answered. The connection stays open until the client or the server closes it.
+ * - `hang`: never answered. The connection stays open until the client or the server closes it. Handled unless `isHandled`
+ *   is false.
  * - `late`: read whole, then the connection is closed; handled once the test releases it.
  * - `twice`: a proxy on the way delivers it twice. It is handled twice in a row; the second answer is sent.
  * - `slow-answer`: handled; the answer is sent after `afterMs`, or else once the test releases it.
@@ -27,7 +28,8 @@ interface Handling {
  * - `status`: this status, with these headers and this body. Not handled unless `isHandled`.
  */
 export type Fault =
-  | { readonly type: 'drop' | 'cut-body' | 'lose-answer' | 'hang' | 'late' | 'twice' | 'truncated' | 'huge' }
+  | { readonly type: 'drop' | 'cut-body' | 'lose-answer' | 'late' | 'twice' | 'truncated' | 'huge' }
+  | ({ readonly type: 'hang' } & Handling)
   | { readonly type: 'slow-answer'; readonly afterMs?: number }
   | { readonly type: 'trickle'; readonly everyMs?: number; readonly isEndless?: boolean }
   | ({ readonly type: 'html'; readonly status?: number } & Handling)
