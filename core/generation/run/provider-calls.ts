@@ -21,7 +21,7 @@ export type AbortCause = 'lease lost' | 'lease lapsed' | 'cancelled' | 'stopping
 /**
  * Which calls each cause aborts. A submission may finish as long as its answer still counts: an aborted one has an
  * unknown outcome, and a provider without `recover` may have accepted it. Its answer no longer counts once another
- * worker may have the lease.
+ * worker may have the lease. Outputs that came with the answer are stored all the same: another one is not sent for that.
  */
 const ABORTED_ON: Readonly<Record<AbortCause, readonly Method[]>> = {
   'lease lost': ['submit', 'poll', 'output', 'cancel', 'recover'],
@@ -59,9 +59,12 @@ export function isMadeObsolete(error: unknown): boolean {
 }
 
 interface CallUnderWay {
-  readonly method: Method;
+  /** What is awaited: of a submission that is answered, the outputs. */
+  awaits: Method;
   readonly giveUp: (cause: AbortCause) => void;
 }
+
+type Work<T> = (call: ProviderCall, underWay: CallUnderWay) => Promise<T>;
 
 /**
  * The calls one run makes to its provider: each has a time limit and a signal, and ends when it is aborted, though its
@@ -86,7 +89,11 @@ export class ProviderCalls {
     limitMs: number,
     receive: (answer: SubmitAnswer, call: ProviderCall) => Promise<T>,
   ): Promise<T> {
-    return this.during('submit', limitMs, async (call) => receive(await this.provider.submit(submission, call), call));
+    return this.during('submit', limitMs, async (call, underWay) => {
+      const answer = await this.provider.submit(submission, call);
+      underWay.awaits = 'output';
+      return receive(answer, call);
+    });
   }
 
   poll(reference: string, timeLeftMs: number): Promise<ProviderReport> {
@@ -124,8 +131,8 @@ export class ProviderCalls {
 
   /** Ends the calls in progress whose answers no longer count. */
   abort(cause: AbortCause): void {
-    for (const { method, giveUp } of this.underWay) {
-      if (ABORTED_ON[cause].includes(method)) giveUp(cause);
+    for (const { awaits, giveUp } of this.underWay) {
+      if (ABORTED_ON[cause].includes(awaits)) giveUp(cause);
     }
   }
 
@@ -134,7 +141,7 @@ export class ProviderCalls {
   }
 
   /** Tells the provider's gate what came of the call. What came of an output depends on our own store as well. */
-  private async during<T>(method: Method, limitMs: number, work: (call: ProviderCall) => Promise<T>): Promise<T> {
+  private async during<T>(method: Method, limitMs: number, work: Work<T>): Promise<T> {
     try {
       const answer = await this.timed(method, limitMs, work);
       this.of.entry.answered();
@@ -146,7 +153,7 @@ export class ProviderCalls {
     }
   }
 
-  private timed<T>(method: Method, limitMs: number, work: (call: ProviderCall) => Promise<T>): Promise<T> {
+  private timed<T>(method: Method, limitMs: number, work: Work<T>): Promise<T> {
     const { clock } = this.context;
     const source = new AbortSource();
     return new Promise((resolve, reject) => {
@@ -159,13 +166,13 @@ export class ProviderCalls {
         source.abort(reason);
         if (method !== 'submit') reject(reason);
       };
-      const own: CallUnderWay = { method, giveUp };
+      const own: CallUnderWay = { awaits: method, giveUp };
       this.underWay.add(own);
       const end = () => {
         this.underWay.delete(own);
         cancelTimer();
       };
-      begun(work, { signal: source.signal }).then(
+      begun(work, { signal: source.signal }, own).then(
         (value) => {
           end();
           resolve(value);
@@ -183,9 +190,9 @@ export class ProviderCalls {
 }
 
 /** A provider that throws before it gives a promise has failed like any other. */
-function begun<T>(work: (call: ProviderCall) => Promise<T>, call: ProviderCall): Promise<T> {
+function begun<T>(work: Work<T>, call: ProviderCall, underWay: CallUnderWay): Promise<T> {
   try {
-    return work(call);
+    return work(call, underWay);
   } catch (error) {
     return Promise.reject(error instanceof Error ? error : new Error(String(error)));
   }

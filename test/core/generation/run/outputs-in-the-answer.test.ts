@@ -149,6 +149,25 @@ describe('outputs in the answer to a submission', () => {
     }
   });
 
+  it('are all stored though the lease lapses meanwhile, as long as no other worker has taken it', async () => {
+    const harness = await open([pictures(2)]);
+    const { clock, settings, provider } = harness;
+    let [isAway, written] = [false, 0];
+    await CoreWorker.start(harness, 'worker', async (call) => {
+      if (isAway && call.name.startsWith('generations.')) throw new StoreUnavailable('The store is away.');
+      if (call.name !== 'objects.write') return call.proceed();
+      written += 1;
+      if (written < 2) return call.proceed();
+      isAway = true;
+      await new Promise<void>((resolve) => void clock.after(2 * settings.leaseMs, resolve));
+      isAway = false;
+      return call.proceed();
+    });
+    const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+    expect([g.status, g.outputs.length, g.chargedCredits]).to.deep.equal(['succeeded', 2, 20]);
+    expect([provider.submissions.length, written]).to.deep.equal([1, 2]);
+  });
+
   it('are waited for by a worker that stops', async () => {
     const harness = await open([pictures(1)]);
     const worker = await CoreWorker.start(harness);
