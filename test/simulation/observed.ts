@@ -3,6 +3,7 @@ import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Submission } from '../../core/ports/provider.js';
+import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
 import type { Stores } from '../fixtures/memory-stores.js';
 
@@ -79,6 +80,8 @@ export interface Premises {
   readonly durable: Durable;
   readonly models: readonly Model[];
   readonly settings: Settings;
+  /** By the provider's name; one that is absent has none. */
+  readonly providerLimits: Readonly<Record<string, ProviderLimits>>;
   /** How often each worker's recovery runs, in milliseconds. */
   readonly recoveryIntervalMs: number;
   /** Whether there is one process at a time, and the stores' driver says so. */

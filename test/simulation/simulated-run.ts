@@ -7,6 +7,7 @@ import { Network } from './harness/network.js';
 import { SimulationChecker } from './checker/checker.js';
 import { Violation, type Observer } from './observed.js';
 import { passHours, createClients, type Clients } from './workload/clients.js';
+import { SIMULATED_LIMITS } from './faults/simulated-providers.js';
 import { Scheduler } from './harness/scheduler.js';
 import { Service } from './harness/service.js';
 import { SIMULATED_MODELS } from './harness/models.js';
@@ -79,6 +80,7 @@ export class SimulatedRun implements RunContext {
       durable,
       models: SIMULATED_MODELS,
       settings: SIMULATED_SETTINGS,
+      providerLimits: SIMULATED_LIMITS,
       recoveryIntervalMs: RECOVERY_INTERVAL_MS,
       isExclusive,
       secrets: () => this.clients?.secrets ?? [],

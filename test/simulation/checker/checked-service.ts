@@ -14,7 +14,7 @@ import { CoreHarness } from '../../harness/core-harness.js';
 import { untilSettled } from '../../harness/core-worker.js';
 import { intercepted, type PortCall } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
-import { Violation, type Answer, type Asked, type Party, type Request } from '../observed.js';
+import { Violation, type Answer, type Asked, type Party, type Premises, type Request } from '../observed.js';
 import { SimulationChecker } from './checker.js';
 
 const OPERATION_IDS: Readonly<Record<string, string>> = {
@@ -42,12 +42,13 @@ export class CheckedService {
 
   private constructor(
     readonly harness: CoreHarness,
-    isExclusive: boolean,
+    { isExclusive, providerLimits }: Pick<Premises, 'isExclusive' | 'providerLimits'>,
   ) {
     this.checker = new SimulationChecker({
       durable: harness.ports,
       models: harness.models,
       settings: harness.settings,
+      providerLimits,
       recoveryIntervalMs: 5_000,
       secrets: () => [SECRET],
       isExclusive,
@@ -58,7 +59,10 @@ export class CheckedService {
     this.dispatcher = new Dispatcher(this.context, 'worker-1');
   }
 
-  static async open(credits = 1_000, { isExclusive = false } = {}): Promise<CheckedService> {
+  static async open(
+    credits = 1_000,
+    { isExclusive = false, providerLimits = {} }: Partial<Premises> = {},
+  ): Promise<CheckedService> {
     const models = [
       imageModel({ cancelFloorCredits: 3 }),
       imageModel({
@@ -66,7 +70,10 @@ export class CheckedService {
         price: imagePrice(1, { microcreditsPerUnit: 2_333_334, baseMicrocredits: 100_001, minimumCredits: 3 }),
       }),
     ];
-    const checked = new CheckedService(await CoreHarness.open({ models, credits: 0 }), isExclusive);
+    const checked = new CheckedService(await CoreHarness.open({ models, credits: 0 }), {
+      isExclusive,
+      providerLimits,
+    });
     checked.caller = await checked.newCaller(credits);
     return checked;
   }

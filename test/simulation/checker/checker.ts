@@ -20,6 +20,7 @@ import { ProviderCalls } from './provider-calls.js';
 import { Rest } from './rest.js';
 import { Secrets } from './secrets.js';
 import { ForeignIds } from './foreign-ids.js';
+import { SharesOfProviders } from './shares-of-providers.js';
 import { Suspensions } from './suspensions.js';
 import { EventOrder } from './event-order.js';
 import { Uploads } from './uploads.js';
@@ -52,6 +53,7 @@ export class SimulationChecker implements Observer {
   private readonly objects: GuardedObjects;
   private readonly uploads: Uploads;
   private readonly provider: ProviderCalls;
+  private readonly shares: SharesOfProviders;
   private readonly keys = new Keys();
   private readonly caps: Caps;
   private readonly accepted: Accepted;
@@ -96,6 +98,7 @@ export class SimulationChecker implements Observer {
     });
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
+    this.shares = new SharesOfProviders(premises.providerLimits, settings, clocks);
     this.views = new Views(generations, books, prices, order);
     this.foreignIds = new ForeignIds(generations, this.uploads);
     this.access = new Access(order);
@@ -118,14 +121,15 @@ export class SimulationChecker implements Observer {
     const listeners = [
       new Leases(settings, clocks, isExclusive),
       this.provider,
+      this.shares,
       this.accepted,
       charges,
       this.uploads,
       new Outputs(settings, objects, prices),
     ];
     for (const listener of listeners) generations.listen(listener);
-    for (const { handlers } of [books, claims, generations, this.uploads, objects, this.provider, this.suspensions])
-      this.calls.add(handlers);
+    const watching = [books, claims, generations, this.uploads, objects, this.provider, this.shares, this.suspensions];
+    for (const { handlers } of watching) this.calls.add(handlers);
   }
 
   /** How often each step of a generation was seen, as `running cancel running`. */
@@ -144,6 +148,7 @@ export class SimulationChecker implements Observer {
     this.order.tick();
     this.clocks.note(call);
     this.provider.calling(call);
+    this.shares.calling(call);
   }
 
   taken(submission: Submission, reference: string): void {

@@ -26,6 +26,14 @@ export function canBeDue(time: number, at: number): boolean {
  */
 export class ProcessClocks {
   private readonly seen = new Map<string, Seen>();
+  private least = Infinity;
+  private most = -Infinity;
+
+  /** How far apart any two clocks were, or one and itself before and after a jump, in milliseconds. */
+  get spreadMs(): number {
+    return Math.max(0, this.most - this.least);
+  }
+
   note({
     at,
     process,
@@ -36,6 +44,8 @@ export class ProcessClocks {
     readonly processNow: number;
   }): void {
     const offset = processNow - at;
+    this.least = Math.min(this.least, offset);
+    this.most = Math.max(this.most, offset);
     const last = this.seen.get(process);
     if (last === undefined) this.seen.set(process, { offset, jumpedAt: -Infinity });
     else if (Math.abs(last.offset - offset) > JITTER_MS) this.seen.set(process, { offset, jumpedAt: at });

@@ -1,6 +1,6 @@
 import type { Effect } from '../observed.js';
-import type { Generation } from '../../../core/generation/generation.js';
-import type { Submission } from '../../../core/ports/provider.js';
+import type { Attempt, Generation } from '../../../core/generation/generation.js';
+import type { ProviderCost, Submission } from '../../../core/ports/provider.js';
 import type { Handlers } from './calls.js';
 import { demand } from './demand.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
@@ -49,6 +49,8 @@ export class ProviderCalls implements GenerationListener {
   private readonly refused = new Set<string>();
   /** Tokens that were refused because another provider, or a later try, may take the task. */
   private readonly undone = new Set<string>();
+  /** By token: what the last submission costs, where it was refused. */
+  private readonly costs = new Map<string, ProviderCost | undefined>();
   /** Tokens whose task was delivered in the answer to the submission. */
   private readonly delivered = new Set<string>();
   /** By token, since its last submission. */
@@ -68,6 +70,7 @@ export class ProviderCalls implements GenerationListener {
         else this.delivered.add(token);
       } else {
         this.refused.add(token);
+        this.costs.set(token, result.cost);
         // One that was submitted again counts by the last refusal.
         if (result.because === undefined) this.undone.delete(token);
         else this.undone.add(token);
@@ -96,6 +99,8 @@ export class ProviderCalls implements GenerationListener {
       const task = this.tasks.get(textOf(args[0]));
       if (task) task.polls += 1;
     }
+    // Whoever asks has not heard what came of the submission.
+    if (call === 'provider.recover') this.undone.delete(textOf(args[0]));
     if (call === 'provider.submit') this.submitting(args[0] as Submission, { at, process });
   }
 
@@ -127,6 +132,7 @@ export class ProviderCalls implements GenerationListener {
         () => `generation ${generationId} counts attempt ${ended.number}, which its provider only had no room for`,
       );
     }
+    if (event === 'yield' && ended && !attempt) this.requireCost(next, ended);
     if (event === 'attempt-failed' && ended && !this.mayGuess(ended.token)) {
       demand(
         this.isKnownToHaveEnded(ended),
@@ -145,6 +151,16 @@ export class ProviderCalls implements GenerationListener {
           `generation ${generationId} has task ${attempt?.reference} on record, which the provider never gave for token ${attempt?.token}`,
       );
     }
+  }
+
+  /** What a provider says that a task costs which it refused is kept, though the attempt does not count. */
+  private requireCost({ generationId, costs = [] }: Generation, { token, number }: Attempt): void {
+    const cost = this.costs.get(token);
+    demand(
+      cost === undefined || costs.some((one) => one.attempt === number && one.computeMs === cost.computeMs),
+      5,
+      () => `generation ${generationId} lost what attempt ${number} has cost at its provider`,
+    );
   }
 
   /** Whether the provider refused the task, or said that it came to an end; silence is no such thing. */

@@ -60,6 +60,11 @@ const BAD_ENDINGS: readonly Ending[] = [
 ];
 /** Waits it may ask for: none, a short one, one past the cap, and one past every deadline. */
 const RETRY_AFTER_MS: readonly number[] = [0, 3_000.5, 30_000, 86_400_000];
+/**
+ * A process that sleeps abandons its call when it wakes. What it had sent is on its way since before: by less than this,
+ * where another process has its lease by then.
+ */
+const ABANDONED_MARGIN_MS = 1_500;
 const ON_CANCEL: readonly OnCancel[] = ['stops', 'stops', 'stops with some', 'goes on', 'fails'];
 
 /** What all providers of a run have in common. */
@@ -108,23 +113,27 @@ export class SimulatedProvider implements Provider {
     // The rest of the request is not sent any more.
     if (signal.aborted) throw new Error('The submission was abandoned.');
     switch (
-      this.misbehaves([
-        'refuses for now',
-        'refuses until later',
-        'refuses for good',
-        'is full',
-        'is full for long',
-        'lacks the model',
-        'breaks before',
-        'breaks, arrives late',
-        'hangs, arrives late',
-        'breaks after',
-        'hangs before',
-        'hangs after',
-      ] as const)
+      this.misbehaves(
+        [
+          'refuses for now',
+          'refuses until later',
+          'refuses for good',
+          'is full',
+          'is full for long',
+          'lacks the model',
+          'breaks before',
+          'breaks, arrives late',
+          'hangs, arrives late',
+          'hangs, arrives after it was abandoned',
+          'breaks after',
+          'hangs before',
+          'hangs after',
+        ] as const,
+        this.context.profile.providerPerMille,
+      )
     ) {
       case 'refuses for now':
-        return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true) };
+        return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true), ...this.someCost() };
       case 'refuses until later':
         return {
           accepted: false,
@@ -133,7 +142,12 @@ export class SimulatedProvider implements Provider {
       case 'refuses for good':
         return { accepted: false, failure: failure('CONTENT_REJECTED_INPUT', false) };
       case 'is full':
-        return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', true), because: 'capacity' };
+        return {
+          accepted: false,
+          failure: failure('PROVIDER_UNAVAILABLE', true),
+          because: 'capacity',
+          ...this.someCost(),
+        };
       case 'is full for long':
         return {
           accepted: false,
@@ -147,6 +161,9 @@ export class SimulatedProvider implements Provider {
         throw new Error('The line broke.');
       case 'hangs, arrives late':
         this.takeLate(submission);
+        return never();
+      case 'hangs, arrives after it was abandoned':
+        signal.addEventListener('abort', () => this.takeLate(submission, ABANDONED_MARGIN_MS));
         return never();
       case 'breaks before':
         throw new Error('The line broke.');
@@ -222,9 +239,15 @@ export class SimulatedProvider implements Provider {
   }
 
   /** The submission was on its way when its call ended. */
-  private takeLate(submission: Submission): void {
+  private takeLate(submission: Submission, marginMs = 1): void {
     const { scheduler, chance } = this.context;
-    scheduler.after(chance.between(0, SIMULATED_SETTLE_MS - 1), () => void this.take(submission));
+    scheduler.after(chance.between(0, SIMULATED_SETTLE_MS - marginMs), () => void this.take(submission));
+  }
+
+  /** What it says that a refused task costs, if it says so. */
+  private someCost(): { readonly cost?: { readonly computeMs: number } } {
+    const { chance } = this.context;
+    return chance.happens(300) ? { cost: { computeMs: chance.between(1, 1_000_000) } } : {};
   }
 
   /** Answers once the task has ended, with what it has made. */
@@ -345,10 +368,13 @@ export class SimulatedProvider implements Provider {
     );
   }
 
-  private misbehaves<T extends string>(ways: readonly T[]): T | undefined {
+  private misbehaves<T extends string>(
+    ways: readonly T[],
+    perMille = this.context.profile.providerPerMille >> 1,
+  ): T | undefined {
     const { profile, chance, tally, scheduler } = this.context;
     if (profile !== NO_FAULTS && this.awayUntil > scheduler.now) throw new Error('The provider is away.');
-    if (!chance.happens(profile.providerPerMille >> 1)) return undefined;
+    if (!chance.happens(perMille)) return undefined;
     const way = chance.pick(ways);
     tally.add(`provider ${way}`);
     return way;

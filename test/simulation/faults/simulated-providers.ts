@@ -2,10 +2,10 @@ import type { ProviderLimits } from '../../../core/providers/provider-use.js';
 import type { RunContext } from '../harness/run-context.js';
 import { SimulatedProvider, type Script, type SharedByProviders } from './simulated-provider.js';
 
-/** The limits of each provider: so many that they are met now and then, and hold nothing up for long. */
+/** The limits of each provider: so low that they are met often, and high enough that nothing waits for its whole time. */
 export const SIMULATED_LIMITS: Readonly<Record<string, ProviderLimits>> = {
-  simulated: { maxConcurrent: 8 },
-  spare: { maxConcurrent: 4, maxSubmissionsPerMinute: 30 },
+  simulated: { maxConcurrent: 4 },
+  spare: { maxConcurrent: 2, maxSubmissionsPerMinute: 6 },
 };
 
 /** Several services of others, which one run has connected. */

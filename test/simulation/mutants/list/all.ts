@@ -9,6 +9,7 @@ import { KEY_MUTANTS } from './keys.js';
 import { PROGRAM_MUTANTS } from './programs.js';
 import { RECOVERY_MUTANTS } from './recovery.js';
 import { RUN_MUTANTS } from './run.js';
+import { SHARE_MUTANTS } from './shares.js';
 import { STATE_MUTANTS } from './states.js';
 import { UPLOAD_MUTANTS } from './uploads.js';
 
@@ -19,6 +20,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...CAP_MUTANTS,
   ...STATE_MUTANTS,
   ...RUN_MUTANTS,
+  ...SHARE_MUTANTS,
   ...RECOVERY_MUTANTS,
   ...BOOT_MUTANTS,
   ...UPLOAD_MUTANTS,

@@ -48,6 +48,14 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     why: 'A request that was still on its way when its call ended arrives after the task was submitted again.',
   },
   {
+    name: 'cost-of-an-undone-attempt-lost',
+    breaks: [5],
+    file: 'core/generation/decide.js',
+    find: 'const undone = undoAttempt(g, command);',
+    replace: 'const { costs: _, ...bare } = g; const undone = undoAttempt(bare, command);',
+    why: 'What a provider says that a refused task costs is forgotten with the attempt.',
+  },
+  {
     name: 'attempt-used-up-by-capacity',
     breaks: [5],
     file: 'core/generation/attempts.js',

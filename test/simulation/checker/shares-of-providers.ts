@@ -1,0 +1,91 @@
+import type { Submission } from '../../../core/ports/provider.js';
+import type { ProviderLimits } from '../../../core/providers/provider-use.js';
+import type { Settings } from '../../../core/settings.js';
+import type { Effect } from '../observed.js';
+import type { Handlers } from './calls.js';
+import { demand } from './demand.js';
+import { hasEnded } from './record-events.js';
+import type { GenerationListener, Step } from './generations.js';
+import { textOf } from '../../history/values.js';
+import type { ProcessClocks } from './process-clocks.js';
+
+/** How long a share may be used after it was renewed, in milliseconds. */
+const SHARE_MS = 10_000;
+const MINUTE_MS = 60_000;
+
+/** A task that was submitted and is on its generation's record. */
+interface Submitted {
+  readonly provider: string;
+  readonly process: string;
+}
+
+/**
+ * Invariant 25, in the order in which submissions really begin. A task counts until its attempt is over on record, or the
+ * worker that submitted it hands it back, and no longer than that worker's share is kept for it: what a worker that is gone
+ * has left may be there beside other tasks.
+ */
+export class SharesOfProviders implements GenerationListener {
+  private readonly tasks = new Map<string, Submitted>();
+  /** By process: its boot, by which the record of a provider names it. */
+  private readonly boots = new Map<string, string | undefined>();
+  /** By boot and provider: when its share was renewed, by its own clock and in true time. */
+  private readonly renewed = new Map<string, { readonly by: number; readonly at: number }>();
+  /** By provider: when the submissions of the last minute began, in true time. */
+  private readonly begun = new Map<string, number[]>();
+
+  constructor(
+    private readonly limits: Readonly<Record<string, ProviderLimits>>,
+    private readonly settings: Pick<Settings, 'providerCallMs'>,
+    private readonly clocks: ProcessClocks,
+  ) {}
+
+  readonly handlers: Handlers = {
+    'providerUses.replace': ({ args: [use], result, at, processNow }) => {
+      if (result !== 'applied') return;
+      // A worker renews its own share only.
+      for (const { worker, renewedAt } of use.shares) {
+        const name = `${worker} ${use.provider}`;
+        if (this.renewed.get(name)?.by !== renewedAt)
+          this.renewed.set(name, { by: renewedAt, at: Math.min(at, renewedAt - (processNow - at)) });
+      }
+    },
+  };
+
+  calling({ at, call, args, process }: Pick<Effect, 'at' | 'call' | 'args' | 'process'>): void {
+    if (call !== 'provider.submit') return;
+    const { token, settings } = args[0] as Submission;
+    const provider = textOf(settings['of']);
+    const { maxConcurrent = Infinity, maxSubmissionsPerMinute = Infinity } = this.limits[provider] ?? {};
+    const lastMinute = [...(this.begun.get(provider) ?? []), at].filter((one) => one > at - MINUTE_MS);
+    this.begun.set(provider, lastMinute);
+    this.tasks.delete(token);
+    const others = [...this.tasks.values()].filter((task) => task.provider === provider && this.isCounted(task, at));
+    this.tasks.set(token, { provider, process });
+    if (!this.clocks.isSteady(process, at)) return;
+    demand(
+      others.length < maxConcurrent,
+      25,
+      () => `${process} submits to ${provider}, which has ${others.length} tasks and may have ${maxConcurrent}`,
+    );
+    const most = Math.ceil(maxSubmissionsPerMinute * (1 + (2 * this.clocks.spreadMs) / MINUTE_MS));
+    demand(
+      lastMinute.length <= most,
+      25,
+      () => `${process} submits to ${provider}, as submission ${lastMinute.length} of a minute that may have ${most}`,
+    );
+  }
+
+  stepped({ before, next, event, by }: Step): void {
+    const { attempt } = before;
+    if (next.lease !== undefined) this.boots.set(next.lease.worker, next.lease.bootId);
+    if (attempt === undefined) return;
+    const isOver = next.attempt?.token !== attempt.token || hasEnded(next);
+    const isHandedBack = event === 'yield' && this.tasks.get(attempt.token)?.process === by.process;
+    if (isOver || isHandedBack) this.tasks.delete(attempt.token);
+  }
+
+  private isCounted({ provider, process }: Submitted, at: number): boolean {
+    const renewedAt = this.renewed.get(`${this.boots.get(process)} ${provider}`)?.at ?? -Infinity;
+    return this.clocks.isSteady(process, at) && at < renewedAt + SHARE_MS + this.settings.providerCallMs;
+  }
+}

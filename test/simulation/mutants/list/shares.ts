@@ -1,0 +1,73 @@
+import type { Mutant } from '../mutant.js';
+
+const USE = 'core/providers/provider-use.js';
+const OWN = 'core/providers/own-share.js';
+const GATE = 'core/providers/instance-gate.js';
+
+/** What can be got wrong where processes share the limits of a provider. */
+export const SHARE_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'slots-of-others-not-seen',
+    breaks: [25],
+    file: USE,
+    find: 'const free = Math.max(0, maxConcurrent - others.reduce((sum, { slots }) => sum + slots, 0));',
+    replace: 'const free = maxConcurrent;',
+    why: 'Each worker has as many tasks at a provider as all of them may have together.',
+  },
+  {
+    name: 'lapsed-slots-given-out-at-once',
+    breaks: [25],
+    file: USE,
+    find: '.filter(({ expiresAt }) => expiresAt + terms.longestCallMs + MAX_CLOCK_SKEW_MS > now);',
+    replace: '.filter(({ expiresAt }) => expiresAt > now + 8_000);',
+    why: 'The slots of a worker are given to another one while a submission of the first is on its way.',
+  },
+  {
+    name: 'submissions-not-taken-from-the-bucket',
+    breaks: [25],
+    file: USE,
+    find: 'thousandths: thousandths - 1_000 * submissions',
+    replace: 'thousandths',
+    why: 'Submissions that a worker was given are given out again.',
+  },
+  {
+    name: 'bucket-refilled-far-too-fast',
+    breaks: [25],
+    file: USE,
+    find: '(now - refilledAt) * perWindow',
+    replace: '(now - refilledAt) * 4 * perWindow',
+    why: 'A minute sees more submissions than the limit says.',
+  },
+  {
+    name: 'share-used-after-it-has-expired',
+    breaks: [25],
+    file: OWN,
+    find: 'return now < this.given.expiresAt;',
+    replace: 'return this.given.slots > 0;',
+    why: 'A worker that could not renew its share goes on submitting with it.',
+  },
+  {
+    name: 'room-not-looked-at-before-a-submission',
+    breaks: [25],
+    file: 'core/generation/run/run-submissions.js',
+    find: "if (!of.entry.maySubmit()) return 'no-room';",
+    replace: '',
+    why: 'A worker submits with what it was given when the run began, and a task that it took over without a slot.',
+  },
+  {
+    name: 'room-given-back-while-the-task-goes-on',
+    breaks: [25],
+    file: 'core/generation/run/dispatcher.js',
+    find: "if (end === 'abandoned') this.left.keep(run.lastKnown, entry); else entry.release();",
+    replace: 'entry.release();',
+    why: 'A run that ends because the store does not answer frees the slot of a task that goes on at the provider.',
+  },
+  {
+    name: 'lost-race-for-a-share-taken-for-won',
+    breaks: [25],
+    file: GATE,
+    find: "if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;",
+    replace: 'await providerUses.replace(given.next, stored?.version ?? 0);',
+    why: 'A worker uses slots that another one was given meanwhile.',
+  },
+];
