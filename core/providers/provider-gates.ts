@@ -2,6 +2,7 @@ import type { Boot } from '../boot.js';
 import type { Ports } from '../ports/tokens.js';
 import type { ProviderFailure } from '../ports/provider.js';
 import { InstanceGate, type GateNeeds } from './instance-gate.js';
+import { MissingProviders } from './missing-providers.js';
 import type { ProviderHealth } from './provider-use.js';
 
 interface Needs extends GateNeeds, Pick<Ports, 'providers' | 'catalog'> {
@@ -38,10 +39,13 @@ export interface SeenProvider extends ProviderHealth {
  * seems to work.
  */
 export class ProviderGates {
+  readonly missing: MissingProviders;
   private readonly gates = new Map<string, InstanceGate>();
   private readonly listeners: (() => void)[] = [];
 
-  constructor(private readonly ports: Needs) {}
+  constructor(private readonly ports: Needs) {
+    this.missing = new MissingProviders(ports);
+  }
 
   /** Of those that were used. */
   get seen(): readonly SeenProvider[] {

@@ -58,12 +58,14 @@ function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Mode
 }
 
 /**
- * For a process that does not know the model: another one may, during an upgrade or once the catalog was reloaded. So
- * the generation is left as it is and examined later, each time after as long as it has been idle, within the bounds of
- * a retry. Past its deadline it fails without charge.
+ * For a process that does not know the model, or the provider that has the task: another one may, during an upgrade or
+ * once the catalog was reloaded. So the generation is left as it is and examined later, each time after as long as it
+ * has been idle, within the bounds of a retry. Past its deadline it fails without charge. A task goes on at its provider
+ * meanwhile, so that is warned of.
  */
 export async function leaveToOthers(context: Context, g: Generation): Promise<null> {
   if (isTerminal(g.status)) return null;
+  context.providerGates.missing.found(g);
   const now = context.clock.now();
   const deadlineAt = deadlineOf(g);
   if (now > deadlineAt) return fail(context, g);
