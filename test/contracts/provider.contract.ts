@@ -146,6 +146,7 @@ function describeOutputsInAnswer(opened: Opened): void {
       expect(mediaType.startsWith(`${kind}/`), mediaType).to.equal(true);
       expect((await collected(bytes)).byteLength).to.be.greaterThan(0);
     }
+    answer.close?.();
   });
 
   // What a second reading does not give is lost: core would have it made, and paid for, once more.
@@ -159,6 +160,7 @@ function describeOutputsInAnswer(opened: Opened): void {
       expect(whole.byteLength).to.be.greaterThan(0);
       expect(await collected(bytes)).to.deep.equal(whole);
     }
+    answer.close?.();
   });
 }
 

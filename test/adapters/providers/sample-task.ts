@@ -30,9 +30,17 @@ export function referenceOf(bytes: Uint8Array, role: ReferenceRole = 'reference_
   };
 }
 
-/** The outputs of an answer that must have them. */
+const closes: (() => void)[] = [];
+
+/** The outputs of an answer that must have them, which `closeAnswers` frees. */
 export async function outputsOf(answer: Promise<SubmitAnswer>): Promise<readonly SubmittedOutput[]> {
   const given = await answer;
   if (!('outputs' in given)) throw new Error('The answer has no outputs.');
+  if (given.close !== undefined) closes.push(given.close);
   return given.outputs;
+}
+
+/** Closes the answers whose outputs a test was given, as core does when it has read them. */
+export function closeAnswers(): void {
+  for (const close of closes.splice(0)) close();
 }

@@ -30,8 +30,8 @@ export function casesOf(subject: RemoteProviderSubject): Cases {
     it(name, async function () {
       const opened = await subject.open();
       const others: FakeServer[] = [];
+      const seen = new Seen();
       try {
-        const seen = new Seen();
         await body(caseOf(opened, seen, others));
         seen.noted(opened.logged?.() ?? '');
         seen.expectRight(
@@ -43,6 +43,7 @@ export function casesOf(subject: RemoteProviderSubject): Cases {
         this.test.title += ` (skipped: ${error.message})`;
         this.skip();
       } finally {
+        seen.closeAnswers();
         await Promise.all(others.map((other) => other.close()));
         await subject.close(opened);
       }

@@ -15,18 +15,25 @@ export class Seen {
   private readonly costs: ProviderCost[] = [];
   private readonly references: string[] = [];
   private readonly sentences: string[] = [];
+  private readonly closes: (() => void)[] = [];
 
   /** The same provider; what it answers and throws is noted. */
   watched(provider: Provider): Provider {
     return {
       promises: (settings) => provider.promises(settings),
-      submit: (submission, call) => this.during(provider.submit(submission, call), (answer) => this.submitted(answer)),
+      submit: async (submission, call) =>
+        this.closable(await this.during(provider.submit(submission, call), (answer) => this.submitted(answer))),
       poll: (...args) => this.during(provider.poll(...args), (report) => this.reported(report)),
       output: (...args) => this.during(provider.output(...args)),
       cancel: (...args) => this.during(provider.cancel(...args)),
       recover: (...args) => this.during(provider.recover(...args), (answer) => this.noted(JSON.stringify(answer))),
       ...('check' in provider ? { check: (...args) => this.checked(provider.check?.(...args)) } : {}),
     };
+  }
+
+  /** Closes the answers that the test has not closed. */
+  closeAnswers(): void {
+    for (const close of this.closes) close();
   }
 
   /** An error that came later, such as one of the bytes of an output. */
@@ -83,6 +90,18 @@ export class Seen {
     if (!answer.accepted) this.failures.push(answer.failure);
     else if ('reference' in answer) this.references.push(answer.reference);
     this.noted('outputs' in answer ? JSON.stringify(answer.cost ?? {}) : JSON.stringify(answer));
+  }
+
+  /** The same answer, which is closed once at most. */
+  private closable(answer: SubmitAnswer): SubmitAnswer {
+    if (!('outputs' in answer) || answer.close === undefined) return answer;
+    let { close }: { close: () => void } = { close: answer.close };
+    const once = () => {
+      close();
+      close = () => undefined;
+    };
+    this.closes.push(once);
+    return { ...answer, close: once };
   }
 
   private reported(report: ProviderReport): void {

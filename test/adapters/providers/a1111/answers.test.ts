@@ -10,12 +10,13 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import { A1111Fake, type A1111Vendor } from '../../../providers/fakes/a1111-fake.js';
 import { FakeServer, type FakeAnswer } from '../../../providers/fakes/fake-server.js';
-import { outputsOf } from '../sample-task.js';
+import { closeAnswers, outputsOf } from '../sample-task.js';
 import { a1111At, task } from './opened-a1111.js';
 
 describe('answers of Stable Diffusion web UI', () => {
   const opened: { close(): Promise<unknown> }[] = [];
   afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
+  afterEach(closeAnswers);
 
   async function open(vendor: A1111Vendor = 'a1111'): Promise<{ fake: A1111Fake; provider: A1111Provider }> {
     const fake = await A1111Fake.open(vendor);

@@ -3,6 +3,7 @@
  * the server can.
  * Method: the fakes, and answers written by hand where a server would have to misbehave.
  */
+import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
 import type { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
@@ -12,7 +13,7 @@ import { collected } from '../../../fixtures/byte-streams.js';
 import type { OpenAiVendor } from '../../../providers/fakes/openai-error.js';
 import { OpenAiFake } from '../../../providers/fakes/openai-fake.js';
 import { FakeServer, type FakeAnswer } from '../../../providers/fakes/fake-server.js';
-import { outputsOf } from '../sample-task.js';
+import { closeAnswers, outputsOf } from '../sample-task.js';
 import { IMAGES, openAiAt, task, video } from './opened-openai.js';
 
 const PNG_START = '89504e47';
@@ -20,6 +21,7 @@ const PNG_START = '89504e47';
 describe('answers of servers with the API of OpenAI', () => {
   const opened: { close(): Promise<unknown> }[] = [];
   afterEach(() => Promise.all(opened.splice(0).map((one) => one.close())));
+  afterEach(closeAnswers);
 
   async function open(vendor: OpenAiVendor = 'openai'): Promise<{ fake: OpenAiFake; provider: OpenAiProvider }> {
     const fake = await OpenAiFake.open(vendor);
@@ -102,6 +104,17 @@ describe('answers of servers with the API of OpenAI', () => {
     const [left] = await outputsOf(provider.submit(task(), abort));
     abort.abort(new Error('It is over.'));
     expect((await failureOf(collected(left!.bytes)))?.message).to.equal('It is over.');
+  });
+
+  it('listen to the signal of their call until they are closed, and no longer', async () => {
+    const { provider } = await open();
+    const { signal } = new AbortController();
+    const answer = await provider.submit(task(), { signal });
+    if (!('outputs' in answer)) throw new Error('The answer has no outputs.');
+    for (const { bytes } of answer.outputs) await collected(bytes);
+    expect(getEventListeners(signal, 'abort')).to.have.length(1);
+    answer.close?.();
+    expect(getEventListeners(signal, 'abort')).to.have.length(0);
   });
 
   it('with addresses are fetched from the server itself with its key', async () => {

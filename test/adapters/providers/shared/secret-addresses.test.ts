@@ -18,7 +18,7 @@ import { AUTH, httpJsonAt, mapping, task as httpJsonTask } from '../http-json/op
 import { openAiAt, task as openAiTask } from '../openai/opened-openai.js';
 import { failureOf } from '../opened-vendor.js';
 import { replicateAt, SETTINGS as REPLICATE, task as replicateTask } from '../replicate/opened-replicate.js';
-import { outputsOf } from '../sample-task.js';
+import { closeAnswers, outputsOf } from '../sample-task.js';
 
 const TOKEN = 'T0KEN';
 /** Names of a local network are refused before anything is sent. */
@@ -34,6 +34,7 @@ describe('addresses of other hosts in answers', () => {
     log = logTo(createLogger({ level: 'debug', format: 'json' }, { write: (line) => void lines.push(line) }));
   });
   afterEach(async () => void (await Promise.all(opened.splice(0).map((one) => one.close()))));
+  afterEach(closeAnswers);
 
   const kept = <T extends { close(): Promise<unknown> }>(one: T): T => {
     opened.push(one);
