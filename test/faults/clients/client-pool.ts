@@ -22,7 +22,7 @@ const BETWEEN_TRIES_MS = 100;
 const MORE_THAN_THE_ROUTE = 12;
 /** For as long as a REST process takes to start. */
 const MOST_TRIES = 20;
-const CANCELLED_OF_EACH = 3;
+const CANCELLED_OF_EACH = 2;
 const LOOKS_BEFORE_CANCEL = 40;
 
 /** A key that an operator is going to revoke. */

@@ -5,6 +5,7 @@ import type { ClientPool } from '../clients/client-pool.js';
 import { drawsFrom } from '../draws.js';
 import type { Span } from '../history/spans.js';
 import type { Installation } from '../harness/installation.js';
+import { askVendors } from './ask-vendors.js';
 import { perform } from './perform.js';
 import type { Fault, Round } from './schedule.js';
 import type { Struck } from './struck.js';
@@ -12,12 +13,10 @@ import type { Struck } from './struck.js';
 const BURST = { balance: 5, creates: 5, cost: 2, mayBeExact: false } as const;
 /** When a fault has just begun. */
 const EARLY_MS = 100;
-/** Of each model, each time: a trouble meets every second call. */
-const TASKS_IN_TROUBLE = 2;
-/** Of each model, each time: enough that a worker pauses the vendor. */
-const TASKS_IN_SILENCE = 4;
 /** How long a vendor's trouble lasts at most beyond its time, for want of calls. */
 const [LOOK_EVERY_MS, MOST_LOOKS] = [100, 60];
+/** Then somebody asks once more. */
+const LOOKS_BETWEEN = 25;
 /** A call without an answer ends after three seconds; a worker that has paused the vendor then tries it after one more. */
 const PAST_A_PAUSE_MS = 5_000;
 /** Long enough for a revocation to have reached everybody, and for some more requests after that. */
@@ -77,9 +76,8 @@ export async function playRound(
   const [played] = await Promise.all([
     Promise.all(
       round.faults.map(async (fault) => {
-        const asked = askVendors(fault, { pool, rich, uploadId, pause });
-        const struck = await playFault(installation, fault, pause);
-        await asked;
+        const ask = () => askVendors(fault.action, { pool, rich, uploadId, pause });
+        const struck = await playFault(installation, fault, { pause, ask });
         return { struck, fault, span: { from: begunAt + fault.afterMs, until: pool.now() } };
       }),
     ),
@@ -92,31 +90,6 @@ export async function playRound(
     struck: played.map(({ struck }) => struck),
     lostWorkers: played.filter(({ fault }) => losesWorkers(fault)).map(({ span }) => span),
   };
-}
-
-/** Asks vendors for something while a fault of theirs lasts, as nobody else might just then. */
-async function askVendors(
-  { action, afterMs, forMs }: Fault,
-  {
-    pool,
-    rich,
-    uploadId,
-    pause,
-  }: Required<Pick<Play, 'pool' | 'rich' | 'uploadId'>> & { readonly pause: (ms: number) => Promise<void> },
-): Promise<void> {
-  if (action.to !== 'vendors' && action.to !== 'vendor-links') return;
-  const ask = () =>
-    action.to === 'vendors' && action.trouble === 'cancels-fail'
-      ? pool.cancelAtVendors(rich, pause)
-      : pool.askVendors(rich, { uploadId, times: timesAsked(action), pause });
-  // The second time whatever became of the first: both are waited for.
-  const [early, late] = [EARLY_MS, forMs / 2];
-  await Promise.all([early, late].map((ms) => pause(afterMs + ms).then(ask)));
-}
-
-function timesAsked(action: Fault['action']): number {
-  if (action.to !== 'vendors') return 1;
-  return action.trouble === 'silence' ? TASKS_IN_SILENCE : TASKS_IN_TROUBLE;
 }
 
 /** Whether what it does to processes, or to their database, may end their work. */
@@ -133,21 +106,35 @@ export function openPoor(
   return isCapped ? pool.openAccount(name, 10 * balance, balance) : pool.openAccount(name, balance);
 }
 
+interface Playing {
+  readonly pause: (ms: number) => Promise<void>;
+  /** Asks for what the fault spoils. */
+  readonly ask: () => Promise<void>;
+}
+
 /** One that is cut short is not undone: the installation is ended then. */
 async function playFault(
   installation: Installation,
   { kind, action, afterMs, forMs }: Fault,
-  pause: (ms: number) => Promise<void>,
+  { pause, ask }: Playing,
 ): Promise<Struck> {
   await pause(afterMs);
   const performed = await perform(installation, action, pause);
+  // Each time whatever became of the one before: all are waited for.
+  const asked = [pause(EARLY_MS).then(ask), pause(forMs / 2).then(ask)];
+  // Of interest only if the round comes to its end.
+  const all = () => Promise.all(asked);
+  all().catch(() => undefined);
   await pause(forMs);
   // On a slow machine, it may be some time until somebody's task is at a vendor.
-  for (let looks = 0; looks < MOST_LOOKS && performed.hasHitEnough?.() === false; looks += 1)
+  for (let looks = 0; looks < MOST_LOOKS && performed.hasHitEnough?.() === false; looks += 1) {
+    if (looks % LOOKS_BETWEEN === 0) asked.push(ask().catch(() => undefined));
     await pause(LOOK_EVERY_MS);
+  }
   if (action.to === 'vendors' && action.trouble === 'silence') await pause(PAST_A_PAUSE_MS);
   const struck = { kind, action: action.to, hits: performed.hits() };
   await performed.undo();
+  await all();
   return struck;
 }
 
