@@ -72,7 +72,10 @@ export interface Model {
   /** The same, for one account. */
   readonly concurrencyPerAccount: number;
   readonly cancelFloorCredits: number;
-  /** What to do with an attempt of unknown acceptance that the provider cannot tell us about. */
+  /**
+   * What to do with an attempt of unknown acceptance where the provider cannot tell us about it: submit it again, or fail.
+   * Where it can, `resubmit` believes the first answer that it has no such task; `fail` waits for it to be certain.
+   */
   readonly onUnknownAcceptance: 'resubmit' | 'fail';
   /** How often to ask the provider, when it does not say, in milliseconds. */
   readonly pollIntervalMs: number;

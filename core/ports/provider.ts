@@ -109,7 +109,7 @@ export type RecoverAnswer =
   | { readonly found: true; readonly reference: string }
   /**
    * It has no such task now. One that is still on its way may arrive until `settleMs` after our call has ended, so core
-   * believes it only when it is said again after that time.
+   * believes it only when it is said again after that time; at once where the model's policy is to resubmit.
    */
   | { readonly found: false }
   /**

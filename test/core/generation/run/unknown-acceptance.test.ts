@@ -8,6 +8,9 @@ import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 import { Life } from '../../../harness/cut-processes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
+import { PROMISES } from '../../../fixtures/scripted-provider.js';
+
+const SETTLE_MS = 10_000;
 
 async function start(policy: 'resubmit' | 'fail'): Promise<CoreHarness> {
   const harness = await CoreHarness.open({ models: [imageModel({ onUnknownAcceptance: policy })] });
@@ -47,6 +50,23 @@ describe('a submission of unknown outcome', () => {
       harness.provider.submitScript = ['hang', 'accept'];
       const g = await untilSettled(harness, (await harness.create()).generationId);
       expect([g.status, harness.provider.tasks.size]).to.deep.equal(['succeeded', 1]);
+    });
+  }
+
+  // As docs/catalog.md says, also of a provider that can be asked and needs time until its "no" is certain.
+  for (const [policy, asked, waitsMs] of [
+    ['resubmit', 1, 0],
+    ['fail', 3, 2 * SETTLE_MS],
+  ] as const) {
+    it(`is handed over again after ${asked === 1 ? 'one' : 'a certain'} "not found" (${policy})`, async () => {
+      const harness = await start(policy);
+      harness.provider.promised = { ...PROMISES, settleMs: SETTLE_MS };
+      harness.provider.submitScript = ['throw', 'accept'];
+      const at: number[] = [];
+      harness.provider.onSubmit = () => void at.push(harness.clock.now());
+      const g = await untilSettled(harness, (await harness.create()).generationId);
+      expect([g.status, at.length, harness.provider.recovers]).to.deep.equal(['succeeded', 2, asked]);
+      expect((at[1] ?? 0) - (at[0] ?? 0)).to.be.within(waitsMs, waitsMs + 1_000);
     });
   }
 
