@@ -49,6 +49,11 @@ function runningTasks(provider: ScriptedProvider): number {
   return [...provider.tasks.values()].filter(({ report }) => report.state === 'running').length;
 }
 
+/** The most of these times that lie within any 60 seconds. */
+function mostInMinute(at: readonly number[]): number {
+  return Math.max(...at.map((time) => at.filter((other) => other >= time && other < time + 60_000).length));
+}
+
 describe('a model with several providers', () => {
   it('is made by the first one, with the settings for it', async () => {
     const { harness, first, second } = await open();
@@ -132,22 +137,24 @@ describe('a model with several providers', () => {
 describe('the limits of a provider', () => {
   it('hold for the tasks of all workers together, and everything is made in the end', async () => {
     const { harness, first, second } = await open({ first: { maxConcurrent: 3 }, second: { maxConcurrent: 1 } }, 3);
-    let most = [0, 0];
-    for (const provider of [first, second]) {
+    const most = [0, 0];
+    for (const [index, provider] of [first, second].entries()) {
       provider.newReport = () => ({ state: 'running' });
       provider.onSubmit = ({ token }) => {
         harness.clock.after(20_000, () => {
           const task = [...provider.tasks.values()].find(({ submission }) => submission.token === token);
           if (task) task.report = { state: 'succeeded', outputs: [{ kind: 'image', mediaType: 'image/png' }] };
         });
-        most = [Math.max(most[0]!, runningTasks(first) + 1), Math.max(most[1]!, runningTasks(second) + 1)];
+        // The one that is submitted is about to run.
+        most[index] = Math.max(most[index]!, runningTasks(provider) + 1);
       };
     }
     const all = await Promise.all(Array.from({ length: 14 }, () => harness.create()));
     for (const { generationId } of all)
       expect((await untilSettled(harness, generationId)).status, generationId).to.equal('succeeded');
     expect(runningTasks(first) + runningTasks(second)).to.equal(0);
-    expect(most[0]).to.be.at.most(4);
+    expect(most, 'all that each may have, and no more').to.deep.equal([3, 1]);
+    expect(first.tasks.size + second.tasks.size, 'each was made once').to.equal(14);
     expect([first.tasks.size > 3, second.tasks.size > 1]).to.deep.equal([true, true]);
   });
 
@@ -159,7 +166,8 @@ describe('the limits of a provider', () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => harness.create()));
     for (const { generationId } of all)
       expect((await untilSettled(harness, generationId)).status).to.equal('succeeded');
-    for (const time of at) expect(at.filter((other) => other >= time && other < time + 60_000).length).to.be.at.most(8);
+    // What a share has not used is lost, so that one may be left.
+    expect(mostInMinute(at)).to.be.within(7, 8);
   });
 
   it('bound the submissions of a minute also where tasks are submitted again and again', async () => {
@@ -176,7 +184,8 @@ describe('the limits of a provider', () => {
     await Promise.all(Array.from({ length: 8 }, () => harness.create()));
     await harness.clock.advance(300_000);
     expect(at.length).to.be.above(8);
-    for (const time of at) expect(at.filter((other) => other >= time && other < time + 60_000).length).to.be.at.most(8);
+    // What a share has not used is lost, so that one may be left.
+    expect(mostInMinute(at)).to.be.within(7, 8);
   });
 
   it('leave a submission for a task that was certainly not taken', async () => {
