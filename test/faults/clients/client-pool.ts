@@ -7,7 +7,7 @@ import { newOwner, type Owner } from '../../fixtures/owner.js';
 import type { Answer, Burst, Facts, Party } from '../history/history.js';
 import type { RestName } from '../rounds/schedule.js';
 import { textOf } from '../../history/values.js';
-import { STOPPABLE_VENDOR_MODEL_KEYS, VENDOR_MODEL_KEYS } from '../vendors/vendor-models.js';
+import { STOPPABLE_VENDOR_MODEL_KEYS, type VendorModel } from '../vendors/vendor-models.js';
 import { ApiClient } from './api-client.js';
 import type { Recorder } from './recorder.js';
 import { slowWish, vendorWish } from './wishes.js';
@@ -114,13 +114,17 @@ export class ClientPool {
   }
 
   /**
-   * So many creates for each model of a vendor, all at once, through both processes, each sent again some times where it
+   * So many creates for each of these models, all at once, through both processes, each sent again some times where it
    * got no answer. `uploadId` is for references.
    */
-  async askVendors(api: ApiClient, { uploadId, times, pause }: AskedOfVendors): Promise<void> {
-    const models = Array.from({ length: times }, () => VENDOR_MODEL_KEYS).flat();
+  async askVendors(
+    api: ApiClient,
+    models: readonly VendorModel[],
+    { uploadId, times, pause }: AskedOfVendors,
+  ): Promise<void> {
+    const all = Array.from({ length: times }, () => models).flat();
     await Promise.all(
-      models.map((model, index) => {
+      all.map((model, index) => {
         const key = randomUUID();
         const body = vendorWish(model, key, { uploadId });
         return insist((tries) => api.create(throughEither(index + tries), key, body), pause);
@@ -128,11 +132,16 @@ export class ClientPool {
     );
   }
 
-  /** Creates at vendors, each cancelled once it has run for a moment, or after some looks. */
-  async cancelAtVendors(api: ApiClient, pause: (ms: number) => Promise<void>): Promise<void> {
-    const models = Array.from({ length: CANCELLED_OF_EACH }, () => STOPPABLE_VENDOR_MODEL_KEYS).flat();
+  /** Creates of those of these models that can be stopped, each cancelled once it has run for a moment, or after some looks. */
+  async cancelAtVendors(
+    api: ApiClient,
+    models: readonly VendorModel[],
+    pause: (ms: number) => Promise<void>,
+  ): Promise<void> {
+    const stoppable = STOPPABLE_VENDOR_MODEL_KEYS.filter((model) => models.includes(model));
+    const all = Array.from({ length: CANCELLED_OF_EACH }, () => stoppable).flat();
     await Promise.all(
-      models.map(async (model, index) => {
+      all.map(async (model, index) => {
         const key = randomUUID();
         const created = await insist(
           (tries) => api.create(throughEither(index + tries), key, vendorWish(model, key)),

@@ -11,7 +11,7 @@ import { cleanHistory, QUIET_AT } from './clean-history.js';
 
 import { MONEY, VIEWS } from './breaches-of-money.js';
 import { ACCESS, BYTES, ENDS, KEYS } from './breaches-of-service.js';
-import { ask, asked, entry, fail, record, the, wantUntil } from './draft-changes.js';
+import { ask, asked, entry, fail, record, spreadOverFences, the, wantUntil } from './draft-changes.js';
 
 describe('the history checker', () => {
   it('finds nothing where every promise is kept', () => {
@@ -72,6 +72,14 @@ describe('the history checker', () => {
     expect(checkHistory(draft).filter(({ sentence }) => sentence.includes('asked for'))).to.deep.equal([]);
     fail(draft, IDS.poor, 'TASK_TIMEOUT', { runDeadlineAt: undefined, completedAt: 40_000 });
     expect(checkHistory(draft).filter(({ sentence }) => sentence.includes('asked for'))).to.deep.equal([]);
+  });
+
+  it('lets outputs of one answer have several fences of the worker that stored them', () => {
+    const draft = cleanHistory();
+    const g = spreadOverFences(draft, IDS.poor);
+    expect(new Set(g.outputs.map(({ objectKey }) => objectKey.split('/')[2]))).to.have.lengthOf(2);
+    the(g.attempt).delivered = g.outputs;
+    expect(checkHistory(draft)).to.deep.equal([]);
   });
 
   it('says of what there is too little', () => {

@@ -108,3 +108,15 @@ export function fail(
   Object.assign(g, { status: 'failed', outputs: [], error: { code, message: 'No.', retryable: true } }, more);
   if ('runDeadlineAt' in more) delete g.runDeadlineAt;
 }
+
+/** Its outputs were written under the first two fences, each under one. */
+export function spreadOverFences(draft: HistoryDraft, generationId: string): Draft<Generation> {
+  const g = record(draft, generationId);
+  for (const [index, output] of g.outputs.entries()) {
+    const key = `outputs/${generationId}/${index % 2 === 0 ? 2 : 1}/${index}`;
+    the(draft.atRest.objects.find((object) => object.key === output.objectKey)).key = key;
+    output.objectKey = key;
+  }
+  g.fence = 2;
+  return g;
+}

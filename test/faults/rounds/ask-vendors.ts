@@ -1,5 +1,6 @@
 import type { ApiClient } from '../clients/api-client.js';
 import type { ClientPool } from '../clients/client-pool.js';
+import { VENDOR_MODEL_KEYS, VENDOR_MODELS, type VendorModel, type VendorName } from '../vendors/vendor-models.js';
 import type { Action } from './schedule.js';
 
 export interface AsksVendors {
@@ -13,12 +14,20 @@ export interface AsksVendors {
 /** Of each model, each time: a trouble meets every second call, and a silence enough that a worker pauses the vendor. */
 const [TASKS, TASKS_IN_SILENCE] = [2, 4];
 
-/** Asks vendors for what their fault spoils, as nobody else might just then; nothing for other faults. */
+/**
+ * Asks the vendors of a fault for what it spoils, as nobody else might just then, and no others: tasks that wait for a
+ * vendor in vain are in the way of later ones. Asks nothing for other faults.
+ */
 export async function askVendors(action: Action, { pool, rich, uploadId, pause }: AsksVendors): Promise<void> {
-  if (action.to === 'vendor-links') await pool.askVendors(rich, { uploadId, times: 1, pause });
-  if (action.to !== 'vendors') return;
+  if (action.to !== 'vendor-links' && action.to !== 'vendors') return;
+  const models = VENDOR_MODEL_KEYS.filter((model) => isMadeBy(model, action.vendors));
+  if (action.to === 'vendor-links') return pool.askVendors(rich, models, { uploadId, times: 1, pause });
+  if (action.trouble === 'cancels-fail') return pool.cancelAtVendors(rich, models, pause);
   const times = action.trouble === 'silence' ? TASKS_IN_SILENCE : TASKS;
-  await (action.trouble === 'cancels-fail'
-    ? pool.cancelAtVendors(rich, pause)
-    : pool.askVendors(rich, { uploadId, times, pause }));
+  const wanted = action.trouble === 'uploads-fail' ? (['vendor-edit'] as const) : models;
+  return pool.askVendors(rich, wanted, { uploadId, times, pause });
+}
+
+function isMadeBy(model: VendorModel, vendors: readonly VendorName[]): boolean {
+  return VENDOR_MODELS[model].makers.some((maker) => vendors.includes(maker));
 }

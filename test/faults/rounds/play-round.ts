@@ -121,7 +121,8 @@ async function playFault(
   await pause(afterMs);
   const performed = await perform(installation, action, pause);
   // Each time whatever became of the one before: all are waited for.
-  const asked = [pause(EARLY_MS).then(ask), pause(forMs / 2).then(ask)];
+  const askIfNeeded = () => (performed.hasHitEnough?.() === true ? undefined : ask());
+  const asked = [pause(EARLY_MS).then(ask), pause(forMs / 2).then(askIfNeeded)];
   // Of interest only if the round comes to its end.
   const all = () => Promise.all(asked);
   all().catch(() => undefined);

@@ -19,10 +19,15 @@ export function* checkDelivered(known: Known): Iterable<Finding> {
   for (const exchange of known.answered('fetch')) yield* checkFetched(known, exchange);
 }
 
-/** All outputs were written under one fence, and none that was given after the last. */
-function* checkOneHolder({ generationId, outputs, fence }: Generation): Iterable<Finding> {
+/**
+ * All outputs were written under one fence, and none that was given after the last. Those of one answer to a submission may
+ * have several fences of the worker that stored them: then they are what it has recorded, in one write.
+ */
+function* checkOneHolder({ generationId, outputs, fence, attempt }: Generation): Iterable<Finding> {
   const fences = new Set(outputs.map(({ objectKey }) => Number(objectKey.split('/').at(-2))));
-  if (fences.size > 1 || [...fences].some((written) => written > fence)) {
+  const delivered = new Set(attempt?.delivered?.map(({ objectKey }) => objectKey));
+  const isOneAnswer = outputs.every(({ objectKey }) => delivered.has(objectKey));
+  if ((fences.size > 1 && !isOneAnswer) || [...fences].some((written) => written > fence)) {
     yield {
       invariant: 14,
       sentence: `the outputs of generation ${generationId}, whose fence is ${fence}, were written under ${[...fences].join(' and ')}`,
