@@ -30,9 +30,8 @@ export class Uploader {
     const uploadId = await this.ready(shouldContinue);
     if (uploadId === undefined) return;
     const createKey = randomUUID();
-    await this.insist(shouldContinue, (through) =>
-      this.api.create(through, createKey, this.wish(this.draw, uploadId, createKey)),
-    );
+    const body = this.wish(this.draw, uploadId, createKey);
+    await this.insist(shouldContinue, (through) => this.api.create(through, createKey, body));
   }
 
   /** An upload of this client that is ready; undefined where it was not answered so. */
