@@ -4,6 +4,7 @@
  * alerts.
  */
 import { expect } from 'chai';
+import { parse } from 'yaml';
 import { Metrics } from '../../apps/metrics/metrics.js';
 import { codeSpans, plain, readPage, tablesOf, type Table } from './pages.js';
 
@@ -58,11 +59,19 @@ describe('metrics in docs/operating.md', () => {
     expect(names.filter((name) => !known.some((metric) => metric.name === name))).to.deep.equal([]);
   });
 
+  const rules = page.blocks
+    .filter(({ info }) => info === 'yaml')
+    .map(({ text }) => text)
+    .join('\n');
+
+  it('have alerts that can be read, each with a name and an expression on lines of their own', () => {
+    const { groups } = parse(rules) as { readonly groups: readonly { readonly rules: readonly object[] }[] };
+    const alerts = groups.flatMap((group) => group.rules);
+    expect(alerts).to.have.length.greaterThan(5);
+    for (const alert of alerts) expect(Object.keys(alert).slice(0, 2)).to.deep.equal(['alert', 'expr']);
+  });
+
   it('are what the alerts ask for, by labels that they have', () => {
-    const rules = page.blocks
-      .filter(({ info }) => info === 'yaml')
-      .map(({ text }) => text)
-      .join('\n');
     const asked = [...rules.matchAll(/\b(darkroom_[a-z_]+)(?:\{([a-z]+)[=!~]+)?/g)];
     expect(asked).to.have.length.greaterThan(5);
     for (const [, name = '', label] of asked) {
