@@ -80,7 +80,7 @@ function stateOf({ circuit, workers }: ConnectedProvider): string {
 
 function limitsText({ maxConcurrent, maxSubmissionsPerMinute }: ProviderLimits): string {
   const limits = [
-    ...(maxConcurrent === undefined ? [] : [`${maxConcurrent} tasks`]),
+    ...(maxConcurrent === undefined ? [] : [counted(maxConcurrent, 'task')]),
     ...(maxSubmissionsPerMinute === undefined ? [] : [`${maxSubmissionsPerMinute} a minute`]),
   ];
   return limits.length === 0 ? 'none' : limits.join(', ');
