@@ -1,8 +1,11 @@
 import type { JsonObject } from '../../../core/json.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { saveNodeFault } from './save-nodes.js';
+import { INSTEAD, saveNodeFault } from './save-nodes.js';
 import { traceWorkflow, type TracedInput, type TracedWorkflow } from './trace-workflow.js';
 import { nameOfNode, parseWorkflow, WorkflowInvalid } from './workflow.js';
+
+/** In UTF-16 units. */
+const MAX_SHOWN_TEXT = 40;
 
 /** A line of YAML, and what its reader should check. */
 type Line = readonly [text: string, check?: string];
@@ -68,7 +71,7 @@ function tracedFrom(text: string): TracedWorkflow {
     const traced = traceWorkflow(workflow);
     const [fault] = [...workflow.values()].flatMap((node) => saveNodeFault(node) ?? []);
     if (traced.outputs.length > 0) return traced;
-    throw new PlanInvalid(fault ?? 'The workflow has no node that is known to save images or videos.');
+    throw new PlanInvalid(fault ?? `The workflow has no node that is known to save images or videos; ${INSTEAD}.`);
   } catch (error) {
     if (error instanceof WorkflowInvalid) throw new PlanInvalid(error.message);
     throw error;
@@ -127,12 +130,14 @@ function parametersOf({ modality, numbers, framesPerSecond }: TracedWorkflow): r
   return found;
 }
 
-function textLines({ prompt, negativePrompt }: TracedWorkflow): readonly Line[] {
-  const shown = (texts: readonly TracedInput<string>[]) => texts.map(({ node }) => nameOfNode(node)).join(', ');
+function textLines({ prompt, negativePrompt, otherTexts }: TracedWorkflow): readonly Line[] {
+  const shown = (texts: readonly TracedInput<string>[]) =>
+    texts.map(({ node, value }) => `${nameOfNode(node)} with ${quoted(value)}`).join(', ');
+  const others = otherTexts.length === 0 ? '' : `; these texts stay as they are: ${shown(otherTexts)}`;
   return [
     prompt.length === 0
       ? ['        prompt: []', 'no text was found; name the node and the input that the prompt goes to']
-      : [`        prompt: ${listOf(prompt)}`, `this is ${shown(prompt)}`],
+      : [`        prompt: ${listOf(prompt)}`, `this is ${shown(prompt)}${others}`],
     ...(negativePrompt.length === 0
       ? []
       : [[`        negative_prompt: ${listOf(negativePrompt)}`, `this is ${shown(negativePrompt)}`] as const]),
@@ -221,6 +226,11 @@ function keyOf(file: string): string {
     .replaceAll(/^-|-$/g, '')
     .slice(0, 128);
   return key === '' ? 'workflow' : key;
+}
+
+/** The beginning of a text, on one line. */
+function quoted(text: string): string {
+  return JSON.stringify(text.length > MAX_SHOWN_TEXT ? `${text.slice(0, MAX_SHOWN_TEXT)}...` : text);
 }
 
 /** For a comment, which ends with its line; node and file names may have any characters. */

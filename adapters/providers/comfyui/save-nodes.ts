@@ -51,6 +51,9 @@ const OTHER_SAVE_CLASSES: ReadonlyMap<string, string> = new Map([
   ['SaveLatent', 'a latent'],
 ]);
 
+/** What to do instead, as the end of a sentence. */
+export const INSTEAD = 'save images by a SaveImage node, or videos by a SaveVideo node';
+
 /** The nodes that are known to save pictures and videos, in the order of the workflow. */
 export function knownSaveNodes(workflow: Workflow): readonly SaveNode[] {
   return [...workflow.values()].flatMap((node) => {
@@ -78,7 +81,7 @@ export function knownPrefixOf({ classType }: WorkflowNode): string | undefined {
 /** Why the files of a node cannot be delivered, as one sentence. */
 export function saveNodeFault(node: WorkflowNode): string | undefined {
   const other = OTHER_SAVE_CLASSES.get(node.classType);
-  if (other !== undefined) return `The ${nameOfNode(node)} saves ${other}, which cannot be delivered.`;
+  if (other !== undefined) return `The ${nameOfNode(node)} saves ${other}, which cannot be delivered; ${INSTEAD}.`;
   const fault = SAVE_CLASSES.get(node.classType)?.fault?.(node);
   return fault === undefined ? undefined : `The ${nameOfNode(node)}: ${fault}`;
 }

@@ -22,6 +22,8 @@ export interface TracedWorkflow {
   readonly hasOtherSaves: boolean;
   readonly prompt: readonly TracedInput<string>[];
   readonly negativePrompt: readonly TracedInput<string>[];
+  /** Of the nodes that encode texts, those that are neither. */
+  readonly otherTexts: readonly TracedInput<string>[];
   readonly numbers: Readonly<Partial<Record<TracedNumber, TracedInput<number>>>>;
   /** Of a video. */
   readonly framesPerSecond?: number;
@@ -43,14 +45,17 @@ export function traceWorkflow(workflow: Workflow): TracedWorkflow {
   const positive = linkOf(guider?.inputs['positive']) ?? linkOf(guider?.inputs['conditioning']);
   const prompt = positive === undefined ? trace.anyText(behind) : trace.texts(positive);
   const negative = trace.texts(linkOf(guider?.inputs['negative']));
+  // One that is made from the positive condition has no text of its own.
+  const negativePrompt = negative.some(({ node }) => prompt.some((text) => text.node === node)) ? [] : negative;
+  const given = new Set([...prompt, ...negativePrompt].map(({ node }) => node));
   const framesPerSecond = first(behind, (node) => trace.number(node, 'fps') ?? trace.number(node, 'frame_rate'))?.value;
   return {
     modality,
     outputs,
     hasOtherSaves: outputs.length < saves.length,
     prompt,
-    // One that is made from the positive condition has no text of its own.
-    negativePrompt: negative.some(({ node }) => prompt.some((text) => text.node === node)) ? [] : negative,
+    negativePrompt,
+    otherTexts: behind.filter((node) => !given.has(node)).flatMap((node) => trace.encodedTexts(node)),
     numbers: sampler === undefined ? {} : numbersOf(trace, sampler, guider ?? sampler, positive),
     ...(framesPerSecond === undefined ? {} : { framesPerSecond }),
     references: behind.flatMap((node) => trace.reference(node, modality)),
@@ -140,6 +145,11 @@ class Trace {
       if (texts.length > 0) return texts;
     }
     return [];
+  }
+
+  /** The texts of a node that makes a condition of them. */
+  encodedTexts(node: WorkflowNode): readonly TracedInput<string>[] {
+    return /TextEncode/.test(node.classType) ? this.anyText([node]) : [];
   }
 
   /** The image file that a node loads, and what it seems to be for. */

@@ -176,10 +176,35 @@ describe('the catalog proposed for a ComfyUI workflow', () => {
         'The workflow is in the format of the editor; export it in API format, in ComfyUI with Workflow > Export (API).',
       ],
       ['[', 'The workflow is not JSON.'],
-      [JSON.stringify(webm), 'The node 1 (SaveWEBM) saves WebM, which cannot be delivered.'],
-      [JSON.stringify({ 1: n('Note', {}) }), 'The workflow has no node that is known to save images or videos.'],
+      [
+        JSON.stringify(webm),
+        'The node 1 (SaveWEBM) saves WebM, which cannot be delivered; save images by a SaveImage node, or videos by a SaveVideo node.',
+      ],
+      [
+        JSON.stringify({ 1: n('Note', {}) }),
+        'The workflow has no node that is known to save images or videos; save images by a SaveImage node, or videos by a SaveVideo node.',
+      ],
     ] as const)
       expect(() => proposeCatalog(text, 'x.json')).to.throw(PlanInvalid, sentence);
+  });
+
+  it('says which text is the prompt, and which ones stay as they are', () => {
+    const styled: JsonObject = {
+      1: n('KSampler', { seed: 1, positive: ['2', 0], negative: ['5', 0], latent_image: ['6', 0] }),
+      2: n('ConditioningConcat', { conditioning_to: ['3', 0], conditioning_from: ['4', 0] }),
+      3: n('CLIPTextEncode', { text: 'a lighthouse\nby night', clip: ['7', 1] }),
+      4: n('CLIPTextEncode', { text: 'w'.repeat(50), clip: ['7', 1] }),
+      5: n('CLIPTextEncode', { text: 'ugly', clip: ['7', 1] }),
+      6: n('EmptyLatentImage', { width: 512, height: 512, batch_size: 1 }),
+      7: n('CheckpointLoaderSimple', { ckpt_name: 'a.safetensors' }),
+      8: n('VAEDecode', { samples: ['1', 0], vae: ['7', 2] }),
+      9: n('SaveImage', { images: ['8', 0], filename_prefix: 'x' }),
+    };
+    const yaml = proposeCatalog(JSON.stringify(styled), 'x.json');
+    expect(yaml).to.include(
+      `# Check: this is node 3 (CLIPTextEncode) with "a lighthouse\\nby night"; these texts stay as they are: node 4 (CLIPTextEncode) with "${'w'.repeat(40)}...".\n`,
+    );
+    expect(yaml).to.include('# Check: this is node 5 (CLIPTextEncode) with "ugly".\n');
   });
 
   it('can be read whatever nodes and files are called', () => {
