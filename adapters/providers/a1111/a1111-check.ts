@@ -24,15 +24,15 @@ export async function checkServer(
   models: readonly JsonObject[],
   call: ProviderCall,
 ): Promise<ProviderCheck> {
-  const { origin } = new URL(connection.base);
+  const { base } = connection;
   try {
     const { status, json: checkpoints } = await ask(connection, 'sd-models', call);
     if (status === 401 || status === 403)
-      return { faults: [`The user name or the password is refused at ${origin}; check api_key.`] };
+      return { faults: [`The user name or the password is refused at ${base}; check api_key.`] };
     if (!Array.isArray(checkpoints))
       return {
         faults: [
-          `${origin} has no API of Stable Diffusion web UI (status ${status}); check base_url, and that it was started with --api.`,
+          `${base} has no API of Stable Diffusion web UI (status ${status}); check base_url, and that it was started with --api.`,
         ],
       };
     const server = { checkpoints, ...(await listsOf(connection, call)) };
@@ -41,7 +41,7 @@ export async function checkServer(
       faults: [...new Set(faultsOf(server, models))],
     };
   } catch (error) {
-    return { faults: [connectionFault(error, origin)] };
+    return { faults: [connectionFault(error, base)] };
   }
 }
 

@@ -28,7 +28,7 @@ export async function checkHealth(connection: Connection, { signal }: ProviderCa
     const about = typeof coglet === 'string' && /^[\w.+-]{1,40}$/.test(coglet) ? `Cog ${coglet}` : 'Cog';
     return { about, faults: fault === undefined ? [] : [fault] };
   } catch (error) {
-    return { faults: [connectionFault(error, new URL(base).origin)] };
+    return { faults: [connectionFault(error, base)] };
   }
 }
 

@@ -31,7 +31,7 @@ export async function checkQueue(
     }
     return { about: 'fal', faults: [...faults] };
   } catch (error) {
-    return { faults: [connectionFault(error, new URL(connection.base).origin)] };
+    return { faults: [connectionFault(error, connection.base)] };
   }
 }
 

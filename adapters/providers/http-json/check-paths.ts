@@ -30,7 +30,7 @@ export async function checkPaths(
     }
     return { faults };
   } catch (error) {
-    return { faults: [connectionFault(error, new URL(base).origin)] };
+    return { faults: [connectionFault(error, base)] };
   }
 }
 

@@ -16,7 +16,6 @@ export async function checkConnection(
   settings: readonly JsonObject[],
   call: ProviderCall,
 ): Promise<ProviderCheck> {
-  const { origin } = new URL(connection.base);
   try {
     const account = await ask(connection, ['account'], call);
     const fault = accountFault(account.status, account.body, connection.base);
@@ -29,7 +28,7 @@ export async function checkConnection(
     }
     return { about: 'Replicate', faults };
   } catch (error) {
-    return { faults: [connectionFault(error, origin)] };
+    return { faults: [connectionFault(error, connection.base)] };
   }
 }
 

@@ -15,7 +15,7 @@ const LISTED = {
 
 /** Asks the server for what it can do, and holds the settings against it. Makes nothing. */
 export async function checkServer(
-  origin: string,
+  base: string,
   ask: () => Promise<HttpAnswer>,
   settings: readonly JsonObject[],
 ): Promise<ProviderCheck> {
@@ -23,12 +23,12 @@ export async function checkServer(
     const answer = await ask();
     const { status } = answer;
     const capabilities = status === 200 ? await answer.json(MAX_CAPABILITIES_BYTES) : answer.discard();
-    if (status === 401 || status === 403) return { faults: [`The key is refused at ${origin}; check api_key.`] };
+    if (status === 401 || status === 403) return { faults: [`The key is refused at ${base}; check api_key.`] };
     if (!isObject(capabilities) || !Array.isArray(capabilities['supported_modes']))
-      return { faults: [`${origin} is not sd-server with its native routes (status ${status}); check base_url.`] };
+      return { faults: [`${base} is not sd-server with its native routes (status ${status}); check base_url.`] };
     return { ...aboutOf(capabilities), faults: [...new Set(faultsOf(capabilities, settings))] };
   } catch (error) {
-    return { faults: [connectionFault(error, origin)] };
+    return { faults: [connectionFault(error, base)] };
   }
 }
 

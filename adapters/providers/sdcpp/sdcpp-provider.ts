@@ -96,8 +96,7 @@ export class SdcppProvider implements Provider {
   }
 
   async check(settings: readonly JsonObject[], { signal }: ProviderCall): Promise<ProviderCheck> {
-    const { origin } = new URL(this.connection.base);
-    return checkServer(origin, () => this.get(signal, 'capabilities'), settings);
+    return checkServer(this.connection.base, () => this.get(signal, 'capabilities'), settings);
   }
 
   close(): Promise<void> {

@@ -4,24 +4,24 @@ import { HttpError } from '../../http/http-error.js';
  * What is wrong with a connection, as one sentence for the operator. `option` is the one that has the address. Throws what
  * is no `HttpError`.
  */
-export function connectionFault(error: unknown, origin: string, option = 'base_url'): string {
+export function connectionFault(error: unknown, address: string, option = 'base_url'): string {
   if (!(error instanceof HttpError)) throw error;
   const { kind, code = '' } = error;
   const named = code === '' ? '' : ` (${code})`;
-  if (kind === 'refused-address') return `${origin} is an address that this service may not call; check ${option}.`;
-  if (kind === 'aborted') return `The call to ${origin} was aborted.`;
+  if (kind === 'refused-address') return `${address} is an address that this service may not call; check ${option}.`;
+  if (kind === 'aborted') return `The call to ${address} was aborted.`;
   if (code.startsWith('PROXY_'))
-    return `The proxy made no connection to ${origin}${named}; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the process.`;
-  if (isPlainAnswer(code)) return `${origin} does not speak TLS${named}; check ${option}, or write http:// there.`;
-  if (isTls(code)) return `${origin} has no certificate that is trusted${named}; see ca_file.`;
+    return `The proxy made no connection to ${address}${named}; check HTTPS_PROXY, HTTP_PROXY and NO_PROXY of the process.`;
+  if (isPlainAnswer(code)) return `${address} does not speak TLS${named}; check ${option}, or write http:// there.`;
+  if (isTls(code)) return `${address} has no certificate that is trusted${named}; see ca_file.`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
-    return `The host of ${origin} was not found${named}; check ${option}.`;
+    return `The host of ${address} was not found${named}; check ${option}.`;
   // A server in plain HTTP may answer the beginning of TLS so. Nothing says which of the two it is.
-  if (!error.requestSent && code === 'ECONNRESET' && origin.startsWith('https:'))
-    return `${origin} closed the connection before TLS began${named}; check ${option}, or write http:// there.`;
-  if (!error.requestSent) return `Nothing answers at ${origin}${named}; check ${option}, and whether the server runs.`;
-  if (kind === 'bad-answer') return `${origin} answers what cannot be read${named}; check whether ${option} is right.`;
-  return `${origin} did not give a whole answer${named}.`;
+  if (!error.requestSent && code === 'ECONNRESET' && address.startsWith('https:'))
+    return `${address} closed the connection before TLS began${named}; check ${option}, or write http:// there.`;
+  if (!error.requestSent) return `Nothing answers at ${address}${named}; check ${option}, and whether the server runs.`;
+  if (kind === 'bad-answer') return `${address} answers what cannot be read${named}; check whether ${option} is right.`;
+  return `${address} did not give a whole answer${named}.`;
 }
 
 /** What TLS meets where a server answers in plain HTTP. */

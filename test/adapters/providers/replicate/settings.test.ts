@@ -11,7 +11,7 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { replicateAt, SETTINGS } from './opened-replicate.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image' } as const;
+const place = { options: {}, catalogFolder: '/', modality: 'image', parameters: [] } as const;
 const fault = (settings: JsonObject) => replicateDriver.settingsFault?.(settings, place);
 const text = { parameter: 'style', type: 'string', max_length: 100 } as const;
 
@@ -97,7 +97,7 @@ describe('the driver for Replicate', () => {
         options: {},
         settings: [],
         faults: [
-          /^https:\/\/127\.0\.0\.1:\d+ does not speak TLS \(ERR_SSL_\w+\); check base_url, or write http:\/\/ there\.$/,
+          /^https:\/\/127\.0\.0\.1:\d+\/v1 does not speak TLS \(ERR_SSL_\w+\); check base_url, or write http:\/\/ there\.$/,
         ],
       },
     ];

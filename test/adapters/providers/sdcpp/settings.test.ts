@@ -11,7 +11,7 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { sdcppAt, SETTINGS } from './opened-sdcpp.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image' } as const;
+const place = { options: {}, catalogFolder: '/', modality: 'image', parameters: [] } as const;
 const fault = (settings: JsonObject) => sdcppDriver.settingsFault?.(settings, place);
 const field = (name: string, rule: JsonObject) => fault({ fields: { [name]: rule } });
 
@@ -126,7 +126,7 @@ describe('a try of the connection to sd-server', () => {
 
   it('says that the path of base_url is wrong', async () => {
     expect((await check(SETTINGS, `${fake.url}/sdcpp`)).faults).to.deep.equal([
-      `${fake.url} is not sd-server with its native routes (status 404); check base_url.`,
+      `${fake.url}/sdcpp is not sd-server with its native routes (status 404); check base_url.`,
     ]);
   });
 });
