@@ -258,6 +258,8 @@ export interface ProviderOpening extends Opening {
 export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
   readonly options: Options;
   readonly modality: Modality;
+  /** The names of the parameters that the model's `input_schema` lists. */
+  readonly parameters: readonly string[];
 }
 
 export interface ProviderDriver extends DriverBase {

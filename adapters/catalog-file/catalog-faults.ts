@@ -16,11 +16,17 @@ export interface SchemaTools {
   readonly providers?: ProviderRules;
 }
 
+/** What a model makes, and the names of its parameters. */
+export interface ModelShape {
+  readonly modality: Modality;
+  readonly parameters: readonly string[];
+}
+
 /**
- * The connected providers by name; each says what is wrong with the `provider_settings` of a model of this modality, as a
- * sentence, or nothing.
+ * The connected providers by name; each says what is wrong with the `provider_settings` of such a model, as a sentence, or
+ * nothing.
  */
-export type ProviderRules = ReadonlyMap<string, (settings: JsonObject, modality: Modality) => string | undefined>;
+export type ProviderRules = ReadonlyMap<string, (settings: JsonObject, model: ModelShape) => string | undefined>;
 
 /** Everything wrong with a catalog, by line; empty when it can be used. */
 export function catalogFaults(yaml: LocatedYaml, tools: SchemaTools): LineFault[] {
@@ -78,7 +84,7 @@ function* oneModelFaults(
   const schemaFaults = isObject(entry.input_schema) ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;
   yield* modelFaults(entry, isSound);
-  if (tools.providers && isSound('provider', 'provider_settings', 'route', 'modality'))
+  if (tools.providers && isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema'))
     yield* providersFaults(entry, tools.providers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
     yield* priceFaults(entry, (pointer) => yaml.sourceOf(base + pointer));
@@ -86,26 +92,27 @@ function* oneModelFaults(
 }
 
 function* providersFaults(
-  { provider, provider_settings: settings, route = [], modality }: ModelEntry,
+  { provider, provider_settings: settings, route = [], modality, input_schema: { properties } }: ModelEntry,
   providers: ProviderRules,
 ): Generator<PlaceFault> {
-  if (provider !== undefined) yield* providerFaults({ provider, settings, modality, base: '' }, providers);
+  const model = { modality, parameters: isObject(properties) ? Object.keys(properties) : [] };
+  if (provider !== undefined) yield* providerFaults({ provider, settings, model, base: '' }, providers);
   for (const [index, entry] of route.entries()) {
     const base = `/route/${index}`;
-    yield* providerFaults({ provider: entry.provider, settings: entry.provider_settings, modality, base }, providers);
+    yield* providerFaults({ provider: entry.provider, settings: entry.provider_settings, model, base }, providers);
   }
 }
 
 interface ProviderNamed {
   readonly provider: string;
   readonly settings: JsonObject | undefined;
-  readonly modality: ModelEntry['modality'];
+  readonly model: ModelShape;
   /** Where in the model both are. */
   readonly base: string;
 }
 
 function* providerFaults(
-  { provider, settings = {}, modality, base }: ProviderNamed,
+  { provider, settings = {}, model, base }: ProviderNamed,
   providers: ProviderRules,
 ): Generator<PlaceFault> {
   const settingsFault = providers.get(provider);
@@ -117,7 +124,7 @@ function* providerFaults(
     yield { pointer: `${base}/provider`, message: `must be a connected provider, ${known}` };
     return;
   }
-  const fault = settingsFault(settings, modality);
+  const fault = settingsFault(settings, model);
   if (fault !== undefined) yield { pointer: `${base}/provider_settings`, message: `is not usable: ${fault}` };
 }
 

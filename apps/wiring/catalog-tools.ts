@@ -1,8 +1,7 @@
 import { dirname } from 'node:path';
-import type { SchemaTools } from '../../adapters/catalog-file/catalog-faults.js';
+import type { ModelShape, SchemaTools } from '../../adapters/catalog-file/catalog-faults.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../adapters/system/check-schema.js';
-import type { Modality } from '../../core/generation/generation.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Config, Configured } from '../config/config.js';
 import type { ProviderDriver } from '../../adapters/driver.js';
@@ -22,8 +21,8 @@ export function catalogTools({ providers, catalog }: CheckedWith): SchemaTools {
     ([name, { driver, options }]) =>
       [
         name,
-        (settings: JsonObject, modality: Modality) =>
-          driver.settingsFault?.(settings, { options, catalogFolder, modality }),
+        (settings: JsonObject, model: ModelShape) =>
+          driver.settingsFault?.(settings, { options, catalogFolder, ...model }),
       ] as const,
   );
   return { checkSchema, jsonSchemas: new AjvJsonSchemas(), providers: new Map(rules) };

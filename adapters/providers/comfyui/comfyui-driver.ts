@@ -20,7 +20,7 @@ export const comfyUiDriver: ProviderDriver = {
         minItems: 1,
         maxItems: 64,
         uniqueItems: true,
-        items: { type: 'string', maxLength: 500, pattern: '^https?://[^?#@\\s]+$' },
+        items: { type: 'string', format: 'uri', maxLength: 500, pattern: '^https?://[^?#@\\s]+$' },
         errorMessage: 'must list 1 to 64 http or https URLs without a user name and a query',
         description: 'The addresses of the servers. A task goes to the one with the shortest queue.',
       },
@@ -47,8 +47,8 @@ export const comfyUiDriver: ProviderDriver = {
     },
   },
 
-  settingsFault: (settings, { options, catalogFolder, modality }) =>
-    planFault(settings, workflowFolderOf(options, catalogFolder), modality),
+  settingsFault: (settings, { options, catalogFolder, ...model }) =>
+    planFault(settings, workflowFolderOf(options, catalogFolder), model),
 
   imports: {
     what: 'a workflow in API format',

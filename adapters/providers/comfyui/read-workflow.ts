@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { SettingsPlace } from '../../driver.js';
 import { readPlan, readSettings, type Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { knownKindOf } from './save-nodes.js';
@@ -16,10 +16,17 @@ export function planOf(settings: JsonObject, folder: string): Plan {
   return readPlan(read, readWorkflow(read.workflow, folder));
 }
 
-/** The sentence that says why a model of this modality cannot have the settings; undefined where it can. */
-export function planFault(settings: JsonObject, folder: string, modality: Modality): string | undefined {
+/** The sentence that says why a model like this cannot have the settings; undefined where it can. */
+export function planFault(
+  settings: JsonObject,
+  folder: string,
+  { modality, parameters: names }: Pick<SettingsPlace, 'modality' | 'parameters'>,
+): string | undefined {
   try {
-    const { workflow, outputs } = planOf(settings, folder);
+    const { workflow, outputs, parameters } = planOf(settings, folder);
+    const lost = names.find((name) => !parameters.has(name));
+    if (lost !== undefined)
+      return `inputs has no place for the parameter ${lost}; give it targets, or an empty list if it goes nowhere on purpose.`;
     for (const { node: id } of outputs) {
       const node = workflow.get(id);
       const kind = node === undefined ? undefined : knownKindOf(node);

@@ -64,7 +64,9 @@ describe('modules of the configuration', () => {
       'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n',
     );
     expect(loaded.providers.get('studio')?.options).to.deep.equal({ lens: '50mm', shots: 2 });
-    expect(catalogTools(loaded).providers?.get('studio')?.({}, 'image')).to.equal('It needs film.');
+    expect(catalogTools(loaded).providers?.get('studio')?.({}, { modality: 'image', parameters: [] })).to.equal(
+      'It needs film.',
+    );
     expect([...(catalogTools(loaded).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
   });
 
@@ -76,7 +78,7 @@ describe('modules of the configuration', () => {
     const loaded = await load(
       'catalog: elsewhere/catalog.yaml\nmodules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\n',
     );
-    expect(catalogTools(loaded).providers?.get('studio')?.({}, 'video')).to.equal(
+    expect(catalogTools(loaded).providers?.get('studio')?.({}, { modality: 'video', parameters: [] })).to.equal(
       `video by 50mm in ${join(tmpdir(), 'elsewhere')}`,
     );
   });

@@ -11,7 +11,7 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { CogFake } from '../../../providers/fakes/cog-fake.js';
 import { cogAt, SETTINGS } from './opened-cog.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image' } as const;
+const place = { options: {}, catalogFolder: '/', modality: 'image', parameters: [] } as const;
 const fault = (settings: JsonObject) => cogDriver.settingsFault?.(settings, place);
 
 describe('settings of a model in a container of Cog', () => {

@@ -4,6 +4,7 @@
  */
 import { expect } from 'chai';
 import { comfyUiDriver } from '../../../../adapters/providers/comfyui/comfyui-driver.js';
+import { loadConfig } from '../../../../apps/config/load-config.js';
 import type { Modality } from '../../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { EDIT, folderWith, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS, WORKFLOWS } from './workflows.js';
@@ -56,6 +57,11 @@ const REFUSED: readonly Refused[] = [
   { of: 'no workflow', settings: { inputs: { prompt: PROMPT } }, fault: 'workflow is required.' },
   { of: 'no prompt', settings: { workflow: 'still.json', inputs: {} }, fault: 'inputs.prompt is required.' },
   { of: 'an unknown key', settings: withInputs({}, { graph: {} }), fault: 'unknown field "graph".' },
+  {
+    of: 'a misspelt key, which is named too',
+    settings: { workflow: 'still.json', input: { prompt: PROMPT } },
+    fault: 'inputs is required; unknown field "input".',
+  },
   {
     of: 'a missing file',
     settings: { workflow: 'none.json', inputs: { prompt: PROMPT } },
@@ -179,7 +185,8 @@ const REFUSED: readonly Refused[] = [
   {
     of: 'WebM',
     settings: { workflow: 'webm.json', inputs: { prompt: [] } },
-    fault: 'The node 4 (SaveWEBM) saves WebM, which cannot be delivered.',
+    fault:
+      'The node 4 (SaveWEBM) saves WebM, which cannot be delivered; save images by a SaveImage node, or videos by a SaveVideo node.',
   },
   {
     of: 'a codec that is not delivered',
@@ -243,14 +250,29 @@ describe('settings of models on ComfyUI', () => {
   const { folder, remove } = folderWith(FILES);
   after(remove);
 
-  const faultOf = (settings: JsonObject, modality: Modality = 'image', options: JsonObject = {}) =>
-    comfyUiDriver.settingsFault?.(settings, { options, catalogFolder: folder, modality })?.replace(folder, 'FOLDER');
+  const faultOf = (
+    settings: JsonObject,
+    modality: Modality = 'image',
+    options: JsonObject = {},
+    parameters: string[] = [],
+  ) =>
+    comfyUiDriver
+      .settingsFault?.(settings, { options, catalogFolder: folder, modality, parameters })
+      ?.replace(folder, 'FOLDER');
 
   for (const { of, settings, modality, fault } of REFUSED)
     it(`are refused with ${of}`, () => expect(faultOf(settings, modality)).to.equal(fault));
 
   for (const { of, settings, modality } of TAKEN)
     it(`are taken with ${of}`, () => expect(faultOf(settings, modality)).to.equal(undefined));
+
+  it('are refused without a place for a parameter of the model, unless the place is nowhere on purpose', () => {
+    const lacking = withInputs({ format: [] });
+    expect(faultOf(lacking, 'image', {}, ['format'])).to.equal(undefined);
+    expect(faultOf(lacking, 'image', {}, ['format', 'steps'])).to.equal(
+      'inputs has no place for the parameter steps; give it targets, or an empty list if it goes nowhere on purpose.',
+    );
+  });
 
   it('find their workflow in the folder of the instance, which begins in the folder of the catalog', () => {
     const nested = folderWith({ 'a.json': EDIT, 'b.json': VIDEO });
@@ -261,4 +283,23 @@ describe('settings of models on ComfyUI', () => {
     );
     nested.remove();
   });
+});
+
+describe('addresses of ComfyUI servers', () => {
+  const load = async (address: string) => {
+    const yaml = `providers: { comfyui: { kind: comfyui, servers: ["${address}"] } }`;
+    const { folder, remove } = folderWith({ 'darkroom.yaml': yaml });
+    return loadConfig({ file: 'darkroom.yaml', folder, environment: {} })
+      .then(({ providers }) => providers.get('comfyui')?.options['servers'])
+      .finally(remove);
+  };
+
+  it('are taken with a path', async () =>
+    expect(await load('http://10.0.0.5:8188/comfy')).to.deep.equal(['http://10.0.0.5:8188/comfy']));
+
+  for (const address of ['http://127.0.0.1:8188x', 'http://127.0.0.1:99999', 'http://[::1', 'http://a b', 'ftp://a'])
+    it(`are refused in the configuration as ${address}`, async () =>
+      expect(await load(address).catch(String)).to.include(
+        'darkroom.yaml:1: providers.comfyui.servers must list 1 to 64 http or https URLs',
+      ));
 });
