@@ -29,6 +29,7 @@ const OTHER_VARIABLES = new Set([
   'DARKROOM_DEBUG',
 ]);
 const TEST_VARIABLES = 'DARKROOM_TEST_';
+const OF_PROVIDERS = 'DARKROOM_PROVIDERS_';
 
 /** Keys that have another name since a release before. */
 const MOVED: Readonly<Record<string, string>> = { 'sandbox.threads': 'providers.sandbox.threads' };
@@ -105,7 +106,16 @@ export function valuesOfEnvironment(
     else if (path !== undefined && key) given.set(path, { value: valueOfText(key, text), where: '', name });
     else if (moved.has(name)) faults.push({ message: `${name} is now ${moved.get(name)}.` });
     else if (!OTHER_VARIABLES.has(name) && !name.startsWith(TEST_VARIABLES))
-      faults.push({ message: `${name} is not a variable that darkroom knows.` });
+      faults.push({ message: unknownVariable(name, keys) });
   }
   return given;
+}
+
+/** A key that another folder's configuration needs is often still set: the sentence says why it is one too many here. */
+function unknownVariable(name: string, keys: Readable['keys']): string {
+  const instances = [...keys.keys()].flatMap((path) => /^providers\.([^.]+)\.kind$/.exec(path)?.[1] ?? []);
+  const isOfProvider = name.startsWith(OF_PROVIDERS);
+  if (!isOfProvider || instances.some((instance) => name.startsWith(`${variableOf(`providers.${instance}`)}_`)))
+    return `${name} is not a variable that darkroom knows.`;
+  return `${name} is of no provider that the configuration has (${instances.join(', ')}); unset it, or add the provider.`;
 }

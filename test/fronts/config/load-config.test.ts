@@ -113,6 +113,20 @@ describe('configuration', () => {
       faults: ['DARKROOM_REST_PROT is not a variable that darkroom knows.'],
     },
     {
+      of: 'the key of a provider of another configuration',
+      text: 'providers:\n  studio:\n    kind: openai\n',
+      environment: { DARKROOM_PROVIDERS_OPENAI_API_KEY: 'sk-1' },
+      faults: [
+        'DARKROOM_PROVIDERS_OPENAI_API_KEY is of no provider that the configuration has (studio); unset it, or add the provider.',
+      ],
+    },
+    {
+      of: 'an unknown option of a provider, as a variable',
+      text: 'providers:\n  studio:\n    kind: openai\n',
+      environment: { DARKROOM_PROVIDERS_STUDIO_API_KYE: 'sk-1' },
+      faults: ['DARKROOM_PROVIDERS_STUDIO_API_KYE is not a variable that darkroom knows.'],
+    },
+    {
       of: 'an unknown key',
       text: 'rest:\n  prot: 80\n',
       faults: ['darkroom.yaml:2: rest.prot is not a key of the configuration.'],
