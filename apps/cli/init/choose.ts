@@ -1,7 +1,9 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename, isAbsolute, normalize, resolve } from 'node:path';
 import type { JsonObject } from '../../../core/json.js';
 import { keyOf, valueOfText } from '../../config/config-key.js';
+import { variableOf } from '../../config/config-keys.js';
 import { isLoopback } from '../../config/loopback.js';
 import { printable } from '../../logging/printable.js';
 import { usageFailure } from '../exit.js';
@@ -108,7 +110,9 @@ async function chooseAddress(instance: ExampleInstance, { flags, questions }: As
   if (given === undefined) return undefined;
   const option = keyOf((driver.options['properties'] as Record<string, JsonObject>)[addressOption] ?? {});
   // The value is not repeated: it may have a password in it.
-  if (!option.fits(valueOfText(option, given))) throw usageFailure(`--base-url ${option.wanted}.`);
+  if (!option.fits(valueOfText(option, given))) {
+    throw usageFailure(`${flags.baseUrl === undefined ? 'The address of the server' : '--base-url'} ${option.wanted}.`);
+  }
   return given;
 }
 
@@ -120,11 +124,20 @@ function askAddress(shown: string, questions: Questions | undefined): Promise<st
     : questions.ask(`Address of the server, such as ${shown}`);
 }
 
-async function chooseKeyFile(instance: ExampleInstance, { flags, questions }: Asking): Promise<string | undefined> {
+/** A file named by a flag may be elsewhere, or not be there yet. An answer that is no file may be the key itself. */
+async function chooseKeyFile(
+  instance: ExampleInstance,
+  { flags, questions, folder }: Asking,
+): Promise<string | undefined> {
   if (flags.apiKeyFile !== undefined || questions === undefined || instance.address !== undefined)
     return flags.apiKeyFile;
   const answer = await questions.ask(`File with the key of ${instance.name} (Enter to set it by a variable)`);
-  return answer || undefined;
+  if (answer === '') return undefined;
+  if (!existsSync(resolve(folder, answer)))
+    throw usageFailure(
+      `The answer is not the name of a file, and nothing was written; a key itself is set by ${variableOf(`providers.${instance.name}.api_key`)}.`,
+    );
+  return answer;
 }
 
 async function readImported(path: string, { folder }: Asking): Promise<Imported> {

@@ -157,10 +157,30 @@ describe('darkroom init --provider', () => {
   });
 
   it('asks for a file with the key, and writes its name', async () => {
+    writeFileSync(join(folder, 'key of mine.txt'), 'r8_test');
     expect((await init(['replicate', '--model', 'flux-schnell'], 'key of mine.txt\n')).code).to.equal(0);
     expect(parse(written('darkroom.yaml'))).to.have.nested.property(
       'providers.replicate.api_key_file',
       'key of mine.txt',
+    );
+  });
+
+  it('takes no key for the name of a file, and repeats it nowhere', async () => {
+    expect(await init(['replicate', '--model', 'flux-schnell'], 'r8_secret\n')).to.deep.equal({
+      code: 2,
+      stdout: '',
+      stderr:
+        'File with the key of replicate (Enter to set it by a variable): darkroom: The answer is not the name of a file, and ' +
+        'nothing was written; a key itself is set by DARKROOM_PROVIDERS_REPLICATE_API_KEY.\n',
+    });
+    expect(files()).to.deep.equal([]);
+  });
+
+  it('says of an answer that it is no address', async () => {
+    const { code, stderr } = await init(['cog'], '127.0.0.1:5000\n');
+    expect({ code, files: files() }).to.deep.equal({ code: 2, files: [] });
+    expect(stderr).to.include(
+      'darkroom: The address of the server must be an http or https URL without a user name and a query.',
     );
   });
 
