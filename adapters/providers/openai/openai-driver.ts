@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { openAiPromises } from './openai-promises.js';
-import { settingsFault } from './openai-settings.js';
+import { modalityFault, settingsFault } from './openai-settings.js';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -23,7 +23,7 @@ export const openAiDriver: ProviderDriver = {
       },
     },
   },
-  settingsFault,
+  settingsFault: (settings, { modality }) => settingsFault(settings) ?? modalityFault(settings, modality),
 
   promises: openAiPromises,
 

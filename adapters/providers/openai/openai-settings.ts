@@ -1,3 +1,4 @@
+import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { formatFault } from '../../../core/media/format-fault.js';
 import { ListedHosts } from '../../http/listed-hosts.js';
@@ -69,6 +70,14 @@ export function readSettings(given: JsonObject): ReadSettings {
 export function settingsFault(given: JsonObject): string | undefined {
   const read = readSettings(given);
   return 'fault' in read ? read.fault : undefined;
+}
+
+/** Settings that can be used, for a model that makes something else: each task would be made, and not delivered. */
+export function modalityFault(given: JsonObject, modality: Modality): string | undefined {
+  const read = readSettings(given);
+  const fitting = modality === 'video' ? 'video' : 'sync';
+  if ('fault' in read || read.settings.api === fitting) return undefined;
+  return `api must be ${fitting} for a model of modality ${modality}, not ${read.settings.api}.`;
 }
 
 function freshlyRead(given: JsonObject): ReadSettings {

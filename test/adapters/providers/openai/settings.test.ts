@@ -145,6 +145,17 @@ describe('settings of a model on a server with the API of OpenAI', () => {
     });
   }
 
+  it('are refused for a model that makes something else, which would be paid for and not delivered', () => {
+    const faultOf = (settings: JsonObject, modality: 'image' | 'video') =>
+      openAiDriver.settingsFault?.(settings, { modality, parameters: [], options: {}, catalogFolder: '/' });
+    expect(faultOf({ model: 'x', api: 'video' }, 'image')).to.equal(
+      'api must be sync for a model of modality image, not video.',
+    );
+    expect(faultOf({ model: 'x' }, 'video')).to.equal('api must be video for a model of modality video, not sync.');
+    expect(faultOf({ model: 'x' }, 'image')).to.equal(undefined);
+    expect(faultOf({ model: 'x', api: 'video' }, 'video')).to.equal(undefined);
+  });
+
   it('decide what is promised', async () => {
     const provider = openAiAt('http://127.0.0.1:9/v1');
     expect(provider.promises({ model: 'x' })).to.include({
