@@ -271,6 +271,11 @@ export interface ProviderDriver extends DriverBase {
    */
   settingsFault?(settings: JsonObject, place: SettingsPlace): string | undefined;
   /**
+   * The names of the parameters that a model with these settings sends on. `catalog check` warns of others, as clients
+   * choose them for nothing. All are thought to be sent when absent.
+   */
+  parametersSent?(settings: JsonObject): readonly string[];
+  /**
    * What an instance with these options promises of the tasks of a model with these settings, as the open provider does.
    * `catalog check` cannot show it where it is absent.
    */

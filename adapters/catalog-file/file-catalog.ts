@@ -16,18 +16,25 @@ export class CatalogInvalid extends Error {
   }
 }
 
+/** Lines of one model in the file. */
+export interface ModelLines {
+  readonly inputSchema: number;
+  /** Of `on_unknown_acceptance`. */
+  readonly policy: number;
+}
+
 /** The models of one file, as they were when it was read. */
 export class FileCatalog implements Catalog {
   readonly #models: readonly Model[];
   readonly #byKey: ReadonlyMap<string, Model>;
 
-  readonly #policyLines: ReadonlyMap<string, number>;
+  readonly #lines: ReadonlyMap<string, ModelLines>;
 
-  /** `policyLines` as `policyLine` answers them, by the models' keys. */
-  constructor(models: readonly Model[], policyLines: ReadonlyMap<string, number> = new Map()) {
+  /** `lines` by the models' keys. */
+  constructor(models: readonly Model[], lines: ReadonlyMap<string, ModelLines> = new Map()) {
     this.#models = Object.freeze([...models]);
     this.#byKey = new Map(models.map((model) => [model.modelKey, model]));
-    this.#policyLines = policyLines;
+    this.#lines = lines;
   }
 
   models(): readonly Model[] {
@@ -38,9 +45,9 @@ export class FileCatalog implements Catalog {
     return this.#byKey.get(modelKey);
   }
 
-  /** The line of the model's `on_unknown_acceptance`; 1 where it is not known. */
-  policyLine(modelKey: string): number {
-    return this.#policyLines.get(modelKey) ?? 1;
+  /** Where the model has these; line 1 where it is not known. */
+  linesOf(modelKey: string): ModelLines {
+    return this.#lines.get(modelKey) ?? { inputSchema: 1, policy: 1 };
   }
 }
 
@@ -74,7 +81,10 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
   return new FileCatalog(
     models.map((entry, index) => modelOf(entry, (pointer) => yaml.sourceOf(`/models/${index}${pointer}`))),
     new Map(
-      models.map(({ model_key: key }, index) => [key, yaml.lineOf(`/models/${index}/on_unknown_acceptance`)] as const),
+      models.map(({ model_key: key }, index) => {
+        const lineOf = (field: string) => yaml.lineOf(`/models/${index}/${field}`);
+        return [key, { inputSchema: lineOf('input_schema'), policy: lineOf('on_unknown_acceptance') }] as const;
+      }),
     ),
   );
 }

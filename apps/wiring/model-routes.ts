@@ -1,5 +1,6 @@
 import type { FileCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import type { Model, RouteEntry } from '../../core/catalog/model.js';
+import type { JsonObject } from '../../core/json.js';
 import type { ProviderPromises } from '../../core/ports/provider.js';
 import type { Config } from '../config/config.js';
 
@@ -8,6 +9,8 @@ export interface ModelAtProvider extends Pick<RouteEntry, 'provider' | 'weight'>
   readonly modelKey: string;
   /** Absent where the driver does not say it before it is opened. */
   readonly promises?: ProviderPromises;
+  /** The model's parameters that have no effect there. */
+  readonly unsent: readonly string[];
 }
 
 /** What may be meant otherwise, though the catalog can be used. */
@@ -22,20 +25,45 @@ export function modelRoutes(catalog: FileCatalog, config: Pick<Config, 'provider
     model.route.map(({ provider, weight, settings }) => {
       const configured = config.providers.get(provider);
       const promises = configured?.driver.promises?.(settings, configured.options);
-      return { modelKey: model.modelKey, provider, weight, ...(promises === undefined ? {} : { promises }) };
+      const unsent = unsentParameters(model, configured?.driver.parametersSent?.(settings));
+      return { modelKey: model.modelKey, provider, weight, unsent, ...(promises === undefined ? {} : { promises }) };
     }),
   );
 }
 
-/** Models that may be paid for twice, one warning each, in the order of the file. */
-export function resubmitWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
+/** The number of outputs is the service's own to send. */
+function unsentParameters({ inputSchema, price }: Model, sent: readonly string[] | undefined): readonly string[] {
+  if (sent === undefined) return [];
+  const own = Object.keys((inputSchema['properties'] ?? {}) as JsonObject);
+  return own.filter((name) => name !== price.countParameter && !sent.includes(name));
+}
+
+/** What the catalog's author may not mean, in the order of the file. */
+export function catalogWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
+  return [...unsentWarnings(catalog, routes), ...resubmitWarnings(catalog, routes)].toSorted((a, b) => a.line - b.line);
+}
+
+/** Parameters that a provider of the route does not get, one warning each. */
+function unsentWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
+  return routes.flatMap(({ modelKey, provider, unsent }) =>
+    unsent.map((name) => ({
+      line: catalog.linesOf(modelKey).inputSchema,
+      message:
+        `The parameter ${name} of ${modelKey} has no effect at ${provider}: no field of its provider_settings takes it. ` +
+        'Give it one, or remove it from input_schema.',
+    })),
+  );
+}
+
+/** Models that may be paid for twice, one warning each. */
+function resubmitWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
   return catalog.models().flatMap((model) => {
     const paid = mayPayTwice(model, routes);
     if (paid.length === 0) return [];
     const message =
       `on_unknown_acceptance: resubmit may pay twice for one generation of ${model.modelKey}: ` +
       `${paid.join(', ')} charges for each task, and cannot be asked whether it has one. Use fail.`;
-    return [{ line: catalog.policyLine(model.modelKey), message }];
+    return [{ line: catalog.linesOf(model.modelKey).policy, message }];
   });
 }
 

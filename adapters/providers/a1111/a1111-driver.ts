@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { parametersOfFields } from '../shared/request-fields.js';
 import { A1111_PROMISES } from './a1111-promises.js';
 import { settingsFault } from './a1111-settings.js';
 
@@ -14,6 +15,8 @@ export const a1111Driver: ProviderDriver = {
     properties: connectionOptions(),
   },
   settingsFault,
+
+  parametersSent: parametersOfFields,
 
   promises: () => A1111_PROMISES,
 

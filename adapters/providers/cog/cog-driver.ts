@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { parametersOfFields } from '../shared/request-fields.js';
 import { COG_PROMISES } from './cog-promises.js';
 import { settingsFault } from './cog-settings.js';
 
@@ -26,6 +27,8 @@ export const cogDriver: ProviderDriver = {
   settingsFault(settings, { modality }) {
     return settingsFault(settings, modality);
   },
+
+  parametersSent: parametersOfFields,
 
   promises: () => COG_PROMISES,
 

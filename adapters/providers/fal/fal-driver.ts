@@ -1,6 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
+import { parametersOfFields } from '../shared/request-fields.js';
 import { falPromises } from './fal-promises.js';
 import { settingsFault } from './fal-settings.js';
 
@@ -37,6 +38,8 @@ export const falDriver: ProviderDriver = {
   settingsFault(settings, { modality }) {
     return settingsFault(settings, modality);
   },
+
+  parametersSent: parametersOfFields,
 
   promises: (_, options) => falPromises(options as { readonly keeps_payloads: boolean }),
 

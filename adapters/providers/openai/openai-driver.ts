@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { openAiPromises } from './openai-promises.js';
-import { modalityFault, settingsFault } from './openai-settings.js';
+import { modalityFault, parametersSent, settingsFault } from './openai-settings.js';
 
 const MEBIBYTE = 1024 * 1024;
 
@@ -24,6 +24,8 @@ export const openAiDriver: ProviderDriver = {
     },
   },
   settingsFault: (settings, { modality }) => settingsFault(settings) ?? modalityFault(settings, modality),
+
+  parametersSent,
 
   promises: openAiPromises,
 

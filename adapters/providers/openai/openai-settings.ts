@@ -3,7 +3,13 @@ import type { JsonObject } from '../../../core/json.js';
 import { formatFault } from '../../../core/media/format-fault.js';
 import { ListedHosts } from '../../http/listed-hosts.js';
 import { operatorFieldsFault, promptFieldFault } from '../shared/operator-fields.js';
-import { FIELD_RULES_SCHEMA, fieldRulesFault, type FieldRule, type FieldRules } from '../shared/request-fields.js';
+import {
+  FIELD_RULES_SCHEMA,
+  fieldRulesFault,
+  parametersIn,
+  type FieldRule,
+  type FieldRules,
+} from '../shared/request-fields.js';
 import { checkSettings } from '../shared/settings.js';
 import { PRESET_NAMES, PRESETS, type PresetName, type ServerSettings } from './presets.js';
 
@@ -78,6 +84,12 @@ export function modalityFault(given: JsonObject, modality: Modality): string | u
   const fitting = modality === 'video' ? 'video' : 'sync';
   if ('fault' in read || read.settings.api === fitting) return undefined;
   return `api must be ${fitting} for a model of modality ${modality}, not ${read.settings.api}.`;
+}
+
+/** Also those that a preset has a field for. */
+export function parametersSent(given: JsonObject): readonly string[] {
+  const read = readSettings(given);
+  return 'fault' in read ? [] : parametersIn(read.settings.fields, read.settings.reference_fields);
 }
 
 function freshlyRead(given: JsonObject): ReadSettings {

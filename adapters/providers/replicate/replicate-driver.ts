@@ -1,6 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
+import { parametersOfFields } from '../shared/request-fields.js';
 import { REPLICATE_PROMISES } from './replicate-promises.js';
 import { settingsFault } from './replicate-settings.js';
 
@@ -20,6 +21,8 @@ export const replicateDriver: ProviderDriver = {
   settingsFault(settings, { modality }) {
     return settingsFault(settings, modality);
   },
+
+  parametersSent: parametersOfFields,
 
   promises: () => REPLICATE_PROMISES,
 

@@ -1,5 +1,6 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
+import { parametersOfFields } from '../shared/request-fields.js';
 import { SDCPP_PROMISES } from './sdcpp-promises.js';
 import { settingsFault } from './sdcpp-settings.js';
 
@@ -14,6 +15,8 @@ export const sdcppDriver: ProviderDriver = {
     properties: connectionOptions(),
   },
   settingsFault,
+
+  parametersSent: parametersOfFields,
 
   promises: () => SDCPP_PROMISES,
 

@@ -62,6 +62,16 @@ export function fieldRulesFault(rules: FieldRules, at = 'fields'): string | unde
   return undefined;
 }
 
+/** The names of the parameters that rules take. */
+export function parametersIn(...rules: readonly FieldRules[]): readonly string[] {
+  return rules.flatMap((some) => Object.values(some).flatMap(({ parameter }) => parameter ?? []));
+}
+
+/** The same for `provider_settings` with rules as their `fields`. */
+export function parametersOfFields({ fields = {} }: JsonObject): readonly string[] {
+  return parametersIn(fields as FieldRules);
+}
+
 /**
  * The fields of a request. A parameter that the task does not have leaves its field out. Throws `ParameterInvalid`: the
  * model's own input schema may allow more than the rules.

@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
-import { modelRoutes, resubmitWarnings, type ModelAtProvider } from '../../wiring/model-routes.js';
+import { catalogWarnings, modelRoutes, type ModelAtProvider } from '../../wiring/model-routes.js';
 import { counted } from '../counted.js';
 import type { CliIo } from '../io.js';
 import { promisesJson } from '../operator/provider-records.js';
@@ -27,7 +27,7 @@ async function check(io: CliIo, file: string | undefined, options: StoreOptions)
   const catalog = await loadCatalog(resolved, catalogTools({ ...config, catalog: resolved }), path);
   const keys = catalog.models().map(({ modelKey }) => modelKey);
   const routes = modelRoutes(catalog, config);
-  const warnings = resubmitWarnings(catalog, routes);
+  const warnings = catalogWarnings(catalog, routes);
   for (const { line, message } of warnings) say(io, `darkroom: ${path}:${line}: ${message}`);
   show(
     io,

@@ -1,5 +1,5 @@
 // Goal: what the catalog check says of providers is what the open ones promise, and it warns where a generation may be paid
-// for twice, naming the line, and nowhere else.
+// for twice or a parameter has no effect, naming the line, and nowhere else.
 // Method: every driver and example there is, opened without a server; catalogs with each kind of provider and policy.
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,9 +10,10 @@ import type { ConfiguredProvider } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
-import { modelRoutes, resubmitWarnings } from '../../../apps/wiring/model-routes.js';
+import { catalogWarnings, modelRoutes } from '../../../apps/wiring/model-routes.js';
 import { openProvider } from '../../../apps/wiring/open-provider.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
+import type { JsonObject } from '../../../core/json.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
 import { ROOT } from '../../docs/pages.js';
@@ -52,7 +53,7 @@ describe('what drivers promise without being opened', () => {
     for (const example of EXAMPLE_NAMES) {
       const config = await loadConfig({ file: `${example}.yaml`, folder: EXAMPLES, environment: {} });
       const catalog = await loadCatalog(config.catalog, catalogTools(config));
-      expect(resubmitWarnings(catalog, modelRoutes(catalog, config)), example).to.deep.equal([]);
+      expect(catalogWarnings(catalog, modelRoutes(catalog, config)), example).to.deep.equal([]);
     }
   });
 });
@@ -60,7 +61,10 @@ describe('what drivers promise without being opened', () => {
 describe('the warning about resubmit', () => {
   function warningsOf(promises: ProviderPromises | undefined, onUnknownAcceptance: 'resubmit' | 'fail'): object[] {
     const route = ['first', 'second'].map((provider) => ({ provider, settings: {}, weight: 1 }));
-    const catalog = new FileCatalog([imageModel({ route, onUnknownAcceptance })], new Map([['plain-image', 7]]));
+    const catalog = new FileCatalog(
+      [imageModel({ route, onUnknownAcceptance })],
+      new Map([['plain-image', { inputSchema: 3, policy: 7 }]]),
+    );
     const driver = {
       kind: 'provider',
       name: 'x',
@@ -72,7 +76,7 @@ describe('the warning about resubmit', () => {
       ['first', configured({ ...driver, promises: () => PROMISES })],
       ['second', configured(promises === undefined ? driver : { ...driver, promises: () => promises })],
     ]);
-    return [...resubmitWarnings(catalog, modelRoutes(catalog, { providers }))];
+    return [...catalogWarnings(catalog, modelRoutes(catalog, { providers }))];
   }
 
   it('names the line and the providers that are paid and cannot be asked', () => {
@@ -97,4 +101,52 @@ describe('the warning about resubmit', () => {
       expect(warningsOf(promises, policy)).to.deep.equal([]);
     });
   }
+});
+
+describe('the warning about a parameter without effect', () => {
+  const LINES = new Map([['plain-image', { inputSchema: 3, policy: 7 }]]);
+  const schema = { type: 'object', properties: { n: { type: 'integer' }, steps: { type: 'integer' } } };
+
+  /** For a model with the parameters `n`, which counts its outputs, and `steps`. */
+  function warningsOf(kind: string, settings: JsonObject): readonly object[] {
+    const driver = BUILT_IN_DRIVERS.find(({ name }) => name === kind) as ProviderDriver;
+    const price = { ...imageModel().price, countParameter: 'n' };
+    const route = [{ provider: 'own', settings, weight: 1 }];
+    const catalog = new FileCatalog(
+      [imageModel({ route, inputSchema: schema, price, onUnknownAcceptance: 'fail' })],
+      LINES,
+    );
+    const providers = new Map<string, ConfiguredProvider>([['own', { driver, options: {}, limits: {} }]]);
+    return catalogWarnings(catalog, modelRoutes(catalog, { providers }));
+  }
+
+  const steps = { parameter: 'steps', type: 'integer', minimum: 1, maximum: 9 };
+  const base: Readonly<Record<string, JsonObject>> = {
+    sdcpp: {},
+    a1111: {},
+    cog: { output: { media_type: 'image/png' } },
+    replicate: { model: 'a/b' },
+    fal: { endpoint: 'fal-ai/flux' },
+    openai: { preset: 'sglang' },
+  };
+  for (const [kind, settings] of Object.entries(base)) {
+    it(`names the line, the parameter and the provider, for ${kind}`, () => {
+      expect(warningsOf(kind, settings)).to.deep.equal([
+        {
+          line: 3,
+          message:
+            'The parameter steps of plain-image has no effect at own: no field of its provider_settings takes it. ' +
+            'Give it one, or remove it from input_schema.',
+        },
+      ]);
+    });
+
+    it(`is not given where a field takes it, for ${kind}`, () => {
+      expect(warningsOf(kind, { ...settings, fields: { steps } })).to.deep.equal([]);
+    });
+  }
+
+  it('is not given for a kind that does not say what it sends', () => {
+    expect(warningsOf('sandbox', {})).to.deep.equal([]);
+  });
 });
