@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
 import { formatFault } from '../../../core/media/format-fault.js';
-import { connectionFault } from '../shared/check-faults.js';
+import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 import type { FieldRule } from '../shared/request-fields.js';
 import { isObject } from '../shared/json-members.js';
@@ -28,7 +28,9 @@ export async function checkServer(
   try {
     const { status, json: checkpoints } = await ask(connection, 'sd-models', call);
     if (status === 401 || status === 403)
-      return { faults: [`The user name or the password is refused at ${base}; check api_key.`] };
+      return {
+        faults: [keyFault(connection, `The user name or the password is refused at ${base}; check api_key.`)],
+      };
     if (!Array.isArray(checkpoints))
       return {
         faults: [

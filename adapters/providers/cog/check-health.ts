@@ -1,5 +1,5 @@
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
-import { connectionFault } from '../shared/check-faults.js';
+import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 
 const FAULTS: Readonly<Record<string, string>> = {
@@ -18,7 +18,8 @@ export async function checkHealth(connection: Connection, { signal }: ProviderCa
     const { status: code } = answer;
     if (!answer.isOk || answer.declares === 'other') {
       answer.discard();
-      if (code === 401 || code === 403) return { faults: [`The key is refused at ${base}; check api_key.`] };
+      if (code === 401 || code === 403)
+        return { faults: [keyFault(connection, `The key is refused at ${base}; check api_key.`)] };
       return { faults: [`${base} is no container of Cog (status ${code}); check base_url.`] };
     }
     const { status, version } = objectOf(await answer.json());

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
-import { connectionFault } from '../shared/check-faults.js';
+import { connectionFault, keyFault } from '../shared/check-faults.js';
 import { graphFaults, type NodeClasses } from './check-graph.js';
 import type { ComfyUiInstance } from './instance.js';
 import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
@@ -56,14 +56,15 @@ async function checkServer(
     );
     return { version, faults };
   } catch (error) {
-    return { faults: [serverFault(error, address)] };
+    return { faults: [serverFault(error, server)] };
   }
 }
 
-function serverFault(error: unknown, address: string): string {
+function serverFault(error: unknown, { address, connection }: ComfyUiServer): string {
   if (error instanceof AnswerUnreadable) return `${address} is not ComfyUI; check servers.`;
   if (!(error instanceof ServerRefused)) return connectionFault(error, address, 'servers');
-  if (error.status === 401 || error.status === 403) return `The key is refused at ${address}; check api_key.`;
+  if (error.status === 401 || error.status === 403)
+    return keyFault(connection, `The key is refused at ${address}; check api_key.`);
   return `${address} is not ComfyUI (status ${error.status}); check servers.`;
 }
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
-import { connectionFault } from '../shared/check-faults.js';
+import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 import { appOf, readSettings } from './fal-settings.js';
 
@@ -25,7 +25,7 @@ export async function checkQueue(
       const answer = await connection.client.request({ method: 'GET', url, headers, signal });
       answer.discard();
       if (answer.status === 401 || answer.status === 403)
-        faults.add(`The key is refused at ${connection.base} for ${app}; check api_key.`);
+        faults.add(keyFault(connection, `The key is refused at ${connection.base} for ${app}; check api_key.`));
       else if (answer.declares !== 'json' || answer.status >= 500)
         faults.add(`${connection.base} is not the queue of fal (status ${answer.status}); check base_url.`);
     }

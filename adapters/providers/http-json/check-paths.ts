@@ -1,10 +1,12 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { connectionFault } from '../shared/check-faults.js';
+import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { ApiCalls } from './api-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { readSettings } from './read-settings.js';
+
+const KEY_REFUSED = 'refuses the key; check api_key and auth.';
 
 /** Gets the `check_path` of each model's settings, once. Where none has one, only whether a server answers is tried. */
 export async function checkPaths(
@@ -26,7 +28,9 @@ export async function checkPaths(
       const answer = await calls.at(path, {}, { signal, settings });
       answer.discard();
       const fault = answerFault(answer, settings);
-      if (fault !== undefined) faults.push(`${base}${path} ${fault}`);
+      if (fault === undefined) continue;
+      const sentence = `${base}${path} ${fault}`;
+      faults.push(fault === KEY_REFUSED ? keyFault(calls.connection, sentence) : sentence);
     }
     return { faults };
   } catch (error) {
@@ -43,7 +47,7 @@ async function checkConnection({ connection }: ApiCalls, signal: ProviderCall['s
 
 function answerFault({ status, isOk, declares }: HttpAnswer, settings: HttpJsonSettings): string | undefined {
   const isRight = isOk || settings.check_status.includes(status);
-  if (!isRight && (status === 401 || status === 403)) return 'refuses the key; check api_key and auth.';
+  if (!isRight && (status === 401 || status === 403)) return KEY_REFUSED;
   if (!isRight) return `has status ${status}; check base_url and check_path.`;
   return declares === 'json' ? undefined : 'is not JSON; check base_url and check_path.';
 }

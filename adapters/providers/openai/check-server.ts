@@ -1,6 +1,6 @@
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { connectionFault } from '../shared/check-faults.js';
+import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
@@ -23,7 +23,7 @@ export async function checkServer(
     const { status } = answer;
     if (status === 401 || status === 403) {
       answer.discard();
-      return { faults: [`The key is refused at ${base} (status ${status}); check api_key.`] };
+      return { faults: [keyFault(connection, `The key is refused at ${base} (status ${status}); check api_key.`)] };
     }
     const known = await modelsIn(answer);
     if (known === undefined)

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
-import { connectionFault } from '../shared/check-faults.js';
+import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 import { readSettings, type ReplicateSettings } from './replicate-settings.js';
 
@@ -18,7 +18,7 @@ export async function checkConnection(
 ): Promise<ProviderCheck> {
   try {
     const account = await ask(connection, ['account'], call);
-    const fault = accountFault(account.status, account.body, connection.base);
+    const fault = accountFault(account.status, account.body, connection);
     if (fault !== undefined) return { faults: [fault] };
     const faults: string[] = [];
     for (const [name, segments] of targetsOf(settings)) {
@@ -32,8 +32,9 @@ export async function checkConnection(
   }
 }
 
-function accountFault(status: number, body: unknown, base: string): string | undefined {
-  if (status === 401 || status === 403) return `The key is refused at ${base}; check api_key.`;
+function accountFault(status: number, body: unknown, connection: Connection): string | undefined {
+  const { base } = connection;
+  if (status === 401 || status === 403) return keyFault(connection, `The key is refused at ${base}; check api_key.`);
   if (status === 200 && typeof body === 'object' && body !== null && 'username' in body) return undefined;
   return `${base} is not the API of Replicate (status ${status}); check base_url.`;
 }

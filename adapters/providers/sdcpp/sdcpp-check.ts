@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCheck } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { connectionFault } from '../shared/check-faults.js';
+import { connectionFault, keyFault } from '../shared/check-faults.js';
+import type { Connection } from '../shared/connection.js';
 import { isObject } from '../shared/json-members.js';
 import { readSettings, type SdcppSettings } from './sdcpp-settings.js';
 
@@ -15,15 +16,17 @@ const LISTED = {
 
 /** Asks the server for what it can do, and holds the settings against it. Makes nothing. */
 export async function checkServer(
-  base: string,
+  connection: Connection,
   ask: () => Promise<HttpAnswer>,
   settings: readonly JsonObject[],
 ): Promise<ProviderCheck> {
+  const { base } = connection;
   try {
     const answer = await ask();
     const { status } = answer;
     const capabilities = status === 200 ? await answer.json(MAX_CAPABILITIES_BYTES) : answer.discard();
-    if (status === 401 || status === 403) return { faults: [`The key is refused at ${base}; check api_key.`] };
+    if (status === 401 || status === 403)
+      return { faults: [keyFault(connection, `The key is refused at ${base}; check api_key.`)] };
     if (!isObject(capabilities) || !Array.isArray(capabilities['supported_modes']))
       return { faults: [`${base} is not sd-server with its native routes (status ${status}); check base_url.`] };
     return { ...aboutOf(capabilities), faults: [...new Set(faultsOf(capabilities, settings))] };

@@ -96,7 +96,7 @@ export class SdcppProvider implements Provider {
   }
 
   async check(settings: readonly JsonObject[], { signal }: ProviderCall): Promise<ProviderCheck> {
-    return checkServer(this.connection.base, () => this.get(signal, 'capabilities'), settings);
+    return checkServer(this.connection, () => this.get(signal, 'capabilities'), settings);
   }
 
   close(): Promise<void> {

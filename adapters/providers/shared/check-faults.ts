@@ -1,4 +1,14 @@
 import { HttpError } from '../../http/http-error.js';
+import type { Connection } from './connection.js';
+
+/**
+ * What to do where a server refuses what a check was sent as its key: `refused`, the sentence about a wrong one, unless
+ * none is set at all.
+ */
+export function keyFault({ base, credentials }: Pick<Connection, 'base' | 'credentials'>, refused: string): string {
+  if (Object.keys(credentials).length > 0) return refused;
+  return `${base} asks for a key, and none is set; set the variable of api_key, or name a file in api_key_file.`;
+}
 
 /**
  * What is wrong with a connection, as one sentence for the operator. `option` is the one that has the address. Throws what
