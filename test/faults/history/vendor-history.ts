@@ -47,6 +47,8 @@ export interface VendorTerms {
   /** Tasks that all workers have at a provider together, for those with a limit. */
   readonly mostConcurrent: Readonly<Record<string, number>>;
   readonly settleMs: number;
+  /** By how much a link may delay a request. */
+  readonly longestDelayMs: number;
 }
 
 export interface SeenVendors extends VendorHistory {

@@ -26,7 +26,12 @@ function seenBy({ policy = 'fail', submissions, notFound = [] }: Seen): HistoryD
   draft.vendors = {
     submissions: submissions.map((one) => ({ ...one })),
     notFound: notFound.map((one) => ({ ...one })),
-    terms: { policies: { 'sandbox-test': policy }, mostConcurrent: { west: 1 }, settleMs: SETTLE_MS },
+    terms: {
+      policies: { 'sandbox-test': policy },
+      mostConcurrent: { west: 1 },
+      settleMs: SETTLE_MS,
+      longestDelayMs: 1_000,
+    },
     lostWorkers: [],
   };
   // The clean history is of one model; only one generation of it has pictures that a vendor made.
@@ -93,6 +98,8 @@ describe('the history checker, of vendors', () => {
     const once = [notFoundAt(EARLIER + 4_000), notFoundAt(EARLIER + 3_000 + SETTLE_MS)];
     expect(found({ submissions: [LOST, again()] }), 'without asking').to.deep.equal([21]);
     expect(found({ submissions: [LOST, again()], notFound: once }), 'asked too early').to.deep.equal([21]);
+    const early = [notFoundAt(EARLIER + 500), notFoundAt(EARLIER + 500 + SETTLE_MS)];
+    expect(found({ submissions: [LOST, again()], notFound: early }), 'first asked too early').to.deep.equal([21]);
     expect(found({ submissions: [LOST, again('east')] }), 'at another vendor').to.deep.equal([21]);
     const untold = [{ ...FIRST, task: UNTOLD }, again('east')];
     expect(found({ submissions: untold }), 'ended, and nobody had heard').to.deep.equal([21]);

@@ -76,6 +76,7 @@ async function troubleProcesses(
 
 /** One of three workers makes five of them, after which it pauses the vendor. */
 const CALLS_IN_SILENCE = 15;
+const LOSSES_OF_EACH = 2;
 const LOOK_EVERY_MS = 20;
 
 async function troubleStore(
@@ -140,7 +141,7 @@ async function troubleVendors(
     hits,
     hasHitEnough: () => {
       if (trouble === 'silence') return suffering.some((one) => one.hits >= CALLS_IN_SILENCE);
-      return isLoss(trouble) ? suffering.every((one) => one.hits > 0) : hits() > 0;
+      return isLoss(trouble) ? suffering.every((one) => one.hits >= LOSSES_OF_EACH) : hits() > 0;
     },
     undo: async () => {
       for (const one of suffering) one.cure();

@@ -43,6 +43,7 @@ export const VENDOR_TERMS: VendorTerms = {
   policies: Object.fromEntries(Object.entries(VENDOR_MODELS).map(([key, { policy }]) => [key, policy])),
   mostConcurrent: Object.fromEntries(VENDOR_MODELS['vendor-route'].makers.map((name) => [name, MOST_CONCURRENT])),
   settleMs: SETTLE_MS,
+  longestDelayMs: LONGEST_DELAY_MS,
 };
 
 export type VendorModel = keyof typeof VENDOR_MODELS;

@@ -56,7 +56,13 @@ const SPOILS: Readonly<Record<Exclude<VendorTrouble, 'silence'>, Spoils>> = {
   },
   'requests-lost': {
     match: { of: 'submit' },
-    faults: [{ type: 'html', isHandled: false }, { type: 'drop' }, { type: 'cut-body' }],
+    // What came whole might have been taken, as far as anybody knows.
+    faults: [
+      { type: 'html', isHandled: false },
+      { type: 'hang', isHandled: false },
+      { type: 'drop' },
+      { type: 'cut-body' },
+    ],
   },
   'full': { match: { of: 'submit' }, faults: [FULL] },
   'polls-fail': { match: { of: 'poll' }, faults: FAILED_CALLS },

@@ -60,7 +60,11 @@ function* checkSubmissions(
   }
 }
 
-/** Whether the vendor had refused it, said that its task has ended, or said twice, a settle time apart, that it has none. */
+/**
+ * Whether the vendor had refused it, said that its task has ended, or said twice, a settle time apart, that it has none. The
+ * first of these counts from a settle time after the call had ended, which is no earlier than the request arrived, but for
+ * what its link delayed it.
+ */
 function isKnownToBeOver(
   { terms, notFound }: SeenVendors,
   { maker, token, arrivedAt, refusedAt = Infinity, task }: VendorSubmission,
@@ -68,8 +72,9 @@ function isKnownToBeOver(
 ): boolean {
   if (refusedAt < at || (task?.endToldAt ?? Infinity) < at) return true;
   if (task !== undefined) return false;
+  const countsFrom = arrivedAt + terms.settleMs - terms.longestDelayMs - JITTER_MS;
   const said = notFound.filter(
-    (one) => one.maker === maker && one.token === token && one.at > arrivedAt && one.at < at,
+    (one) => one.maker === maker && one.token === token && one.at >= countsFrom && one.at < at,
   );
   return said.some((first) => said.some((second) => second.at - first.at >= terms.settleMs - JITTER_MS));
 }
