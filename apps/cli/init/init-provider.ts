@@ -1,4 +1,6 @@
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
 import { variableOf } from '../../config/config-keys.js';
 import { loadConfig } from '../../config/load-config.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
@@ -67,12 +69,28 @@ function keySentence({ instance, keyFile }: Choice, variable: string): string {
     : `If the server asks for a key, set ${variable} to it, or name a file that has it in api_key_file of ${CONFIG_FILE}.`;
 }
 
+const FLAGS: Readonly<Record<ReferenceRole, string>> = {
+  reference_image: '--reference',
+  start_frame: '--start-frame',
+  end_frame: '--end-frame',
+};
+
+/** The files that each task of a workflow needs, as `inputs` of its settings has places for them. */
+function neededFiles(model: ExampleModel | undefined): string {
+  const inputs = (model?.provider_settings?.['inputs'] ?? {}) as JsonObject;
+  const flags = Object.entries(FLAGS).flatMap(([role, flag]) => {
+    const places = inputs[role];
+    return Array.isArray(places) ? places.map(() => ` ${flag} picture.png`) : [];
+  });
+  return flags.join('');
+}
+
 function nextCommands(models: readonly ExampleModel[]): readonly string[] {
   const model = models.find(({ limits }) => limits.max_reference_uploads === 0) ?? models[0];
   const out = model?.modality === 'video' ? 'first-video.mp4' : 'first-picture.png';
   return [
     'npx darkroom providers check',
     'npx darkroom serve',
-    `npx darkroom generate "${FIRST_PROMPT}" --model ${model?.model_key} --out ${out}`,
+    `npx darkroom generate "${FIRST_PROMPT}" --model ${model?.model_key}${neededFiles(model)} --out ${out}`,
   ];
 }

@@ -198,6 +198,14 @@ describe('darkroom init --provider', () => {
     await expectUsable(['sdxl']);
   });
 
+  it('shows how to give the files that a workflow needs, where the model to try needs any', async () => {
+    const edit = await init(['comfyui', '--model', 'sdxl-edit', '--base-url', ADDRESS]);
+    expect(edit.stdout).to.match(/--model sdxl-edit --reference picture\.png --out first-picture\.png\n$/);
+    for (const file of files()) rmSync(join(folder, file), { recursive: true, force: true });
+    const words = await init(['comfyui', '--model', 'sdxl', '--model', 'sdxl-edit', '--base-url', ADDRESS]);
+    expect(words.stdout).to.match(/--model sdxl --out first-picture\.png\n$/);
+  });
+
   it('takes several servers of ComfyUI with commas', async () => {
     await init(['comfyui', '--model', 'sdxl', '--base-url', 'http://a:8188, http://[::1]:8188']);
     expect(parse(written('darkroom.yaml')))
