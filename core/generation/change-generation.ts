@@ -39,15 +39,17 @@ export async function changeGeneration(
 }
 
 /**
- * Decides a command on the version that was read, and writes it only if that still is the newest; says whether it did.
+ * Decides a command on the version that was read, and writes it only if that still is the newest. Answers the resulting
+ * generation; undefined if nothing was written.
  */
 export async function changeOnce(
   { generations, clock, boot }: Pick<Context, 'generations' | 'clock' | 'boot'>,
   generation: Generation,
   command: GenerationCommand,
-): Promise<boolean> {
+): Promise<Generation | undefined> {
   const decision = decide(generation, command, clock.now(), boot);
-  return !('refused' in decision) && (await generations.replace(decision.next, generation.version)) === 'applied';
+  if ('refused' in decision) return undefined;
+  return (await generations.replace(decision.next, generation.version)) === 'applied' ? decision.next : undefined;
 }
 
 async function reload(generations: Context['generations'], known: Generation): Promise<Generation> {

@@ -1,5 +1,5 @@
 import type { Context } from '../../context.js';
-import { changeGeneration } from '../change-generation.js';
+import { changeGeneration, changeOnce } from '../change-generation.js';
 import type { Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError, type TaskError } from '../task-errors.js';
@@ -11,7 +11,7 @@ export interface Taken extends Execution {
   readonly isFresh: boolean;
 }
 
-/** The newest version of a generation that now needs room at another provider than the one that has it. */
+/** The newest version of a generation that has to be looked at anew: it needs room elsewhere, or has just changed. */
 export interface NeedsRoom {
   readonly needsRoom: Generation;
 }
@@ -37,8 +37,9 @@ export async function takeLease(
   const { leaseMs } = context.settings;
 
   if (record.status === 'running') {
-    const { generation, refused } = await changeGeneration(context, record, { event: 'take-over', worker, leaseMs });
-    return refused === undefined ? { generation, ...execution, isFresh: false } : null;
+    // The execution is right for this version alone: another worker may have begun an attempt elsewhere since.
+    const generation = await changeOnce(context, record, { event: 'take-over', worker, leaseMs });
+    return generation === undefined ? changed(context, record) : { generation, ...execution, isFresh: false };
   }
   if (record.status !== 'queued') return null;
 
@@ -68,6 +69,11 @@ async function obstacleTo(context: Context, g: Generation): Promise<TaskError | 
       return taskError('INPUT_INVALID', 'A reference file is no longer kept.');
   }
   return undefined;
+}
+
+async function changed({ generations }: Context, g: Generation): Promise<NeedsRoom | null> {
+  const newest = await generations.read(g.generationId);
+  return newest?.kind === 'generation' && newest.version !== g.version ? { needsRoom: newest } : null;
 }
 
 async function giveUp(context: Context, g: Generation, error: TaskError): Promise<null> {

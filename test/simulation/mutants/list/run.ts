@@ -19,8 +19,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     name: 'overtaker-submits-without-asking',
     breaks: [5],
     file: 'core/generation/run/take-lease.js',
-    find: 'return refused === undefined ? { generation, ...execution, isFresh: false } : null;',
-    replace: 'return refused === undefined ? { generation, ...execution, isFresh: true } : null;',
+    find: '{ generation, ...execution, isFresh: false };',
+    replace: '{ generation, ...execution, isFresh: true };',
     why: 'An attempt that another worker may have handed over is handed over again without asking the provider.',
   },
   {
