@@ -81,8 +81,8 @@ export interface StoringBy {
 
 /**
  * Streams what a provider answers a submission with into our object store, without its metadata and unchecked, under the
- * generation's fence. One that is too large, or does not arrive, is left out; throws when none arrives. While our own store
- * is unavailable it tries again until the signal fires, each time under another fence: the provider makes nothing a second
+ * generation's fence. One that is too large, or does not arrive, is left out; throws when none arrives. While our own stores
+ * are unavailable it tries again until the signal fires, each time under another fence: the provider makes nothing a second
  * time.
  */
 export async function storeSubmitted(
@@ -114,8 +114,9 @@ async function storeOne(
   const limit = { mediaType: RAW, maxBytes: settings.maxOutputBytes };
   let { fence } = g;
   for (let tries = 1; ; tries += 1) {
-    const objectKey = outputKey(g.generationId, fence, index);
     try {
+      if (tries > 1) ({ fence } = await otherKeys());
+      const objectKey = outputKey(g.generationId, fence, index);
       const stored = await objects.write(objectKey, mediaCleaner.clean(bytes), limit);
       if (stored === 'too-large') return undefined;
       // Taken for what was made, it would be refused for being empty, and made once more.
@@ -125,7 +126,6 @@ async function storeOne(
       if (!(error instanceof StoreUnavailable) || signal.aborted) throw error;
       await pause(clock, backoffMs(settings, tries));
       if (signal.aborted) throw error;
-      ({ fence } = await otherKeys());
     }
   }
 }

@@ -31,6 +31,9 @@ export class LeaseHolder {
   private ended = false;
   private progress: number | undefined;
   private fence: number;
+  private readonly worker: string | undefined;
+  /** Whether the answer to a re-lease was lost: then nothing but another re-lease is written. */
+  private isUnsure = false;
 
   constructor(
     private readonly context: Context,
@@ -38,6 +41,7 @@ export class LeaseHolder {
     private readonly onNews: (news: LeaseNews) => void,
   ) {
     this.fence = current.fence;
+    this.worker = current.lease?.worker;
     this.watchLapse();
     this.beatLater();
   }
@@ -74,18 +78,22 @@ export class LeaseHolder {
 
   /**
    * Continues under a new fence. Throws `LeaseLost`. After `StoreUnavailable` it is unknown which fence is valid, and
-   * the run is over.
+   * the run is over, unless this is called again and succeeds.
    */
   reLease(): Promise<Generation> {
     return this.inTurn(async () => {
       const { leaseMs } = this.context.settings;
+      const wasUnsure = this.isUnsure;
+      this.isUnsure = true;
       const { generation, refused } = await changeGeneration(this.context, this.current, {
         event: 're-lease',
         leaseMs,
         fence: this.fence,
       });
+      const isTakenBefore = wasUnsure && this.isNextOfOurs(generation);
+      this.isUnsure = false;
       this.current = generation;
-      if (refused !== undefined) throw new LeaseLost(generation);
+      if (refused !== undefined && !isTakenBefore) throw new LeaseLost(generation);
       this.fence = generation.fence;
       this.watchLapse();
       return generation;
@@ -108,6 +116,12 @@ export class LeaseHolder {
     this.ended = true;
     this.cancelBeat?.();
     this.cancelLapse?.();
+  }
+
+  /** Whether it has the lease that this holder asked for without learning that it got it. */
+  private isNextOfOurs({ lease }: Generation): boolean {
+    const { boot } = this.context;
+    return lease?.fence === this.fence + 1 && lease.worker === this.worker && lease.bootId === boot.id;
   }
 
   private throwIfLost(): void {
@@ -139,6 +153,7 @@ export class LeaseHolder {
 
   private async beat(): Promise<void> {
     if (this.ended) return;
+    if (this.isUnsure) return this.beatLater();
     const wasCancelled = this.current.cancelRequestedAt !== undefined;
     try {
       await this.write({

@@ -92,4 +92,30 @@ describe('a lease that is taken again by its holder', () => {
     expect(await failure(holder.write({ event: 'accepted', reference: 'r' }))).to.be.instanceOf(LeaseLost);
     expect(await harness.generation(generationId)).to.deep.equal(before);
   });
+
+  for (const isOvertaken of [false, true]) {
+    it(`is ${isOvertaken ? "not taken for the holder's that was overtaken" : 'found by its holder'}, when the answer was lost and it asks again`, async () => {
+      let isLost = false;
+      await hold(
+        harness.process(async (call) => {
+          const answer = await call.proceed();
+          if (isLost || call.name !== 'generations.replace' || (call.args[0] as { fence: number }).fence !== 2)
+            return answer;
+          isLost = true;
+          throw new StoreUnavailable('The answer was lost.');
+        }),
+      );
+      expect(await failure(holder.reLease())).to.be.instanceOf(StoreUnavailable);
+      // Renewals meanwhile do not take it for lost.
+      await harness.clock.advance(harness.settings.leaseMs / 2);
+      if (isOvertaken) {
+        harness.clock.jump(harness.settings.leaseMs);
+        await takeLease(harness.context, 'second', generationId, 'scripted');
+        expect(await failure(holder.reLease())).to.be.instanceOf(LeaseLost);
+        return;
+      }
+      expect((await holder.reLease()).fence).to.equal(2);
+      expect(await holder.write({ event: 'accepted', reference: 'r' })).to.not.have.property('refused');
+    });
+  }
 });

@@ -120,6 +120,27 @@ describe('outputs in the answer to a submission', () => {
     });
   }
 
+  for (const isWritten of [false, true]) {
+    it(`are stored though the database is away as well, and its lost answer was to a write that was ${isWritten ? '' : 'not '}done`, async () => {
+      const harness = await open([{ deliver: [readableAgain(plainImage())] }]);
+      const { clock, provider } = harness;
+      let [isAway, failures] = [false, 0];
+      await CoreWorker.start(harness, 'worker', async (call) => {
+        if (call.name === 'objects.write' && failures === 0) {
+          isAway = true;
+          clock.after(15_000, () => void (isAway = false));
+        }
+        if (!isAway) return call.proceed();
+        failures += 1;
+        if (isWritten && call.name === 'generations.replace') await call.proceed();
+        throw new StoreUnavailable('The store is away.');
+      });
+      const g = await untilSettled(harness, (await harness.create()).generationId);
+      expect(failures).to.be.above(2);
+      expect([g.status, g.chargedCredits, provider.submissions.length]).to.deep.equal(['succeeded', 10, 1]);
+    });
+  }
+
   it('that cannot be read a second time leave the outcome unknown, and nothing is submitted twice', async () => {
     const harness = await open([{ deliver: [streamOf(plainImage())] }]);
     let failures = 0;
