@@ -275,6 +275,8 @@ export interface ProviderDriver extends DriverBase {
    * choose them for nothing. All are thought to be sent when absent.
    */
   parametersSent?(settings: JsonObject): readonly string[];
+  /** It sends the number of outputs itself, whichever parameter has it. */
+  readonly sendsCount?: true;
   /**
    * What an instance with these options promises of the tasks of a model with these settings, as the open provider does.
    * `catalog check` cannot show it where it is absent.

@@ -1,5 +1,6 @@
 import type { FileCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import type { Model, RouteEntry } from '../../core/catalog/model.js';
+import type { ProviderDriver } from '../../adapters/driver.js';
 import type { JsonObject } from '../../core/json.js';
 import type { ProviderPromises } from '../../core/ports/provider.js';
 import type { Config } from '../config/config.js';
@@ -25,17 +26,22 @@ export function modelRoutes(catalog: FileCatalog, config: Pick<Config, 'provider
     model.route.map(({ provider, weight, settings }) => {
       const configured = config.providers.get(provider);
       const promises = configured?.driver.promises?.(settings, configured.options);
-      const unsent = unsentParameters(model, configured?.driver.parametersSent?.(settings));
+      const unsent = unsentParameters(model, settings, configured?.driver);
       return { modelKey: model.modelKey, provider, weight, unsent, ...(promises === undefined ? {} : { promises }) };
     }),
   );
 }
 
-/** The number of outputs is the service's own to send. */
-function unsentParameters({ inputSchema, price }: Model, sent: readonly string[] | undefined): readonly string[] {
+function unsentParameters(
+  { inputSchema, price }: Model,
+  settings: JsonObject,
+  driver: ProviderDriver | undefined,
+): readonly string[] {
+  const sent = driver?.parametersSent?.(settings);
   if (sent === undefined) return [];
   const own = Object.keys((inputSchema['properties'] ?? {}) as JsonObject);
-  return own.filter((name) => name !== price.countParameter && !sent.includes(name));
+  const count = driver?.sendsCount ? price.countParameter : undefined;
+  return own.filter((name) => name !== count && !sent.includes(name));
 }
 
 /** What the catalog's author may not mean, in the order of the file. */
@@ -49,7 +55,7 @@ function unsentWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]
     unsent.map((name) => ({
       line: catalog.linesOf(modelKey).inputSchema,
       message:
-        `The parameter ${name} of ${modelKey} has no effect at ${provider}: no field of its provider_settings takes it. ` +
+        `The parameter ${name} of ${modelKey} has no effect at ${provider}: no rule of its provider_settings takes it. ` +
         'Give it one, or remove it from input_schema.',
     })),
   );

@@ -17,6 +17,7 @@ export const a1111Driver: ProviderDriver = {
   settingsFault,
 
   parametersSent: parametersOfFields,
+  sendsCount: true,
 
   promises: () => A1111_PROMISES,
 

@@ -3,7 +3,7 @@ import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
 import { AUTH_OPTION, keyHeaderFault } from './auth-option.js';
 import { httpJsonPromises } from './http-json-promises.js';
-import { settingsFault } from './read-settings.js';
+import { parametersSent, settingsFault } from './read-settings.js';
 
 /** Models behind an asynchronous HTTP API that the settings of each model describe. */
 export const httpJsonDriver: ProviderDriver = {
@@ -28,6 +28,8 @@ export const httpJsonDriver: ProviderDriver = {
   settingsFault(settings, { modality, options }) {
     return settingsFault(settings, modality) ?? keyHeaderFault(settings, options);
   },
+
+  parametersSent,
 
   promises: httpJsonPromises,
 

@@ -1,7 +1,7 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { outputFormatFault } from '../shared/output-settings.js';
-import type { FieldRule } from '../shared/request-fields.js';
+import { parametersIn, type FieldRule } from '../shared/request-fields.js';
 import { checkSettings } from '../shared/settings.js';
 import { leavesOf } from './body-template.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
@@ -32,6 +32,11 @@ export function settingsOf(given: JsonObject): HttpJsonSettings {
 export function settingsFault(given: JsonObject, modality: Modality): string | undefined {
   const read = readSettings(given);
   return 'fault' in read ? read.fault : formatFault(read.settings, modality);
+}
+
+export function parametersSent(given: JsonObject): readonly string[] {
+  const read = readSettings(given);
+  return 'fault' in read ? [] : parametersIn(read.settings.parameters);
 }
 
 function freshlyRead(given: JsonObject): ReadSettings {

@@ -17,6 +17,7 @@ export const sdcppDriver: ProviderDriver = {
   settingsFault,
 
   parametersSent: parametersOfFields,
+  sendsCount: true,
 
   promises: () => SDCPP_PROMISES,
 

@@ -10,7 +10,7 @@ import type { ConfiguredProvider } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
-import { catalogWarnings, modelRoutes } from '../../../apps/wiring/model-routes.js';
+import { catalogWarnings, modelRoutes, type CatalogWarning } from '../../../apps/wiring/model-routes.js';
 import { openProvider } from '../../../apps/wiring/open-provider.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -108,7 +108,7 @@ describe('the warning about a parameter without effect', () => {
   const schema = { type: 'object', properties: { n: { type: 'integer' }, steps: { type: 'integer' } } };
 
   /** For a model with the parameters `n`, which counts its outputs, and `steps`. */
-  function warningsOf(kind: string, settings: JsonObject): readonly object[] {
+  function warningsOf(kind: string, settings: JsonObject): readonly CatalogWarning[] {
     const driver = BUILT_IN_DRIVERS.find(({ name }) => name === kind) as ProviderDriver;
     const price = { ...imageModel().price, countParameter: 'n' };
     const route = [{ provider: 'own', settings, weight: 1 }];
@@ -120,31 +120,68 @@ describe('the warning about a parameter without effect', () => {
     return catalogWarnings(catalog, modelRoutes(catalog, { providers }));
   }
 
+  const messageOf = ({ message }: { readonly message: string }) => message;
+  /** The rule for `n`, where the kind needs one. */
+  const count = (kind: string): JsonObject =>
+    ['cog', 'replicate', 'fal'].includes(kind)
+      ? { num_outputs: { parameter: 'n', type: 'integer', minimum: 1, maximum: 4 } }
+      : {};
   const steps = { parameter: 'steps', type: 'integer', minimum: 1, maximum: 9 };
   const base: Readonly<Record<string, JsonObject>> = {
     sdcpp: {},
     a1111: {},
     cog: { output: { media_type: 'image/png' } },
-    replicate: { model: 'a/b' },
+    replicate: { model: 'a/b', output: { media_type: 'image/png' } },
     fal: { endpoint: 'fal-ai/flux' },
     openai: { preset: 'sglang' },
   };
   for (const [kind, settings] of Object.entries(base)) {
     it(`names the line, the parameter and the provider, for ${kind}`, () => {
-      expect(warningsOf(kind, settings)).to.deep.equal([
+      expect(warningsOf(kind, { ...settings, fields: count(kind) })).to.deep.equal([
         {
           line: 3,
           message:
-            'The parameter steps of plain-image has no effect at own: no field of its provider_settings takes it. ' +
+            'The parameter steps of plain-image has no effect at own: no rule of its provider_settings takes it. ' +
             'Give it one, or remove it from input_schema.',
         },
       ]);
     });
 
     it(`is not given where a field takes it, for ${kind}`, () => {
-      expect(warningsOf(kind, { ...settings, fields: { steps } })).to.deep.equal([]);
+      expect(warningsOf(kind, { ...settings, fields: { ...count(kind), steps } })).to.deep.equal([]);
     });
   }
+
+  for (const kind of ['cog', 'replicate', 'fal'])
+    it(`is given for the number of outputs, which the service does not send by itself to ${kind}`, () => {
+      expect(warningsOf(kind, { ...base[kind], fields: { steps } }).map(messageOf)).to.deep.equal([
+        'The parameter n of plain-image has no effect at own: no rule of its provider_settings takes it. ' +
+          'Give it one, or remove it from input_schema.',
+      ]);
+    });
+
+  it('is given for http-json, whose rules are in parameters', () => {
+    const settings = (parameters: JsonObject): JsonObject => ({
+      submit: {
+        path: '/jobs',
+        body: { prompt: '{prompt}', edge: '{parameters.edge}', n: '{parameters.n}' },
+        id: '/id',
+      },
+      parameters: { ...parameters, n: { type: 'integer', minimum: 1, maximum: 4 } },
+      poll: {
+        path: '/jobs/{id}',
+        state: '/state',
+        states: { running: ['working'], succeeded: ['done'], failed: ['error'] },
+      },
+      output: { media_type: 'image/png', at: '/url' },
+    });
+    expect(warningsOf('http-json', settings({ edge: steps }))).to.deep.equal([]);
+    const misspelt = settings({ edge: { ...steps, parameter: 'stepps' } });
+    expect(warningsOf('http-json', misspelt).map(messageOf)).to.deep.equal([
+      'The parameter steps of plain-image has no effect at own: no rule of its provider_settings takes it. ' +
+        'Give it one, or remove it from input_schema.',
+    ]);
+  });
 
   it('is not given for a kind that does not say what it sends', () => {
     expect(warningsOf('sandbox', {})).to.deep.equal([]);
