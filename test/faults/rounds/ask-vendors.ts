@@ -12,7 +12,7 @@ export interface AsksVendors {
 }
 
 /** Of each model, each time: a trouble meets every second call, and a silence enough that a worker pauses the vendor. */
-const [TASKS, TASKS_IN_SILENCE] = [2, 4];
+const [TASKS, TASKS_IN_SILENCE] = [3, 4];
 
 /**
  * Asks the vendors of a fault for what it spoils, as nobody else might just then, and no others: tasks that wait for a

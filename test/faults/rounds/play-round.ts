@@ -14,7 +14,7 @@ const BURST = { balance: 5, creates: 5, cost: 2, mayBeExact: false } as const;
 /** When a fault has just begun. */
 const EARLY_MS = 100;
 /** How long a vendor's trouble lasts at most beyond its time, for want of calls. */
-const [LOOK_EVERY_MS, MOST_LOOKS] = [100, 60];
+const [LOOK_EVERY_MS, MOST_LOOKS] = [100, 80];
 /** Then somebody asks once more. */
 const LOOKS_BETWEEN = 25;
 /** A call without an answer ends after three seconds; a worker that has paused the vendor then tries it after one more. */
