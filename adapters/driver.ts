@@ -1,4 +1,4 @@
-import type { Modality } from '../core/generation/generation.js';
+import type { Modality, ReferenceRole } from '../core/generation/generation.js';
 import type { JsonObject } from '../core/json.js';
 import type { Log } from '../core/log.js';
 import type { AccountStore } from '../core/ports/account-store.js';
@@ -258,8 +258,10 @@ export interface ProviderOpening extends Opening {
 export interface SettingsPlace extends Pick<ProviderOpening, 'catalogFolder'> {
   readonly options: Options;
   readonly modality: Modality;
-  /** The names of the parameters that the model's `input_schema` lists. */
+  /** The names of the parameters that the model's `input_schema` lists; what its `limits` let clients send besides. */
   readonly parameters: readonly string[];
+  readonly takesNegativePrompt: boolean;
+  readonly referenceRoles: readonly ReferenceRole[];
 }
 
 export interface ProviderDriver extends DriverBase {

@@ -1,6 +1,6 @@
-import type { Modality } from '../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/json-schemas.js';
+import type { SettingsPlace } from '../driver.js';
 import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
 import { inputSchemaFaults, isObject, type PlaceFault } from './input-schema-rules.js';
 import { nameOf, type LineFault, type LocatedYaml } from './located-yaml.js';
@@ -16,11 +16,8 @@ export interface SchemaTools {
   readonly providers?: ProviderRules;
 }
 
-/** What a model makes, and the names of its parameters. */
-export interface ModelShape {
-  readonly modality: Modality;
-  readonly parameters: readonly string[];
-}
+/** What a model makes, and what clients may send for it. */
+export type ModelShape = Pick<SettingsPlace, 'modality' | 'parameters' | 'takesNegativePrompt' | 'referenceRoles'>;
 
 /**
  * The connected providers by name; each says what is wrong with the `provider_settings` of such a model, as a sentence, or
@@ -84,7 +81,7 @@ function* oneModelFaults(
   const schemaFaults = isObject(entry.input_schema) ? [...inputFaults(entry.input_schema, tools)] : [];
   yield* schemaFaults;
   yield* modelFaults(entry, isSound);
-  if (tools.providers && isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema'))
+  if (tools.providers && isSound('provider', 'provider_settings', 'route', 'modality', 'input_schema', 'limits'))
     yield* providersFaults(entry, tools.providers);
   if (isSound('price', 'limits', 'modality', 'input_schema') && schemaFaults.length === 0) {
     yield* priceFaults(entry, (pointer) => yaml.sourceOf(base + pointer));
@@ -92,10 +89,15 @@ function* oneModelFaults(
 }
 
 function* providersFaults(
-  { provider, provider_settings: settings, route = [], modality, input_schema: { properties } }: ModelEntry,
+  { provider, provider_settings: settings, route = [], modality, input_schema: { properties }, limits }: ModelEntry,
   providers: ProviderRules,
 ): Generator<PlaceFault> {
-  const model = { modality, parameters: isObject(properties) ? Object.keys(properties) : [] };
+  const model = {
+    modality,
+    parameters: isObject(properties) ? Object.keys(properties) : [],
+    takesNegativePrompt: limits.negative_prompt,
+    referenceRoles: limits.reference_roles,
+  };
   if (provider !== undefined) yield* providerFaults({ provider, settings, model, base: '' }, providers);
   for (const [index, entry] of route.entries()) {
     const base = `/route/${index}`;

@@ -62,7 +62,7 @@ function keptText(url: string, kept: KeptKey | undefined, profile: string): stri
     `The key is stored in ${profile}, which only you can read, for npx darkroom.`,
     ...(kept.replaced
       ? [
-          'The key stored for this address before is replaced: it belonged to another data folder, and is stored nowhere now.',
+          'The key stored for this address before is replaced: it belonged to another data folder, and is no longer stored for npx darkroom.',
         ]
       : []),
     ...(kept.isDefault

@@ -20,13 +20,14 @@ export function planOf(settings: JsonObject, folder: string): Plan {
 export function planFault(
   settings: JsonObject,
   folder: string,
-  { modality, parameters: names }: Pick<SettingsPlace, 'modality' | 'parameters'>,
+  model: Omit<SettingsPlace, 'options' | 'catalogFolder'>,
 ): string | undefined {
   try {
-    const { workflow, outputs, parameters } = planOf(settings, folder);
-    const lost = names.find((name) => !parameters.has(name));
-    if (lost !== undefined)
-      return `inputs has no place for the parameter ${lost}; give it targets, or an empty list if it goes nowhere on purpose.`;
+    const { modality } = model;
+    const plan = planOf(settings, folder);
+    const { workflow, outputs } = plan;
+    const lost = lostOf(plan, model);
+    if (lost !== undefined) return lost;
     for (const { node: id } of outputs) {
       const node = workflow.get(id);
       const kind = node === undefined ? undefined : knownKindOf(node);
@@ -38,6 +39,22 @@ export function planFault(
     if (error instanceof PlanInvalid) return error.message;
     throw error;
   }
+}
+
+/** What clients may send and the plan has no place for. */
+function lostOf(
+  { parameters, negativePrompt, references }: Plan,
+  model: Pick<SettingsPlace, 'parameters' | 'takesNegativePrompt' | 'referenceRoles'>,
+): string | undefined {
+  const parameter = model.parameters.find((name) => !parameters.has(name));
+  if (parameter !== undefined)
+    return `inputs has no place for the parameter ${parameter}; give it targets, or an empty list if it goes nowhere on purpose.`;
+  if (model.takesNegativePrompt && negativePrompt === undefined)
+    return 'inputs has no negative_prompt; give it targets, or set negative_prompt of limits to false.';
+  const role = model.referenceRoles.find((one) => references[one].length === 0);
+  return role === undefined
+    ? undefined
+    : `inputs has no ${role}; give it targets, or remove it from reference_roles of limits.`;
 }
 
 function readWorkflow(path: string, folder: string): Workflow {

@@ -64,9 +64,12 @@ describe('modules of the configuration', () => {
       'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n',
     );
     expect(loaded.providers.get('studio')?.options).to.deep.equal({ lens: '50mm', shots: 2 });
-    expect(catalogTools(loaded).providers?.get('studio')?.({}, { modality: 'image', parameters: [] })).to.equal(
-      'It needs film.',
-    );
+    expect(
+      catalogTools(loaded).providers?.get('studio')?.(
+        {},
+        { modality: 'image', parameters: [], takesNegativePrompt: false, referenceRoles: [] },
+      ),
+    ).to.equal('It needs film.');
     expect([...(catalogTools(loaded).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
   });
 
@@ -78,9 +81,12 @@ describe('modules of the configuration', () => {
     const loaded = await load(
       'catalog: elsewhere/catalog.yaml\nmodules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\n',
     );
-    expect(catalogTools(loaded).providers?.get('studio')?.({}, { modality: 'video', parameters: [] })).to.equal(
-      `video by 50mm in ${join(tmpdir(), 'elsewhere')}`,
-    );
+    expect(
+      catalogTools(loaded).providers?.get('studio')?.(
+        {},
+        { modality: 'video', parameters: [], takesNegativePrompt: false, referenceRoles: [] },
+      ),
+    ).to.equal(`video by 50mm in ${join(tmpdir(), 'elsewhere')}`);
   });
 
   it('add drivers by the name of a package beside the file, and from a variable', async () => {

@@ -11,7 +11,14 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { A1111Fake, type A1111Vendor } from '../../../providers/fakes/a1111-fake.js';
 import { a1111At, SETTINGS } from './opened-a1111.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image', parameters: [] } as const;
+const place = {
+  options: {},
+  catalogFolder: '/',
+  modality: 'image',
+  parameters: [],
+  takesNegativePrompt: false,
+  referenceRoles: [],
+} as const;
 const fault = (settings: JsonObject) => a1111Driver.settingsFault?.(settings, place);
 
 describe('settings of a model of Stable Diffusion web UI', () => {

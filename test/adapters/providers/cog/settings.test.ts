@@ -11,7 +11,14 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { CogFake } from '../../../providers/fakes/cog-fake.js';
 import { cogAt, SETTINGS } from './opened-cog.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image', parameters: [] } as const;
+const place = {
+  options: {},
+  catalogFolder: '/',
+  modality: 'image',
+  parameters: [],
+  takesNegativePrompt: false,
+  referenceRoles: [],
+} as const;
 const fault = (settings: JsonObject) => cogDriver.settingsFault?.(settings, place);
 
 describe('settings of a model in a container of Cog', () => {

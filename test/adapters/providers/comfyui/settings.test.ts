@@ -3,12 +3,14 @@
  * Method: the driver's own check, with one mistake at a time in settings and workflows that are right otherwise.
  */
 import { expect } from 'chai';
+import type { SettingsPlace } from '../../../../adapters/driver.js';
 import { comfyUiDriver } from '../../../../adapters/providers/comfyui/comfyui-driver.js';
 import { loadConfig } from '../../../../apps/config/load-config.js';
 import type { Modality } from '../../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { EDIT, folderWith, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS, WORKFLOWS } from './workflows.js';
 
+const SENDS_NOTHING = { parameters: [], takesNegativePrompt: false, referenceRoles: [] };
 const SIZES: JsonObject = { width: [{ node: '1', input: 'width' }], height: [{ node: '1', input: 'height' }] };
 
 function withInputs(inputs: JsonObject, more: JsonObject = {}): JsonObject {
@@ -254,10 +256,10 @@ describe('settings of models on ComfyUI', () => {
     settings: JsonObject,
     modality: Modality = 'image',
     options: JsonObject = {},
-    parameters: string[] = [],
+    sent: Partial<SettingsPlace> = {},
   ) =>
     comfyUiDriver
-      .settingsFault?.(settings, { options, catalogFolder: folder, modality, parameters })
+      .settingsFault?.(settings, { options, catalogFolder: folder, modality, ...SENDS_NOTHING, ...sent })
       ?.replace(folder, 'FOLDER');
 
   for (const { of, settings, modality, fault } of REFUSED)
@@ -268,9 +270,20 @@ describe('settings of models on ComfyUI', () => {
 
   it('are refused without a place for a parameter of the model, unless the place is nowhere on purpose', () => {
     const lacking = withInputs({ format: [] });
-    expect(faultOf(lacking, 'image', {}, ['format'])).to.equal(undefined);
-    expect(faultOf(lacking, 'image', {}, ['format', 'steps'])).to.equal(
+    expect(faultOf(lacking, 'image', {}, { parameters: ['format'] })).to.equal(undefined);
+    expect(faultOf(lacking, 'image', {}, { parameters: ['format', 'steps'] })).to.equal(
       'inputs has no place for the parameter steps; give it targets, or an empty list if it goes nowhere on purpose.',
+    );
+  });
+
+  it('are refused without a place for a negative prompt or a file that limits let clients send', () => {
+    const lacking = withInputs({ negative_prompt: [] });
+    expect(faultOf(lacking, 'image', {}, { takesNegativePrompt: true })).to.equal(undefined);
+    expect(faultOf(withInputs({}), 'image', {}, { takesNegativePrompt: true })).to.equal(
+      'inputs has no negative_prompt; give it targets, or set negative_prompt of limits to false.',
+    );
+    expect(faultOf(lacking, 'image', {}, { referenceRoles: ['start_frame'] })).to.equal(
+      'inputs has no start_frame; give it targets, or remove it from reference_roles of limits.',
     );
   });
 

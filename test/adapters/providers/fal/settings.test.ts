@@ -11,7 +11,14 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import { falAt, SETTINGS } from './opened-fal.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image', parameters: [] } as const;
+const place = {
+  options: {},
+  catalogFolder: '/',
+  modality: 'image',
+  parameters: [],
+  takesNegativePrompt: false,
+  referenceRoles: [],
+} as const;
 const fault = (settings: JsonObject) => falDriver.settingsFault?.(settings, place);
 const text = { parameter: 'style', type: 'string', max_length: 100 } as const;
 const at = '/images/*/url';

@@ -11,7 +11,14 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { AUTH, httpJsonAt, mapping, studioMapping } from './opened-http-json.js';
 
-const place = { options: { auth: AUTH.studio }, catalogFolder: '/', modality: 'image', parameters: [] } as const;
+const place = {
+  options: { auth: AUTH.studio },
+  catalogFolder: '/',
+  modality: 'image',
+  parameters: [],
+  takesNegativePrompt: false,
+  referenceRoles: [],
+} as const;
 const fault = (settings: JsonObject) => httpJsonDriver.settingsFault?.(settings, place);
 
 /** The example, with a member set; undefined takes it away. */

@@ -147,7 +147,14 @@ describe('settings of a model on a server with the API of OpenAI', () => {
 
   it('are refused for a model that makes something else, which would be paid for and not delivered', () => {
     const faultOf = (settings: JsonObject, modality: 'image' | 'video') =>
-      openAiDriver.settingsFault?.(settings, { modality, parameters: [], options: {}, catalogFolder: '/' });
+      openAiDriver.settingsFault?.(settings, {
+        modality,
+        parameters: [],
+        takesNegativePrompt: false,
+        referenceRoles: [],
+        options: {},
+        catalogFolder: '/',
+      });
     expect(faultOf({ model: 'x', api: 'video' }, 'image')).to.equal(
       'api must be sync for a model of modality image, not video.',
     );

@@ -11,7 +11,14 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { replicateAt, SETTINGS } from './opened-replicate.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image', parameters: [] } as const;
+const place = {
+  options: {},
+  catalogFolder: '/',
+  modality: 'image',
+  parameters: [],
+  takesNegativePrompt: false,
+  referenceRoles: [],
+} as const;
 const fault = (settings: JsonObject) => replicateDriver.settingsFault?.(settings, place);
 const text = { parameter: 'style', type: 'string', max_length: 100 } as const;
 

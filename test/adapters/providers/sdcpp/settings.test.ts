@@ -11,7 +11,14 @@ import { WANTED } from '../../../contracts/provider.contract.js';
 import { SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { sdcppAt, SETTINGS } from './opened-sdcpp.js';
 
-const place = { options: {}, catalogFolder: '/', modality: 'image', parameters: [] } as const;
+const place = {
+  options: {},
+  catalogFolder: '/',
+  modality: 'image',
+  parameters: [],
+  takesNegativePrompt: false,
+  referenceRoles: [],
+} as const;
 const fault = (settings: JsonObject) => sdcppDriver.settingsFault?.(settings, place);
 const field = (name: string, rule: JsonObject) => fault({ fields: { [name]: rule } });
 
