@@ -24,6 +24,7 @@ const SCHEMA: JsonObject = {
       type: 'string',
       maxLength: 200,
       pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]*(?:/[A-Za-z0-9][A-Za-z0-9_.-]*){1,8}$',
+      description: 'the id of a model without an address before it, such as fal-ai/flux/schnell',
     },
     ...INPUT_SETTINGS,
     output: {

@@ -17,6 +17,7 @@ export interface ReplicateSettings extends InputSettings, OutputSettings {
 const OWNER_AND_NAME: JsonObject = {
   type: 'string',
   pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}/[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$',
+  description: 'an owner and a name with a slash between them, such as black-forest-labs/flux-schnell',
 };
 
 const SCHEMA: JsonObject = {
@@ -28,6 +29,7 @@ const SCHEMA: JsonObject = {
     version: {
       type: 'string',
       pattern: '^[0-9a-f]{64}$',
+      description: 'the 64 digits of a version, of 0 to 9 and a to f',
     },
     deployment: OWNER_AND_NAME,
     ...INPUT_SETTINGS,

@@ -13,7 +13,12 @@ export interface OutputSettings {
 }
 
 /** A JSON Pointer in which a token may be `*`. */
-export const POINTER: JsonObject = { type: 'string', maxLength: 200, pattern: '^(/([^~/]|~[01])*)*$' };
+export const POINTER: JsonObject = {
+  type: 'string',
+  maxLength: 200,
+  pattern: '^(/([^~/]|~[01])*)*$',
+  description: 'a JSON Pointer, which begins with a slash, such as /images/0/url',
+};
 
 /** The properties of `output` for the JSON Schema of `provider_settings`. */
 export const OUTPUT_PROPERTIES: JsonObject = { media_type: { type: 'string', maxLength: 100 }, at: POINTER };

@@ -32,9 +32,18 @@ describe('settings of a model at fal', () => {
 
   it('are refused in one sentence', () => {
     const wrong: readonly (readonly [JsonObject, RegExp])[] = [
-      [{ ...SETTINGS, endpoint: 'flux' }, /^endpoint must match the pattern/],
-      [{ ...SETTINGS, endpoint: 'fal-ai/flux/../admin' }, /^endpoint must match the pattern/],
-      [{ ...SETTINGS, endpoint: 'https://fal.run/fal-ai/flux' }, /^endpoint must match the pattern/],
+      [
+        { ...SETTINGS, endpoint: 'flux' },
+        /^endpoint must be the id of a model without an address before it, such as [\w/-]+\.$/,
+      ],
+      [
+        { ...SETTINGS, endpoint: 'fal-ai/flux/../admin' },
+        /^endpoint must be the id of a model without an address before it, such as [\w/-]+\.$/,
+      ],
+      [
+        { ...SETTINGS, endpoint: 'https://fal.run/fal-ai/flux' },
+        /^endpoint must be the id of a model without an address before it, such as [\w/-]+\.$/,
+      ],
       [{ ...SETTINGS, endpoint: 'fal-ai/flux/requests/1' }, /^endpoint must be the id of a model/],
       [{ ...SETTINGS, endpoint: 'workflows/acme' }, /^endpoint must name an owner and a model\.$/],
       [{ ...SETTINGS, output: { media_type: 'image/png' } }, /output\.at/],

@@ -36,11 +36,20 @@ describe('settings of a model at Replicate', () => {
       [others, /^Either model or deployment must be given\.$/],
       [{ ...SETTINGS, deployment: 'acme/studio' }, /^Either model or deployment must be given\.$/],
       [{ ...others, deployment: 'acme/studio', version: 'a1'.repeat(32) }, /^A deployment has its own version/],
-      [{ ...SETTINGS, model: 'flux' }, /^model must match the pattern/],
-      [{ ...SETTINGS, model: '../account' }, /^model must match the pattern/],
-      [{ ...SETTINGS, version: 'latest' }, /^version must match the pattern/],
+      [
+        { ...SETTINGS, model: 'flux' },
+        /^model must be an owner and a name with a slash between them, such as [\w/-]+\.$/,
+      ],
+      [
+        { ...SETTINGS, model: '../account' },
+        /^model must be an owner and a name with a slash between them, such as [\w/-]+\.$/,
+      ],
+      [{ ...SETTINGS, version: 'latest' }, /^version must be the 64 digits of a version, of 0 to 9 and a to f\.$/],
       [{ ...SETTINGS, output: { media_type: 'image/gif' } }, /^"image\/gif" cannot be delivered/],
-      [{ ...SETTINGS, output: { media_type: 'image/png', at: 'images' } }, /^output\.at must match the pattern/],
+      [
+        { ...SETTINGS, output: { media_type: 'image/png', at: 'images' } },
+        /^output\.at must be a JSON Pointer, which begins with a slash, such as [\w/]+\.$/,
+      ],
       [{ ...SETTINGS, webhook: 'https://elsewhere.example' }, /webhook/],
       [{ ...SETTINGS, fields: { prompt: { value: 'x' } } }, /^The field prompt of the input is given twice\.$/],
       [
