@@ -174,9 +174,11 @@ export class Lanes {
     this.context.providerGates.waitFor(counts);
     this.cancelTimer?.();
     this.cancelTimer = undefined;
-    const until = Math.min(...waiting.map((waiter) => waiter.until));
+    const now = this.context.clock.now();
+    // One that is late already and not the first of its account was not let in: to look again at once changes nothing.
+    const until = Math.min(...waiting.map((waiter) => waiter.until).filter((time) => time >= now));
     if (until === Infinity) return;
-    const afterMs = Math.max(1, until + 1 - this.context.clock.now());
+    const afterMs = until + 1 - now;
     this.cancelTimer = this.context.clock.after(Math.min(afterMs, MAX_WAIT_MS), () => this.admitWhoMay());
   }
 

@@ -286,9 +286,9 @@ export function timeLeftMs(situation: Situation): number {
   return Math.max(0, endsAt - situation.now) + 1;
 }
 
-/** How long a provider that was asked to stop, or cannot say whether it has the task, is waited for. */
-function graceEndsAt({ state, rules }: Pick<Situation, 'state' | 'rules'>): number {
-  return (state.cancelSeenAt ?? Infinity) + rules.settings.cancelGraceMs;
+/** Until when a provider that was asked to stop, or cannot say whether it has the task, is waited for. */
+function graceEndsAt({ g: { attempt }, state: { cancelSeenAt = Infinity }, rules }: Situation): number {
+  return attempt?.delivered === undefined ? cancelSeenAt + rules.settings.cancelGraceMs : Infinity;
 }
 
 function first(rows: readonly Row[], situation: Situation): RunStep {

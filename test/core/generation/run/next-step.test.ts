@@ -358,6 +358,15 @@ describe('the next step of a run', () => {
       { do: 'end-attempt', failure: own('OUTPUT_INVALID', true) },
     ],
     [
+      'waits as long before it checks what is delivered again when the grace after a cancel is over',
+      running({ ...CANCELLED, attempt: DELIVERED }),
+      on(
+        { of: 'failed-collect', isStoreAway: true },
+        { ...asked, failedCollections: 1, cancelSeenAt: NOW - RULES.settings.cancelGraceMs - 1 },
+      ),
+      { do: 'rest', ms: 2_000 },
+    ],
+    [
       'waits for our own store as long as it is away',
       running(),
       on({ of: 'failed-collect', isStoreAway: true }, { ...asked, failedCollections: 30 }),

@@ -146,6 +146,28 @@ describe('room at a provider', () => {
     expect([first.tasks.size, second.tasks.size], 'one each, within both limits').to.deep.equal([1, 1]);
   });
 
+  it('is not looked for without a pause where one that came too late is behind another one', async () => {
+    const { harness, first } = await open({ first: { maxConcurrent: 1 } });
+    const [model] = harness.models;
+    const worker = await CoreWorker.start(harness);
+    await harness.create();
+    await harness.clock.until(() => first.tasks.size === 1, 'the provider is full');
+    await harness.create();
+    await harness.clock.advance(10);
+    harness.models = [{ ...model!, queueTimeoutMs: 5_000 }];
+    await harness.create();
+    await harness.clock.advance(10_000);
+    let looks = 0;
+    const { providerGates } = worker.context;
+    const waitFor = providerGates.waitFor.bind(providerGates);
+    providerGates.waitFor = (counts) => {
+      looks += 1;
+      waitFor(counts);
+    };
+    await harness.clock.advance(1_000);
+    expect(looks).to.be.below(20);
+  });
+
   it('is sought again where the generation has changed since it was read', async () => {
     const { harness, first, second } = await open({ second: { maxConcurrent: 1 } }, ['first', 'second']);
     harness.models = [...harness.models, imageModel({ modelKey: 'other-image', route: route('second') })];
