@@ -20,7 +20,9 @@ export class LeftTasks {
 
   keep(g: Generation, entry: Entry): void {
     const { generationId, attempt } = g;
-    if (attempt === undefined || isTerminal(g.status) || this.hasStopped) return entry.release();
+    if (attempt === undefined || isTerminal(g.status)) return entry.release();
+    // It stays counted in the share that this process leaves behind.
+    if (this.hasStopped) return;
     this.give(generationId);
     this.left.set(generationId, { token: attempt.token, entry, cancelTimer: this.lookLater(generationId) });
   }

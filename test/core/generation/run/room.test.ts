@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { changeGeneration } from '../../../../core/generation/change-generation.js';
+import { MAX_CLOCK_SKEW_MS } from '../../../../core/settings.js';
 import type { ProviderLimits } from '../../../../core/providers/provider-use.js';
 import { connectedProviders } from '../../../fixtures/connected-providers.js';
 import { imageModel } from '../../../fixtures/core-models.js';
@@ -166,6 +167,27 @@ describe('room at a provider', () => {
     };
     await harness.clock.advance(1_000);
     expect(looks).to.be.below(20);
+  });
+
+  it('stays taken where a worker stops while the store does not say what became of its task', async () => {
+    const { harness, first } = await open({ first: { maxConcurrent: 1 } });
+    let isAway = false;
+    const leaving = await CoreWorker.start(harness, 'leaving', async (call) => {
+      if (isAway && call.name.startsWith('generations.')) throw new StoreUnavailable('No answer.');
+      return call.proceed();
+    });
+    await harness.create();
+    await harness.clock.until(() => first.tasks.size === 1, 'it was submitted');
+    await leaving.context.wakeUps.stop();
+    isAway = true;
+    await harness.clock.run(leaving.dispatcher.stop(10_000));
+    const next = CoreWorker.idle(harness, 'next');
+    void next.dispatcher.deliver((await harness.create()).generationId);
+    const { providerCallMs } = harness.settings;
+    await harness.clock.advance(providerCallMs);
+    expect(submitted(first), 'the share is still kept').to.have.length(1);
+    await harness.clock.advance(2 * MAX_CLOCK_SKEW_MS);
+    expect(submitted(first)).to.have.length(2);
   });
 
   it('is sought again where the generation has changed since it was read', async () => {
