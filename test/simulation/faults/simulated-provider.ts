@@ -109,7 +109,13 @@ export class SimulatedProvider implements Provider {
 
   async submit(submission: Submission, { signal }: ProviderCall): ReturnType<Provider['submit']> {
     this.shared.handedOver.add(submission.generationId);
-    for (const reference of submission.references) for await (const _chunk of await reference.open());
+    try {
+      for (const reference of submission.references) for await (const _chunk of await reference.open());
+    } catch (error) {
+      // No server takes half a request, as some callers know.
+      if (this.context.chance.happens(500)) throw error;
+      return { accepted: false, failure: failure('PROVIDER_UNAVAILABLE', this.context.chance.happens(900)) };
+    }
     // The rest of the request is not sent any more.
     if (signal.aborted) throw new Error('The submission was abandoned.');
     switch (
