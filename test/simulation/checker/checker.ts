@@ -153,6 +153,7 @@ export class SimulationChecker implements Observer {
 
   taken(submission: Submission, reference: string): void {
     this.provider.taken(submission, reference);
+    this.shares.taken(submission, reference);
   }
 
   spoiled(objectKey: string): void {

@@ -3,6 +3,7 @@
 // Method: the steps and calls of two workers at one provider, as a run would show them.
 import { expect } from 'chai';
 import type { Generation } from '../../../core/generation/generation.js';
+import type { ProviderReport } from '../../../core/ports/provider.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { Violation } from '../observed.js';
 import { ProcessClocks } from './process-clocks.js';
@@ -52,6 +53,11 @@ class Shown {
     this.checker.stepped({ before, next, event, by: { at: this.at, process, processNow: this.at } });
   }
 
+  poll(number: number, state: ProviderReport['state']): void {
+    this.checker.taken({ token: `t${number}` }, `r${number}`);
+    void this.checker.handlers['provider.poll']?.({ args: [`r${number}`], result: { state } } as never);
+  }
+
   setClock(process: string, offset: number): void {
     this.clocks.note({ at: this.at, process, processNow: this.at + offset });
   }
@@ -90,6 +96,16 @@ describe('the checker of shares', () => {
       shown.submit(3);
     });
   }
+
+  it('counts no task that its provider said has ended', () => {
+    const shown = new Shown({ maxConcurrent: 1 });
+    shown.submit(1);
+    shown.poll(1, 'running');
+    finds(shown, () => shown.submit(2));
+    shown.poll(1, 'succeeded');
+    shown.poll(2, 'failed');
+    shown.submit(3);
+  });
 
   it('counts the task of a worker that is gone for as long as its share is kept', () => {
     const shown = new Shown({ maxConcurrent: 1 });

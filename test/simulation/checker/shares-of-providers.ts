@@ -20,12 +20,14 @@ interface Submitted {
 }
 
 /**
- * Invariant 25, in the order in which submissions really begin. A task counts until its attempt is over on record, or the
- * worker that submitted it hands it back, and no longer than that worker's share is kept for it: what a worker that is gone
- * has left may be there beside other tasks.
+ * Invariant 25, in the order in which submissions really begin. A task counts until the provider said that it has ended, its
+ * attempt is over on record, or the worker that submitted it hands it back, and no longer than that worker's share is kept
+ * for it: what a worker that is gone has left may be there beside other tasks.
  */
 export class SharesOfProviders implements GenerationListener {
   private readonly tasks = new Map<string, Submitted>();
+  /** By the provider's reference. */
+  private readonly tokens = new Map<string, string>();
   /** By process: its boot, by which the record of a provider names it. */
   private readonly boots = new Map<string, string | undefined>();
   /** By boot and provider: when its share was renewed, by its own clock and in true time. */
@@ -40,6 +42,10 @@ export class SharesOfProviders implements GenerationListener {
   ) {}
 
   readonly handlers: Handlers = {
+    'provider.poll': ({ args: [reference], result: { state } }) => {
+      if (state === 'succeeded' || state === 'failed' || state === 'cancelled')
+        this.tasks.delete(this.tokens.get(reference) ?? '');
+    },
     'providerUses.replace': ({ args: [use], result, at, processNow }) => {
       if (result !== 'applied') return;
       // A worker renews its own share only.
@@ -50,6 +56,10 @@ export class SharesOfProviders implements GenerationListener {
       }
     },
   };
+
+  taken({ token }: Pick<Submission, 'token'>, reference: string): void {
+    this.tokens.set(reference, token);
+  }
 
   calling({ at, call, args, process }: Pick<Effect, 'at' | 'call' | 'args' | 'process'>): void {
     if (call !== 'provider.submit') return;
