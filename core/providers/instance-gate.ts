@@ -233,13 +233,21 @@ export class InstanceGate {
       const wanted = inUse + waiting;
       const given = renewShare(
         stored ?? newProviderUse(provider, { limits, now }),
-        { worker, inUse, wanted, again: this.share.lacking, isPaused: !this.isOpen(), health: this.health },
+        {
+          worker,
+          inUse,
+          wanted,
+          again: this.share.lacking,
+          left: this.share.submissions(now),
+          isPaused: !this.isOpen(),
+          health: this.health,
+        },
         { limits, now, longestCallMs: this.options.longestCallMs() },
       );
       this.share.lowerTo(given.slots);
       if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
       const { slots, submissions, isShort, isDry } = given;
-      this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: now + SHARE_MS });
+      this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: now + SHARE_MS }, now);
       return true;
     }
     return false;

@@ -1,13 +1,19 @@
 /** What one renewal has given to this process. */
 interface Given {
   readonly slots: number;
-  submissions: number;
+  readonly submissions: number;
   readonly wanted: number;
   /** How many waited then. */
   readonly waiting: number;
   readonly expiresAt: number;
   readonly isShort: boolean;
   readonly isDry: boolean;
+}
+
+/** Submissions that one renewal has given and that were not taken. */
+interface Lot {
+  left: number;
+  readonly expiresAt: number;
 }
 
 const NOTHING: Given = {
@@ -22,12 +28,15 @@ const NOTHING: Given = {
 
 /**
  * What this process may use of a provider with limits until its share expires, and who in it uses what. A holder is one
- * run. It submits only with a slot of the share that is valid then, and with a submission of a share that has not expired.
+ * run. It submits only with a slot of the share that is valid then, and with a submission that was given no longer ago than a
+ * share is valid.
  */
 export class OwnShare {
   private given = NOTHING;
-  /** Holders with a submission that has not begun, and when the share expires that it is of. */
-  private readonly unused = new Map<object, number>();
+  /** What is left of what was given, the oldest first. */
+  private lots: readonly Lot[] = [];
+  /** Holders with a submission that has not begun, and what it was taken from. */
+  private readonly unused = new Map<object, Lot>();
   /** Holders that have submitted, each in a slot. */
   private readonly submitted = new Set<object>();
   /** Holders that have no submission. They come before those that wait for a slot. */
@@ -52,6 +61,11 @@ export class OwnShare {
     return this.again.size;
   }
 
+  /** How many submissions are left that may begin now. */
+  submissions(now: number): number {
+    return this.lots.reduce((sum, { left, expiresAt }) => (now < expiresAt ? sum + left : sum), 0);
+  }
+
   isCurrent(now: number): boolean {
     return now < this.given.expiresAt;
   }
@@ -63,9 +77,11 @@ export class OwnShare {
     return slots > inUse && !isDry;
   }
 
-  /** What a renewal gives replaces what was given before. */
-  renew(given: Given): void {
+  /** The slots that a renewal gives replace those before; its submissions are added to those that are left. */
+  renew(given: Given, now: number): void {
     this.given = given;
+    const { submissions: left, expiresAt } = given;
+    this.lots = [...this.lots, { left, expiresAt }].filter((lot) => now < lot.expiresAt);
   }
 
   /** Until a renewal is known to be stored, no more is used than both the old share and the new one have. */
@@ -81,10 +97,7 @@ export class OwnShare {
   /** Takes a slot and a submission, where `inUse` have one. */
   take(holder: object, inUse: number, now: number): boolean {
     if (!this.isCurrent(now) || this.given.slots <= inUse) return false;
-    if (this.given.submissions - this.again.size < 1) return false;
-    this.given.submissions -= 1;
-    this.unused.set(holder, this.given.expiresAt);
-    return true;
+    return this.submissions(now) > this.again.size && this.takeSubmission(holder, now);
   }
 
   /**
@@ -98,15 +111,11 @@ export class OwnShare {
       this.again.delete(holder);
       return false;
     }
-    if ((this.unused.get(holder) ?? -Infinity) > now) return true;
-    if (this.given.submissions < 1) {
-      this.again.add(holder);
-      return false;
-    }
-    this.again.delete(holder);
-    this.given.submissions -= 1;
-    this.unused.set(holder, this.given.expiresAt);
-    return true;
+    if (now < (this.unused.get(holder)?.expiresAt ?? -Infinity)) return true;
+    const isTaken = this.takeSubmission(holder, now);
+    if (isTaken) this.again.delete(holder);
+    else this.again.add(holder);
+    return isTaken;
   }
 
   /** The holder's submission begins. */
@@ -115,11 +124,20 @@ export class OwnShare {
     this.submitted.add(holder);
   }
 
-  /** Takes back what the holder has not used; what an earlier share gave may not be used any more. */
+  /** Takes back what the holder has not used. */
   release(holder: object): void {
     this.again.delete(holder);
     this.submitted.delete(holder);
-    if (this.unused.get(holder) === this.given.expiresAt) this.given.submissions += 1;
+    const lot = this.unused.get(holder);
+    if (lot !== undefined) lot.left += 1;
     this.unused.delete(holder);
+  }
+
+  private takeSubmission(holder: object, now: number): boolean {
+    const lot = this.lots.find(({ left, expiresAt }) => left >= 1 && now < expiresAt);
+    if (lot === undefined) return false;
+    lot.left -= 1;
+    this.unused.set(holder, lot);
+    return true;
   }
 }

@@ -60,6 +60,8 @@ const MAX_IDLE = 32;
 export interface ShareRequest extends Pick<WorkerShare, 'worker' | 'inUse' | 'wanted' | 'health'> {
   /** Tasks that have a slot and are to be submitted once more. */
   readonly again: number;
+  /** Submissions that it was given before and may still make. */
+  readonly left: number;
   /** Whether those that wait may not submit now, though they had slots. */
   readonly isPaused: boolean;
 }
@@ -77,7 +79,7 @@ export interface ShareTerms {
 export interface Given {
   readonly next: ProviderUse;
   readonly slots: number;
-  /** Submissions that the worker may make before its share expires. */
+  /** More submissions, which the worker may make before its share expires. */
   readonly submissions: number;
   /** Another worker wants a slot and has none: a slot that becomes free is offered to it first. */
   readonly isShort: boolean;
@@ -102,9 +104,9 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
   const isShort = others.some(({ slots, wanted }) => slots === 0 && wanted > 0);
   const slots = slotsFor(request, { others, held: own?.slots ?? 0, ...limits });
   const { thousandths, refilledAt } = refilled(use.submissions, terms);
-  const { worker, inUse, wanted, again, isPaused, health } = request;
-  // What is given and cannot be used at once is lost.
-  const useful = again + (isPaused ? 0 : Math.max(0, Math.min(wanted, slots) - inUse));
+  const { worker, inUse, wanted, again, left, isPaused, health } = request;
+  // What is given and not used until the share expires is lost.
+  const useful = Math.max(0, again + (isPaused ? 0 : Math.max(0, Math.min(wanted, slots) - inUse)) - left);
   const submissions = Math.min(useful, Math.floor(thousandths / 1_000));
   const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS };
   const shares = wanted === 0 && inUse === 0 && slots === 0 ? others : [...others, share];
@@ -160,8 +162,9 @@ function slotsFor({ inUse, wanted }: ShareRequest, { others, held, maxConcurrent
 }
 
 /**
- * A bucket that holds a quarter of a minute's submissions and refills so slowly that, with what workers were given before
- * and have yet to use, no minute sees more than the limit.
+ * A bucket that holds an eighth of a minute's submissions and refills so slowly that, with what workers were given before
+ * and have yet to use, no minute sees more than the limit; also where a worker whose clock is ahead refills it, once, for
+ * the time between the clocks.
  */
 function refilled(
   { thousandths, refilledAt }: ProviderUse['submissions'],
@@ -171,11 +174,11 @@ function refilled(
   if (isFarAhead(refilledAt, now)) return { thousandths, refilledAt: now };
   if (limit === undefined || now <= refilledAt) return { thousandths, refilledAt: Math.max(refilledAt, now) };
   const capacity = capacityOf(limits);
-  const perWindow = (limit + 1) * 1_000 - capacity - 1;
-  const added = Math.floor(((now - refilledAt) * perWindow) / (MINUTE_MS + SHARE_MS));
-  // What is less than a thousandth is not lost.
-  if (added === 0) return { thousandths, refilledAt };
-  return { thousandths: Math.min(capacity, thousandths + added), refilledAt: now };
+  const rate = refillRate((limit + 1) * 1_000 - 1, capacity);
+  const added = Math.floor((now - refilledAt) * rate);
+  if (thousandths + added >= capacity) return { thousandths: capacity, refilledAt: now };
+  // The time of what is less than a thousandth is not lost.
+  return { thousandths: thousandths + added, refilledAt: Math.min(now, refilledAt + Math.ceil(added / rate)) };
 }
 
 /** Such a time was left by a clock that has been set back since, and would be waited for. */
@@ -183,6 +186,15 @@ function isFarAhead(time: number, now: number): boolean {
   return time > now + MAX_CLOCK_SKEW_MS;
 }
 
+/**
+ * Thousandths a millisecond, so that at most `most` are given out in a minute: a full bucket, the refill until what was
+ * given is used, and that of the time between clocks, which is no more than the bucket holds.
+ */
+function refillRate(most: number, capacity: number): number {
+  const window = MINUTE_MS + SHARE_MS;
+  return Math.max((most - 2 * capacity) / window, (most - capacity) / (window + MAX_CLOCK_SKEW_MS));
+}
+
 function capacityOf({ maxSubmissionsPerMinute: limit = 0 }: ProviderLimits): number {
-  return Math.max(1, Math.floor(limit / 4)) * 1_000;
+  return Math.max(1, Math.floor(limit / 8)) * 1_000;
 }

@@ -1,21 +1,29 @@
 import type { Context } from '../../context.js';
-import type { ProviderCost, ProviderFailure } from '../../ports/provider.js';
+import type { ProviderCost } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { changeGeneration } from '../change-generation.js';
 import type { Attempt, Generation } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
 import { wake, wakeAgain } from '../wake.js';
-import type { UndoneBecause } from './hand-over.js';
 import { RunOutputs } from './run-outputs.js';
 import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
 import { RunSubmissions } from './run-submissions.js';
-import { nextStep, notHereOf, timeLeftMs, type Ending, type RunRules, type RunStep } from './next-step.js';
+import { nextStep, timeLeftMs, type Ending, type RunRules, type RunStep } from './next-step.js';
 import { Patience } from './patience.js';
 import { isMadeObsolete, ProviderCalls } from './provider-calls.js';
-import { newRunState, withGeneration, withNews, type FinishedReport, type News, type RunState } from './run-state.js';
+import {
+  newRunState,
+  withGeneration,
+  withNews,
+  withSubmission,
+  type FinishedReport,
+  type FailedAttempt,
+  type News,
+  type RunState,
+} from './run-state.js';
 import { rulesOf } from './run-rules.js';
-import type { Execution } from './unknown-model.js';
+import { notHereOf, type Execution } from './unknown-model.js';
 import { WakeableDelay } from './waiting.js';
 
 type Went = 'on' | 'over';
@@ -178,7 +186,7 @@ export class GenerationRun {
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
     const beganAt = this.context.clock.now();
     const onBegun = () => {
-      this.state = { ...this.state, unsentToken: undefined, neverSentToken: undefined, notFound: [] };
+      this.state = withSubmission(this.state);
     };
     const answer = await this.submissions.submit(g, { attempt, timeLeftMs: this.timeLeftMs(g), onBegun });
     if (answer === 'no-room') return this.restFor(NO_ROOM_MS);
@@ -243,15 +251,7 @@ export class GenerationRun {
     return 'on';
   }
 
-  private async endAttempt({
-    failure,
-    because,
-    stopping,
-  }: {
-    readonly failure: ProviderFailure;
-    readonly because?: UndoneBecause;
-    readonly stopping?: string;
-  }): Promise<Went> {
+  private async endAttempt({ failure, because, stopping }: FailedAttempt): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
     await this.patience.try(() => this.refresh());
     return this.heard({ of: 'ended-attempt', failure, because });

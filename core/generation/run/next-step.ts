@@ -10,6 +10,8 @@ import { notTakenAt, type SettleRules } from './settle-time.js';
 import { backoffMs, boundedWaitMs } from './waiting.js';
 
 const MAX_SILENT_POLLS = 10;
+/** The most submissions of one attempt in one run. */
+const MAX_SUBMISSIONS = 10;
 /** What a provider has made is worth more than one try to fetch and store it. */
 export const MAX_COLLECTIONS = 4;
 const MAX_UNKNOWN_REPORTS = 3;
@@ -158,13 +160,16 @@ function afterRecover(situation: Situation, { token, answer }: Extract<News, { o
     return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false) };
   if (!rules.mayResubmit) {
     const believedAt = notTakenAt(g, state, now, rules);
-    return believedAt <= now ? { do: 'allow-submit', token, afterMs: 0 } : rest(situation, believedAt - now);
+    return believedAt <= now ? submitAgain(situation, token, 0) : rest(situation, believedAt - now);
   }
-  const afterMs =
-    state.unknownRounds > 1
-      ? Math.min(backoffMs(situation.rules.settings, state.unknownRounds - 1), timeLeftMs(situation))
-      : 0;
-  return { do: 'allow-submit', token, afterMs };
+  return submitAgain(situation, token, state.submissions > 1 ? backoffMs(rules.settings, state.submissions - 1) : 0);
+}
+
+/** Each submission is asked about before the attempt is given up: the last one may have been taken. */
+function submitAgain(situation: Situation, token: string, afterMs: number): RunStep {
+  return situation.state.submissions < MAX_SUBMISSIONS
+    ? { do: 'allow-submit', token, afterMs: Math.min(afterMs, timeLeftMs(situation)) }
+    : { do: 'end-attempt', failure: unavailable(situation.rules) };
 }
 
 function afterPoll(situation: Situation, { reference, report }: Extract<News, { of: 'poll' }>): RunStep {
@@ -265,14 +270,6 @@ function retryOf(situation: Situation, retryAfterMs: number | undefined): RunSte
 
 function unavailable({ mayResubmit }: RunRules): ProviderFailure {
   return failure('PROVIDER_UNAVAILABLE', mayResubmit);
-}
-
-/** What an undone attempt has to do with where it was made, for its record. */
-export function notHereOf(
-  { isNotHere }: Extract<RunStep, { do: 'undo' }>,
-  { providerName }: { readonly providerName: string },
-): { readonly notHere?: string } {
-  return isNotHere ? { notHere: providerName } : {};
 }
 
 /** Pauses, but not past the time at which this generation ends whatever the provider answers. */

@@ -43,10 +43,12 @@ export interface RunState {
   /** Polls without an answer since the last answer. */
   readonly silentPolls: number;
   /**
-   * How often the provider was asked whether it has the task and did not say that it has, nor that it does not know
-   * yet.
+   * How often, since the last submission, the provider was asked whether it has the task and did not say that it has, nor
+   * that it does not know yet.
    */
   readonly unknownRounds: number;
+  /** How often this run has submitted the attempt. */
+  readonly submissions: number;
   readonly notYetAnswers: number;
   readonly failedCollections: number;
   /** Reports that a task the provider has taken is not known to it. */
@@ -59,6 +61,13 @@ export interface RunState {
   readonly news: News | undefined;
 }
 
+/** Why an attempt failed. `stopping` is a reference that the provider is first asked to stop. */
+export interface FailedAttempt {
+  readonly failure: ProviderFailure;
+  readonly because?: UndoneBecause;
+  readonly stopping?: string;
+}
+
 /** A run as it begins. `freshToken` is that of an attempt that this worker began with the lease. */
 export function newRunState(freshToken: string | undefined, now: number): RunState {
   return {
@@ -69,6 +78,7 @@ export function newRunState(freshToken: string | undefined, now: number): RunSta
     notFound: [],
     silentPolls: 0,
     unknownRounds: 0,
+    submissions: 0,
     notYetAnswers: 0,
     failedCollections: 0,
     unknownReports: 0,
@@ -84,6 +94,13 @@ export function withGeneration(state: RunState, g: Generation, now: number): Run
   return g.cancelRequestedAt === undefined || state.cancelSeenAt !== undefined
     ? state
     : { ...state, cancelSeenAt: now };
+}
+
+/** The state once a submission has begun. */
+export function withSubmission(state: RunState): RunState {
+  const { submissions } = state;
+  const asked = { notFound: [], unknownRounds: 0 };
+  return { ...state, ...asked, submissions: submissions + 1, unsentToken: undefined, neverSentToken: undefined };
 }
 
 /** The state once something was answered. */

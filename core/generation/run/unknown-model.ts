@@ -52,6 +52,14 @@ export function hasOtherProvider(context: Connected, g: Generation, { providerNa
   return executionsOf(context, withoutAttempt(g)).some((other) => other.providerName !== providerName);
 }
 
+/** What an undone attempt has to do with where it was made, for its record. */
+export function notHereOf(
+  { isNotHere }: { readonly isNotHere: boolean },
+  { providerName }: Pick<Execution, 'providerName'>,
+): { readonly notHere?: string } {
+  return isNotHere ? { notHere: providerName } : {};
+}
+
 /** Where an attempt was made; undefined for one of an earlier release whose model has several providers by now. */
 function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Model): string | undefined {
   return attempt.provider ?? (route.length === 1 ? route[0]?.provider : undefined);

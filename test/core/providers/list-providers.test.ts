@@ -113,7 +113,7 @@ describe('what idle workers saw', () => {
   const reported = (use: ProviderUse, worker: string, now: number): ProviderUse =>
     renewShare(
       use,
-      { worker, inUse: 0, wanted: 0, again: 0, isPaused: false, health: { circuit: 'closed' } },
+      { worker, inUse: 0, wanted: 0, again: 0, left: 0, isPaused: false, health: { circuit: 'closed' } },
       { limits, now, longestCallMs: 1_000 },
     ).next;
 
@@ -130,14 +130,14 @@ describe('what idle workers saw', () => {
   it('is no longer apart once the worker has a share, and takes no slot of others', () => {
     const terms = { limits: { maxConcurrent: 1 }, now: 5, longestCallMs: 1_000 };
     const idle = reported(newProviderUse('p', terms), 'w', 0);
-    const request = { inUse: 0, wanted: 1, again: 0, isPaused: false, health: { circuit: 'closed' } } as const;
+    const request = { inUse: 0, wanted: 1, again: 0, left: 0, isPaused: false, health: { circuit: 'closed' } } as const;
     expect(renewShare(idle, { ...request, worker: 'other' }, terms).slots).to.equal(1);
     expect(renewShare(idle, { ...request, worker: 'w' }, terms).next).to.not.have.property('idle');
   });
 
   it('includes a worker that is gone with its share', () => {
     const terms = { limits, now: 0, longestCallMs: 1_000 };
-    const request = { inUse: 1, wanted: 1, again: 0, isPaused: false, health: { circuit: 'closed' } } as const;
+    const request = { inUse: 1, wanted: 1, again: 0, left: 0, isPaused: false, health: { circuit: 'closed' } } as const;
     const { next } = renewShare(newProviderUse('p', terms), { ...request, worker: 'gone' }, terms);
     const after = reported(next, 'w', 100_000);
     expect([after.shares, after.idle?.map(({ worker, seenAt }) => [worker, seenAt])]).to.deep.equal([

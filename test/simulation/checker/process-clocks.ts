@@ -28,10 +28,16 @@ export class ProcessClocks {
   private readonly seen = new Map<string, Seen>();
   private least = Infinity;
   private most = -Infinity;
+  private lastJumpAt = -Infinity;
 
   /** How far apart any two clocks were, or one and itself before and after a jump, in milliseconds. */
   get spreadMs(): number {
     return Math.max(0, this.most - this.least);
+  }
+
+  /** Whether no clock has been set for a while. They may differ. */
+  areSteady(at: number): boolean {
+    return this.lastJumpAt < at - MEMORY_MS;
   }
 
   note({
@@ -48,7 +54,10 @@ export class ProcessClocks {
     this.most = Math.max(this.most, offset);
     const last = this.seen.get(process);
     if (last === undefined) this.seen.set(process, { offset, jumpedAt: -Infinity });
-    else if (Math.abs(last.offset - offset) > JITTER_MS) this.seen.set(process, { offset, jumpedAt: at });
+    else if (Math.abs(last.offset - offset) > JITTER_MS) {
+      this.seen.set(process, { offset, jumpedAt: at });
+      this.lastJumpAt = at;
+    }
   }
 
   /** Whether this process's clock has kept its pace for a while. */

@@ -77,7 +77,8 @@ export class SharesOfProviders implements GenerationListener {
       25,
       () => `${process} submits to ${provider}, which has ${others.length} tasks and may have ${maxConcurrent}`,
     );
-    const most = Math.ceil(maxSubmissionsPerMinute * (1 + (2 * this.clocks.spreadMs) / MINUTE_MS));
+    const slackMs = this.clocks.areSteady(at) ? 0 : 2 * this.clocks.spreadMs;
+    const most = Math.ceil(maxSubmissionsPerMinute * (1 + slackMs / MINUTE_MS));
     demand(
       lastMinute.length <= most,
       25,

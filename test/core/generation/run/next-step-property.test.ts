@@ -86,6 +86,7 @@ const SITUATION = fc
     neverSentToken: TOKEN,
     silentPolls: COUNT,
     unknownRounds: COUNT,
+    submissions: COUNT,
     notYetAnswers: COUNT,
     failedCollections: COUNT,
     unknownReports: COUNT,

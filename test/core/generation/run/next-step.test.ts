@@ -199,8 +199,15 @@ describe('the next step of a run', () => {
     [
       'waits before it submits a second time',
       running(),
-      recovered({ found: false }, { ...asked, unknownRounds: 2 }),
+      recovered({ found: false }, { ...asked, submissions: 3 }),
       { do: 'allow-submit', token: 'a', afterMs: 2_000 },
+      { ...RULES, mayResubmit: true },
+    ],
+    [
+      'gives an attempt up that was lost too often, once the provider does not have the last submission either',
+      running(),
+      recovered({ found: false }, { ...asked, submissions: 10 }),
+      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', true) },
       { ...RULES, mayResubmit: true },
     ],
     [

@@ -166,8 +166,8 @@ describe('the limits of a provider', () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => harness.create()));
     for (const { generationId } of all)
       expect((await untilSettled(harness, generationId)).status).to.equal('succeeded');
-    // What a share has not used is lost, so that one may be left.
-    expect(mostInMinute(at)).to.be.within(7, 8);
+    // The bucket refills more slowly than the limit, for clocks that differ.
+    expect(mostInMinute(at)).to.be.within(6, 8);
   });
 
   it('bound the submissions of a minute also where tasks are submitted again and again', async () => {
@@ -184,8 +184,8 @@ describe('the limits of a provider', () => {
     await Promise.all(Array.from({ length: 8 }, () => harness.create()));
     await harness.clock.advance(300_000);
     expect(at.length).to.be.above(8);
-    // What a share has not used is lost, so that one may be left.
-    expect(mostInMinute(at)).to.be.within(7, 8);
+    // The bucket refills more slowly than the limit, for clocks that differ.
+    expect(mostInMinute(at)).to.be.within(6, 8);
   });
 
   it('leave a submission for a task that was certainly not taken', async () => {

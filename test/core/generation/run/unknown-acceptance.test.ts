@@ -45,6 +45,27 @@ describe('a submission of unknown outcome', () => {
       expect(new Set(harness.provider.submissions.map(({ token }) => token)).size).to.equal(1);
     });
 
+    it(`asks about the last of many submissions that were lost, before it gives the attempt up (${policy})`, async () => {
+      for (const lost of [5, 9]) {
+        const harness = await start(policy);
+        harness.provider.submitScript = [...Array.from({ length: lost }, () => 'throw' as const), 'take-and-throw'];
+        const g = await untilSettled(harness, (await harness.create()).generationId);
+        expect([g.status, g.attemptsMade, harness.provider.submissions.length]).to.deep.equal([
+          'succeeded',
+          1,
+          lost + 1,
+        ]);
+      }
+    });
+
+    it(`gives an attempt up that was lost ten times (${policy})`, async () => {
+      const harness = await CoreHarness.open({ models: [imageModel({ onUnknownAcceptance: policy, maxAttempts: 1 })] });
+      await CoreWorker.start(harness);
+      harness.provider.submitScript = ['throw'];
+      const g = await untilSettled(harness, (await harness.create()).generationId);
+      expect([g.status, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['failed', 0, 10]);
+    });
+
     it(`continues when a submission never answers (${policy})`, async () => {
       const harness = await start(policy);
       harness.provider.submitScript = ['hang', 'accept'];

@@ -34,8 +34,8 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
     name: 'bucket-refilled-far-too-fast',
     breaks: [25],
     file: USE,
-    find: '(now - refilledAt) * perWindow',
-    replace: '(now - refilledAt) * 4 * perWindow',
+    find: 'Math.floor((now - refilledAt) * rate)',
+    replace: 'Math.floor(4 * (now - refilledAt) * rate)',
     why: 'A minute sees more submissions than the limit says.',
   },
   {
