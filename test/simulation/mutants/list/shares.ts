@@ -1,7 +1,6 @@
 import type { Mutant } from '../mutant.js';
 
 const USE = 'core/providers/provider-use.js';
-const OWN = 'core/providers/own-share.js';
 const GATE = 'core/providers/instance-gate.js';
 
 /** What can be got wrong where processes share the limits of a provider. */
@@ -37,14 +36,6 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
     find: 'Math.floor((now - refilledAt) * rate)',
     replace: 'Math.floor(4 * (now - refilledAt) * rate)',
     why: 'A minute sees more submissions than the limit says.',
-  },
-  {
-    name: 'share-used-after-it-has-expired',
-    breaks: [25],
-    file: OWN,
-    find: 'return now < this.given.expiresAt;',
-    replace: 'return this.given.slots > 0;',
-    why: 'A worker that could not renew its share goes on submitting with it.',
   },
   {
     name: 'room-not-looked-at-before-a-submission',

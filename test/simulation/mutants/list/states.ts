@@ -111,14 +111,6 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     why: 'What clients see of time follows a clock that may be behind another one; only an assertion stands behind it.',
   },
   {
-    name: 'started-past-the-queue-deadline',
-    breaks: [7, 20],
-    file: DECIDE,
-    find: 'if (occasion.now > g.terms.queueDeadlineAt)',
-    replace: 'if (occasion.now > g.terms.queueDeadlineAt + g.terms.runTimeoutMs)',
-    why: 'A generation that has waited too long is begun all the same.',
-  },
-  {
     name: 'no-run-deadline',
     breaks: [6, 9],
     file: DECIDE,
