@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { SENDS_NOTHING } from '../../fixtures/settings-place.js';
 import { parseCatalog, type CatalogInvalid } from '../../../adapters/catalog-file/file-catalog.js';
 import { ConfigInvalid, type Config } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
@@ -64,12 +65,9 @@ describe('modules of the configuration', () => {
       'modules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm }, sandbox: { kind: sandbox } }\n',
     );
     expect(loaded.providers.get('studio')?.options).to.deep.equal({ lens: '50mm', shots: 2 });
-    expect(
-      catalogTools(loaded).providers?.get('studio')?.(
-        {},
-        { modality: 'image', parameters: [], takesNegativePrompt: false, referenceRoles: [] },
-      ),
-    ).to.equal('It needs film.');
+    expect(catalogTools(loaded).providers?.get('studio')?.({}, { modality: 'image', ...SENDS_NOTHING })).to.equal(
+      'It needs film.',
+    );
     expect([...(catalogTools(loaded).providers?.keys() ?? [])]).to.deep.equal(['studio', 'sandbox']);
   });
 
@@ -81,12 +79,9 @@ describe('modules of the configuration', () => {
     const loaded = await load(
       'catalog: elsewhere/catalog.yaml\nmodules: [./camera.mjs]\nproviders: { studio: { kind: camera, lens: 50mm } }\n',
     );
-    expect(
-      catalogTools(loaded).providers?.get('studio')?.(
-        {},
-        { modality: 'video', parameters: [], takesNegativePrompt: false, referenceRoles: [] },
-      ),
-    ).to.equal(`video by 50mm in ${join(tmpdir(), 'elsewhere')}`);
+    expect(catalogTools(loaded).providers?.get('studio')?.({}, { modality: 'video', ...SENDS_NOTHING })).to.equal(
+      `video by 50mm in ${join(tmpdir(), 'elsewhere')}`,
+    );
   });
 
   it('add drivers by the name of a package beside the file, and from a variable', async () => {

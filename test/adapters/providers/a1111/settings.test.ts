@@ -7,19 +7,12 @@ import { expect } from 'chai';
 import { a1111Driver } from '../../../../adapters/providers/a1111/a1111-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { A1111Fake, type A1111Vendor } from '../../../providers/fakes/a1111-fake.js';
 import { a1111At, SETTINGS } from './opened-a1111.js';
 
-const place = {
-  options: {},
-  catalogFolder: '/',
-  modality: 'image',
-  parameters: [],
-  takesNegativePrompt: false,
-  referenceRoles: [],
-} as const;
-const fault = (settings: JsonObject) => a1111Driver.settingsFault?.(settings, place);
+const fault = (settings: JsonObject) => a1111Driver.settingsFault?.(settings, IMAGE_PLACE);
 
 describe('settings of a model of Stable Diffusion web UI', () => {
   it('are those of the tests, and may be none', () => {
@@ -80,7 +73,7 @@ describe('settings of a model of Stable Diffusion web UI', () => {
   });
 
   it('are none for videos', () => {
-    expect(a1111Driver.settingsFault?.({}, { ...place, modality: 'video' })).to.equal(
+    expect(a1111Driver.settingsFault?.({}, { ...IMAGE_PLACE, modality: 'video' })).to.equal(
       'The web UI of Stable Diffusion makes pictures only.',
     );
   });

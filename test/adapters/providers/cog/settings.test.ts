@@ -7,19 +7,12 @@ import { expect } from 'chai';
 import { cogDriver } from '../../../../adapters/providers/cog/cog-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { CogFake } from '../../../providers/fakes/cog-fake.js';
 import { cogAt, SETTINGS } from './opened-cog.js';
 
-const place = {
-  options: {},
-  catalogFolder: '/',
-  modality: 'image',
-  parameters: [],
-  takesNegativePrompt: false,
-  referenceRoles: [],
-} as const;
-const fault = (settings: JsonObject) => cogDriver.settingsFault?.(settings, place);
+const fault = (settings: JsonObject) => cogDriver.settingsFault?.(settings, IMAGE_PLACE);
 
 describe('settings of a model in a container of Cog', () => {
   it('are refused in one sentence', () => {

@@ -8,9 +8,9 @@ import { comfyUiDriver } from '../../../../adapters/providers/comfyui/comfyui-dr
 import { loadConfig } from '../../../../apps/config/load-config.js';
 import type { Modality } from '../../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
+import { SENDS_NOTHING } from '../../../fixtures/settings-place.js';
 import { EDIT, folderWith, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS, WORKFLOWS } from './workflows.js';
 
-const SENDS_NOTHING = { parameters: [], takesNegativePrompt: false, referenceRoles: [] };
 const SIZES: JsonObject = { width: [{ node: '1', input: 'width' }], height: [{ node: '1', input: 'height' }] };
 
 function withInputs(inputs: JsonObject, more: JsonObject = {}): JsonObject {

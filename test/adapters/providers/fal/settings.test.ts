@@ -7,19 +7,12 @@ import { expect } from 'chai';
 import { falDriver } from '../../../../adapters/providers/fal/fal-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import { falAt, SETTINGS } from './opened-fal.js';
 
-const place = {
-  options: {},
-  catalogFolder: '/',
-  modality: 'image',
-  parameters: [],
-  takesNegativePrompt: false,
-  referenceRoles: [],
-} as const;
-const fault = (settings: JsonObject) => falDriver.settingsFault?.(settings, place);
+const fault = (settings: JsonObject) => falDriver.settingsFault?.(settings, IMAGE_PLACE);
 const text = { parameter: 'style', type: 'string', max_length: 100 } as const;
 const at = '/images/*/url';
 

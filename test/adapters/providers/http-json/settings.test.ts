@@ -7,18 +7,12 @@ import { expect } from 'chai';
 import { httpJsonDriver } from '../../../../adapters/providers/http-json/http-json-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { AUTH, httpJsonAt, mapping, studioMapping } from './opened-http-json.js';
 
-const place = {
-  options: { auth: AUTH.studio },
-  catalogFolder: '/',
-  modality: 'image',
-  parameters: [],
-  takesNegativePrompt: false,
-  referenceRoles: [],
-} as const;
+const place = { ...IMAGE_PLACE, options: { auth: AUTH.studio } };
 const fault = (settings: JsonObject) => httpJsonDriver.settingsFault?.(settings, place);
 
 /** The example, with a member set; undefined takes it away. */

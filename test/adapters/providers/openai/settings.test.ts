@@ -10,6 +10,7 @@ import { PRESETS } from '../../../../adapters/providers/openai/presets.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { fieldRulesFault } from '../../../../adapters/providers/shared/request-fields.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { plain, readPage, tablesOf } from '../../../docs/pages.js';
 import { openAiAt } from './opened-openai.js';
 
@@ -147,14 +148,7 @@ describe('settings of a model on a server with the API of OpenAI', () => {
 
   it('are refused for a model that makes something else, which would be paid for and not delivered', () => {
     const faultOf = (settings: JsonObject, modality: 'image' | 'video') =>
-      openAiDriver.settingsFault?.(settings, {
-        modality,
-        parameters: [],
-        takesNegativePrompt: false,
-        referenceRoles: [],
-        options: {},
-        catalogFolder: '/',
-      });
+      openAiDriver.settingsFault?.(settings, { ...IMAGE_PLACE, modality });
     expect(faultOf({ model: 'x', api: 'video' }, 'image')).to.equal(
       'api must be sync for a model of modality image, not video.',
     );

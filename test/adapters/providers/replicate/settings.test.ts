@@ -7,19 +7,12 @@ import { expect } from 'chai';
 import { replicateDriver } from '../../../../adapters/providers/replicate/replicate-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { replicateAt, SETTINGS } from './opened-replicate.js';
 
-const place = {
-  options: {},
-  catalogFolder: '/',
-  modality: 'image',
-  parameters: [],
-  takesNegativePrompt: false,
-  referenceRoles: [],
-} as const;
-const fault = (settings: JsonObject) => replicateDriver.settingsFault?.(settings, place);
+const fault = (settings: JsonObject) => replicateDriver.settingsFault?.(settings, IMAGE_PLACE);
 const text = { parameter: 'style', type: 'string', max_length: 100 } as const;
 
 describe('settings of a model at Replicate', () => {

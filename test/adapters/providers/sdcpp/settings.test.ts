@@ -7,19 +7,12 @@ import { expect } from 'chai';
 import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { sdcppAt, SETTINGS } from './opened-sdcpp.js';
 
-const place = {
-  options: {},
-  catalogFolder: '/',
-  modality: 'image',
-  parameters: [],
-  takesNegativePrompt: false,
-  referenceRoles: [],
-} as const;
-const fault = (settings: JsonObject) => sdcppDriver.settingsFault?.(settings, place);
+const fault = (settings: JsonObject) => sdcppDriver.settingsFault?.(settings, IMAGE_PLACE);
 const field = (name: string, rule: JsonObject) => fault({ fields: { [name]: rule } });
 
 describe('settings of a model of sd-server', () => {
@@ -95,7 +88,7 @@ describe('settings of a model of sd-server', () => {
   });
 
   it('are not of a model for videos', () => {
-    expect(sdcppDriver.settingsFault?.(SETTINGS, { ...place, modality: 'video' })).to.equal(
+    expect(sdcppDriver.settingsFault?.(SETTINGS, { ...IMAGE_PLACE, modality: 'video' })).to.equal(
       'The videos of stable-diffusion.cpp are WebM, AVI or animated WebP, which are not delivered; use it for pictures.',
     );
   });
