@@ -3,11 +3,13 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/**
- * The largest clock skew between two machines. A lease from further in the future was written before a clock was set
- * back.
- */
+/** The largest clock skew between two machines. */
 export const MAX_CLOCK_SKEW_MS = 60_000;
+
+/** Whether a time that was written as the present is so far ahead that its clock has been set back since. */
+export function isFarAhead(time: number, now: number): boolean {
+  return time > now + MAX_CLOCK_SKEW_MS;
+}
 
 /** The numbers an operator may change. Times are milliseconds, sizes bytes. */
 export interface Settings {

@@ -14,7 +14,7 @@ import {
 import type { Changed, GenerationRefusal, Occasion } from './decision.js';
 import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
 import { contentBytes, hasUnchargedContent, nextRemovalAt, withoutContent, type Retention } from './retention.js';
-import { MAX_CLOCK_SKEW_MS } from '../settings.js';
+import { isFarAhead } from '../settings.js';
 import { TRANSITIONS } from './transitions.js';
 
 export type GenerationDecision = { readonly refused: GenerationRefusal } | { readonly next: Generation };
@@ -249,12 +249,12 @@ export function takeOverAt({ lease, retryAt }: Generation): number {
 function waitsForRetry(g: Generation, now: number): boolean {
   const { retryAt = 0, cancelRequestedAt, runDeadlineAt = Infinity, updatedAt } = g;
   if (retryAt <= now || cancelRequestedAt !== undefined || now > runDeadlineAt) return false;
-  return updatedAt <= now + MAX_CLOCK_SKEW_MS;
+  return !isFarAhead(updatedAt, now);
 }
 
 /** A lease renewed far in the future was left by a clock that has been set back: it has lapsed. */
 function hasTimeLeft({ lease }: Generation, now: number): boolean {
-  return lease !== undefined && lease.expiresAt > now && lease.renewedAt <= now + MAX_CLOCK_SKEW_MS;
+  return lease !== undefined && lease.expiresAt > now && !isFarAhead(lease.renewedAt, now);
 }
 
 function priceOfDelivered(g: Generation, count: number): number {

@@ -1,7 +1,7 @@
 import { isLeftByAnother, type Boot } from '../boot.js';
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
-import { MAX_CLOCK_SKEW_MS, type Settings } from '../settings.js';
+import { isFarAhead, type Settings } from '../settings.js';
 import type { Claim, ClaimKey } from './claim.js';
 
 /** What a claim's subject is to the operation that claims: a generation, or an upload. */
@@ -102,9 +102,7 @@ function firstVersion({ ids }: Pick<Ports, 'ids'>): number {
 /** A lease that ends later than any given now would was left by a clock that has been set back: it has lapsed. */
 function isLeased({ leaseExpiresAt, bootId }: Claim, settings: Settings, now: number, boot: Boot): boolean {
   return (
-    !isLeftByAnother(boot, bootId) &&
-    leaseExpiresAt > now &&
-    leaseExpiresAt <= now + settings.claimLeaseMs + MAX_CLOCK_SKEW_MS
+    !isLeftByAnother(boot, bootId) && leaseExpiresAt > now && !isFarAhead(leaseExpiresAt - settings.claimLeaseMs, now)
   );
 }
 

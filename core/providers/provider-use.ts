@@ -1,4 +1,4 @@
-import { MAX_CLOCK_SKEW_MS } from '../settings.js';
+import { isFarAhead, MAX_CLOCK_SKEW_MS } from '../settings.js';
 
 /** How much of one connected provider may be used, by all processes together; without a bound where absent. */
 export interface ProviderLimits {
@@ -179,11 +179,6 @@ function refilled(
   if (thousandths + added >= capacity) return { thousandths: capacity, refilledAt: now };
   // The time of what is less than a thousandth is not lost.
   return { thousandths: thousandths + added, refilledAt: Math.min(now, refilledAt + Math.ceil(added / rate)) };
-}
-
-/** Such a time was left by a clock that has been set back since, and would be waited for. */
-function isFarAhead(time: number, now: number): boolean {
-  return time > now + MAX_CLOCK_SKEW_MS;
 }
 
 /**
