@@ -81,7 +81,8 @@ export class OwnShare {
   renew(given: Given, now: number): void {
     this.given = given;
     const { submissions: left, expiresAt } = given;
-    this.lots = [...this.lots, { left, expiresAt }].filter((lot) => now < lot.expiresAt);
+    const lots = left > 0 ? [...this.lots, { left, expiresAt }] : this.lots;
+    this.lots = lots.filter((lot) => now < lot.expiresAt);
   }
 
   /** Until a renewal is known to be stored, no more is used than both the old share and the new one have. */
