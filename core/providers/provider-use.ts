@@ -19,6 +19,12 @@ export interface ProviderHealth {
   readonly medianSubmitMs?: number;
 }
 
+/** What a worker's clock said at a renewal, and the time that the use had counted then; both in milliseconds. */
+interface ClockReading {
+  readonly own: number;
+  readonly counted: number;
+}
+
 /** The part of a provider that one worker may use until `expiresAt`. */
 export interface WorkerShare {
   readonly worker: string;
@@ -31,6 +37,8 @@ export interface WorkerShare {
   readonly health: ProviderHealth;
   readonly renewedAt: number;
   readonly expiresAt: number;
+  /** At its newest renewal. */
+  readonly clock?: ClockReading;
 }
 
 /** What a worker without a share last saw of a provider: one that uses nothing now, or is gone. */
@@ -46,8 +54,13 @@ export interface ProviderUse {
   readonly shares: readonly WorkerShare[];
   /** Of the last hour, the newest last, at most 32; absent where there is none. */
   readonly idle?: readonly IdleWorker[];
-  /** Submissions that may be given out, in thousandths, as of `refilledAt`. */
+  /**
+   * Submissions that may be given out, in thousandths, as of `refilledAt`: milliseconds that the use has counted, of which
+   * only differences mean something.
+   */
   readonly submissions: { readonly thousandths: number; readonly refilledAt: number };
+  /** The newest renewal of all. */
+  readonly newest?: ClockReading & { readonly worker: string };
 }
 
 /** How long a worker may use what it was given before it renews it, in milliseconds. */
@@ -103,12 +116,14 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
   const own = use.shares.find(({ worker }) => worker === request.worker);
   const isShort = others.some(({ slots, wanted }) => slots === 0 && wanted > 0);
   const slots = slotsFor(request, { others, held: own?.slots ?? 0, ...limits });
-  const { thousandths, refilledAt } = refilled(use.submissions, terms);
+  const counted = countedBy(use, request.worker, now);
+  const { thousandths, refilledAt } = refilled(use.submissions, { limits, now: counted });
   const { worker, inUse, wanted, again, left, isPaused, health } = request;
   // What is given and not used until the share expires is lost.
   const useful = Math.max(0, again + (isPaused ? 0 : Math.max(0, Math.min(wanted, slots) - inUse)) - left);
   const submissions = Math.min(useful, Math.floor(thousandths / 1_000));
-  const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS };
+  const clock = { own: now, counted };
+  const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS, clock };
   const shares = wanted === 0 && inUse === 0 && slots === 0 ? others : [...others, share];
   const idle = idleWorkers(use, shares, { ...share, seenAt: now });
   return {
@@ -122,6 +137,7 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
       shares,
       ...(idle.length === 0 ? {} : { idle }),
       submissions: { thousandths: thousandths - 1_000 * submissions, refilledAt },
+      newest: { worker, ...clock },
     },
   };
 }
@@ -162,32 +178,37 @@ function slotsFor({ inUse, wanted }: ShareRequest, { others, held, maxConcurrent
 }
 
 /**
+ * The time that the use has counted, now that a worker's clock says `now`: between any two renewals no more than passed
+ * between them and `SHARE_MS`. It is told by what passed between two readings of one clock. Where that is longer, and
+ * another worker has renewed since, as much as two clocks may differ is not counted.
+ */
+function countedBy({ shares, submissions, newest }: ProviderUse, worker: string, now: number): number {
+  if (newest === undefined) return submissions.refilledAt;
+  const passed = now - newest.own - (newest.worker === worker ? 0 : MAX_CLOCK_SKEW_MS);
+  const { clock } = shares.find((share) => share.worker === worker) ?? {};
+  const sinceOwn = clock === undefined ? Infinity : now - clock.own;
+  const byOwn = clock !== undefined && sinceOwn <= SHARE_MS ? clock.counted + sinceOwn : 0;
+  return Math.max(newest.counted + Math.max(0, passed), byOwn);
+}
+
+/**
  * A bucket that holds an eighth of a minute's submissions and refills so slowly that, with what workers were given before
- * and have yet to use, no minute sees more than the limit; also where a worker whose clock is ahead refills it, once, for
- * the time between the clocks.
+ * and have yet to use, no minute sees more than the limit.
  */
 function refilled(
   { thousandths, refilledAt }: ProviderUse['submissions'],
-  { limits, now }: ShareTerms,
+  { limits, now }: Pick<ShareTerms, 'limits' | 'now'>,
 ): ProviderUse['submissions'] {
   const limit = limits.maxSubmissionsPerMinute;
-  if (isFarAhead(refilledAt, now)) return { thousandths, refilledAt: now };
-  if (limit === undefined || now <= refilledAt) return { thousandths, refilledAt: Math.max(refilledAt, now) };
+  if (limit === undefined) return { thousandths, refilledAt: now };
   const capacity = capacityOf(limits);
-  const rate = refillRate((limit + 1) * 1_000 - 1, capacity);
+  // In thousandths a millisecond. A minute sees less than one more than the limit: a full bucket, and the refill of that
+  // minute, of the time in which what was given is used, and of what may be counted late.
+  const rate = ((limit + 1) * 1_000 - 1 - capacity) / (MINUTE_MS + 2 * SHARE_MS);
   const added = Math.floor((now - refilledAt) * rate);
   if (thousandths + added >= capacity) return { thousandths: capacity, refilledAt: now };
   // The time of what is less than a thousandth is not lost.
   return { thousandths: thousandths + added, refilledAt: Math.min(now, refilledAt + Math.ceil(added / rate)) };
-}
-
-/**
- * Thousandths a millisecond, so that at most `most` are given out in a minute: a full bucket, the refill until what was
- * given is used, and that of the time between clocks, which is no more than the bucket holds.
- */
-function refillRate(most: number, capacity: number): number {
-  const window = MINUTE_MS + SHARE_MS;
-  return Math.max((most - 2 * capacity) / window, (most - capacity) / (window + MAX_CLOCK_SKEW_MS));
 }
 
 function capacityOf({ maxSubmissionsPerMinute: limit = 0 }: ProviderLimits): number {

@@ -144,7 +144,7 @@ describe('the shares of a provider', () => {
       }
       const most = Math.max(...at.map((from) => at.filter((other) => other >= from && other < from + 60_000).length));
       expect(most, `of ${maxSubmissionsPerMinute} a minute`).to.be.within(
-        Math.floor(0.85 * maxSubmissionsPerMinute),
+        Math.floor(0.75 * maxSubmissionsPerMinute),
         maxSubmissionsPerMinute,
       );
     }
@@ -244,10 +244,14 @@ describe('the shares of a provider', () => {
       fc.property(
         fc.integer({ min: 1, max: 90 }),
         fc.array(fc.integer({ min: 0, max: MAX_CLOCK_SKEW_MS }), { minLength: 2, maxLength: 4 }),
-        fc.array(fc.record({ worker: fc.nat({ max: 3 }), afterMs: fc.nat({ max: 8_000 }) }), {
-          minLength: 30,
-          maxLength: 200,
-        }),
+        // Renewals at any time, and those of workers who renew as often as they may wait.
+        fc.array(
+          fc.record({ worker: fc.nat({ max: 3 }), afterMs: fc.oneof(fc.nat({ max: 8_000 }), fc.nat({ max: 60_000 })) }),
+          {
+            minLength: 30,
+            maxLength: 200,
+          },
+        ),
         (maxSubmissionsPerMinute, aheadMs, steps) => {
           const limits = { maxSubmissionsPerMinute };
           let now = 1_000_000;
@@ -284,7 +288,7 @@ describe('the shares of a provider', () => {
         count += given.submissions;
       }
       expect(count / 60, `of ${maxSubmissionsPerMinute} a minute`).to.be.within(
-        maxSubmissionsPerMinute * (maxSubmissionsPerMinute < 7 ? 0.45 : 0.6),
+        maxSubmissionsPerMinute * 0.65,
         maxSubmissionsPerMinute,
       );
     }
