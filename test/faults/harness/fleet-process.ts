@@ -2,6 +2,8 @@ import { appendFileSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { supervision, type Started } from '../../servers/supervision.js';
+import type { Span } from '../history/spans.js';
+import { storeTroubles } from './store-troubles.js';
 
 /** This build's compiled program. */
 export const PROGRAM = fileURLToPath(new URL('../../../apps/cli/main.js', import.meta.url));
@@ -56,10 +58,9 @@ export class FleetProcess {
     return readFileSync(this.options.logFile, 'utf8');
   }
 
-  /** When a store had failed to answer it in time, as its log has it. */
-  get storeTroublesAt(): number[] {
-    const lines = this.log.split('\n').filter((line) => line.includes('"type":"StoreUnavailable"'));
-    return lines.map((line) => Number(line.match(/"time":(\d+)/)?.[1] ?? 0));
+  /** When stores did not answer it in time, as its log has it. */
+  get storeTroubles(): Span[] {
+    return storeTroubles(this.log);
   }
 
   /** Starts it unless it runs, and waits until it serves; one that ends by itself before that is started again. */

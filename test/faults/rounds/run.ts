@@ -268,8 +268,8 @@ export class Run {
 
   /** When stores did not answer, and what that leaves. */
   private unanswered(): Span[] {
-    const times = this.installation.processes.flatMap(({ storeTroublesAt }) => storeTroublesAt);
-    return times.map((at) => ({ from: at - STORE_PATIENCE_MS, until: at + AFTERMATH_MS }));
+    const troubles = this.installation.processes.flatMap(({ storeTroubles }) => storeTroubles);
+    return troubles.map(({ from, until }) => ({ from: from - STORE_PATIENCE_MS, until: until + AFTERMATH_MS }));
   }
 
   private vendors(): Pick<History, 'vendors'> {
