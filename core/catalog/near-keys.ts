@@ -1,3 +1,5 @@
+import type { Catalog } from '../ports/catalog.js';
+
 /** Longer keys are not compared at all, which bounds the cost of any unknown key. */
 const MAX_LENGTH = 64;
 const MAX_DISTANCE = 3;
@@ -17,6 +19,15 @@ export function nearKeys(key: string, keys: readonly string[]): readonly string[
     .toSorted((one, other) => one.distance - other.distance)
     .slice(0, MAX_NEAR)
     .map(({ candidate }) => candidate);
+}
+
+/** What a refusal of an unknown key says after its first clause: the keys that are spelt like it, if there are any. */
+export function similarKeys(catalog: Catalog, key: string): string {
+  const near = nearKeys(
+    key,
+    catalog.models().map(({ modelKey }) => modelKey),
+  );
+  return near.length === 0 ? '' : `; similar keys are ${near.join(', ')}`;
 }
 
 /** How many characters must be put in, left out or replaced to make one text of the other (Levenshtein). */

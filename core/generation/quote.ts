@@ -2,7 +2,7 @@ import type { Caller } from '../access/credential.js';
 import { refusePlaces } from '../catalog/injection.js';
 import type { Model } from '../catalog/model.js';
 import { creditsByOutputs, requestedSize } from '../catalog/price.js';
-import { nearKeys } from '../catalog/near-keys.js';
+import { similarKeys } from '../catalog/near-keys.js';
 import type { ServiceError } from '../errors.js';
 import { fieldInvalid, refuseFaults } from '../fields.js';
 import { escapePointerToken, type JsonObject } from '../json.js';
@@ -53,13 +53,9 @@ export async function quoteGeneration(ports: QuotePorts, caller: Caller, request
 }
 
 function unknownModel({ catalog }: QuotePorts, modelKey: string): ServiceError {
-  const near = nearKeys(
-    modelKey,
-    catalog.models().map((model) => model.modelKey),
-  );
   return fieldInvalid(
     '/model_key',
-    `model_key must be the key of a model in the catalog${near.length === 0 ? '' : `; similar keys are ${near.join(', ')}`}.`,
+    `model_key must be the key of a model in the catalog${similarKeys(catalog, modelKey)}.`,
   );
 }
 

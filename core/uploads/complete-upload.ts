@@ -5,6 +5,7 @@ import { fieldInvalid } from '../fields.js';
 import type { Claim } from '../idempotency/claim.js';
 import { claim, finishClaim, freeClaim, isFinished, takenOver } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
+import { ownUpload } from './get-upload.js';
 import { inspectCopy, stagedFacts } from './inspect-upload.js';
 import { isUuid } from '../uuid.js';
 import { readCompleteRequest } from './request.js';
@@ -75,12 +76,6 @@ async function makeReadyOrFree(
   const removeAt = outcome.isNew ? mine.removeAt : mine.createdAt + context.settings.replayWindowMs;
   if ((await finishClaim(context, mine, removeAt)) === 'taken-over') throw takenOver();
   return outcome.upload;
-}
-
-async function ownUpload(context: Context, caller: Caller, uploadId: string): Promise<Upload | null> {
-  const record = await context.uploads.read(uploadId);
-  const isOwn = record?.accountId === caller.accountId && record.appId === caller.appId;
-  return isOwn && record.kind === 'upload' ? record : null;
 }
 
 async function makeReady(

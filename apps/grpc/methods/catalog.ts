@@ -1,4 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
+import { getModel } from '../../../core/catalog/get-model.js';
 import { publicPrice } from '../../../core/catalog/price.js';
 import type { Model } from '../../../core/catalog/model.js';
 import { Catalog, type ModelSchema } from '../generated/darkroom/v1/catalog_pb.js';
@@ -8,6 +9,9 @@ import { MODALITY, OPERATION, PRICE_UNIT, ROLE } from '../render/enums.js';
 export const CATALOG_METHODS = [
   plain(Catalog.method.listModels, {
     answer: ({ context }) => Promise.resolve({ models: context.catalog.models().map(renderModel) }),
+  }),
+  plain(Catalog.method.getModel, {
+    answer: async ({ context, request }) => ({ model: renderModel(getModel(context, request.modelKey)) }),
   }),
 ] as const;
 

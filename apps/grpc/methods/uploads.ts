@@ -1,11 +1,12 @@
 import { completeUpload } from '../../../core/uploads/complete-upload.js';
+import { getUpload } from '../../../core/uploads/get-upload.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import type { JsonObject } from '../../../core/json.js';
 import { Modality } from '../generated/darkroom/v1/media_pb.js';
 import { Uploads, type PrepareUploadRequest } from '../generated/darkroom/v1/uploads_pb.js';
 import { acting } from '../method.js';
 import { keyOf } from '../idempotency-key.js';
-import { ROLE, wordOf } from '../render/enums.js';
+import { ROLE, UPLOAD_STATE, wordOf } from '../render/enums.js';
 import { timestamp } from '../render/times.js';
 
 const { method } = Uploads;
@@ -25,6 +26,28 @@ export const UPLOAD_METHODS = [
         byteSize: BigInt(upload.byteSize),
         role: ROLE[upload.role],
         replayed,
+      };
+    },
+  }),
+  acting(method.getUpload, {
+    scope: 'uploads:write',
+    async answer({ context, caller, request }) {
+      const { upload, state } = await getUpload(context, caller, request.uploadId);
+      const { ready } = upload;
+      return {
+        uploadId: upload.uploadId,
+        state: UPLOAD_STATE[state],
+        filename: upload.filename,
+        mediaType: upload.mediaType,
+        byteSize: BigInt(upload.byteSize),
+        role: ROLE[upload.role],
+        createTime: timestamp(upload.createdAt),
+        expireTime: timestamp(upload.expiresAt),
+        ...(ready === undefined
+          ? {}
+          : {
+              media: { mediaId: ready.mediaId, sha256: ready.sha256, width: ready.widthPx, height: ready.heightPx },
+            }),
       };
     },
   }),

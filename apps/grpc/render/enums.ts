@@ -5,9 +5,11 @@ import type {
   ReferenceRole as CoreRole,
 } from '../../../core/generation/generation.js';
 import type { PriceUnit as CoreUnit } from '../../../core/catalog/model.js';
+import type { UploadState as CoreUploadState } from '../../../core/uploads/get-upload.js';
 import { PriceUnit } from '../generated/darkroom/v1/catalog_pb.js';
 import { GenerationStatus } from '../generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from '../generated/darkroom/v1/media_pb.js';
+import { UploadState } from '../generated/darkroom/v1/uploads_pb.js';
 
 // Core's words and the proto files' numbers. One that is missing here does not compile.
 
@@ -38,6 +40,12 @@ export const PRICE_UNIT: Readonly<Record<CoreUnit, PriceUnit>> = {
   second: PriceUnit.SECOND,
   video: PriceUnit.VIDEO,
   task: PriceUnit.TASK,
+};
+
+export const UPLOAD_STATE: Readonly<Record<CoreUploadState, UploadState>> = {
+  prepared: UploadState.PREPARED,
+  ready: UploadState.READY,
+  expired: UploadState.EXPIRED,
 };
 
 /**

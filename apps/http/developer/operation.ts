@@ -55,7 +55,7 @@ export interface ProtectedOperation extends Description {
 }
 
 export interface PublicOperation extends Description {
-  answer(context: Context): Promise<Answer>;
+  answer(context: Context, params: Call['params']): Promise<Answer>;
 }
 
 export type PublicRoute = {

@@ -5,6 +5,8 @@ import { createGenerationOperation } from './operations/create-generation.js';
 import { estimateGenerationOperation } from './operations/estimate-generation.js';
 import { getCreditsOperation } from './operations/get-credits.js';
 import { getGenerationOperation } from './operations/get-generation.js';
+import { getModelOperation } from './operations/get-model.js';
+import { getUploadOperation } from './operations/get-upload.js';
 import { listModelsOperation } from './operations/list-models.js';
 import { prepareUploadOperation } from './operations/prepare-upload.js';
 
@@ -14,6 +16,7 @@ export const BASE = '/api/v1/developer';
 /** Every endpoint of the interface, by its path under `BASE`: what it is, who may call it and what it needs. */
 export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/models', operation: listModelsOperation },
+  { method: 'GET', path: '/models/:model_key', operation: getModelOperation },
   { method: 'GET', path: '/credits', operation: getCreditsOperation, scope: 'credits:read', rate: 'reads' },
   {
     method: 'POST',
@@ -51,6 +54,13 @@ export const ROUTES: readonly Route[] = [
     scope: 'uploads:write',
     rate: 'writes',
     needsKey: true,
+  },
+  {
+    method: 'GET',
+    path: '/uploads/:upload_id',
+    operation: getUploadOperation,
+    scope: 'uploads:write',
+    rate: 'reads',
   },
   {
     method: 'POST',

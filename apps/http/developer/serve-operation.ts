@@ -72,7 +72,7 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
 export function servePublic({ operation }: PublicRoute, { context, bodyTimeoutMs }: ServingParts): HttpHandler {
   return async (ctx) => {
     await readNoBody(ctx.req, { timeoutMs: bodyTimeoutMs });
-    await sendAnswer(ctx, operation.status, await operation.answer(context));
+    await sendAnswer(ctx, operation.status, await operation.answer(context, ctx.params));
     if (!hasCurrent(ctx.req, ctx.res.getHeader('ETag'))) return;
     ctx.state.text = undefined;
     ctx.status = 304;

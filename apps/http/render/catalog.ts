@@ -4,7 +4,7 @@ import type { JsonObject } from '../../../core/json.js';
 import type { TitledSchema } from './titled-schema.js';
 import { MODALITY, OPERATION, ROLE } from './schema-parts.js';
 
-const MODEL_SCHEMA: JsonObject = {
+export const MODEL_SCHEMA: TitledSchema = {
   title: 'Model',
   type: 'object',
   required: ['model_key', 'display_name', 'modality', 'operations', 'input_schema', 'limits'],
@@ -55,7 +55,7 @@ export function renderCatalog(models: readonly Model[]): JsonObject {
   return { models: models.map(renderModel) };
 }
 
-function renderModel(model: Model): JsonObject {
+export function renderModel(model: Model): JsonObject {
   const { limits } = model;
   const price = publicPrice(model.price);
   return {

@@ -1,3 +1,4 @@
+import type { SeenUpload } from '../../../core/uploads/get-upload.js';
 import type { Completed } from '../../../core/uploads/complete-upload.js';
 import type { Prepared } from '../../../core/uploads/prepare-upload.js';
 import { PREPARE_REQUEST_SCHEMA, UPLOAD_MEDIA_TYPES } from '../../../core/uploads/request.js';
@@ -54,6 +55,48 @@ export const COMPLETED_UPLOAD_SCHEMA: TitledSchema = {
     byte_size: BYTE_SIZE,
   },
 };
+
+export const UPLOAD_SCHEMA: TitledSchema = {
+  title: 'Upload',
+  type: 'object',
+  required: ['upload_id', 'status', 'filename', 'media_type', 'byte_size', 'role', 'created_at', 'expires_at'],
+  properties: {
+    upload_id: UUID,
+    status: {
+      type: 'string',
+      enum: ['prepared', 'ready', 'expired'],
+      description:
+        'prepared: its bytes may be sent, and it may be completed. ready: it can be used in reference_upload_ids. expired: it was not completed in time.',
+    },
+    filename: { type: 'string', description: 'As declared.' },
+    media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES], description: 'MIME type, as declared.' },
+    byte_size: { ...BYTE_SIZE, description: 'In bytes, as declared.' },
+    role: ROLE,
+    created_at: TIMESTAMP,
+    expires_at: { ...TIMESTAMP, description: 'Until when bytes can be sent and the upload be completed.' },
+    media_id: { ...UUID, description: 'Present once ready.' },
+    sha256: { type: 'string', description: 'Of the bytes, as 64 lower-case hexadecimal digits; present once ready.' },
+    width: { type: 'integer', minimum: 1, description: 'In pixels; present once ready.' },
+    height: { type: 'integer', minimum: 1, description: 'In pixels; present once ready.' },
+  },
+};
+
+export function renderUpload({ upload, state }: SeenUpload): object {
+  const { ready } = upload;
+  return {
+    upload_id: upload.uploadId,
+    status: state,
+    filename: upload.filename,
+    media_type: upload.mediaType,
+    byte_size: upload.byteSize,
+    role: upload.role,
+    created_at: timestamp(upload.createdAt),
+    expires_at: timestamp(upload.expiresAt),
+    ...(ready === undefined
+      ? {}
+      : { media_id: ready.mediaId, sha256: ready.sha256, width: ready.widthPx, height: ready.heightPx }),
+  };
+}
 
 export function renderPrepared({ upload, target }: Prepared): object {
   return {

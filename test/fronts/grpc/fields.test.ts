@@ -45,6 +45,8 @@ interface Asked {
 const required = (field: string): Fault => ({ field, code: 'FIELD_REQUIRED' });
 const each = (field: string, ...bad: readonly JsonValue[]): Fault[] => bad.map((value) => ({ field, bad: value }));
 
+const unknown = (field: string): Fault[] => [{ field, bad: 'x', code: 'NOT_FOUND', told: null }];
+
 const PAGE = [...each('page_size', -1), ...each('page_token', 'nonsense')];
 const ACCOUNT = each('account_id', '', 'x');
 const NAME = each('display_name', '', '  ', 'x'.repeat(101), 'a\u0007b');
@@ -116,6 +118,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
       ...KEY,
     ],
   },
+  GetUpload: { right: { upload_id: ID }, faults: unknown('upload_id') },
   CompleteUpload: {
     right: { upload_id: ID, idempotency_key: 'k' },
     faults: [...each('upload_id', '', 'x', ID), ...DIGEST, ...KEY],
@@ -132,6 +135,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   ListEntries: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...PAGE] },
   VerifyCredits: { right: {}, faults: [] },
   ListModels: { right: {}, faults: [] },
+  GetModel: { right: { model_key: 'picture' }, faults: unknown('model_key') },
   CreateAccount: { right: { display_name: 'new' }, faults: [...NAME, ...each('currency', ' ', 'x'.repeat(101))] },
   ListAccounts: { right: {}, faults: PAGE },
   GetAccount: { right: { account_id: 'OWNER' }, faults: ACCOUNT },

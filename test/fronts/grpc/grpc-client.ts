@@ -26,7 +26,7 @@ import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { FrontAnswer, FrontClient, FrontRequest } from '../vectors/play.js';
-import { completeOf, inputOf, modality, modelOf, prepareOf, preparedOf, taskOf } from './messages.js';
+import { completeOf, inputOf, modality, modelOf, prepareOf, preparedOf, taskOf, uploadOf } from './messages.js';
 import { fixtureCallers, serviceTokenOf } from './fixture-services.js';
 
 /** A refusal as it came over the wire. */
@@ -110,6 +110,8 @@ async function ask(
   switch (operation) {
     case 'listModels':
       return call(Catalog.method.listModels, {}, ({ models }) => ({ models: models.map(modelOf) }));
+    case 'getModel':
+      return call(Catalog.method.getModel, { modelKey: id }, ({ model }) => modelOf(present(model)));
     case 'getCredits':
       return call(Credits.method.getBalance, {}, ({ availableCredits, currency }) => {
         const available = Number(availableCredits);
@@ -138,6 +140,8 @@ async function ask(
       return call(method.cancelGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
     case 'prepareUpload':
       return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed }, preparedOf);
+    case 'getUpload':
+      return call(Uploads.method.getUpload, { uploadId: id }, uploadOf);
     case 'completeUpload':
       return call(
         Uploads.method.completeUpload,

@@ -7,9 +7,11 @@ import {
   type GenerationInputSchema,
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
-import type {
-  PrepareUploadRequestSchema,
-  PrepareUploadResponse,
+import {
+  UploadState,
+  type GetUploadResponse,
+  type PrepareUploadRequestSchema,
+  type PrepareUploadResponse,
 } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { LeftOut, type Reason } from '../vectors/left-out.js';
@@ -111,6 +113,24 @@ export function preparedOf(prepared: PrepareUploadResponse): JsonObject {
     media_type: prepared.mediaType,
     byte_size: Number(prepared.byteSize),
     role: ReferenceRole[prepared.role]?.toLowerCase(),
+  });
+}
+
+export function uploadOf(upload: GetUploadResponse): JsonObject {
+  const { media } = upload;
+  return defined({
+    upload_id: upload.uploadId,
+    status: UploadState[upload.state]?.toLowerCase(),
+    filename: upload.filename,
+    media_type: upload.mediaType,
+    byte_size: Number(upload.byteSize),
+    role: ReferenceRole[upload.role]?.toLowerCase(),
+    created_at: time(upload.createTime),
+    expires_at: time(upload.expireTime),
+    media_id: media?.mediaId,
+    sha256: media?.sha256,
+    width: media?.width,
+    height: media?.height,
   });
 }
 

@@ -10,6 +10,7 @@ const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallSt
   { scope: 'generations:read', request: { operation: 'getGeneration', id: '@own-generation' } },
   { scope: 'generations:write', request: { operation: 'cancelGeneration', id: '@own-generation' } },
   { scope: 'uploads:write', request: { operation: 'prepareUpload', body: PNG_UPLOAD } },
+  { scope: 'uploads:write', request: { operation: 'getUpload', id: '@ready-upload' } },
   { scope: 'uploads:write', request: { operation: 'completeUpload', id: '@ready-upload' } },
 ];
 
@@ -53,6 +54,9 @@ export const ACCESS_VECTORS: readonly Vector[] = [
   ]),
   ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) =>
     once(`listModels with credential: ${as}`, { operation: 'listModels', as, code: 'OK' }),
+  ),
+  ...(['none', 'garbage', 'revoked'] satisfies CredentialKind[]).map((as) =>
+    once(`getModel with credential: ${as}`, { operation: 'getModel', id: 'picture', as, code: 'OK' }),
   ),
   ...(['createGeneration', 'estimateGeneration'] satisfies OperationName[]).map((operation) =>
     once(`${operation} for a suspended account`, {

@@ -29,6 +29,22 @@ export const GENERATION_VECTORS: readonly Vector[] = [
       ],
     },
   }),
+  once('one model of the catalog', {
+    operation: 'getModel',
+    id: 'picture',
+    as: 'none',
+    code: 'OK',
+    data: { model_key: 'picture', price_unit: 'image', price: 10, limits: { max_outputs: 4, negative_prompt: true } },
+  }),
+  ...['Picture', 'pictur', 'picture ', '0198c0de-0000-7000-8000-000000000000', 'a/b'].map((id) =>
+    once(`getModel: ${id}`, { operation: 'getModel', id, code: 'NOT_FOUND' }),
+  ),
+  once('getModel: a key that is nearly one', {
+    operation: 'getModel',
+    id: 'pictuer',
+    code: 'NOT_FOUND',
+    says: 'The catalog has no model with this key; similar keys are picture',
+  }),
   once('the balance of an account', {
     operation: 'getCredits',
     code: 'OK',

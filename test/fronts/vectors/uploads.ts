@@ -134,6 +134,26 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
   ].map((id) =>
     once(`completing ${id}`, { operation: 'completeUpload', id, code: 'FIELD_INVALID', says: 'upload_id' }),
   ),
+  ...[
+    '@foreign-upload',
+    '@other-app-upload',
+    '0198c0de-0000-7000-8000-000000000000',
+    'not-an-id',
+    '@ready-upload-media',
+  ].map((id) => once(`getUpload: ${id}`, { operation: 'getUpload', id, code: 'NOT_FOUND' })),
+  once('getUpload: one that was prepared', {
+    operation: 'getUpload',
+    id: '@prepared-upload',
+    code: 'OK',
+    data: { status: 'prepared', filename: 'a.png', media_type: 'image/png', role: 'reference_image' },
+    without: ['media_id', 'sha256', 'width', 'height'],
+  }),
+  once('getUpload: one that is ready', {
+    operation: 'getUpload',
+    id: '@ready-upload',
+    code: 'OK',
+    data: { status: 'ready', media_type: 'image/png', media_id: '@ready-upload-media' },
+  }),
   once('completing before the bytes were sent', {
     operation: 'completeUpload',
     id: '@prepared-upload',
@@ -198,6 +218,7 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
         code: 'OK',
         data: { status: 'ready' },
       },
+      { operation: 'getUpload', id: '@u', code: 'OK', data: { status: 'ready', sha256: '@sha256:png' } },
       { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'OK' },
     ],
   },
@@ -243,6 +264,7 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
       { event: 'advance', byMs: 15 * 60_000 + 1_000 },
       { event: 'put', upload: '@u', file: 'png', accepted: false },
       { operation: 'completeUpload', id: '@u', code: 'UPLOAD_URL_EXPIRED' },
+      { operation: 'getUpload', id: '@u', code: 'OK', data: { status: 'expired' } },
       { operation: 'completeUpload', as: 'stranger', id: '@u', code: 'FIELD_INVALID', says: 'upload_id' },
     ],
   },

@@ -36,7 +36,7 @@ interface Part {
   readonly vectors: readonly Vector[];
 }
 
-const READS = ['listModels', 'getCredits', 'estimateGeneration', 'getGeneration'];
+const READS = ['listModels', 'getModel', 'getUpload', 'getCredits', 'estimateGeneration', 'getGeneration'];
 const ALL = Object.values(VECTORS_BY_TOPIC).flat();
 const PLAIN: Needs = { worker: false, time: false, settings: {} };
 const LOW_BOUNDS = { maxOpenGenerationsPerAccount: 2, maxUnfinishedUploadsPerApp: 2 };

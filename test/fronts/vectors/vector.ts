@@ -8,12 +8,14 @@ import type { Difference } from './left-out.js';
 
 export type OperationName =
   | 'listModels'
+  | 'getModel'
   | 'getCredits'
   | 'createGeneration'
   | 'estimateGeneration'
   | 'getGeneration'
   | 'cancelGeneration'
   | 'prepareUpload'
+  | 'getUpload'
   | 'completeUpload';
 
 /**

@@ -123,7 +123,7 @@ function parametersOf(route: Route): JsonObject[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string', format: 'uuid' },
+    schema: { type: 'string', ...(name.endsWith('_id') ? { format: 'uuid' } : {}) },
   }));
   const headers =
     route.scope === undefined

@@ -122,7 +122,6 @@ describe('the OpenAPI document', () => {
       }
     }
     const elsewhere: ErrorCode[] = [
-      'NOT_FOUND',
       'CONFLICT',
       'ORIGIN_REFUSED',
       'SESSION_REQUIRED',

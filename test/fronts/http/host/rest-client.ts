@@ -43,12 +43,14 @@ export async function serve(
 
 const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string, path: (id: string) => string]>> = {
   listModels: ['GET', () => '/models'],
+  getModel: ['GET', (id) => `/models/${id}`],
   getCredits: ['GET', () => '/credits'],
   createGeneration: ['POST', () => '/generations'],
   estimateGeneration: ['POST', () => '/generations/estimate'],
   getGeneration: ['GET', (id) => `/generations/${id}`],
   cancelGeneration: ['POST', (id) => `/generations/${id}/cancel`],
   prepareUpload: ['POST', () => '/uploads'],
+  getUpload: ['GET', (id) => `/uploads/${id}`],
   completeUpload: ['POST', (id) => `/uploads/${id}/complete`],
 };
 

@@ -15,7 +15,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/catalog.proto.
  */
 export const file_darkroom_v1_catalog: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS9jYXRhbG9nLnByb3RvEgtkYXJrcm9vbS52MSKrAgoFTW9kZWwSEQoJbW9kZWxfa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRInCghtb2RhbGl0eRgDIAEoDjIVLmRhcmtyb29tLnYxLk1vZGFsaXR5EioKCm9wZXJhdGlvbnMYBCADKA4yFi5kYXJrcm9vbS52MS5PcGVyYXRpb24SLQoMaW5wdXRfc2NoZW1hGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEigKBmxpbWl0cxgHIAEoCzIYLmRhcmtyb29tLnYxLk1vZGVsTGltaXRzEiEKBXByaWNlGAggASgLMhIuZGFya3Jvb20udjEuUHJpY2VCDgoMX2Rlc2NyaXB0aW9uIsUBCgtNb2RlbExpbWl0cxIdChVtYXhfcmVmZXJlbmNlX3VwbG9hZHMYASABKAUSMwoPcmVmZXJlbmNlX3JvbGVzGAIgAygOMhouZGFya3Jvb20udjEuUmVmZXJlbmNlUm9sZRIaChJ1cGxvYWRfbWVkaWFfdHlwZXMYAyADKAkSGAoQbWF4X3VwbG9hZF9ieXRlcxgEIAEoAxITCgttYXhfb3V0cHV0cxgFIAEoBRIXCg9uZWdhdGl2ZV9wcm9tcHQYBiABKAgiPgoFUHJpY2USJAoEdW5pdBgBIAEoDjIWLmRhcmtyb29tLnYxLlByaWNlVW5pdBIPCgdjcmVkaXRzGAIgASgBIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IjgKEkxpc3RNb2RlbHNSZXNwb25zZRIiCgZtb2RlbHMYASADKAsyEi5kYXJrcm9vbS52MS5Nb2RlbCqZAQoJUHJpY2VVbml0EhoKFlBSSUNFX1VOSVRfVU5TUEVDSUZJRUQQABIUChBQUklDRV9VTklUX0lNQUdFEAESGAoUUFJJQ0VfVU5JVF9NRUdBUElYRUwQAhIVChFQUklDRV9VTklUX1NFQ09ORBADEhQKEFBSSUNFX1VOSVRfVklERU8QBBITCg9QUklDRV9VTklUX1RBU0sQBTJdCgdDYXRhbG9nElIKCkxpc3RNb2RlbHMSHi5kYXJrcm9vbS52MS5MaXN0TW9kZWxzUmVxdWVzdBofLmRhcmtyb29tLnYxLkxpc3RNb2RlbHNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_darkroom_v1_media, file_google_protobuf_struct]);
+  fileDesc("ChlkYXJrcm9vbS92MS9jYXRhbG9nLnByb3RvEgtkYXJrcm9vbS52MSKrAgoFTW9kZWwSEQoJbW9kZWxfa2V5GAEgASgJEhQKDGRpc3BsYXlfbmFtZRgCIAEoCRInCghtb2RhbGl0eRgDIAEoDjIVLmRhcmtyb29tLnYxLk1vZGFsaXR5EioKCm9wZXJhdGlvbnMYBCADKA4yFi5kYXJrcm9vbS52MS5PcGVyYXRpb24SLQoMaW5wdXRfc2NoZW1hGAUgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBIYCgtkZXNjcmlwdGlvbhgGIAEoCUgAiAEBEigKBmxpbWl0cxgHIAEoCzIYLmRhcmtyb29tLnYxLk1vZGVsTGltaXRzEiEKBXByaWNlGAggASgLMhIuZGFya3Jvb20udjEuUHJpY2VCDgoMX2Rlc2NyaXB0aW9uIsUBCgtNb2RlbExpbWl0cxIdChVtYXhfcmVmZXJlbmNlX3VwbG9hZHMYASABKAUSMwoPcmVmZXJlbmNlX3JvbGVzGAIgAygOMhouZGFya3Jvb20udjEuUmVmZXJlbmNlUm9sZRIaChJ1cGxvYWRfbWVkaWFfdHlwZXMYAyADKAkSGAoQbWF4X3VwbG9hZF9ieXRlcxgEIAEoAxITCgttYXhfb3V0cHV0cxgFIAEoBRIXCg9uZWdhdGl2ZV9wcm9tcHQYBiABKAgiPgoFUHJpY2USJAoEdW5pdBgBIAEoDjIWLmRhcmtyb29tLnYxLlByaWNlVW5pdBIPCgdjcmVkaXRzGAIgASgBIhMKEUxpc3RNb2RlbHNSZXF1ZXN0IjgKEkxpc3RNb2RlbHNSZXNwb25zZRIiCgZtb2RlbHMYASADKAsyEi5kYXJrcm9vbS52MS5Nb2RlbCIkCg9HZXRNb2RlbFJlcXVlc3QSEQoJbW9kZWxfa2V5GAEgASgJIjUKEEdldE1vZGVsUmVzcG9uc2USIQoFbW9kZWwYASABKAsyEi5kYXJrcm9vbS52MS5Nb2RlbCqZAQoJUHJpY2VVbml0EhoKFlBSSUNFX1VOSVRfVU5TUEVDSUZJRUQQABIUChBQUklDRV9VTklUX0lNQUdFEAESGAoUUFJJQ0VfVU5JVF9NRUdBUElYRUwQAhIVChFQUklDRV9VTklUX1NFQ09ORBADEhQKEFBSSUNFX1VOSVRfVklERU8QBBITCg9QUklDRV9VTklUX1RBU0sQBTKrAQoHQ2F0YWxvZxJSCgpMaXN0TW9kZWxzEh4uZGFya3Jvb20udjEuTGlzdE1vZGVsc1JlcXVlc3QaHy5kYXJrcm9vbS52MS5MaXN0TW9kZWxzUmVzcG9uc2UiA5ACARJMCghHZXRNb2RlbBIcLmRhcmtyb29tLnYxLkdldE1vZGVsUmVxdWVzdBodLmRhcmtyb29tLnYxLkdldE1vZGVsUmVzcG9uc2UiA5ACAWIGcHJvdG8z", [file_darkroom_v1_media, file_google_protobuf_struct]);
 
 /**
  * One model.
@@ -208,6 +208,48 @@ export const ListModelsResponseSchema: GenMessage<ListModelsResponse> = /*@__PUR
   messageDesc(file_darkroom_v1_catalog, 4);
 
 /**
+ * Names a model.
+ *
+ * @generated from message darkroom.v1.GetModelRequest
+ */
+export type GetModelRequest = Message<"darkroom.v1.GetModelRequest"> & {
+  /**
+   * Key of the model, exactly as in the catalog.
+   *
+   * @generated from field: string model_key = 1;
+   */
+  modelKey: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetModelRequest.
+ * Use `create(GetModelRequestSchema)` to create a new message.
+ */
+export const GetModelRequestSchema: GenMessage<GetModelRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_catalog, 5);
+
+/**
+ * One model.
+ *
+ * @generated from message darkroom.v1.GetModelResponse
+ */
+export type GetModelResponse = Message<"darkroom.v1.GetModelResponse"> & {
+  /**
+   * The model.
+   *
+   * @generated from field: darkroom.v1.Model model = 1;
+   */
+  model?: Model | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.GetModelResponse.
+ * Use `create(GetModelResponseSchema)` to create a new message.
+ */
+export const GetModelResponseSchema: GenMessage<GetModelResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_catalog, 6);
+
+/**
  * Unit of a price.
  *
  * @generated from enum darkroom.v1.PriceUnit
@@ -277,6 +319,16 @@ export const Catalog: GenService<{
     methodKind: "unary";
     input: typeof ListModelsRequestSchema;
     output: typeof ListModelsResponseSchema;
+  },
+  /**
+   * Gets one model. NOT_FOUND if the catalog has none with this key.
+   *
+   * @generated from rpc darkroom.v1.Catalog.GetModel
+   */
+  getModel: {
+    methodKind: "unary";
+    input: typeof GetModelRequestSchema;
+    output: typeof GetModelResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_darkroom_v1_catalog, 0);

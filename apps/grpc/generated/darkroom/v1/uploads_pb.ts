@@ -4,8 +4,8 @@
 // @generated from file darkroom/v1/uploads.proto (package darkroom.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Modality, ReferenceRole } from "./media_pb.js";
 import { file_darkroom_v1_media } from "./media_pb.js";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/uploads.proto.
  */
 export const file_darkroom_v1_uploads: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS91cGxvYWRzLnByb3RvEgtkYXJrcm9vbS52MSKEAgoUUHJlcGFyZVVwbG9hZFJlcXVlc3QSFQoIZmlsZW5hbWUYASABKAlIAIgBARIXCgptZWRpYV90eXBlGAIgASgJSAGIAQESFgoJYnl0ZV9zaXplGAMgASgDSAKIAQESEwoGc2hhMjU2GAQgASgJSAOIAQESKAoEcm9sZRgFIAEoDjIaLmRhcmtyb29tLnYxLlJlZmVyZW5jZVJvbGUSHAoPaWRlbXBvdGVuY3lfa2V5GAYgASgJSASIAQFCCwoJX2ZpbGVuYW1lQg0KC19tZWRpYV90eXBlQgwKCl9ieXRlX3NpemVCCQoHX3NoYTI1NkISChBfaWRlbXBvdGVuY3lfa2V5Iu0CChVQcmVwYXJlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhIKCnVwbG9hZF91cmwYAiABKAkSDgoGbWV0aG9kGAMgASgJElEKEHJlcXVpcmVkX2hlYWRlcnMYBCADKAsyNy5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVzcG9uc2UuUmVxdWlyZWRIZWFkZXJzRW50cnkSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1lZGlhX3R5cGUYBiABKAkSEQoJYnl0ZV9zaXplGAcgASgDEigKBHJvbGUYCCABKA4yGi5kYXJrcm9vbS52MS5SZWZlcmVuY2VSb2xlEhAKCHJlcGxheWVkGAkgASgIGjYKFFJlcXVpcmVkSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEifAoVQ29tcGxldGVVcGxvYWRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRITCgZzaGEyNTYYAiABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAyABKAlIAYgBAUIJCgdfc2hhMjU2QhIKEF9pZGVtcG90ZW5jeV9rZXkiiwEKFkNvbXBsZXRlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhAKCG1lZGlhX2lkGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSEQoJYnl0ZV9zaXplGAQgASgDEhAKCHJlcGxheWVkGAUgASgIMsYBCgdVcGxvYWRzElsKDVByZXBhcmVVcGxvYWQSIS5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVxdWVzdBoiLmRhcmtyb29tLnYxLlByZXBhcmVVcGxvYWRSZXNwb25zZSIDkAICEl4KDkNvbXBsZXRlVXBsb2FkEiIuZGFya3Jvb20udjEuQ29tcGxldGVVcGxvYWRSZXF1ZXN0GiMuZGFya3Jvb20udjEuQ29tcGxldGVVcGxvYWRSZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_media, file_google_protobuf_timestamp]);
+  fileDesc("ChlkYXJrcm9vbS92MS91cGxvYWRzLnByb3RvEgtkYXJrcm9vbS52MSKEAgoUUHJlcGFyZVVwbG9hZFJlcXVlc3QSFQoIZmlsZW5hbWUYASABKAlIAIgBARIXCgptZWRpYV90eXBlGAIgASgJSAGIAQESFgoJYnl0ZV9zaXplGAMgASgDSAKIAQESEwoGc2hhMjU2GAQgASgJSAOIAQESKAoEcm9sZRgFIAEoDjIaLmRhcmtyb29tLnYxLlJlZmVyZW5jZVJvbGUSHAoPaWRlbXBvdGVuY3lfa2V5GAYgASgJSASIAQFCCwoJX2ZpbGVuYW1lQg0KC19tZWRpYV90eXBlQgwKCl9ieXRlX3NpemVCCQoHX3NoYTI1NkISChBfaWRlbXBvdGVuY3lfa2V5Iu0CChVQcmVwYXJlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhIKCnVwbG9hZF91cmwYAiABKAkSDgoGbWV0aG9kGAMgASgJElEKEHJlcXVpcmVkX2hlYWRlcnMYBCADKAsyNy5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVzcG9uc2UuUmVxdWlyZWRIZWFkZXJzRW50cnkSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1lZGlhX3R5cGUYBiABKAkSEQoJYnl0ZV9zaXplGAcgASgDEigKBHJvbGUYCCABKA4yGi5kYXJrcm9vbS52MS5SZWZlcmVuY2VSb2xlEhAKCHJlcGxheWVkGAkgASgIGjYKFFJlcXVpcmVkSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEifAoVQ29tcGxldGVVcGxvYWRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRITCgZzaGEyNTYYAiABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAyABKAlIAYgBAUIJCgdfc2hhMjU2QhIKEF9pZGVtcG90ZW5jeV9rZXkiiwEKFkNvbXBsZXRlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhAKCG1lZGlhX2lkGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSEQoJYnl0ZV9zaXplGAQgASgDEhAKCHJlcGxheWVkGAUgASgIIiUKEEdldFVwbG9hZFJlcXVlc3QSEQoJdXBsb2FkX2lkGAEgASgJIr8CChFHZXRVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSJwoFc3RhdGUYAiABKA4yGC5kYXJrcm9vbS52MS5VcGxvYWRTdGF0ZRIQCghmaWxlbmFtZRgDIAEoCRISCgptZWRpYV90eXBlGAQgASgJEhEKCWJ5dGVfc2l6ZRgFIAEoAxIoCgRyb2xlGAYgASgOMhouZGFya3Jvb20udjEuUmVmZXJlbmNlUm9sZRIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBW1lZGlhGAkgASgLMhouZGFya3Jvb20udjEuVXBsb2FkZWRNZWRpYSJQCg1VcGxvYWRlZE1lZGlhEhAKCG1lZGlhX2lkGAEgASgJEg4KBnNoYTI1NhgCIAEoCRINCgV3aWR0aBgDIAEoBRIOCgZoZWlnaHQYBCABKAUqeAoLVXBsb2FkU3RhdGUSHAoYVVBMT0FEX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVVVBMT0FEX1NUQVRFX1BSRVBBUkVEEAESFgoSVVBMT0FEX1NUQVRFX1JFQURZEAISGAoUVVBMT0FEX1NUQVRFX0VYUElSRUQQAzKXAgoHVXBsb2FkcxJbCg1QcmVwYXJlVXBsb2FkEiEuZGFya3Jvb20udjEuUHJlcGFyZVVwbG9hZFJlcXVlc3QaIi5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVzcG9uc2UiA5ACAhJPCglHZXRVcGxvYWQSHS5kYXJrcm9vbS52MS5HZXRVcGxvYWRSZXF1ZXN0Gh4uZGFya3Jvb20udjEuR2V0VXBsb2FkUmVzcG9uc2UiA5ACARJeCg5Db21wbGV0ZVVwbG9hZBIiLmRhcmtyb29tLnYxLkNvbXBsZXRlVXBsb2FkUmVxdWVzdBojLmRhcmtyb29tLnYxLkNvbXBsZXRlVXBsb2FkUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_media, file_google_protobuf_timestamp]);
 
 /**
  * Declares a file.
@@ -236,6 +236,187 @@ export const CompleteUploadResponseSchema: GenMessage<CompleteUploadResponse> = 
   messageDesc(file_darkroom_v1_uploads, 3);
 
 /**
+ * Names an upload.
+ *
+ * @generated from message darkroom.v1.GetUploadRequest
+ */
+export type GetUploadRequest = Message<"darkroom.v1.GetUploadRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string upload_id = 1;
+   */
+  uploadId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetUploadRequest.
+ * Use `create(GetUploadRequestSchema)` to create a new message.
+ */
+export const GetUploadRequestSchema: GenMessage<GetUploadRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_uploads, 4);
+
+/**
+ * An upload.
+ *
+ * @generated from message darkroom.v1.GetUploadResponse
+ */
+export type GetUploadResponse = Message<"darkroom.v1.GetUploadResponse"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string upload_id = 1;
+   */
+  uploadId: string;
+
+  /**
+   * What can be done with it now.
+   *
+   * @generated from field: darkroom.v1.UploadState state = 2;
+   */
+  state: UploadState;
+
+  /**
+   * The declared value.
+   *
+   * @generated from field: string filename = 3;
+   */
+  filename: string;
+
+  /**
+   * MIME type; the declared value.
+   *
+   * @generated from field: string media_type = 4;
+   */
+  mediaType: string;
+
+  /**
+   * Size in bytes; the declared value.
+   *
+   * @generated from field: int64 byte_size = 5;
+   */
+  byteSize: bigint;
+
+  /**
+   * The declared value.
+   *
+   * @generated from field: darkroom.v1.ReferenceRole role = 6;
+   */
+  role: ReferenceRole;
+
+  /**
+   * Time of its preparation.
+   *
+   * @generated from field: google.protobuf.Timestamp create_time = 7;
+   */
+  createTime?: Timestamp | undefined;
+
+  /**
+   * Until when bytes can be sent and the upload be completed.
+   *
+   * @generated from field: google.protobuf.Timestamp expire_time = 8;
+   */
+  expireTime?: Timestamp | undefined;
+
+  /**
+   * What was found in its bytes; present once it is ready.
+   *
+   * @generated from field: darkroom.v1.UploadedMedia media = 9;
+   */
+  media?: UploadedMedia | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.GetUploadResponse.
+ * Use `create(GetUploadResponseSchema)` to create a new message.
+ */
+export const GetUploadResponseSchema: GenMessage<GetUploadResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_uploads, 5);
+
+/**
+ * What was found in the bytes of an upload.
+ *
+ * @generated from message darkroom.v1.UploadedMedia
+ */
+export type UploadedMedia = Message<"darkroom.v1.UploadedMedia"> & {
+  /**
+   * UUID of the media; not accepted in reference_upload_ids.
+   *
+   * @generated from field: string media_id = 1;
+   */
+  mediaId: string;
+
+  /**
+   * SHA-256 as 64 lower-case hexadecimal digits.
+   *
+   * @generated from field: string sha256 = 2;
+   */
+  sha256: string;
+
+  /**
+   * Width in pixels.
+   *
+   * @generated from field: int32 width = 3;
+   */
+  width: number;
+
+  /**
+   * Height in pixels.
+   *
+   * @generated from field: int32 height = 4;
+   */
+  height: number;
+};
+
+/**
+ * Describes the message darkroom.v1.UploadedMedia.
+ * Use `create(UploadedMediaSchema)` to create a new message.
+ */
+export const UploadedMediaSchema: GenMessage<UploadedMedia> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_uploads, 6);
+
+/**
+ * What can be done with an upload.
+ *
+ * @generated from enum darkroom.v1.UploadState
+ */
+export enum UploadState {
+  /**
+   * Not used.
+   *
+   * @generated from enum value: UPLOAD_STATE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * Its bytes may be sent, and it may be completed.
+   *
+   * @generated from enum value: UPLOAD_STATE_PREPARED = 1;
+   */
+  PREPARED = 1,
+
+  /**
+   * Generations can refer to it.
+   *
+   * @generated from enum value: UPLOAD_STATE_READY = 2;
+   */
+  READY = 2,
+
+  /**
+   * It was not completed in time.
+   *
+   * @generated from enum value: UPLOAD_STATE_EXPIRED = 3;
+   */
+  EXPIRED = 3,
+}
+
+/**
+ * Describes the enum darkroom.v1.UploadState.
+ */
+export const UploadStateSchema: GenEnum<UploadState> = /*@__PURE__*/
+  enumDesc(file_darkroom_v1_uploads, 0);
+
+/**
  * Uploads of reference files. Every method acts for the account and the App that the call's metadata name.
  *
  * @generated from service darkroom.v1.Uploads
@@ -250,6 +431,16 @@ export const Uploads: GenService<{
     methodKind: "unary";
     input: typeof PrepareUploadRequestSchema;
     output: typeof PrepareUploadResponseSchema;
+  },
+  /**
+   * Gets the state of an upload. NOT_FOUND for an unknown id, another App's upload and one past its retention.
+   *
+   * @generated from rpc darkroom.v1.Uploads.GetUpload
+   */
+  getUpload: {
+    methodKind: "unary";
+    input: typeof GetUploadRequestSchema;
+    output: typeof GetUploadResponseSchema;
   },
   /**
    * Completes an upload: checks the bytes that were sent, and keeps them. Generations can then refer to the upload.
