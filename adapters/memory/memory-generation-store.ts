@@ -1,7 +1,13 @@
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
-import type { DueAfter, GenerationStore } from '../../core/ports/generation-store.js';
+import type {
+  AppGenerations,
+  DueAfter,
+  GenerationStore,
+  ListedGenerations,
+} from '../../core/ports/generation-store.js';
+import { cursorAt, placeBefore, type CreatedPlace } from '../created-cursor.js';
 import { compareText, OrderedList } from './ordered-list.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { SumsByOwner } from './sums-by-owner.js';
@@ -15,8 +21,10 @@ export class MemoryGenerationStore implements GenerationStore {
     (record) =>
       record.kind === 'generation' && record.unchargedBytes !== undefined ? [1, record.unchargedBytes] : null,
   );
-  /** Ids of generations, newest first, all of them, by account and by account and App. Tombstones are not listed. */
-  private readonly listed = new Map<string, OrderedList<string>>();
+  /** Ids of generations, newest first, all of them and by account. Tombstones are not listed. */
+  private readonly byId = new Map<string, OrderedList<string>>();
+  /** Those of Apps, newest first, all of them and by each field. */
+  private readonly byCreation = new Map<string, OrderedList<CreatedPlace>>();
 
   async insert(record: GenerationRecord): Promise<Insertion<GenerationRecord>> {
     const insertion = this.records.insert(record);
@@ -47,26 +55,28 @@ export class MemoryGenerationStore implements GenerationStore {
     return this.records.due(now, limit, after && { at: after.dueAt, id: after.generationId });
   }
 
-  async list(
-    accountId: string | undefined,
-    appId: string | undefined,
-    page: PageRequest,
-    call?: Cancellation,
-  ): Promise<Page<Generation>> {
+  async list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
     requireWanted(call);
-    const ids = this.listed.get(listName(accountId, appId));
-    // In descending order the ids after the cursor are the smaller ones, so the cursor's own place is stepped over.
-    const from = page.cursor === undefined || ids === undefined ? 0 : ids.firstNotBefore(page.cursor);
-    const found =
-      ids
-        ?.slice(from, checkedLimit(page.limit) + 2)
-        .filter((id) => id !== page.cursor)
-        .slice(0, page.limit + 1) ?? [];
-    return pageOf(
-      found.map((id) => this.records.read(id) as Generation),
-      page,
-      (generation) => generation.generationId,
-    );
+    if (wanted.of === 'app') return this.listApp(wanted, page);
+    const ids = this.byId.get(wanted.of === 'all' ? ALL : wanted.accountId);
+    const limit = checkedLimit(page.limit) + 1;
+    const found = ids === undefined ? [] : behind(ids, page.cursor, limit);
+    return pageOf(this.readAll(found), page, ({ generationId }) => generationId);
+  }
+
+  private listApp(
+    { appId, only, createdFrom = 0, createdBefore }: AppGenerations,
+    page: PageRequest,
+  ): Page<Generation> {
+    const places = this.byCreation.get(only === undefined ? appId : `${appId} ${only.field} ${only.value}`);
+    const limit = checkedLimit(page.limit) + 1;
+    const found = places === undefined ? [] : behind(places, placeBefore(page.cursor, createdBefore), limit);
+    const wanted = found.filter(({ createdAt }) => createdAt >= createdFrom);
+    return pageOf(this.readAll(wanted.map(({ generationId }) => generationId)), page, cursorAt);
+  }
+
+  private readAll(ids: readonly string[]): Generation[] {
+    return ids.map((id) => this.records.read(id) as Generation);
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
@@ -76,32 +86,47 @@ export class MemoryGenerationStore implements GenerationStore {
   }
 
   private note(before: GenerationRecord | null, after: GenerationRecord | null): void {
-    this.listAs(before, after);
+    this.move(before, after, 'remove');
+    this.move(after, before, 'insert');
     this.unchargedOf.replace(before, after);
   }
 
-  private listAs(before: GenerationRecord | null, after: GenerationRecord | null): void {
-    const [was, is] = [before?.kind === 'generation', after?.kind === 'generation'];
-    if (was && !is && before !== null) {
-      for (const name of listNames(before)) this.listed.get(name)?.remove(before.generationId);
-    }
-    if (is && !was && after !== null) {
-      for (const name of listNames(after)) this.listNamed(name).insert(after.generationId);
-    }
-  }
-
-  private listNamed(name: string): OrderedList<string> {
-    let list = this.listed.get(name);
-    if (list === undefined) this.listed.set(name, (list = new OrderedList((a, b) => compareText(b, a))));
-    return list;
+  /** Changes the lists of one record that the other one is not in. */
+  private move(record: GenerationRecord | null, other: GenerationRecord | null, change: 'insert' | 'remove'): void {
+    if (record?.kind !== 'generation') return;
+    const isListed = other?.kind === 'generation';
+    for (const name of isListed ? [] : [ALL, record.accountId])
+      listNamed(this.byId, name, compareText)[change](record.generationId);
+    const kept = isListed ? appLists(other) : [];
+    for (const name of appLists(record).filter((one) => !kept.includes(one)))
+      listNamed(this.byCreation, name, comparePlaces)[change](record);
   }
 }
 
-function listNames({ accountId, appId }: GenerationRecord): string[] {
-  return [listName(undefined, undefined), listName(accountId, undefined), listName(accountId, appId)];
+const ALL = 'all';
+
+function appLists({ appId, status, modelKey, clientTraceId }: Generation): string[] {
+  const ofTrace = clientTraceId === undefined ? [] : [`${appId} clientTraceId ${clientTraceId}`];
+  return [appId, `${appId} status ${status}`, `${appId} modelKey ${modelKey}`, ...ofTrace];
 }
 
-function listName(accountId: string | undefined, appId: string | undefined): string {
-  if (accountId === undefined) return 'all';
-  return appId === undefined ? accountId : `${accountId}/${appId}`;
+/** The list of this name, in descending order. */
+function listNamed<T>(
+  lists: Map<string, OrderedList<T>>,
+  name: string,
+  compare: (a: T, b: T) => number,
+): OrderedList<T> {
+  let list = lists.get(name);
+  if (list === undefined) lists.set(name, (list = new OrderedList((a, b) => compare(b, a))));
+  return list;
+}
+
+/** Those after the bound in the order of the list; the bound's own place is stepped over. */
+function behind<T>(list: OrderedList<T>, bound: T | undefined, limit: number): T[] {
+  if (bound === undefined) return list.slice(0, limit);
+  return list.slice(list.firstAfter(bound), limit);
+}
+
+function comparePlaces(a: CreatedPlace, b: CreatedPlace): number {
+  return a.createdAt - b.createdAt || compareText(a.generationId, b.generationId);
 }

@@ -34,6 +34,13 @@ export class OrderedList<T> {
     return low;
   }
 
+  /** The index of the first value that comes after `bound`. */
+  firstAfter(bound: T): number {
+    const index = this.firstNotBefore(bound);
+    const found = this.values[index];
+    return found !== undefined && this.compare(found, bound) === 0 ? index + 1 : index;
+  }
+
   /** Values from index `from`, at most `limit`. */
   slice(from: number, limit: number): T[] {
     return this.values.slice(from, from + limit);

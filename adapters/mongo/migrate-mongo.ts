@@ -1,5 +1,6 @@
 import type { Db, IndexDescriptionInfo } from 'mongodb';
 import { MongoConnection, type MongoOptions } from './connection.js';
+import { fillLists } from './fill-lists.js';
 import { MongoRefused } from './mongo-refused.js';
 import { schemaCollections, SCHEMA_VERSION, type IndexDefinition } from './schema.js';
 import { checkReadable, schemaVersions } from './schema-version.js';
@@ -85,6 +86,8 @@ async function migrate(connection: MongoConnection, database: string): Promise<s
       done.push(`Made index ${index.name} on ${name}.`);
     }
   }
+  const filled = await fillLists(connection);
+  if (filled > 0) done.push(`Filled in what ${filled} generation${filled === 1 ? ' is' : 's are'} listed by.`);
   // Last, so that an interrupted migration does not count as finished.
   if (await connection.ask(() => schemaVersions(connection.db).raise()))
     done.push(`The schema is of version ${SCHEMA_VERSION}.`);

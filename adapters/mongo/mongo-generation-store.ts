@@ -1,14 +1,22 @@
-import type { UUID } from 'mongodb';
+import type { Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { DueAfter, GenerationStore } from '../../core/ports/generation-store.js';
+import type {
+  AppGenerations,
+  DueAfter,
+  GenerationStore,
+  ListedField,
+  ListedGenerations,
+} from '../../core/ports/generation-store.js';
+import { cursorAt, placeBefore } from '../created-cursor.js';
 import type { MongoConnection } from './connection.js';
+import { listedFields, type ListedFields } from './listed-fields.js';
 import { uuidOf } from './uuid-binary.js';
 import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
 
-interface GenerationDocument extends RecordDocument {
+interface GenerationDocument extends RecordDocument, ListedFields {
   readonly kind: GenerationRecord['kind'];
   /** Null where a tombstone has no account or App: it is never listed. */
   readonly account: UUID | null;
@@ -34,6 +42,7 @@ export class MongoGenerationStore implements GenerationStore {
         account: uuidOf(record.accountId),
         app: uuidOf(record.appId),
         ...unchargedFields(record),
+        ...listedFields(record),
       }),
     });
   }
@@ -60,27 +69,48 @@ export class MongoGenerationStore implements GenerationStore {
     return this.documents.due(now, limit, after && { dueAt: after.dueAt, id: after.generationId });
   }
 
-  async list(
-    accountId: string | undefined,
-    appId: string | undefined,
+  async list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
+    if (wanted.of === 'app') return this.listApp(wanted, page, call);
+    const limit = checkedLimit(page.limit) + 1;
+    const before = uuidOf(page.cursor ?? AFTER_ALL_IDS);
+    const account = wanted.of === 'all' ? undefined : uuidOf(wanted.accountId);
+    if (account === null || before === null) return { items: [] };
+    const filter = { kind: 'generation', _id: { $lt: before } };
+    const found =
+      account === undefined
+        ? await this.documents.findNewest(filter, limit, call)
+        : await this.documents.find(
+            { ...filter, account },
+            { sort: { _id: -1 }, limit, hint: 'generations_by_account' },
+            call,
+          );
+    return pageOf(found as Generation[], page, (generation) => generation.generationId);
+  }
+
+  /** Asks twice, each time for a stretch of the index: what was created at the time of the place, and what before. */
+  private async listApp(
+    { appId, only, createdFrom = 0, createdBefore }: AppGenerations,
     page: PageRequest,
     call?: Cancellation,
   ): Promise<Page<Generation>> {
     const limit = checkedLimit(page.limit) + 1;
-    const before = uuidOf(page.cursor ?? AFTER_ALL_IDS);
-    const [account, app] = [accountId, appId].map((id) => (id === undefined ? undefined : uuidOf(id)));
-    if (account === null || before === null || app === null) return { items: [] };
-    const filter = {
-      kind: 'generation',
-      _id: { $lt: before },
-      ...(account === undefined ? {} : { account }),
-      ...(app === undefined ? {} : { app }),
-    };
-    const found =
-      account === undefined
-        ? await this.documents.findNewest(filter, limit, call)
-        : await this.documents.find(filter, { sort: { _id: -1 }, limit, hint: 'generations_by_account' }, call);
-    return pageOf(found as Generation[], page, (generation) => generation.generationId);
+    const place = placeBefore(page.cursor, createdBefore);
+    const [app, id] = [uuidOf(appId), uuidOf(place.generationId)];
+    if (app === null || id === null) return { items: [] };
+    const { hint, field } = only === undefined ? { hint: 'generations_by_app', field: {} } : byField(only);
+    const ask = (createdAt: Filter<RecordDocument>, most: number) =>
+      this.documents.find(
+        { kind: 'generation', app, ...field, ...createdAt },
+        { sort: { createdAt: -1, _id: -1 }, limit: most, hint },
+        call,
+      );
+    const isContinued = page.cursor !== undefined && place.createdAt >= createdFrom;
+    const sameTime = isContinued ? await ask({ createdAt: place.createdAt, _id: { $lt: id } }, limit) : [];
+    const earlier =
+      sameTime.length === limit
+        ? []
+        : await ask({ createdAt: { $gte: createdFrom, $lt: place.createdAt } }, limit - sameTime.length);
+    return pageOf([...sameTime, ...earlier] as Generation[], page, cursorAt);
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
@@ -100,4 +130,16 @@ function unchargedFields(record: GenerationRecord): Pick<GenerationDocument, 'un
   return record.kind === 'generation' && record.unchargedBytes !== undefined
     ? { unchargedBytes: record.unchargedBytes }
     : {};
+}
+
+const BY_FIELD: Readonly<Record<ListedField, { readonly hint: string; readonly name: 'status' | 'model' | 'trace' }>> =
+  {
+    status: { hint: 'generations_by_status', name: 'status' },
+    modelKey: { hint: 'generations_by_model', name: 'model' },
+    clientTraceId: { hint: 'generations_by_trace', name: 'trace' },
+  };
+
+function byField({ field, value }: NonNullable<AppGenerations['only']>) {
+  const { hint, name } = BY_FIELD[field];
+  return { hint, field: { [name]: value } };
 }

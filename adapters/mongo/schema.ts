@@ -1,5 +1,5 @@
 /** Grows by one with every release that changes what is below, or the form of a document. */
-export const SCHEMA_VERSION = 3;
+export const SCHEMA_VERSION = 4;
 
 /**
  * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so
@@ -69,6 +69,30 @@ export const SCHEMA = {
         keys: { account: 1, _id: -1, app: 1 },
         where: { kind: 'generation' },
         why: 'clients list the generations of an account, or of one App, newest first',
+      },
+      {
+        name: 'generations_by_app',
+        keys: { app: 1, createdAt: -1, _id: -1 },
+        where: { kind: 'generation' },
+        why: 'clients list the generations of their App, newest first',
+      },
+      {
+        name: 'generations_by_status',
+        keys: { app: 1, status: 1, createdAt: -1, _id: -1 },
+        where: { kind: 'generation' },
+        why: 'clients list those of their App that have a status',
+      },
+      {
+        name: 'generations_by_model',
+        keys: { app: 1, model: 1, createdAt: -1, _id: -1 },
+        where: { kind: 'generation' },
+        why: 'clients list those of their App that a model made',
+      },
+      {
+        name: 'generations_by_trace',
+        keys: { app: 1, trace: 1, createdAt: -1, _id: -1 },
+        where: { trace: { $exists: true } },
+        why: 'clients find those of their App that have a trace id of their own',
       },
       {
         name: 'generations_uncharged',

@@ -144,6 +144,19 @@ export const MIGRATIONS: readonly string[] = [
   `
   CREATE TABLE provider_uses (provider TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) STRICT, WITHOUT ROWID;
   `,
+  // What the generations of an App are listed by. Tombstones are in none of the lists: their columns are null.
+  `
+  ALTER TABLE generations ADD COLUMN created_at INTEGER;
+  ALTER TABLE generations ADD COLUMN status TEXT;
+  ALTER TABLE generations ADD COLUMN model TEXT;
+  ALTER TABLE generations ADD COLUMN trace TEXT;
+  UPDATE generations SET created_at = doc ->> 'createdAt', status = doc ->> 'status', model = doc ->> 'modelKey',
+    trace = doc ->> 'clientTraceId' WHERE kind = 'generation';
+  CREATE INDEX generations_by_app ON generations (app, created_at, id) WHERE created_at IS NOT NULL;
+  CREATE INDEX generations_by_status ON generations (app, status, created_at, id) WHERE status IS NOT NULL;
+  CREATE INDEX generations_by_model ON generations (app, model, created_at, id) WHERE model IS NOT NULL;
+  CREATE INDEX generations_by_trace ON generations (app, trace, created_at, id) WHERE trace IS NOT NULL;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

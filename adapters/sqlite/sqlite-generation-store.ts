@@ -1,8 +1,15 @@
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
-import type { DueAfter, GenerationStore } from '../../core/ports/generation-store.js';
+import type {
+  AppGenerations,
+  DueAfter,
+  GenerationStore,
+  ListedField,
+  ListedGenerations,
+} from '../../core/ports/generation-store.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import { cursorAt, placeBefore } from '../created-cursor.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
 import type { Row } from './driver.js';
@@ -13,6 +20,20 @@ import type { SqliteWriter } from './writer.js';
 /** Past every id, where the list of the newest begins. */
 const AFTER_ALL_IDS = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
+/** Without statistics SQLite prefers the range over an equality, so the index is named. */
+const appList = (index: string, condition = ''): string => `
+  SELECT doc FROM generations INDEXED BY ${index}
+  WHERE app = unhex(?1, '-') ${condition} AND created_at >= ?2 AND (created_at, id) < (?3, unhex(?4, '-'))
+  ORDER BY created_at DESC, id DESC LIMIT ?5`;
+
+/** The statement of each list of an App. */
+export const APP_LISTS: Readonly<Record<ListedField | 'all', string>> = {
+  all: appList('generations_by_app'),
+  status: appList('generations_by_status', 'AND status = ?6'),
+  modelKey: appList('generations_by_model', 'AND model = ?6'),
+  clientTraceId: appList('generations_by_trace', 'AND trace = ?6'),
+};
+
 /** Generations in SQLite: the record as one JSON text, with the few columns used in queries beside it. */
 export class SqliteGenerationStore implements GenerationStore {
   private readonly byId: Query;
@@ -21,6 +42,7 @@ export class SqliteGenerationStore implements GenerationStore {
   private readonly all: Query;
   private readonly byAccount: Query;
   private readonly byApp: Query;
+  private readonly byField: Readonly<Record<ListedField, Query>>;
   private readonly unchargedOf: Query;
 
   constructor(
@@ -38,7 +60,12 @@ export class SqliteGenerationStore implements GenerationStore {
       `SELECT doc FROM generations WHERE kind = 'generation' AND id < unhex(?1, '-') ${condition} ORDER BY id DESC LIMIT ?2`;
     this.all = reader.query(listed(''));
     this.byAccount = reader.query(listed(`AND account = unhex(?3, '-')`));
-    this.byApp = reader.query(listed(`AND account = unhex(?3, '-') AND app = unhex(?4, '-')`));
+    this.byApp = reader.query(APP_LISTS.all);
+    this.byField = {
+      status: reader.query(APP_LISTS.status),
+      modelKey: reader.query(APP_LISTS.modelKey),
+      clientTraceId: reader.query(APP_LISTS.clientTraceId),
+    };
     this.unchargedOf = reader.query(`
       SELECT count(*) AS generations, total(uncharged_bytes) AS bytes FROM generations
       WHERE account = unhex(?, '-') AND uncharged_bytes IS NOT NULL`);
@@ -58,6 +85,7 @@ export class SqliteGenerationStore implements GenerationStore {
       dueAt,
       recordText(record),
       unchargedBytes(record),
+      ...listedBy(record),
     );
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
@@ -70,16 +98,11 @@ export class SqliteGenerationStore implements GenerationStore {
 
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const { generationId, kind, version, dueAt } = next;
-    const changed = await this.writer.write(
-      'replaceGeneration',
-      generationId,
-      expectedVersion,
-      kind,
-      version,
-      dueAt,
-      recordText(next),
-      unchargedBytes(next),
-    );
+    const written = [generationId, expectedVersion, version, dueAt, recordText(next)] as const;
+    const changed =
+      kind === 'generation'
+        ? await this.writer.write('replaceGeneration', ...written, unchargedBytes(next), next.status)
+        : await this.writer.write('buryGeneration', ...written, kind);
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -96,28 +119,22 @@ export class SqliteGenerationStore implements GenerationStore {
     return rows.map((row) => recordOf(row['doc']));
   }
 
-  async list(
-    accountId: string | undefined,
-    appId: string | undefined,
-    page: PageRequest,
-    call?: Cancellation,
-  ): Promise<Page<Generation>> {
+  async list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>> {
     await requireWantedBetweenTurns(call);
-    const rows = this.listed(accountId, appId, [page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1]);
-    return pageOf(
-      rows.map((row) => recordOf(row['doc']) as Generation),
-      page,
-      (generation) => generation.generationId,
-    );
+    if (wanted.of === 'app') return this.listApp(wanted, page);
+    const bounds = [page.cursor ?? AFTER_ALL_IDS, checkedLimit(page.limit) + 1] as const;
+    const rows = wanted.of === 'all' ? this.all.all(...bounds) : this.byAccount.all(...bounds, wanted.accountId);
+    return pageOf(generationsOf(rows), page, ({ generationId }) => generationId);
   }
 
-  private listed(
-    accountId: string | undefined,
-    appId: string | undefined,
-    bounds: readonly [before: string, limit: number],
-  ): Row[] {
-    if (accountId === undefined) return this.all.all(...bounds);
-    return appId === undefined ? this.byAccount.all(...bounds, accountId) : this.byApp.all(...bounds, accountId, appId);
+  private listApp(
+    { appId, only, createdFrom = 0, createdBefore }: AppGenerations,
+    page: PageRequest,
+  ): Page<Generation> {
+    const before = placeBefore(page.cursor, createdBefore);
+    const bounds = [appId, createdFrom, before.createdAt, before.generationId, checkedLimit(page.limit) + 1] as const;
+    const rows = only === undefined ? this.byApp.all(...bounds) : this.byField[only.field].all(...bounds, only.value);
+    return pageOf(generationsOf(rows), page, cursorAt);
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {
@@ -133,6 +150,17 @@ export class SqliteGenerationStore implements GenerationStore {
 /** A separate column for the sum; null for a generation that does not count. */
 function unchargedBytes(record: GenerationRecord): number | null {
   return record.kind === 'generation' ? (record.unchargedBytes ?? null) : null;
+}
+
+/** The columns of lists: null for a tombstone, which is in none. */
+function listedBy(record: GenerationRecord): readonly (string | number | null)[] {
+  if (record.kind !== 'generation') return [null, null, null, null];
+  const { status, createdAt, modelKey, clientTraceId = null } = record;
+  return [status, createdAt, modelKey, clientTraceId];
+}
+
+function generationsOf(rows: readonly Row[]): Generation[] {
+  return rows.map((row) => recordOf(row['doc']) as Generation);
 }
 
 /** A text that only `JSON.stringify` of a record has written. */

@@ -65,7 +65,7 @@ async function verifyAccount(context: Context, accountId: string): Promise<Accou
 async function lookOnce(context: Context, accountId: string): Promise<AccountResult> {
   // Generations first: what has settled by then has its entries in the account that is read after.
   const generations: Seen[] = [];
-  for await (const g of pages((page) => context.generations.list(accountId, undefined, page, context.call))) {
+  for await (const g of pages((page) => context.generations.list({ of: 'account', accountId }, page, context.call))) {
     const { generationId, status, estimatedCredits, reservedCredits, chargedCredits } = g;
     generations.push({
       generationId,

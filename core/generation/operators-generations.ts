@@ -2,11 +2,10 @@ import { requireWanted } from '../cancellation.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { Page, PageRequest } from '../paging.js';
+import type { ListedGenerations } from '../ports/generation-store.js';
 import { cancelFound } from './cancel-generation.js';
 import type { Generation, GenerationStatus } from './generation.js';
-
-/** Pages of the store that are read for one page of a few statuses; then the rest is left to the next page. */
-const MAX_READS = 100;
+import { matchingPage } from './matching-page.js';
 
 /** All generations when it is empty. */
 export interface GenerationFilter {
@@ -38,37 +37,23 @@ export async function cancelAnyGeneration(context: Context, generationId: string
 }
 
 /**
- * A page of generations, newest first. The store's list is filtered by status in a bounded number of reads, so a page
- * may hold fewer than asked for, or none, although there are more; its cursor continues after the last generation that
- * was examined.
+ * A page of generations, newest first. Statuses are looked for in a bounded number of reads, so a page may hold fewer
+ * than asked for, or none, although there are more.
  */
 export async function searchGenerations(
   { generations, call }: Pick<Context, 'generations' | 'call'>,
   { accountId, appId, statuses }: GenerationFilter,
   page: PageRequest,
 ): Promise<Page<Generation>> {
-  if (statuses === undefined) return generations.list(accountId, appId, page, call);
-  const items: Generation[] = [];
-  let cursor = page.cursor;
-  let { limit } = page;
-  for (let reads = 0; reads < MAX_READS && items.length < page.limit; reads += 1) {
-    const found = await generations.list(
-      accountId,
-      appId,
-      { limit, ...(cursor === undefined ? {} : { cursor }) },
-      call,
-    );
-    const matching = found.items.filter(({ status }) => statuses.includes(status));
-    const lastThatFits = matching[page.limit - items.length - 1];
-    if (lastThatFits !== undefined && matching.at(-1) !== lastThatFits) {
-      // Read again up to the last one that fits, for a cursor that continues after it.
-      limit = found.items.indexOf(lastThatFits) + 1;
-      continue;
-    }
-    items.push(...matching);
-    if (found.nextCursor === undefined) return { items };
-    ({ nextCursor: cursor } = found);
-    ({ limit } = page);
-  }
-  return { items, ...(cursor === undefined ? {} : { nextCursor: cursor }) };
+  const list = (asked: PageRequest) => generations.list(listOf(accountId, appId), asked, call);
+  const found = await (statuses === undefined
+    ? list(page)
+    : matchingPage(list, ({ status }) => statuses.includes(status), page));
+  // All generations of an App are of one account.
+  return found.items.some((one) => accountId !== undefined && one.accountId !== accountId) ? { items: [] } : found;
+}
+
+function listOf(accountId: string | undefined, appId: string | undefined): ListedGenerations {
+  if (appId !== undefined) return { of: 'app', appId };
+  return accountId === undefined ? { of: 'all' } : { of: 'account', accountId };
 }

@@ -9,6 +9,27 @@ export interface DueAfter {
   readonly generationId: string;
 }
 
+/** Which generations a list holds: all, those of one account, or of one App. Tombstones are in none. */
+export type ListedGenerations =
+  | { readonly of: 'all' }
+  | { readonly of: 'account'; readonly accountId: string }
+  | AppGenerations;
+
+/** Those of one App. Each of these lists is in the order of an index, so a page costs no more than what it holds. */
+export interface AppGenerations {
+  readonly of: 'app';
+  readonly appId: string;
+  /** Only those in which this has this value. */
+  readonly only?: { readonly field: ListedField; readonly value: string };
+  /** Only those created at this time or later, in milliseconds. */
+  readonly createdFrom?: number;
+  /** Only those created before this time, in milliseconds. */
+  readonly createdBefore?: number;
+}
+
+/** What the generations of an App can be listed by. */
+export type ListedField = 'status' | 'modelKey' | 'clientTraceId';
+
 /**
  * Keeps generations and tombstones. Each method is atomic for one id. Every method may throw `StoreUnavailable`; the
  * outcome of a write that does is unknown. A read that is given a `Cancellation` ends with `CallOver` as soon as the
@@ -38,16 +59,8 @@ export interface GenerationStore {
    */
   due(now: number, limit: number, after?: DueAfter): Promise<readonly GenerationRecord[]>;
 
-  /**
-   * Generations, newest first: of one account, of one of its Apps when `appId` is given, of all accounts when neither
-   * is.
-   */
-  list(
-    accountId: string | undefined,
-    appId: string | undefined,
-    page: PageRequest,
-    call?: Cancellation,
-  ): Promise<Page<Generation>>;
+  /** Generations, newest first: those of one App by creation and then id, those of more than one App by id. */
+  list(wanted: ListedGenerations, page: PageRequest, call?: Cancellation): Promise<Page<Generation>>;
 
   /**
    * The count of the account's generations with `unchargedBytes` and the sum of these bytes, from an index of only

@@ -3,8 +3,8 @@
 // Method: the shared contract of versioned records, then tombstones and lists, with properties against a sorted array.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { GenerationRecord } from '../../core/generation/generation.js';
-import type { GenerationStore } from '../../core/ports/generation-store.js';
+import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
+import type { AppGenerations, GenerationStore, ListedGenerations } from '../../core/ports/generation-store.js';
 import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';
@@ -29,7 +29,7 @@ export function generationStoreContract(subject: ContractSubject<GenerationStore
         await store.insert(aGeneration(1));
         return {
           read: (call) => store.read(uuidAt(1), call),
-          list: (call) => store.list(uuidAt(1), undefined, { limit: 5 }, call),
+          list: (call) => store.list({ of: 'account', accountId: uuidAt(1) }, { limit: 5 }, call),
           uncharged: (call) => store.uncharged(uuidAt(1), call),
         };
       }));
@@ -46,14 +46,15 @@ function tombstones(store: () => GenerationStore): void {
   it('finds tombstones when they are due, and does not list them', async () => {
     await store().insert(aTombstone(1, { dueAt: 5 }));
     expect(await store().due(5, 10)).to.deep.equal([aTombstone(1, { dueAt: 5 })]);
-    expect(await store().list(uuidAt(1), undefined, { limit: 10 })).to.deep.equal({ items: [] });
+    expect(await store().list({ of: 'account', accountId: uuidAt(1) }, { limit: 10 })).to.deep.equal({ items: [] });
   });
 
   it('removes a generation from the list when it expires', async () => {
     await store().insert(aGeneration(1));
     expect(await store().replace(aTombstone(1, { kind: 'expired', version: 1 }), 0)).to.equal('applied');
     expect(await store().read(uuidAt(1))).to.deep.equal(aTombstone(1, { kind: 'expired', version: 1 }));
-    expect((await store().list(uuidAt(1), uuidAt(2), { limit: 10 })).items).to.deep.equal([]);
+    for (const wanted of listsOf(aGeneration(1)))
+      expect((await store().list(wanted, { limit: 10 })).items, JSON.stringify(wanted)).to.deep.equal([]);
   });
 }
 
@@ -156,15 +157,19 @@ function pagesOfDue(store: () => GenerationStore): void {
 function lists(store: () => GenerationStore): void {
   it('lists nothing of an account without generations, and nothing of others', async () => {
     await store().insert(aGeneration(1, { accountId: uuidAt(8) }));
-    expect(await store().list(uuidAt(9), undefined, { limit: 10 })).to.deep.equal({ items: [] });
-    expect(await store().list(uuidAt(8), uuidAt(9), { limit: 10 })).to.deep.equal({ items: [] });
+    expect(await store().list({ of: 'account', accountId: uuidAt(9) }, { limit: 10 })).to.deep.equal({ items: [] });
+    expect(await store().list({ of: 'app', appId: uuidAt(9) }, { limit: 10 })).to.deep.equal({ items: [] });
+    for (const id of ['', 'x']) {
+      expect(await store().list({ of: 'account', accountId: id }, { limit: 10 })).to.deep.equal({ items: [] });
+      expect(await store().list({ of: 'app', appId: id }, { limit: 10 })).to.deep.equal({ items: [] });
+    }
   });
 
   it('refuses a limit that is not 1 to 1,000', async () => {
-    for (const limit of [0, 1001]) {
+    for (const [limit, wanted] of [0, 1001].flatMap((n) => listsOf(aGeneration(1)).map((one) => [n, one] as const))) {
       expect(
         await store()
-          .list(uuidAt(1), undefined, { limit })
+          .list(wanted, { limit })
           .then(
             () => 'answered',
             () => 'refused',
@@ -173,18 +178,71 @@ function lists(store: () => GenerationStore): void {
     }
   });
 
-  it('lists an account, or one of its Apps, newest first and complete, in pages of any size', async () => {
-    const apps = [uuidAt(901), uuidAt(902), uuidAt(903)];
-    const inserted = [5, 3, 9, 1, 7, 2, 8].map((n) => aGeneration(n, { appId: apps[n % 3] as string }));
-    for (const generation of inserted) await store().insert(generation);
+  it('lists an account by id, newest first and complete, in pages of any size', async () => {
+    const inserted = [5, 3, 9, 1, 7, 2, 8].map((n) => aGeneration(n, { createdAt: 1_000 - n }));
+    for (const generation of [...inserted, aGeneration(4, { accountId: uuidAt(8) })]) await store().insert(generation);
     const expected = inserted.toSorted((a, b) => (a.generationId < b.generationId ? 1 : -1));
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 8 }), fc.constantFrom(undefined, ...apps), async (limit, app) => {
-        const listed = await allPages((page) => store().list(uuidAt(1), app, page), limit);
-        expect(listed).to.deep.equal(expected.filter(({ appId }) => app === undefined || appId === app));
-      }),
-      { numRuns: 30 },
+    for (const limit of [1, 2, 3, 6, 7, 8])
+      expect(
+        await allPages((page) => store().list({ of: 'account', accountId: uuidAt(1) }, page), limit),
+      ).to.deep.equal(expected);
+  });
+
+  it('lists an App by creation and id, all of it and by each field and time, whatever was written', async () => {
+    const write = fc.record({
+      n: fc.integer({ min: 1, max: 9 }),
+      appId: fc.constantFrom(uuidAt(901), uuidAt(902)),
+      createdAt: fc.integer({ min: 100, max: 104 }),
+      status: fc.constantFrom('queued' as const, 'running' as const, 'succeeded' as const),
+      modelKey: fc.constantFrom('sandbox-image', 'other.model'),
+      clientTraceId: fc.constantFrom(undefined, 'trace:1', "it's"),
+      isGone: fc.boolean(),
+    });
+    const time = fc.option(fc.integer({ min: 99, max: 106 }), { nil: undefined });
+    const only = fc.constantFrom<AppGenerations['only']>(
+      undefined,
+      { field: 'status', value: 'running' },
+      { field: 'modelKey', value: 'other.model' },
+      { field: 'clientTraceId', value: "it's" },
+      { field: 'clientTraceId', value: 'none' },
     );
+    const asked = fc.record({ only, createdFrom: time, createdBefore: time, limit: fc.integer({ min: 1, max: 9 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(write, { maxLength: 14 }),
+        fc.array(asked, { minLength: 4, maxLength: 4 }),
+        async (writes, questions) => {
+          const kept = await writeAll(store(), writes);
+          for (const { limit, ...question } of questions) {
+            const wanted = { of: 'app', appId: uuidAt(901), ...defined(question) } as AppGenerations;
+            const listed = await allPages((page) => store().list(wanted, page), limit);
+            expect(listed, JSON.stringify(wanted)).to.deep.equal(expectedOf(kept, wanted));
+          }
+          for (const { generationId, version } of kept) await store().remove(generationId, version);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('continues the list of an App behind the cursor, though newer ones and tombstones came', async () => {
+    for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n, { createdAt: 7 }));
+    const wanted = { of: 'app', appId: uuidAt(2) } as const;
+    const { items, nextCursor } = await store().list(wanted, { limit: 2 });
+    expect(items.map(({ generationId }) => generationId)).to.deep.equal([uuidAt(4), uuidAt(3)]);
+    await store().insert(aGeneration(5, { createdAt: 7 }));
+    await store().replace(aTombstone(3, { kind: 'expired', version: 1 }), 0);
+    await store().replace(aTombstone(2, { kind: 'expired', version: 1 }), 0);
+    const next = await store().list(wanted, { limit: 2, cursor: nextCursor as string });
+    expect(next).to.deep.equal({ items: [aGeneration(1, { createdAt: 7 })] });
+  });
+
+  it('answers nothing behind a cursor that no list has given out', async () => {
+    await store().insert(aGeneration(1));
+    for (const cursor of ['', 'x', '5', `1e99.${uuidAt(1)}`, `5.${uuidAt(1)}x`])
+      expect(await store().list({ of: 'app', appId: uuidAt(2) }, { limit: 2, cursor }), cursor).to.deep.equal({
+        items: [],
+      });
   });
 
   it('lists the generations of all accounts, newest first and complete, in pages of any size, and no tombstones', async () => {
@@ -192,18 +250,79 @@ function lists(store: () => GenerationStore): void {
     for (const record of [...inserted, aTombstone(4), aTombstone(8)]) await store().insert(record);
     const expected = inserted.toSorted((a, b) => (a.generationId < b.generationId ? 1 : -1));
     for (const limit of [1, 2, 3, 5, 8]) {
-      expect(await allPages((page) => store().list(undefined, undefined, page), limit), String(limit)).to.deep.equal(
-        expected,
-      );
+      expect(await allPages((page) => store().list({ of: 'all' }, page), limit), String(limit)).to.deep.equal(expected);
     }
   });
 
   it('continues after the cursor though newer ones were added and the one at the cursor was removed', async () => {
     for (const n of [1, 2, 3, 4]) await store().insert(aGeneration(n));
-    const first = await store().list(uuidAt(1), undefined, { limit: 2 });
+    const first = await store().list({ of: 'account', accountId: uuidAt(1) }, { limit: 2 });
     await store().insert(aGeneration(5));
     await store().remove(uuidAt(3), 0);
-    const second = await store().list(uuidAt(1), undefined, { limit: 2, cursor: first.nextCursor as string });
+    const second = await store().list(
+      { of: 'account', accountId: uuidAt(1) },
+      { limit: 2, cursor: first.nextCursor as string },
+    );
     expect(second).to.deep.equal({ items: [aGeneration(2), aGeneration(1)] });
   });
+}
+
+/** Every list that a generation is in. */
+function listsOf({ accountId, appId, status, modelKey, clientTraceId = '' }: Generation): ListedGenerations[] {
+  const app = { of: 'app', appId } as const;
+  return [
+    { of: 'all' },
+    { of: 'account', accountId },
+    app,
+    { ...app, only: { field: 'status', value: status } },
+    { ...app, only: { field: 'modelKey', value: modelKey } },
+    { ...app, only: { field: 'clientTraceId', value: clientTraceId } },
+  ];
+}
+
+type Written = Pick<Generation, 'appId' | 'createdAt' | 'status' | 'modelKey'> & {
+  readonly n: number;
+  readonly clientTraceId: string | undefined;
+  readonly isGone: boolean;
+};
+
+/** Inserts, replaces by another status and replaces by tombstones. Answers what is stored in the end. */
+async function writeAll(store: GenerationStore, writes: readonly Written[]): Promise<GenerationRecord[]> {
+  const kept = new Map<number, GenerationRecord>();
+  for (const { n, isGone, status, clientTraceId, ...values } of writes) {
+    const before = kept.get(n);
+    const { clientTraceId: _, ...first } = aGeneration(n, { ...values, status });
+    const next: GenerationRecord =
+      before?.kind === 'generation'
+        ? { ...before, status, version: before.version + 1 }
+        : { ...first, ...(clientTraceId === undefined ? {} : { clientTraceId }) };
+    if (before === undefined) await store.insert(next);
+    else if (before.kind !== 'generation') continue;
+    else if (!isGone) await store.replace(next, before.version);
+    else
+      await store.replace(
+        aTombstone(n, { kind: 'expired', appId: before.appId, version: next.version }),
+        before.version,
+      );
+    kept.set(n, before !== undefined && isGone ? ((await store.read(uuidAt(n))) as GenerationRecord) : next);
+  }
+  return [...kept.values()];
+}
+
+function expectedOf(kept: readonly GenerationRecord[], wanted: AppGenerations): GenerationRecord[] {
+  const { appId, only, createdFrom = 0, createdBefore = Infinity } = wanted;
+  return kept
+    .filter(
+      (record) =>
+        record.kind === 'generation' &&
+        record.appId === appId &&
+        record.createdAt >= createdFrom &&
+        record.createdAt < createdBefore &&
+        (only === undefined || record[only.field] === only.value),
+    )
+    .sort((a, b) => b.createdAt - a.createdAt || (a.generationId < b.generationId ? 1 : -1));
+}
+
+function defined<T extends object>(values: T): Partial<T> {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -75,7 +75,7 @@ function killedEverySecond(this: Suite): void {
     }
     await Promise.all(WORKERS.map((name) => named(name).ensureServing()));
     const look = async (): Promise<readonly Generation[]> =>
-      (await context.generations.list(caller.accountId, undefined, { limit: 1_000 })).items;
+      (await context.generations.list({ of: 'account', accountId: caller.accountId }, { limit: 1_000 })).items;
     const watch = new OwnerlessWatch(ALLOWANCE_MS);
     const watching = (async () => {
       for (let generations = await look(); ; generations = await look()) {

@@ -371,7 +371,9 @@ export class Actor {
   }
 
   private async generationsOf({ caller }: Party): Promise<readonly Generation[]> {
-    return (await this.harness.context.generations.list(caller.accountId, undefined, { limit: 1_000 })).items;
+    return (
+      await this.harness.context.generations.list({ of: 'account', accountId: caller.accountId }, { limit: 1_000 })
+    ).items;
   }
 
   private otherThan(party: Party): Party {

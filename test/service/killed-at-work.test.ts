@@ -29,7 +29,8 @@ describe('a service killed while generations run', () => {
 
   function stored(): Promise<readonly Generation[]> {
     return service.tool(
-      async ({ context }) => (await context.generations.list(tenant.accountId, undefined, { limit: 100 })).items,
+      async ({ context }) =>
+        (await context.generations.list({ of: 'account', accountId: tenant.accountId }, { limit: 100 })).items,
     );
   }
 

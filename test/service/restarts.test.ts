@@ -73,7 +73,7 @@ describe('a service stopped and started again', () => {
     for (const { status, code } of accepted)
       expect(status === 202 || code === 'SERVICE_UNAVAILABLE', `${status} ${code}`).to.equal(true);
     const leased = await service.tool(async ({ context }) => {
-      const { items } = await context.generations.list(tenant.accountId, undefined, { limit: 100 });
+      const { items } = await context.generations.list({ of: 'account', accountId: tenant.accountId }, { limit: 100 });
       return items.filter(
         ({ lease, status }) => status === 'running' && lease !== undefined && lease.expiresAt > context.clock.now(),
       );

@@ -1,14 +1,13 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampMs, type Timestamp } from '@bufbuild/protobuf/wkt';
 import type { App } from '../../../core/access/credential.js';
 import { ServiceError } from '../../../core/errors.js';
-import { fieldInvalid } from '../../../core/fields.js';
 import type { ShownKey } from '../../operator/operator.js';
 import { StoreOperator } from '../../operator/store-operator.js';
 import { Access, type ApiKeySchema, type AppSchema } from '../generated/darkroom/v1/access_pb.js';
 import { plain } from '../method.js';
 import { readPage } from '../pages.js';
 import { renderAccount } from '../render/credits.js';
+import { readTimestamp } from '../read-timestamp.js';
 import { timestamp } from '../render/times.js';
 
 const { method } = Access;
@@ -84,7 +83,7 @@ export const ACCESS_METHODS = [
         appId,
         name,
         scopes,
-        ...(expireTime === undefined ? {} : { expiresAt: readExpiry(expireTime) }),
+        ...(expireTime === undefined ? {} : { expiresAt: readTimestamp(expireTime, 'expire_time') }),
         // Core refuses what is no safe integer.
         ...(monthlyCap === undefined ? {} : { monthlyCap: Number(monthlyCap) }),
       });
@@ -112,20 +111,12 @@ export const ACCESS_METHODS = [
     async answer({ context, request: { keyId, expireTime } }) {
       if (expireTime === undefined)
         throw new ServiceError('FIELD_REQUIRED', 'expire_time is required.', { pointer: '/expire_time' });
-      return { apiKey: renderKey(await new StoreOperator(context).expireKey(keyId, readExpiry(expireTime))) };
+      return {
+        apiKey: renderKey(await new StoreOperator(context).expireKey(keyId, readTimestamp(expireTime, 'expire_time'))),
+      };
     },
   }),
 ] as const;
-
-/** 0001-01-01T00:00:00Z, the first that a Timestamp may be; what is too late is core's to say. */
-const FIRST_SECOND = -62_135_596_800n;
-
-function readExpiry(expireTime: Timestamp): number {
-  const { seconds, nanos } = expireTime;
-  if (seconds < FIRST_SECOND || nanos < 0 || nanos > 999_999_999)
-    throw fieldInvalid('/expire_time', 'expire_time must be a time from the year 1 on.');
-  return timestampMs(expireTime);
-}
 
 function renderApp({ appId, accountId, name, createdAt }: App): MessageInitShape<typeof AppSchema> {
   return { appId, accountId, displayName: name, createTime: timestamp(createdAt) };

@@ -3,15 +3,20 @@ import { ServiceError } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
-import { listGenerations } from '../../../core/generation/list-generations.js';
+import { listGenerations, readListFilter, type ListFilter } from '../../../core/generation/list-generations.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../../http/host/limits.js';
-import { Generations, type GenerationInput } from '../generated/darkroom/v1/generations_pb.js';
+import {
+  Generations,
+  type GenerationInput,
+  type ListGenerationsRequest,
+} from '../generated/darkroom/v1/generations_pb.js';
 import { keyOf } from '../idempotency-key.js';
 import { acting } from '../method.js';
 import { pageByToken } from '../../requests/page-token.js';
 import { readPage } from '../pages.js';
-import { OPERATION, wordOf } from '../render/enums.js';
+import { OPERATION, STATUS, wordOf } from '../render/enums.js';
+import { readTimestamp } from '../read-timestamp.js';
 import { readMask, showGeneration } from '../shown-generation.js';
 
 const { method } = Generations;
@@ -52,8 +57,10 @@ export const GENERATION_METHODS = [
     scope: 'generations:read',
     async answer({ context, caller, request }) {
       const mask = readMask(request.readMask);
-      const { items, nextCursor } = await pageByToken(readPage(request), `generations of ${caller.appId}`, (page) =>
-        listGenerations(context, caller, page),
+      const filter = readFilter(request);
+      const list = `generations of ${caller.appId} ${JSON.stringify(filter)}`;
+      const { items, nextCursor } = await pageByToken(readPage(request), list, (page) =>
+        listGenerations(context, caller, filter, page),
       );
       return {
         generations: await Promise.all(items.map((generation) => showGeneration(context, generation, mask))),
@@ -74,6 +81,22 @@ export const GENERATION_METHODS = [
     },
   }),
 ] as const;
+
+function readFilter({
+  status,
+  modelKey,
+  clientTraceId,
+  createdAfter,
+  createdBefore,
+}: ListGenerationsRequest): ListFilter {
+  return readListFilter({
+    status: wordOf(STATUS, status),
+    modelKey,
+    clientTraceId,
+    createdFrom: createdAfter && readTimestamp(createdAfter, 'created_after'),
+    createdBefore: createdBefore && readTimestamp(createdBefore, 'created_before'),
+  });
+}
 
 /**
  * Over REST a body that is nested deeper, or holds more, is not read at all. Answers how many more names and values

@@ -7,6 +7,7 @@ import { getCreditsOperation } from './operations/get-credits.js';
 import { getGenerationOperation } from './operations/get-generation.js';
 import { getModelOperation } from './operations/get-model.js';
 import { getUploadOperation } from './operations/get-upload.js';
+import { listGenerationsOperation } from './operations/list-generations.js';
 import { listModelsOperation } from './operations/list-models.js';
 import { prepareUploadOperation } from './operations/prepare-upload.js';
 
@@ -31,6 +32,13 @@ export const ROUTES: readonly Route[] = [
     path: '/generations/estimate',
     operation: estimateGenerationOperation,
     scope: 'generations:write',
+    rate: 'reads',
+  },
+  {
+    method: 'GET',
+    path: '/generations',
+    operation: listGenerationsOperation,
+    scope: 'generations:read',
     rate: 'reads',
   },
   {

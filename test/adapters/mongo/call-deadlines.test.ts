@@ -40,7 +40,7 @@ describe('Deadlines of calls, in MongoDB', () => {
 
     const call = new TestedCall({ deadline: Date.now() + CALL_MS });
     await generations.read(uuidAt(1), call);
-    await generations.list(uuidAt(1), undefined, { limit: 1 }, call);
+    await generations.list({ of: 'account', accountId: uuidAt(1) }, { limit: 1 }, call);
     await accounts.read(uuidAt(1), call);
     await accounts.entries(uuidAt(1), { limit: 1 }, call);
     await accounts.list({ limit: 1 }, call);

@@ -1,12 +1,19 @@
 import { expect } from 'chai';
 import type { CommandStartedEvent, Db, Document } from 'mongodb';
-import { schemaCollections } from '../../../adapters/mongo/schema.js';
+import { BY_ID, schemaCollections } from '../../../adapters/mongo/schema.js';
 
 interface Target {
   readonly collection: string;
   readonly fields: readonly string[];
 }
 
+const INDEXES = new Map<string, object>([
+  [BY_ID, { _id: 1 }],
+  ...schemaCollections().flatMap(([, { indexes }]) => indexes.map(({ name, keys }) => [name, keys] as const)),
+]);
+
+/** Indexes that find so few documents that the server may sort them: the artefacts of one code. */
+const FEW = ['artefacts_by_alias'];
 const LOOKING = ['find', 'aggregate', 'update', 'delete', 'findAndModify', 'count', 'distinct'];
 
 /**
@@ -42,6 +49,22 @@ export class ExplainedCommands {
       await this.planOf({ find: 'accounts', filter: { name: 'by no index' } }),
       'what a scan looks like',
     ).to.include('COLLSCAN');
+  }
+
+  /** Each list is in the order of its index, which a server then reads no further than the limit. */
+  expectOrderOfIndex(): void {
+    for (const query of this.byShape.values()) {
+      const { find, sort, hint, filter } = query;
+      if (find === undefined || sort === undefined || FEW.includes(hint as string)) continue;
+      const bound = (name: string) => !isPlain((filter as Document)[name] ?? {});
+      const open = (keys: Iterable<readonly [string, unknown]>) => [...keys].filter(([name]) => !bound(name));
+      const wanted = open(sort instanceof Map ? (sort as Map<string, unknown>) : Object.entries(sort as Document));
+      const keys = open(Object.entries(INDEXES.get(hint as string) ?? {})).slice(0, wanted.length);
+      const backwards = keys.map(([name, direction]) => [name, -Number(direction)]);
+      expect([JSON.stringify(keys), JSON.stringify(backwards)], JSON.stringify(query)).to.include(
+        JSON.stringify(wanted),
+      );
+    }
   }
 
   private async planOf(query: Document): Promise<string> {

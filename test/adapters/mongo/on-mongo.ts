@@ -98,6 +98,7 @@ export function onMongo(title: string, suite: (place: () => MongoPlace, lane: St
       // In a suite of its own, as mocha runs what stands beside suites before them.
       describe('every operation on the server', () => {
         it('finds documents by an index', () => prepared().commands.expectNoScan());
+        it('lists documents in the order of an index', () => prepared().commands.expectOrderOfIndex());
         it('writes, and reads ledgers, by the shard key', () => prepared().commands.expectShardKeys());
       });
     });

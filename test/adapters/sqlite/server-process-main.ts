@@ -5,7 +5,7 @@ const WRITERS = 32;
 const [folder = '', task] = process.argv.slice(2);
 const stores = await openSqlite({ folder, role: 'server' });
 // Records are numbered on from what rounds before have left.
-const [newest] = (await stores.generations.list(uuidAt(1), undefined, { limit: 1 })).items;
+const [newest] = (await stores.generations.list({ of: 'account', accountId: uuidAt(1) }, { limit: 1 })).items;
 let next = newest === undefined ? 1 : Number.parseInt(newest.generationId.replaceAll('-', '').slice(-12), 16) + 1;
 
 /** Inserts one after the other, and tells each only after it was acknowledged. */

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { openDatabase } from '../../../adapters/sqlite/driver.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
+import { APP_LISTS } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
 import { aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';
@@ -66,6 +67,47 @@ describe('a data folder of an earlier release', () => {
     expect(await stores.generations.uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
     expect(await stores.generations.read(uuidAt(1))).to.include({ status: 'cancelled' });
     await stores.close();
+  });
+
+  it('has its generations in every list of their App', async () => {
+    fill([]);
+    const stores = await openSqlite({ folder, role: 'server' });
+    const { appId, modelKey, clientTraceId = '' } = aGeneration(1);
+    const lists = [
+      undefined,
+      { field: 'status', value: 'cancelled' },
+      { field: 'modelKey', value: modelKey },
+      { field: 'clientTraceId', value: clientTraceId },
+    ] as const;
+    for (const only of lists) {
+      const wanted = { of: 'app', appId, ...(only === undefined ? {} : { only }) } as const;
+      const { items } = await stores.generations.list(wanted, { limit: 5 });
+      expect(items.map(({ generationId }) => generationId)).to.deep.equal([uuidAt(1)]);
+    }
+    await stores.close();
+  });
+
+  it('lists an App from an index in its order, by each field', async () => {
+    await (await openSqlite({ folder, role: 'server' })).close();
+    const database = openDatabase(join(folder, 'darkroom.db'));
+    const plans = Object.entries(APP_LISTS).map(([list, sql]) => {
+      const given = [uuidAt(1), 0, 5, uuidAt(1), 3, ...(list === 'all' ? [] : ['x'])];
+      const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...given);
+      return [list, steps.map(({ detail }) => detail)];
+    });
+    expect(Object.fromEntries(plans)).to.deep.equal({
+      all: ['SEARCH generations USING INDEX generations_by_app (app=? AND created_at>? AND (created_at,id)<(?,?))'],
+      status: [
+        'SEARCH generations USING INDEX generations_by_status (app=? AND status=? AND created_at>? AND (created_at,id)<(?,?))',
+      ],
+      modelKey: [
+        'SEARCH generations USING INDEX generations_by_model (app=? AND model=? AND created_at>? AND (created_at,id)<(?,?))',
+      ],
+      clientTraceId: [
+        'SEARCH generations USING INDEX generations_by_trace (app=? AND trace=? AND created_at>? AND (created_at,id)<(?,?))',
+      ],
+    });
+    database.close();
   });
 
   it('answers sums from their indexes alone', async () => {

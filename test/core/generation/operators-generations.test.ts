@@ -17,6 +17,9 @@ import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.js';
 
+/** An App is of one account. */
+const appOf = (account: number, app: number) => uuidAt(200 + 10 * account + app);
+
 describe('searchGenerations', () => {
   it('finds what a filtered array has, newest first, in full pages of any size', async () => {
     const record = fc.record({
@@ -37,13 +40,17 @@ describe('searchGenerations', () => {
         async (records, { account, app, statuses, limit }) => {
           const harness = await CoreHarness.open();
           const all = records.map((one, n) =>
-            aGeneration(n, { accountId: uuidAt(100 + one.account), appId: uuidAt(200 + one.app), status: one.status }),
+            aGeneration(n, {
+              accountId: uuidAt(100 + one.account),
+              appId: appOf(one.account, one.app),
+              status: one.status,
+            }),
           );
           for (const generation of all) await harness.ports.generations.insert(generation);
           const of: GenerationFilter =
             account === undefined
               ? {}
-              : { accountId: uuidAt(100 + account), ...(app === undefined ? {} : { appId: uuidAt(200 + app) }) };
+              : { accountId: uuidAt(100 + account), ...(app === undefined ? {} : { appId: appOf(account, app) }) };
           const found = await allPages(async (page) => {
             const answer = await searchGenerations(
               harness.context,

@@ -46,7 +46,7 @@ async function generationsOf(
 ): Promise<GenerationRecord[]> {
   const records = new Map<string, GenerationRecord>();
   for (const accountId of accountIds) {
-    for (const generation of await allPages((page) => generations.list(accountId, undefined, page), 500))
+    for (const generation of await allPages((page) => generations.list({ of: 'account', accountId }, page), 500))
       records.set(generation.generationId, generation);
   }
   for (const id of new Set(ids)) {

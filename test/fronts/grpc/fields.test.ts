@@ -10,7 +10,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@bufbuild/protobuf';
-import { FieldMaskSchema } from '@bufbuild/protobuf/wkt';
+import { FieldMaskSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
@@ -47,6 +47,8 @@ const each = (field: string, ...bad: readonly JsonValue[]): Fault[] => bad.map((
 
 const unknown = (field: string): Fault[] => [{ field, bad: 'x', code: 'NOT_FOUND', told: null }];
 
+/** A time out of bounds, which has no JSON form. */
+const NO_TIME = 'no time';
 const PAGE = [...each('page_size', -1), ...each('page_token', 'nonsense')];
 const ACCOUNT = each('account_id', '', 'x');
 const NAME = each('display_name', '', '  ', 'x'.repeat(101), 'a\u0007b');
@@ -92,7 +94,18 @@ const ASKED: Readonly<Record<string, Asked>> = {
   EstimateGeneration: { right: { input: RIGHT_INPUT }, faults: INPUT },
   CreateGeneration: { right: { input: RIGHT_INPUT, idempotency_key: 'k' }, faults: [...INPUT, ...KEY] },
   GetGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
-  ListGenerations: { right: {}, faults: [...PAGE, ...MASK] },
+  ListGenerations: {
+    right: {},
+    faults: [
+      ...PAGE,
+      ...MASK,
+      ...each('status', 99),
+      ...each('model_key', '', 'x'.repeat(201)),
+      ...each('client_trace_id', '', 'x'.repeat(129)),
+      ...each('created_after', NO_TIME),
+      ...each('created_before', NO_TIME),
+    ],
+  },
   CancelGeneration: { right: { generation_id: ID }, faults: GENERATION },
   WatchGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
   PrepareUpload: {
@@ -215,9 +228,17 @@ describe('fields of requests over gRPC', () => {
     ) as JsonObject;
     const { path, requestSerialize, responseDeserialize } = methodDefinition(method);
     // A mask with invalid paths has no JSON form.
-    const { read_mask: mask, ...others } = named;
+    const { read_mask: mask, ...timed } = named;
+    const isNoTime = ([, value]: [string, unknown]) => value === NO_TIME;
+    const others = Object.fromEntries(Object.entries(timed).filter((field) => !isNoTime(field)));
+    const noTimes = Object.entries(timed)
+      .filter(isNoTime)
+      .map(([name]) => [
+        method.input.fields.find((one) => one.name === name)?.localName,
+        create(TimestampSchema, { seconds: -(2n ** 50n) }),
+      ]);
     const readMask = typeof mask === 'string' ? { readMask: create(FieldMaskSchema, { paths: [mask] }) } : {};
-    const request = Object.assign(fromJson(method.input, others), readMask);
+    const request = Object.assign(fromJson(method.input, others), readMask, Object.fromEntries(noTimes));
     return new Promise((resolve, reject) => {
       if (method.methodKind === 'server_streaming') {
         grpc.client

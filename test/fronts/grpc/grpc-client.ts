@@ -26,7 +26,7 @@ import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { FrontAnswer, FrontClient, FrontRequest } from '../vectors/play.js';
-import { completeOf, inputOf, modality, modelOf, prepareOf, preparedOf, taskOf, uploadOf } from './messages.js';
+import { completeOf, inputOf, listOf, modality, modelOf, prepareOf, preparedOf, taskOf, uploadOf } from './messages.js';
 import { fixtureCallers, serviceTokenOf } from './fixture-services.js';
 
 /** A refusal as it came over the wire. */
@@ -87,7 +87,7 @@ async function metadataOf(
 
 async function ask(
   client: Client,
-  { operation, id = '', key, body }: FrontRequest,
+  { operation, id = '', key, query = {}, body }: FrontRequest,
   metadata: Metadata,
 ): Promise<GrpcAnswer> {
   const { method } = Generations;
@@ -136,6 +136,11 @@ async function ask(
       );
     case 'getGeneration':
       return call(method.getGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
+    case 'listGenerations':
+      return call(method.listGenerations, listOf(query), ({ generations, nextPageToken }) => ({
+        generations: generations.map(taskOf),
+        ...(nextPageToken === '' ? {} : { next_cursor: nextPageToken }),
+      }));
     case 'cancelGeneration':
       return call(method.cancelGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
     case 'prepareUpload':

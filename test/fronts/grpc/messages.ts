@@ -1,10 +1,11 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampDate, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
+import { timestampDate, timestampFromDate, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { PriceUnit, type Model } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import {
   GenerationStatus,
   type Generation,
   type GenerationInputSchema,
+  type ListGenerationsRequestSchema,
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import {
@@ -53,6 +54,27 @@ const PREPARE: typeof INPUT = {
 
 const COMPLETE: typeof INPUT = { sha256: ['sha256', text] };
 
+/** A time that is none has no form in a message; neither has a name that is no field. */
+const moment: Field = (value) =>
+  typeof value === 'string' && !Number.isNaN(Date.parse(value))
+    ? timestampFromDate(new Date(value))
+    : no('another type');
+
+const LIST: typeof INPUT = {
+  limit: [
+    'pageSize',
+    (value) => (typeof value === 'string' && /^[1-9]\d*$/.test(value) ? Number(value) : no('another type')),
+  ],
+  cursor: ['pageToken', text],
+  status: ['status', word(GenerationStatus)],
+  model_key: ['modelKey', text],
+  client_trace_id: ['clientTraceId', text],
+  created_after: ['createdAfter', moment],
+  created_before: ['createdBefore', moment],
+};
+
+export const listOf = (query: JsonObject) =>
+  messageOf(LIST, query) as MessageInitShape<typeof ListGenerationsRequestSchema>;
 export const inputOf = (body: Json | undefined) =>
   messageOf(INPUT, body) as MessageInitShape<typeof GenerationInputSchema>;
 export const prepareOf = (body: Json | undefined) =>

@@ -297,7 +297,7 @@ const ROUTES: readonly HttpVector[] = [
     headers: [TYPE],
     status: 405,
     code: 'METHOD_NOT_ALLOWED',
-    answers: { allow: 'POST' },
+    answers: { allow: 'GET, HEAD, POST' },
   },
   {
     name: 'a method of the other route',
@@ -424,10 +424,47 @@ const BODILESS: readonly HttpVector[] = [
   ];
 });
 
+const listing = (query: string, says?: string): HttpVector => ({
+  name: `GET /generations?${query.slice(0, 60)}`,
+  headers: [AUTHORIZATION],
+  requestLine: `GET /api/v1/developer/generations?${query} HTTP/1.1`,
+  ...(says === undefined ? { status: 200, code: 'OK' } : { status: 422, code: 'FIELD_INVALID', says }),
+});
+
+/** What a query of a list may say, and how. */
+const QUERIES: readonly HttpVector[] = [
+  ...['', 'limit=1', 'limit=100', 'limit=007', 'created_after=2026-01-31T12%3A00%3A00%2B02:00'].map((query) =>
+    listing(query),
+  ),
+  listing('created_before=2024-02-29t23:59:59.999999999z'),
+  ...['0', '101', '-1', '1.5', '1e1', 'x', '', '%31%30%30%30%30%30%30%30%30%30'].map((limit) =>
+    listing(`limit=${limit}`, 'limit must be an integer, 1 to 100.'),
+  ),
+  listing('limit=1&limit=1', 'The query parameter "limit" must be sent once.'),
+  listing('page=2', 'Unknown query parameter "page".'),
+  listing('limit=%ff', 'The query must be percent-encoded UTF-8.'),
+  ...[
+    '',
+    'yesterday',
+    '2026-01-31',
+    '1767225600000',
+    '2026-02-29T00:00:00Z',
+    '2026-01-31T24:00:00Z',
+    '2026-01-31T12:00:00',
+    '2026-01-31T12:00:00+02:00',
+    '2026-01-31T12:00:00%2B25:00',
+  ].map((time) => listing(`created_after=${time}`, 'created_after must be a time such as 2026-01-31T12:00:00Z')),
+  listing('model_key=', 'model_key must have 1 to 200 characters.'),
+  listing('client_trace_id=', 'client_trace_id must have 1 to 128 characters.'),
+  listing('cursor=', 'cursor must have 1 to 2000 characters.'),
+  listing('status=', 'status must be one of queued, running, succeeded, failed, cancelled.'),
+];
+
 export const HTTP_VECTORS: Readonly<Record<string, readonly HttpVector[]>> = {
   'bodies': BODIES,
   'framing': FRAMES,
   'headers': HEADERS,
+  'queries': QUERIES,
   'routes': ROUTES,
   'bodies where none is taken': BODILESS,
 };

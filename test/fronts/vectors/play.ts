@@ -17,6 +17,7 @@ export interface FrontRequest {
   readonly appId?: string;
   readonly key?: string;
   readonly id?: string;
+  readonly query?: Readonly<Record<string, string>>;
   readonly body?: Json;
 }
 
@@ -84,6 +85,9 @@ async function request(target: Play, step: CallStep, freshKey: string): Promise<
     ...(step.app === undefined ? {} : { appId: fixture.apps[step.app] }),
     ...(key === undefined ? {} : { key }),
     ...(step.id === undefined ? {} : { id: resolveId(step.id, fixture.ids) }),
+    ...(step.query === undefined
+      ? {}
+      : { query: (await resolveReferences(step.query, fixture.ids)) as Readonly<Record<string, string>> }),
     ...(step.body === undefined ? {} : { body: await resolveReferences(step.body, fixture.ids) }),
   });
 
@@ -104,7 +108,7 @@ async function checkData({ fixture, targets }: Play, step: CallStep, data: JsonO
   expect(data, 'data').to.be.an('object');
   for (const name of step.without ?? []) expect(data).to.not.have.property(name);
   if (step.save !== undefined) {
-    fixture.ids.set(step.save, (data?.['generation_id'] ?? data?.['upload_id']) as string);
+    fixture.ids.set(step.save, (data?.['generation_id'] ?? data?.['upload_id'] ?? data?.['next_cursor']) as string);
     targets.set(step.save, data as JsonObject);
   }
   if (step.data !== undefined) expectPart(data, await resolveReferences(step.data, fixture.ids), 'data');

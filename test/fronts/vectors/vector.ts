@@ -13,6 +13,7 @@ export type OperationName =
   | 'createGeneration'
   | 'estimateGeneration'
   | 'getGeneration'
+  | 'listGenerations'
   | 'cancelGeneration'
   | 'prepareUpload'
   | 'getUpload'
@@ -51,6 +52,8 @@ export interface CallStep {
   /** The Idempotency-Key. A new one when absent, none when null. */
   readonly key?: string | null;
   readonly id?: string;
+  /** What a list is asked for; a cursor `@name` is the one that was saved under this name. */
+  readonly query?: Readonly<Record<string, string>>;
   readonly body?: Json;
   readonly code: ErrorCode | 'OK';
   /** Fields of the answer's data, or of those in it; what is not listed is not looked at. */

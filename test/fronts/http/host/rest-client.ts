@@ -46,6 +46,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   getModel: ['GET', (id) => `/models/${id}`],
   getCredits: ['GET', () => '/credits'],
   createGeneration: ['POST', () => '/generations'],
+  listGenerations: ['GET', () => '/generations'],
   estimateGeneration: ['POST', () => '/generations/estimate'],
   getGeneration: ['GET', (id) => `/generations/${id}`],
   cancelGeneration: ['POST', (id) => `/generations/${id}/cancel`],
@@ -54,7 +55,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   completeUpload: ['POST', (id) => `/uploads/${id}/complete`],
 };
 
-export function toHttp({ operation, credential, appId, key, id, body }: FrontRequest): {
+export function toHttp({ operation, credential, appId, key, id, query, body }: FrontRequest): {
   readonly method: string;
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -69,10 +70,14 @@ export function toHttp({ operation, credential, appId, key, id, body }: FrontReq
   };
   return {
     method,
-    path: BASE + path(encodeURIComponent(id ?? '').replaceAll('%25', '%')),
+    path: BASE + path(encodeURIComponent(id ?? '').replaceAll('%25', '%')) + queryOf(query),
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
+}
+
+function queryOf(query: FrontRequest['query']): string {
+  return query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
 }
 
 export interface HttpAnswer extends FrontAnswer {

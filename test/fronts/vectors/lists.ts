@@ -1,0 +1,126 @@
+import type { Vector } from './vector.js';
+import { HELD_PICTURE, once, PICTURE } from './vector.js';
+
+const made = (save: string, client_trace_id: string, body: object = PICTURE) =>
+  ({ operation: 'createGeneration', body: { ...body, client_trace_id }, code: 'OK', save }) as const;
+const LATER = { event: 'advance', byMs: 10 } as const;
+const of = (...names: readonly string[]) => ({ generations: names.map((name) => ({ generation_id: `@${name}` })) });
+
+/** What clients list: in order, by page and by filter, and of their own App only. */
+export const LIST_VECTORS: readonly Vector[] = [
+  {
+    name: 'generations are listed newest first, in pages',
+    steps: [
+      made('first', 'a'),
+      LATER,
+      made('second', 'b'),
+      LATER,
+      made('third', 'c', HELD_PICTURE),
+      { operation: 'listGenerations', code: 'OK', data: of('third', 'second', 'first', 'own-generation') },
+      { operation: 'listGenerations', query: { limit: '2' }, code: 'OK', data: of('third', 'second'), save: 'next' },
+      LATER,
+      made('fourth', 'd'),
+      {
+        operation: 'listGenerations',
+        query: { limit: '2', cursor: '@next' },
+        code: 'OK',
+        data: of('first', 'own-generation'),
+        without: ['next_cursor'],
+      },
+      {
+        operation: 'listGenerations',
+        query: { limit: '2', cursor: '@next', status: 'queued' },
+        code: 'FIELD_INVALID',
+        says: 'must come from an earlier page of the same list',
+      },
+      { operation: 'listGenerations', as: 'other-app', code: 'OK', data: of('other-app-generation') },
+      {
+        operation: 'listGenerations',
+        as: 'stranger',
+        query: { cursor: '@next' },
+        code: 'FIELD_INVALID',
+        says: 'must come from an earlier page of the same list',
+      },
+    ],
+  },
+  {
+    name: 'a listed generation is what GET answers',
+    steps: [
+      made('one', 'a', { ...PICTURE, parameters: { size: '96x64', n: 2 } }),
+      {
+        operation: 'listGenerations',
+        query: { limit: '1' },
+        code: 'OK',
+        data: {
+          generations: [
+            {
+              generation_id: '@one',
+              status: 'queued',
+              model_key: 'picture',
+              reserved_credits: 20,
+              charged_credits: 0,
+              outputs: [],
+              client_trace_id: 'a',
+            },
+          ],
+        },
+      },
+    ],
+  },
+  {
+    name: 'generations are found by each filter, and by all of them',
+    steps: [
+      made('one', 'mine:1'),
+      LATER,
+      made('two', 'mine:1', HELD_PICTURE),
+      LATER,
+      made('three', 'mine:2', HELD_PICTURE),
+      { operation: 'cancelGeneration', id: '@two', code: 'OK' },
+      { operation: 'listGenerations', query: { client_trace_id: 'mine:1' }, code: 'OK', data: of('two', 'one') },
+      { operation: 'listGenerations', query: { model_key: 'picture-held' }, code: 'OK', data: of('three', 'two') },
+      { operation: 'listGenerations', query: { status: 'cancelled', limit: '1' }, code: 'OK', data: of('two') },
+      {
+        operation: 'listGenerations',
+        query: { model_key: 'picture-held', status: 'queued', client_trace_id: 'mine:2' },
+        code: 'OK',
+        data: of('three'),
+      },
+      {
+        operation: 'listGenerations',
+        query: { model_key: 'picture', status: 'cancelled' },
+        code: 'OK',
+        data: of(),
+        without: ['next_cursor'],
+      },
+      ...[{ client_trace_id: 'mine' }, { model_key: 'gone' }, { status: 'running' }].map(
+        (query) => ({ operation: 'listGenerations', query, code: 'OK', data: of() }) as const,
+      ),
+      {
+        operation: 'listGenerations',
+        query: { created_after: '2020-01-01T00:00:00Z', client_trace_id: 'mine:2' },
+        code: 'OK',
+        data: of('three'),
+      },
+      {
+        operation: 'listGenerations',
+        query: { created_before: '2020-01-01T00:00:00.000Z' },
+        code: 'OK',
+        data: of(),
+      },
+    ],
+  },
+  ...(
+    [
+      ['status', 'done'],
+      ['model_key', 'x'.repeat(201)],
+      ['client_trace_id', 'x'.repeat(129)],
+      ['cursor', 'x'],
+    ] as const
+  ).map(([name, value]) =>
+    once(`listGenerations with ${name}: ${value.slice(0, 10)}, ${value.length} characters`, {
+      operation: 'listGenerations',
+      query: { [name]: value },
+      code: 'FIELD_INVALID',
+    }),
+  ),
+];
