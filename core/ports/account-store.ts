@@ -23,7 +23,10 @@ export interface AccountStore {
    */
   apply(change: AccountChange): Promise<'applied' | 'conflict'>;
 
-  /** The ledger of one account, oldest first. */
+  /**
+   * The ledger of one account, oldest first. A cursor is the number of an entry as text: the page begins with the one
+   * behind it. Entries have no gaps, so that any stretch of a ledger can be asked for.
+   */
   entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>>;
 
   /** The entry with this operation id, or null. */

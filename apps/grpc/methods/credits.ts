@@ -1,10 +1,12 @@
 import { getBalance } from '../../../core/credits/get-balance.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
+import { listEntries } from '../../../core/credits/list-entries.js';
+import { cursorOf, tokenOf } from '../../requests/page-token.js';
 import { StoreOperator } from '../../operator/store-operator.js';
 import { Credits } from '../generated/darkroom/v1/credits_pb.js';
 import { acting, plain } from '../method.js';
 import { readPage } from '../pages.js';
-import { renderEntry, renderOperated } from '../render/credits.js';
+import { renderEntry, renderOperated, renderOwnEntry } from '../render/credits.js';
 
 const { method } = Credits;
 
@@ -14,6 +16,19 @@ export const CREDIT_METHODS = [
     async answer({ context, caller }) {
       const { availableCredits, currency } = await getBalance(context, caller);
       return { availableCredits: BigInt(availableCredits), currency };
+    },
+  }),
+  acting(method.listOwnEntries, {
+    scope: 'credits:read',
+    async answer({ context, caller, request }) {
+      const list = `statement of ${caller.accountId}`;
+      const statement = await listEntries(context, caller, cursorOf(readPage(request), list));
+      return {
+        entries: statement.entries.map(renderOwnEntry),
+        openingCredits: BigInt(statement.openingCredits),
+        closingCredits: BigInt(statement.closingCredits),
+        nextPageToken: tokenOf(list, statement.nextCursor) ?? '',
+      };
     },
   }),
   plain(method.grantCredits, {

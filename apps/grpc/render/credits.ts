@@ -1,5 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { Book as CoreBook, EntryKind as CoreKind } from '../../../core/credits/account.js';
+import type { StatementEntry } from '../../../core/credits/list-entries.js';
 import type { Operated, ShownAccount, ShownEntry } from '../../operator/operator.js';
 import type { AccountSchema } from '../generated/darkroom/v1/accounts_pb.js';
 import {
@@ -7,6 +8,7 @@ import {
   EntryKind,
   type EntrySchema,
   type GrantCreditsResponseSchema,
+  type OwnEntrySchema,
 } from '../generated/darkroom/v1/credits_pb.js';
 import { timestamp } from './times.js';
 
@@ -84,5 +86,25 @@ export function renderEntry({
     ...(generationId === undefined ? {} : { generationId }),
     ...(operationId === undefined ? {} : { operationId }),
     ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+export function renderOwnEntry({
+  entry,
+  availableChange,
+  credentialName,
+}: StatementEntry): MessageInitShape<typeof OwnEntrySchema> {
+  const { operationId: _, attribution, ...shown } = entry;
+  return {
+    entry: renderEntry(shown),
+    availableChange: BigInt(availableChange),
+    ...(attribution === undefined
+      ? {}
+      : {
+          modelKey: attribution.modelKey,
+          credentialId: attribution.credentialId,
+          ...(attribution.clientTraceId === undefined ? {} : { clientTraceId: attribution.clientTraceId }),
+        }),
+    ...(credentialName === undefined ? {} : { credentialName }),
   };
 }

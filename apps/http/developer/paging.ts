@@ -1,5 +1,4 @@
 import type { PageRequest } from '../../../core/paging.js';
-import type { JsonObject } from '../../../core/json.js';
 import { readText, readWhole } from '../host/query-values.js';
 import type { Call } from './operation.js';
 
@@ -19,12 +18,6 @@ export const CURSOR = {
   type: 'string',
   description: 'The `next_cursor` of the page before, with the same other parameters; the first page without it.',
 } as const;
-
-/** The field of an answer that continues its list. */
-export const NEXT_CURSOR: JsonObject = {
-  type: 'string',
-  description: 'The cursor of the next page; absent on the last one.',
-};
 
 /** The page that a query asks for; its cursor is the token of the list. Throws FIELD_INVALID. */
 export function readPage(query: Call['query']): PageRequest {

@@ -7,6 +7,7 @@ import { getCreditsOperation } from './operations/get-credits.js';
 import { getGenerationOperation } from './operations/get-generation.js';
 import { getModelOperation } from './operations/get-model.js';
 import { getUploadOperation } from './operations/get-upload.js';
+import { listEntriesOperation } from './operations/list-entries.js';
 import { listGenerationsOperation } from './operations/list-generations.js';
 import { listModelsOperation } from './operations/list-models.js';
 import { prepareUploadOperation } from './operations/prepare-upload.js';
@@ -19,6 +20,13 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/models', operation: listModelsOperation },
   { method: 'GET', path: '/models/:model_key', operation: getModelOperation },
   { method: 'GET', path: '/credits', operation: getCreditsOperation, scope: 'credits:read', rate: 'reads' },
+  {
+    method: 'GET',
+    path: '/credits/entries',
+    operation: listEntriesOperation,
+    scope: 'credits:read',
+    rate: 'reads',
+  },
   {
     method: 'POST',
     path: '/generations',

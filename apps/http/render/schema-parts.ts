@@ -11,3 +11,8 @@ export const CREDITS: JsonObject = { type: 'integer', minimum: 0 };
 export const MODALITY: JsonObject = { type: 'string', enum: ['image', 'video'] };
 export const OPERATION: JsonObject = { type: 'string', enum: ['image_generation', 'video_generation'] };
 export const ROLE: JsonObject = { type: 'string', enum: ['reference_image', 'start_frame', 'end_frame'] };
+/** The field of an answer that continues its list. */
+export const NEXT_CURSOR: JsonObject = {
+  type: 'string',
+  description: 'The cursor of the next page; absent on the last one.',
+};

@@ -137,6 +137,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
     faults: [...each('upload_id', '', 'x', ID), ...DIGEST, ...KEY],
   },
   GetBalance: { right: {}, faults: [] },
+  ListOwnEntries: { right: {}, faults: PAGE },
   GrantCredits: {
     right: { account_id: 'OWNER', operation_id: 'g', credits: '1', reason: '' },
     faults: [...OPERATION, ...each('credits', '0', '-1', String(2n ** 53n - 1n), String(2n ** 53n))],

@@ -26,7 +26,18 @@ import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { FrontAnswer, FrontClient, FrontRequest } from '../vectors/play.js';
-import { completeOf, inputOf, listOf, modality, modelOf, prepareOf, preparedOf, taskOf, uploadOf } from './messages.js';
+import {
+  completeOf,
+  inputOf,
+  listOf,
+  modality,
+  modelOf,
+  prepareOf,
+  preparedOf,
+  statementOf,
+  taskOf,
+  uploadOf,
+} from './messages.js';
 import { fixtureCallers, serviceTokenOf } from './fixture-services.js';
 
 /** A refusal as it came over the wire. */
@@ -123,6 +134,8 @@ async function ask(
           currency,
         };
       });
+    case 'listCreditEntries':
+      return call(Credits.method.listOwnEntries, listOf(query), statementOf);
     case 'estimateGeneration':
       return call(method.estimateGeneration, { input: inputOf(body) }, (estimate) => ({
         model_key: estimate.modelKey,

@@ -1,11 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { PriceUnit, type Model } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
+import { EntryKind, type ListOwnEntriesResponse } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import {
   GenerationStatus,
   type Generation,
   type GenerationInputSchema,
-  type ListGenerationsRequestSchema,
+  type ListGenerationsRequest,
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import {
@@ -74,7 +75,7 @@ const LIST: typeof INPUT = {
 };
 
 export const listOf = (query: JsonObject) =>
-  messageOf(LIST, query) as MessageInitShape<typeof ListGenerationsRequestSchema>;
+  messageOf(LIST, query) as Omit<ListGenerationsRequest, '$typeName' | '$unknown'>;
 export const inputOf = (body: Json | undefined) =>
   messageOf(INPUT, body) as MessageInitShape<typeof GenerationInputSchema>;
 export const prepareOf = (body: Json | undefined) =>
@@ -153,6 +154,30 @@ export function uploadOf(upload: GetUploadResponse): JsonObject {
     sha256: media?.sha256,
     width: media?.width,
     height: media?.height,
+  });
+}
+
+export function statementOf(statement: ListOwnEntriesResponse): JsonObject {
+  return defined({
+    entries: statement.entries.map(({ entry, ...own }) =>
+      defined({
+        sequence: Number(entry?.sequence),
+        kind: entry && EntryKind[entry.kind]?.toLowerCase(),
+        credits: Number(entry?.credits),
+        available_change: Number(own.availableChange),
+        available_after: Number(entry?.availableAfter),
+        created_at: time(entry?.createTime),
+        generation_id: entry?.generationId,
+        model_key: own.modelKey,
+        client_trace_id: own.clientTraceId,
+        credential_id: own.credentialId,
+        credential_name: own.credentialName,
+        reason: entry?.reason,
+      }),
+    ),
+    opening_credits: Number(statement.openingCredits),
+    closing_credits: Number(statement.closingCredits),
+    next_cursor: statement.nextPageToken === '' ? undefined : statement.nextPageToken,
   });
 }
 

@@ -5,6 +5,7 @@ import { once, PICTURE, PNG_UPLOAD } from './vector.js';
 
 const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallStep, 'code'> }[] = [
   { scope: 'credits:read', request: { operation: 'getCredits' } },
+  { scope: 'credits:read', request: { operation: 'listCreditEntries' } },
   { scope: 'generations:write', request: { operation: 'createGeneration', body: PICTURE } },
   { scope: 'generations:write', request: { operation: 'estimateGeneration', body: PICTURE } },
   { scope: 'generations:read', request: { operation: 'getGeneration', id: '@own-generation' } },

@@ -109,6 +109,52 @@ export const LIST_VECTORS: readonly Vector[] = [
       },
     ],
   },
+  {
+    name: 'the ledger of the account, newest first, in pages that reconcile',
+    steps: [
+      made('one', 'mine:1', { ...PICTURE, parameters: { size: '96x64', n: 2 } }),
+      { operation: 'cancelGeneration', id: '@one', code: 'OK' },
+      { operation: 'createGeneration', as: 'other-app', body: PICTURE, code: 'OK', save: 'two' },
+      {
+        operation: 'listCreditEntries',
+        query: { limit: '3' },
+        code: 'OK',
+        data: {
+          entries: [
+            { kind: 'hold', credits: 10, available_change: -10, available_after: 990, generation_id: '@two' },
+            {
+              kind: 'release',
+              credits: 20,
+              available_change: 20,
+              available_after: 1_000,
+              generation_id: '@one',
+              model_key: 'picture',
+              client_trace_id: 'mine:1',
+            },
+            { kind: 'hold', credits: 20, available_change: -20, available_after: 980, generation_id: '@one' },
+          ],
+          opening_credits: 1_000,
+          closing_credits: 990,
+        },
+        save: 'next',
+      },
+      {
+        operation: 'listCreditEntries',
+        query: { cursor: '@next', limit: '100' },
+        code: 'OK',
+        data: { opening_credits: 0, closing_credits: 1_000 },
+        without: ['next_cursor'],
+      },
+      {
+        operation: 'listCreditEntries',
+        as: 'stranger',
+        query: { cursor: '@next' },
+        code: 'FIELD_INVALID',
+        says: 'must come from an earlier page of the same list',
+      },
+      { operation: 'listGenerations', query: { cursor: '@next' }, code: 'FIELD_INVALID' },
+    ],
+  },
   ...(
     [
       ['status', 'done'],

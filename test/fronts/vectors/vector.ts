@@ -10,6 +10,7 @@ export type OperationName =
   | 'listModels'
   | 'getModel'
   | 'getCredits'
+  | 'listCreditEntries'
   | 'createGeneration'
   | 'estimateGeneration'
   | 'getGeneration'

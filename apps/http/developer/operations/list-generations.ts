@@ -8,9 +8,10 @@ import { STATUSES } from '../../../../core/generation/generation.js';
 import { viewGeneration } from '../../../../core/generation/view.js';
 import { pageByToken } from '../../../requests/page-token.js';
 import { readTime } from '../../host/query-values.js';
+import { NEXT_CURSOR } from '../../render/schema-parts.js';
 import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
 import type { ProtectedOperation } from '../operation.js';
-import { CURSOR, LIMIT, NEXT_CURSOR, readPage } from '../paging.js';
+import { CURSOR, LIMIT, readPage } from '../paging.js';
 
 export const listGenerationsOperation: ProtectedOperation = {
   operationId: 'listGenerations',

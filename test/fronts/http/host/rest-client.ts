@@ -45,6 +45,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   listModels: ['GET', () => '/models'],
   getModel: ['GET', (id) => `/models/${id}`],
   getCredits: ['GET', () => '/credits'],
+  listCreditEntries: ['GET', () => '/credits/entries'],
   createGeneration: ['POST', () => '/generations'],
   listGenerations: ['GET', () => '/generations'],
   estimateGeneration: ['POST', () => '/generations/estimate'],

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/credits.proto.
  */
 export const file_darkroom_v1_credits: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS9jcmVkaXRzLnByb3RvEgtkYXJrcm9vbS52MSLeAgoFRW50cnkSEAoIc2VxdWVuY2UYASABKAMSJAoEa2luZBgCIAEoDjIWLmRhcmtyb29tLnYxLkVudHJ5S2luZBIkCglmcm9tX2Jvb2sYAyABKA4yES5kYXJrcm9vbS52MS5Cb29rEiIKB3RvX2Jvb2sYBCABKA4yES5kYXJrcm9vbS52MS5Cb29rEg8KB2NyZWRpdHMYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2F2YWlsYWJsZV9hZnRlchgHIAEoAxIaCg1nZW5lcmF0aW9uX2lkGAggASgJSACIAQESGQoMb3BlcmF0aW9uX2lkGAkgASgJSAGIAQESEwoGcmVhc29uGAogASgJSAKIAQFCEAoOX2dlbmVyYXRpb25faWRCDwoNX29wZXJhdGlvbl9pZEIJCgdfcmVhc29uIhMKEUdldEJhbGFuY2VSZXF1ZXN0IkEKEkdldEJhbGFuY2VSZXNwb25zZRIZChFhdmFpbGFibGVfY3JlZGl0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSJgChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIm8KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYQoUQWRqdXN0Q3JlZGl0c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkicAoVQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoSTGlzdEVudHJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUwoTTGlzdEVudHJpZXNSZXNwb25zZRIjCgdlbnRyaWVzGAEgAygLMhIuZGFya3Jvb20udjEuRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIhYKFFZlcmlmeUNyZWRpdHNSZXF1ZXN0ImEKFVZlcmlmeUNyZWRpdHNSZXNwb25zZRIQCghhY2NvdW50cxgBIAEoAxIPCgdlbnRyaWVzGAIgASgDEhMKC2dlbmVyYXRpb25zGAMgASgDEhAKCGZpbmRpbmdzGAQgAygJKmQKBEJvb2sSFAoQQk9PS19VTlNQRUNJRklFRBAAEg8KC0JPT0tfSVNTVUVEEAESEgoOQk9PS19BVkFJTEFCTEUQAhIRCg1CT09LX1JFU0VSVkVEEAMSDgoKQk9PS19TUEVOVBAEKpwBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEEVOVFJZX0tJTkRfR1JBTlQQARIZChVFTlRSWV9LSU5EX0FESlVTVE1FTlQQAhITCg9FTlRSWV9LSU5EX0hPTEQQAxIVChFFTlRSWV9LSU5EX0NIQVJHRRAEEhYKEkVOVFJZX0tJTkRfUkVMRUFTRRAFMsgDCgdDcmVkaXRzElIKCkdldEJhbGFuY2USHi5kYXJrcm9vbS52MS5HZXRCYWxhbmNlUmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEJhbGFuY2VSZXNwb25zZSIDkAIBElgKDEdyYW50Q3JlZGl0cxIgLmRhcmtyb29tLnYxLkdyYW50Q3JlZGl0c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5HcmFudENyZWRpdHNSZXNwb25zZSIDkAICElsKDUFkanVzdENyZWRpdHMSIS5kYXJrcm9vbS52MS5BZGp1c3RDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkFkanVzdENyZWRpdHNSZXNwb25zZSIDkAICElUKC0xpc3RFbnRyaWVzEh8uZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXNwb25zZSIDkAIBElsKDVZlcmlmeUNyZWRpdHMSIS5kYXJrcm9vbS52MS5WZXJpZnlDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLlZlcmlmeUNyZWRpdHNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
+  fileDesc("ChlkYXJrcm9vbS92MS9jcmVkaXRzLnByb3RvEgtkYXJrcm9vbS52MSLeAgoFRW50cnkSEAoIc2VxdWVuY2UYASABKAMSJAoEa2luZBgCIAEoDjIWLmRhcmtyb29tLnYxLkVudHJ5S2luZBIkCglmcm9tX2Jvb2sYAyABKA4yES5kYXJrcm9vbS52MS5Cb29rEiIKB3RvX2Jvb2sYBCABKA4yES5kYXJrcm9vbS52MS5Cb29rEg8KB2NyZWRpdHMYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2F2YWlsYWJsZV9hZnRlchgHIAEoAxIaCg1nZW5lcmF0aW9uX2lkGAggASgJSACIAQESGQoMb3BlcmF0aW9uX2lkGAkgASgJSAGIAQESEwoGcmVhc29uGAogASgJSAKIAQFCEAoOX2dlbmVyYXRpb25faWRCDwoNX29wZXJhdGlvbl9pZEIJCgdfcmVhc29uIhMKEUdldEJhbGFuY2VSZXF1ZXN0IkEKEkdldEJhbGFuY2VSZXNwb25zZRIZChFhdmFpbGFibGVfY3JlZGl0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSI+ChVMaXN0T3duRW50cmllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAki/wEKCE93bkVudHJ5EiEKBWVudHJ5GAEgASgLMhIuZGFya3Jvb20udjEuRW50cnkSGAoQYXZhaWxhYmxlX2NoYW5nZRgCIAEoAxIWCgltb2RlbF9rZXkYAyABKAlIAIgBARIcCg9jbGllbnRfdHJhY2VfaWQYBCABKAlIAYgBARIaCg1jcmVkZW50aWFsX2lkGAUgASgJSAKIAQESHAoPY3JlZGVudGlhbF9uYW1lGAYgASgJSAOIAQFCDAoKX21vZGVsX2tleUISChBfY2xpZW50X3RyYWNlX2lkQhAKDl9jcmVkZW50aWFsX2lkQhIKEF9jcmVkZW50aWFsX25hbWUiiwEKFkxpc3RPd25FbnRyaWVzUmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmRhcmtyb29tLnYxLk93bkVudHJ5EhcKD29wZW5pbmdfY3JlZGl0cxgCIAEoAxIXCg9jbG9zaW5nX2NyZWRpdHMYAyABKAMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJImAKE0dyYW50Q3JlZGl0c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkibwoUR3JhbnRDcmVkaXRzUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQSMAoMZWFybGllcl90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJhChRBZGp1c3RDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDG9wZXJhdGlvbl9pZBgCIAEoCRIPCgdjcmVkaXRzGAMgASgDEg4KBnJlYXNvbhgEIAEoCSJwChVBZGp1c3RDcmVkaXRzUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQSMAoMZWFybGllcl90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJPChJMaXN0RW50cmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJTChNMaXN0RW50cmllc1Jlc3BvbnNlEiMKB2VudHJpZXMYASADKAsyEi5kYXJrcm9vbS52MS5FbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFgoUVmVyaWZ5Q3JlZGl0c1JlcXVlc3QiYQoVVmVyaWZ5Q3JlZGl0c1Jlc3BvbnNlEhAKCGFjY291bnRzGAEgASgDEg8KB2VudHJpZXMYAiABKAMSEwoLZ2VuZXJhdGlvbnMYAyABKAMSEAoIZmluZGluZ3MYBCADKAkqZAoEQm9vaxIUChBCT09LX1VOU1BFQ0lGSUVEEAASDwoLQk9PS19JU1NVRUQQARISCg5CT09LX0FWQUlMQUJMRRACEhEKDUJPT0tfUkVTRVJWRUQQAxIOCgpCT09LX1NQRU5UEAQqnAEKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQRU5UUllfS0lORF9HUkFOVBABEhkKFUVOVFJZX0tJTkRfQURKVVNUTUVOVBACEhMKD0VOVFJZX0tJTkRfSE9MRBADEhUKEUVOVFJZX0tJTkRfQ0hBUkdFEAQSFgoSRU5UUllfS0lORF9SRUxFQVNFEAUyqAQKB0NyZWRpdHMSUgoKR2V0QmFsYW5jZRIeLmRhcmtyb29tLnYxLkdldEJhbGFuY2VSZXF1ZXN0Gh8uZGFya3Jvb20udjEuR2V0QmFsYW5jZVJlc3BvbnNlIgOQAgESXgoOTGlzdE93bkVudHJpZXMSIi5kYXJrcm9vbS52MS5MaXN0T3duRW50cmllc1JlcXVlc3QaIy5kYXJrcm9vbS52MS5MaXN0T3duRW50cmllc1Jlc3BvbnNlIgOQAgESWAoMR3JhbnRDcmVkaXRzEiAuZGFya3Jvb20udjEuR3JhbnRDcmVkaXRzUmVxdWVzdBohLmRhcmtyb29tLnYxLkdyYW50Q3JlZGl0c1Jlc3BvbnNlIgOQAgISWwoNQWRqdXN0Q3JlZGl0cxIhLmRhcmtyb29tLnYxLkFkanVzdENyZWRpdHNSZXF1ZXN0GiIuZGFya3Jvb20udjEuQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlIgOQAgISVQoLTGlzdEVudHJpZXMSHy5kYXJrcm9vbS52MS5MaXN0RW50cmllc1JlcXVlc3QaIC5kYXJrcm9vbS52MS5MaXN0RW50cmllc1Jlc3BvbnNlIgOQAgESWwoNVmVyaWZ5Q3JlZGl0cxIhLmRhcmtyb29tLnYxLlZlcmlmeUNyZWRpdHNSZXF1ZXN0GiIuZGFya3Jvb20udjEuVmVyaWZ5Q3JlZGl0c1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
 
 /**
  * One entry of the ledger. Entries are never changed or removed.
@@ -146,6 +146,132 @@ export const GetBalanceResponseSchema: GenMessage<GetBalanceResponse> = /*@__PUR
   messageDesc(file_darkroom_v1_credits, 2);
 
 /**
+ * Requests a page of the own ledger.
+ *
+ * @generated from message darkroom.v1.ListOwnEntriesRequest
+ */
+export type ListOwnEntriesRequest = Message<"darkroom.v1.ListOwnEntriesRequest"> & {
+  /**
+   * Page size. 0 means 50; values above 1,000 are treated as 1,000; negative values are refused.
+   *
+   * @generated from field: int32 page_size = 1;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous response; empty for the first page.
+   *
+   * @generated from field: string page_token = 2;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.ListOwnEntriesRequest.
+ * Use `create(ListOwnEntriesRequestSchema)` to create a new message.
+ */
+export const ListOwnEntriesRequestSchema: GenMessage<ListOwnEntriesRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 3);
+
+/**
+ * An entry of the own ledger.
+ *
+ * @generated from message darkroom.v1.OwnEntry
+ */
+export type OwnEntry = Message<"darkroom.v1.OwnEntry"> & {
+  /**
+   * The entry, without an operation id.
+   *
+   * @generated from field: darkroom.v1.Entry entry = 1;
+   */
+  entry?: Entry | undefined;
+
+  /**
+   * What it changed the available credits by: 0 for a charge, which takes what was held.
+   *
+   * @generated from field: int64 available_change = 2;
+   */
+  availableChange: bigint;
+
+  /**
+   * Model of the generation.
+   *
+   * @generated from field: optional string model_key = 3;
+   */
+  modelKey?: string | undefined;
+
+  /**
+   * The generation's client_trace_id.
+   *
+   * @generated from field: optional string client_trace_id = 4;
+   */
+  clientTraceId?: string | undefined;
+
+  /**
+   * What the generation was created with: an API key, a connected program, or service: and the name of a service.
+   *
+   * @generated from field: optional string credential_id = 5;
+   */
+  credentialId?: string | undefined;
+
+  /**
+   * Name of the credential; absent once there is no such credential any more.
+   *
+   * @generated from field: optional string credential_name = 6;
+   */
+  credentialName?: string | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.OwnEntry.
+ * Use `create(OwnEntrySchema)` to create a new message.
+ */
+export const OwnEntrySchema: GenMessage<OwnEntry> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 4);
+
+/**
+ * A page of the own ledger.
+ *
+ * @generated from message darkroom.v1.ListOwnEntriesResponse
+ */
+export type ListOwnEntriesResponse = Message<"darkroom.v1.ListOwnEntriesResponse"> & {
+  /**
+   * Entries, newest first.
+   *
+   * @generated from field: repeated darkroom.v1.OwnEntry entries = 1;
+   */
+  entries: OwnEntry[];
+
+  /**
+   * Available credits before the oldest entry of the page.
+   *
+   * @generated from field: int64 opening_credits = 2;
+   */
+  openingCredits: bigint;
+
+  /**
+   * Available credits after the newest entry of the page. Equals the opening credits and every available_change of the page.
+   *
+   * @generated from field: int64 closing_credits = 3;
+   */
+  closingCredits: bigint;
+
+  /**
+   * Token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 4;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.ListOwnEntriesResponse.
+ * Use `create(ListOwnEntriesResponseSchema)` to create a new message.
+ */
+export const ListOwnEntriesResponseSchema: GenMessage<ListOwnEntriesResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 5);
+
+/**
  * Describes a grant.
  *
  * @generated from message darkroom.v1.GrantCreditsRequest
@@ -185,7 +311,7 @@ export type GrantCreditsRequest = Message<"darkroom.v1.GrantCreditsRequest"> & {
  * Use `create(GrantCreditsRequestSchema)` to create a new message.
  */
 export const GrantCreditsRequestSchema: GenMessage<GrantCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 3);
+  messageDesc(file_darkroom_v1_credits, 6);
 
 /**
  * The account after a grant.
@@ -213,7 +339,7 @@ export type GrantCreditsResponse = Message<"darkroom.v1.GrantCreditsResponse"> &
  * Use `create(GrantCreditsResponseSchema)` to create a new message.
  */
 export const GrantCreditsResponseSchema: GenMessage<GrantCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 4);
+  messageDesc(file_darkroom_v1_credits, 7);
 
 /**
  * Describes an adjustment.
@@ -255,7 +381,7 @@ export type AdjustCreditsRequest = Message<"darkroom.v1.AdjustCreditsRequest"> &
  * Use `create(AdjustCreditsRequestSchema)` to create a new message.
  */
 export const AdjustCreditsRequestSchema: GenMessage<AdjustCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 5);
+  messageDesc(file_darkroom_v1_credits, 8);
 
 /**
  * The account after an adjustment.
@@ -283,7 +409,7 @@ export type AdjustCreditsResponse = Message<"darkroom.v1.AdjustCreditsResponse">
  * Use `create(AdjustCreditsResponseSchema)` to create a new message.
  */
 export const AdjustCreditsResponseSchema: GenMessage<AdjustCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 6);
+  messageDesc(file_darkroom_v1_credits, 9);
 
 /**
  * Requests a page of the ledger.
@@ -318,7 +444,7 @@ export type ListEntriesRequest = Message<"darkroom.v1.ListEntriesRequest"> & {
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 7);
+  messageDesc(file_darkroom_v1_credits, 10);
 
 /**
  * A page of the ledger.
@@ -346,7 +472,7 @@ export type ListEntriesResponse = Message<"darkroom.v1.ListEntriesResponse"> & {
  * Use `create(ListEntriesResponseSchema)` to create a new message.
  */
 export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 8);
+  messageDesc(file_darkroom_v1_credits, 11);
 
 /**
  * Requests a check of all accounts.
@@ -361,7 +487,7 @@ export type VerifyCreditsRequest = Message<"darkroom.v1.VerifyCreditsRequest"> &
  * Use `create(VerifyCreditsRequestSchema)` to create a new message.
  */
 export const VerifyCreditsRequestSchema: GenMessage<VerifyCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 9);
+  messageDesc(file_darkroom_v1_credits, 12);
 
 /**
  * Result of the check.
@@ -403,7 +529,7 @@ export type VerifyCreditsResponse = Message<"darkroom.v1.VerifyCreditsResponse">
  * Use `create(VerifyCreditsResponseSchema)` to create a new message.
  */
 export const VerifyCreditsResponseSchema: GenMessage<VerifyCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 10);
+  messageDesc(file_darkroom_v1_credits, 13);
 
 /**
  * A book of an account's ledger.
@@ -523,6 +649,16 @@ export const Credits: GenService<{
     methodKind: "unary";
     input: typeof GetBalanceRequestSchema;
     output: typeof GetBalanceResponseSchema;
+  },
+  /**
+   * Lists the ledger of the account that the call's metadata name, newest entry first.
+   *
+   * @generated from rpc darkroom.v1.Credits.ListOwnEntries
+   */
+  listOwnEntries: {
+    methodKind: "unary";
+    input: typeof ListOwnEntriesRequestSchema;
+    output: typeof ListOwnEntriesResponseSchema;
   },
   /**
    * Grants credits to an account. Idempotent by operation id: a repeated grant has no effect and keeps the first reason. Reusing
