@@ -136,6 +136,20 @@ module.exports = {
       to: { path: '^apps/(http/(?!host/|pages/)|grpc/)' },
     },
     {
+      name: 'client-stands-alone',
+      comment: 'The client library is published by itself, without packages, and runs in browsers.',
+      severity: 'error',
+      from: { path: '^clients/typescript/src/' },
+      to: { pathNot: '^clients/typescript/src/' },
+    },
+    {
+      name: 'server-knows-no-client',
+      comment: 'Only the command line is a client of the service.',
+      severity: 'error',
+      from: { path: '^(core|adapters|apps/(?!cli/))' },
+      to: { path: '^clients/' },
+    },
+    {
       name: 'no-cycles',
       comment: 'Two modules that need each other are one module, or a third is missing.',
       severity: 'error',
@@ -163,7 +177,8 @@ module.exports = {
     tsConfig: { fileName: 'tsconfig.base.json' },
     doNotFollow: { path: ['node_modules', '^dist/'] },
     // The parser does not read JSX. The compiler holds those files to their own folder: see `rootDir` in apps/web/tsconfig.json.
-    exclude: { path: ['^dist/', '\\.tsx$', '\\.d\\.ts$'] },
+    // The types of the client library are made by the build.
+    exclude: { path: ['^dist/', '\\.tsx$', '\\.d\\.ts$', '/generated/api\\.(js|ts)$'] },
     enhancedResolveOptions: {
       exportsFields: ['exports'],
       conditionNames: ['import', 'require', 'node', 'default', 'types'],

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { allPages, codeSpans, ROOT, type Page } from './pages.js';
 
-const FOLDERS = /^(?:core|adapters|apps|test|config|docs|bench|proto|deploy)\/[\w./*-]*$/;
+const FOLDERS = /^(?:core|adapters|apps|test|config|docs|bench|proto|deploy|clients)\/[\w./*-]*$/;
 const ROOT_FILES =
   /^(?:README\.md|SECURITY\.md|CONTRIBUTING\.md|CHANGELOG\.md|LICENSE|NOTICE|package\.json|tsconfig\.json)$/;
 

@@ -23,7 +23,7 @@ export interface Page {
   readonly headings: readonly { readonly level: number; readonly text: string; readonly anchor: string }[];
 }
 
-const FOLDERS = ['.', 'docs', 'docs/decisions', 'docs/examples', 'docs/providers'];
+const FOLDERS = ['.', 'docs', 'docs/decisions', 'docs/examples', 'docs/providers', 'clients/typescript'];
 
 /** Every Markdown page of the project. */
 export function allPages(): Page[] {

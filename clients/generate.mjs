@@ -1,0 +1,89 @@
+/**
+ * Writes what both client libraries are made of: the OpenAPI document of the compiled program, with the limits that it
+ * has by default, and the TypeScript types of its schemas. Run by `npm run build`, after the program was compiled.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { compile } from 'json-schema-to-typescript';
+import { openApiDocument } from '../dist/apps/http/developer/openapi/document.js';
+import { ROUTES } from '../dist/apps/http/developer/routes.js';
+import { DEFAULT_SETTINGS } from '../dist/core/settings.js';
+
+const HEADER = '/** The objects of the API, generated from its OpenAPI document. */';
+const OPTIONS = { bannerComment: HEADER, additionalProperties: false, unreachableDefinitions: true };
+
+const at = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Schemas that stand within others are written once, by their title. */
+function hoisted(schemas) {
+  const found = {};
+  const walk = (node) => {
+    if (Array.isArray(node)) return node.map(walk);
+    if (node === null || typeof node !== 'object') return node;
+    const copy = Object.fromEntries(Object.entries(node).map(([name, value]) => [name, walk(value)]));
+    if (typeof node.title !== 'string') return copy;
+    found[node.title] = copy;
+    return { $ref: `#/definitions/${node.title}` };
+  };
+  for (const [name, schema] of Object.entries(schemas)) {
+    const { title = name } = schema;
+    walk({ ...schema, title });
+  }
+  return found;
+}
+
+/** Arrays of bounded length would become tuples, which no client wants to build. */
+function withoutLengths(node) {
+  if (Array.isArray(node)) return node.map(withoutLengths);
+  if (node === null || typeof node !== 'object') return node;
+  const { minItems: _, maxItems: __, ...others } = node;
+  return Object.fromEntries(Object.entries(others).map(([name, value]) => [name, withoutLengths(value)]));
+}
+
+/** Every code that some endpoint refuses with. */
+function errorCodes({ paths }) {
+  const responses = Object.values(paths).flatMap((path) =>
+    Object.values(path).flatMap((one) => Object.values(one.responses)),
+  );
+  const schemas = responses.map(({ content }) => content?.['application/json']?.schema);
+  return [...new Set(schemas.flatMap((schema) => schema?.properties?.code?.enum ?? []))].toSorted((a, b) =>
+    a < b ? -1 : 1,
+  );
+}
+
+/** What an operation takes in its query, one schema an operation. */
+function querySchemas({ paths }) {
+  const found = {};
+  for (const { operationId, parameters } of Object.values(paths).flatMap((path) => Object.values(path))) {
+    const inQuery = parameters.filter((parameter) => parameter.in === 'query');
+    const properties = inQuery.map(({ name, description, schema }) => [name, { ...schema, description }]);
+    const title = `${operationId[0].toUpperCase()}${operationId.slice(1)}Query`;
+    if (inQuery.length > 0) found[title] = { title, type: 'object', properties: Object.fromEntries(properties) };
+  }
+  return found;
+}
+
+/** Writes only what has changed, so that an unchanged document compiles nothing anew. */
+function write(path, text) {
+  mkdirSync(dirname(path), { recursive: true });
+  let before;
+  try {
+    before = readFileSync(path, 'utf8');
+  } catch {}
+  if (before !== text) writeFileSync(path, text);
+}
+
+const document = openApiDocument(ROUTES, DEFAULT_SETTINGS);
+const definitions = hoisted({ ...document.components.schemas, ...querySchemas(document) });
+const { Error: _, ...named } = withoutLengths(definitions);
+const types = (await compile({ title: 'Nothing', type: 'object', definitions: named }, 'Nothing', OPTIONS))
+  .replace(/^export interface Nothing \{\}\n/m, '')
+  .replaceAll(/\/\*\*\n \* This interface was referenced by [^*]*\n \* via the `definition` [^*]*\n \*\/\n/g, '');
+const codes = errorCodes(document).map((code) => `  | '${code}'`);
+
+write(at('../dist/clients/openapi.json'), JSON.stringify(document));
+write(
+  at('typescript/src/generated/api.ts'),
+  `${types}\n/** Every code that an endpoint may refuse with, and those of a newer service. */\nexport type ErrorCode =\n${codes.join('\n')}\n  | (string & {});\n`,
+);

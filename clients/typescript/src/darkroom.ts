@@ -1,0 +1,169 @@
+import { downloadOutput, downloadOutputs, type Downloaded, type DownloadOptions } from './download.js';
+import type {
+  Balance,
+  Catalog,
+  CompletedUpload,
+  CompleteUploadRequest,
+  Estimate,
+  GenerationList,
+  GenerationRequest,
+  GenerationTask,
+  ListGenerationsQuery,
+  Model,
+  Output,
+  PreparedUpload,
+  PrepareUploadRequest,
+  Upload,
+} from './generated/api.js';
+import { generate, type GenerateInput, type GenerateOptions, type Generated } from './generate.js';
+import { Transport, type CallOptions } from './transport.js';
+import { randomKey } from './bytes.js';
+import { uploadReference, type Reference, type UploadOptions } from './upload.js';
+import { waitFor, type WaitOptions } from './wait.js';
+
+export interface DarkroomOptions {
+  /** The address of the service, such as `https://darkroom.example`. */
+  readonly baseUrl: string;
+  /** An API key or an access token; only the catalog needs none. */
+  readonly apiKey?: string;
+}
+
+/** Of one call. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Of a call that is accepted once under its key, however often it is sent. */
+export interface KeyedOptions extends RequestOptions {
+  /** 1 to 255 visible ASCII characters; a random one when absent. */
+  readonly idempotencyKey?: string;
+}
+
+/** The API of a Darkroom service. Refusals are thrown as `ApiError`, missing answers as `ConnectionError`. */
+export class Darkroom {
+  /** The plain calls that everything here is made of, for endpoints that are newer than this library. */
+  readonly transport: Transport;
+
+  constructor({ baseUrl, apiKey }: DarkroomOptions) {
+    const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
+    if (url === undefined || !/^https?:$/.test(url.protocol))
+      throw new TypeError('baseUrl must be an http or https URL.');
+    if (apiKey !== undefined && !/^[\x21-\x7e]{1,512}$/.test(apiKey))
+      throw new TypeError('apiKey must be one word of visible ASCII characters.');
+    this.transport = new Transport(url.href.replace(/\/+$/, ''), apiKey);
+  }
+
+  /**
+   * Makes pictures or a video: uploads the references, creates the generation, waits for its end and downloads. However
+   * often requests are repeated, one generation is created. Throws `GenerationFailed` if it ends without a success.
+   */
+  generate(input: GenerateInput, options: GenerateOptions = {}): Promise<Generated> {
+    return generate(this.transport, input, options);
+  }
+
+  /** The catalog. */
+  async models(options: RequestOptions = {}): Promise<Model[]> {
+    return (await this.read<Catalog>('/models', options)).models;
+  }
+
+  model(modelKey: string, options: RequestOptions = {}): Promise<Model> {
+    return this.read(`/models/${encodeURIComponent(modelKey)}`, options);
+  }
+
+  credits(options: RequestOptions = {}): Promise<Balance> {
+    return this.read('/credits', options);
+  }
+
+  /** What a create with this request would reserve. Nothing is kept. */
+  estimate(request: GenerationRequest, options: RequestOptions = {}): Promise<Estimate> {
+    return this.write('/generations/estimate', request, options);
+  }
+
+  /** Creates a generation and answers it as accepted: `wait` follows it to its end. */
+  createGeneration(
+    request: GenerationRequest,
+    { idempotencyKey = randomKey(), signal }: KeyedOptions = {},
+  ): Promise<GenerationTask> {
+    return this.write('/generations', request, { idempotencyKey, signal });
+  }
+
+  generation(generationId: string, options: RequestOptions = {}): Promise<GenerationTask> {
+    return this.read(`/generations/${encodeURIComponent(generationId)}`, options);
+  }
+
+  /** Asks for a cancel. A generation that is running may still succeed, and may cost. */
+  cancel(generationId: string, options: RequestOptions = {}): Promise<GenerationTask> {
+    return this.write(`/generations/${encodeURIComponent(generationId)}/cancel`, undefined, options);
+  }
+
+  /** Generations of the App, newest first. Fetches pages as they are needed; `limit` is the size of a page. */
+  async *generations(query: ListGenerationsQuery = {}, options: RequestOptions = {}): AsyncGenerator<GenerationTask> {
+    let cursor = query.cursor;
+    do {
+      const page: GenerationList = await this.listGenerations(
+        { ...query, ...(cursor === undefined ? {} : { cursor }) },
+        options,
+      );
+      yield* page.generations;
+      cursor = page.next_cursor;
+    } while (cursor !== undefined);
+  }
+
+  /** One page of `generations`. */
+  listGenerations(query: ListGenerationsQuery = {}, options: RequestOptions = {}): Promise<GenerationList> {
+    return this.read(`/generations${queryText(query)}`, options);
+  }
+
+  /** Waits until a generation has ended, and answers how it did, a failure included. */
+  wait(task: GenerationTask, options: WaitOptions = {}): Promise<GenerationTask> {
+    return waitFor(this.transport, task, options);
+  }
+
+  /** The verified bytes of an output. */
+  download(output: Output, options: DownloadOptions = {}): Promise<Downloaded> {
+    return downloadOutput(output, options);
+  }
+
+  /** The verified bytes of all outputs of a task. */
+  downloadAll(task: GenerationTask, options: DownloadOptions = {}): Promise<Downloaded[]> {
+    return downloadOutputs(task, options);
+  }
+
+  /** Prepares an upload, sends the bytes and completes it; answers the id for `reference_upload_ids`. */
+  upload(reference: Reference, options: Partial<UploadOptions> = {}): Promise<string> {
+    return uploadReference(this.transport, reference, { intent: randomKey(), ...options });
+  }
+
+  prepareUpload(
+    request: PrepareUploadRequest,
+    { idempotencyKey = randomKey(), signal }: KeyedOptions = {},
+  ): Promise<PreparedUpload> {
+    return this.write('/uploads', request, { idempotencyKey, signal });
+  }
+
+  completeUpload(
+    uploadId: string,
+    request: CompleteUploadRequest = {},
+    { idempotencyKey = randomKey(), signal }: KeyedOptions = {},
+  ): Promise<CompletedUpload> {
+    return this.write(`/uploads/${encodeURIComponent(uploadId)}/complete`, request, { idempotencyKey, signal });
+  }
+
+  uploadState(uploadId: string, options: RequestOptions = {}): Promise<Upload> {
+    return this.read(`/uploads/${encodeURIComponent(uploadId)}`, options);
+  }
+
+  private async read<T>(path: string, options: CallOptions): Promise<T> {
+    return (await this.transport.get<T>(path, options)).data;
+  }
+
+  private async write<T>(path: string, body: unknown, options: CallOptions): Promise<T> {
+    return (await this.transport.post<T>(path, body, options)).data;
+  }
+}
+
+function queryText(query: object): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
+  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return text === '' ? '' : `?${text}`;
+}

@@ -1,0 +1,20 @@
+export { Darkroom, type DarkroomOptions, type KeyedOptions, type RequestOptions } from './darkroom.js';
+export { type Downloaded, type DownloadOptions } from './download.js';
+export {
+  ApiError,
+  ConnectionError,
+  DarkroomError,
+  GenerationFailed,
+  TooExpensive,
+  TransferError,
+  WaitTimeout,
+  WebhookVerificationError,
+  type Refusal,
+} from './errors.js';
+export { type Generated, type GenerateInput, type GenerateOptions } from './generate.js';
+export { type FileSource } from './bytes.js';
+export { type Answer, type CallOptions, Transport } from './transport.js';
+export { type Reference, type UploadOptions } from './upload.js';
+export { hasEnded, type WaitOptions } from './wait.js';
+export { verifyWebhook, type VerifyOptions, type WebhookHeaders } from './webhooks.js';
+export type * from './generated/api.js';

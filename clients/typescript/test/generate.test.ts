@@ -1,0 +1,168 @@
+// Goal: `generate` makes a picture of the started program and tells typed errors; what is wrong costs nothing, and what
+// is left is cancelled.
+// Method: the compiled program with its own catalog, called through the library alone; credits are read from the service.
+import { expect } from 'chai';
+import sharp from 'sharp';
+import { image } from '../../../test/fixtures/images.js';
+import { LiveService } from '../../../test/service/live-service.js';
+import {
+  ApiError,
+  ConnectionError,
+  Darkroom,
+  GenerationFailed,
+  hasEnded,
+  TooExpensive,
+  WaitTimeout,
+  type GenerationTask,
+} from '../src/index.js';
+
+const CREDITS = 100;
+const SMALL = { model_key: 'sandbox-test', prompt: 'a lighthouse' } as const;
+const hanging = { ...SMALL, parameters: { behaviour: 'hang', size: '128x128' } };
+
+/** What a promise is refused with; it must not be kept. */
+async function thrownBy(promise: Promise<unknown>): Promise<unknown> {
+  try {
+    await promise;
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}
+
+describe('the TypeScript client', () => {
+  let service: LiveService;
+  let darkroom: Darkroom;
+
+  before(async () => {
+    service = await LiveService.start({ config: { settings: { retry_base_ms: 50, cancel_grace_seconds: 1 } } });
+  });
+  after(() => service.remove());
+  beforeEach(async () => {
+    darkroom = new Darkroom({ baseUrl: service.url, apiKey: (await service.tenant(CREDITS)).secret });
+  });
+
+  const created = async (): Promise<GenerationTask[]> => {
+    const found: GenerationTask[] = [];
+    for await (const task of darkroom.generations({ limit: 1 })) found.push(task);
+    return found;
+  };
+
+  it('throws the code and request id of a refusal, and creates nothing', async () => {
+    const error = await thrownBy(darkroom.generate({ ...SMALL, prompt: '' }));
+    expect(error).to.be.instanceOf(ApiError).and.to.include({ status: 422, code: 'FIELD_INVALID' });
+    expect((error as ApiError).requestId).to.match(/^[0-9a-f-]{36}$/);
+    const wrong = new Darkroom({ baseUrl: service.url, apiKey: 'svc_live_wrong' });
+    expect(await thrownBy(wrong.credits())).to.include({ status: 401, code: 'DEVELOPER_TOKEN_INVALID' });
+    expect(await created()).to.deep.equal([]);
+  });
+
+  it('says that nothing of the kind answers', async () => {
+    const nothing = new Darkroom({ baseUrl: 'http://127.0.0.1:1' });
+    const error = await thrownBy(nothing.transport.get('/models', { maxTries: 1 }));
+    expect(error).to.be.instanceOf(ConnectionError).with.property('message').that.includes('cannot be reached');
+    const elsewhere = new Darkroom({ baseUrl: `${service.url}/elsewhere` });
+    expect(await thrownBy(elsewhere.models()))
+      .to.be.instanceOf(ApiError)
+      .with.property('code', 'ROUTE_NOT_FOUND');
+  });
+
+  it('creates nothing that is estimated above the maximum', async () => {
+    const error = await thrownBy(darkroom.generate({ ...SMALL, parameters: { n: 3 } }, { maxCredits: 2 }));
+    expect(error).to.be.instanceOf(TooExpensive).and.to.include({ estimatedCredits: 3, maxCredits: 2 });
+    expect(await created()).to.deep.equal([]);
+  });
+
+  it('throws the task of a generation that failed', async () => {
+    const parameters = { behaviour: 'refuse', error_code: 'CONTENT_REJECTED_INPUT' };
+    const error = await thrownBy(darkroom.generate({ ...SMALL, parameters }));
+    expect(error).to.be.instanceOf(GenerationFailed);
+    expect((error as GenerationFailed).task.error?.code).to.equal('CONTENT_REJECTED_INPUT');
+    expect((await darkroom.credits()).available_credits).to.equal(CREDITS);
+  });
+
+  it('cancels what was accepted when its signal fires', async () => {
+    const controller = new AbortController();
+    const reason = new Error('enough');
+    const left = darkroom.generate(hanging, {
+      signal: controller.signal,
+      onAccepted: () => {
+        controller.abort(reason);
+      },
+    });
+    expect(await thrownBy(left)).to.equal(reason);
+    const [task] = await created();
+    expect(await darkroom.wait(task as GenerationTask)).to.include({ status: 'cancelled', charged_credits: 0 });
+  });
+
+  it('cancels what a create accepts after its signal fired', async () => {
+    const controller = new AbortController();
+    const creating = darkroom.generate(
+      { ...hanging, operation: 'image_generation' },
+      { signal: controller.signal, idempotencyKey: 'aborted-create' },
+    );
+    controller.abort(new Error('at once'));
+    expect(await thrownBy(creating)).to.have.property('message', 'at once');
+    const tasks = await created();
+    expect(tasks.length).to.be.at.most(1);
+    for (const task of tasks) expect(await darkroom.wait(task)).to.have.property('status', 'cancelled');
+  });
+
+  it('leaves a generation going when its waiting time is over, or when it is told to', async () => {
+    expect(await thrownBy(darkroom.generate(hanging, { timeoutMs: 200 }))).to.be.instanceOf(WaitTimeout);
+    const controller = new AbortController();
+    const onAccepted = () => {
+      controller.abort();
+    };
+    await thrownBy(darkroom.generate(hanging, { signal: controller.signal, onAccepted, onAbort: 'leave' }));
+    const tasks = await created();
+    expect(tasks.map(hasEnded)).to.deep.equal([false, false]);
+    for (const { generation_id } of tasks) await darkroom.cancel(generation_id);
+  });
+
+  it('makes the pictures that were asked for, with references, and pays for them once', async () => {
+    const parameters = { size: '128x128', n: 2 };
+    const bytes = await image('png');
+    const references = [{ file: new Blob([bytes]) }, { file: bytes, filename: 'same.png' }];
+    const input = { ...SMALL, parameters, references, client_trace_id: 'studio:1' };
+    const statuses: string[] = [];
+    const onStatus = ({ status }: GenerationTask) => statuses.push(status);
+    const { task, files } = await darkroom.generate(input, { maxCredits: 2, idempotencyKey: 'two', onStatus });
+    expect(task).to.include({ status: 'succeeded', charged_credits: 2, client_trace_id: 'studio:1' });
+    expect(statuses.at(0)).to.equal('queued');
+    expect(statuses.at(-1)).to.equal('succeeded');
+    for (const { bytes: made, mediaType, filename } of files) {
+      expect(mediaType).to.equal('image/png');
+      expect(filename).to.match(/\.png$/);
+      expect(await sharp(made).metadata()).to.include({ format: 'png', width: 128, height: 128 });
+    }
+    expect(files).to.have.length(2);
+    const again = await darkroom.generate(input, { idempotencyKey: 'two', download: false });
+    expect(again.task.generation_id).to.equal(task.generation_id);
+    expect(again.files).to.deep.equal([]);
+    expect((await darkroom.credits()).available_credits).to.equal(CREDITS - 2);
+    expect(await created()).to.have.length(1);
+  });
+
+  it('reads a reference file from a stream, and refuses one that is no picture', async () => {
+    const stream = new Blob([await image('webp')]).stream();
+    const id = await darkroom.upload({ file: stream });
+    expect(await darkroom.uploadState(id)).to.include({ status: 'ready', media_type: 'image/webp' });
+    expect(await thrownBy(darkroom.upload({ file: new Uint8Array(9) }))).to.be.instanceOf(TypeError);
+    expect(await thrownBy(darkroom.upload({ file: new Uint8Array(9) }, { maxBytes: 8 }))).to.be.instanceOf(RangeError);
+  });
+
+  it('lists what a filter finds over all pages', async () => {
+    const made = [];
+    for (const trace of ['a', 'b', 'a']) {
+      const request = { ...SMALL, operation: 'image_generation', client_trace_id: trace } as const;
+      made.push(await darkroom.createGeneration(request));
+    }
+    const found = [];
+    for await (const { generation_id } of darkroom.generations({ client_trace_id: 'a', limit: 1 }))
+      found.push(generation_id);
+    expect(found).to.deep.equal([made[2]?.generation_id, made[0]?.generation_id]);
+    expect((await darkroom.model('sandbox-test')).operations).to.deep.equal(['image_generation']);
+    expect((await darkroom.models()).map(({ model_key }) => model_key)).to.include('sandbox-test');
+  });
+});
