@@ -2,6 +2,7 @@ import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
 import { AccountWriter } from './credits/account-writer.js';
 import { GenerationWatch } from './generation/generation-watch.js';
+import { watchedGenerations } from './generation/watched-generations.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
 import type { Log } from './log.js';
 import { ProviderGates } from './providers/provider-gates.js';
@@ -38,14 +39,16 @@ export function createContext(
   log: Log,
   boot: Boot = { id: ports.ids.uuid(), isExclusive: false },
 ): Context {
+  const generationWatch = new GenerationWatch(ports, boot.isExclusive);
   return {
     ...ports,
+    generations: watchedGenerations(ports.generations, generationWatch),
     settings,
     log,
     boot,
     accountWriter: new AccountWriter(ports),
     unchargedSums: new UnchargedSums(ports),
-    generationWatch: new GenerationWatch(ports),
+    generationWatch,
     providerGates: new ProviderGates({ ...ports, settings, log, boot }),
   };
 }

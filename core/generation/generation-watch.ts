@@ -1,23 +1,32 @@
 import type { Ports } from '../ports/tokens.js';
 import type { GenerationRecord } from './generation.js';
 
-/** How often a followed generation is read, in milliseconds. */
+/** How often a followed generation is read, in milliseconds, where other processes may change it. */
 export const LOOK_EVERY_MS = 500;
+/** The same where every change is made by this process: only a write of unknown outcome is found by reading. */
+export const LOOK_ALONE_EVERY_MS = 5_000;
 /** Reads that are under way at the same time. */
 const READS_AT_ONCE = 8;
 
 type Told = (record: GenerationRecord | null) => void;
 
 /**
- * Reads the generations that calls of this process wait for: all of them in one loop, each once however many calls wait
- * for it. Nothing is read while nobody waits.
+ * Tells calls of this process how the generations go that they wait for: at once of what this process writes, and of what
+ * others write when it is read. All are read in one loop, each once however many calls wait for it. Nothing is read
+ * while nobody waits.
  */
 export class GenerationWatch {
   private readonly followers = new Map<string, Set<Told>>();
+  private readonly lookEveryMs: number;
   private cancelTimer: (() => void) | undefined;
   private isLooking = false;
 
-  constructor(private readonly ports: Pick<Ports, 'generations' | 'clock'>) {}
+  constructor(
+    private readonly ports: Pick<Ports, 'generations' | 'clock'>,
+    isAlone = false,
+  ) {
+    this.lookEveryMs = isAlone ? LOOK_ALONE_EVERY_MS : LOOK_EVERY_MS;
+  }
 
   /** How many generations are followed. */
   get followed(): number {
@@ -25,8 +34,9 @@ export class GenerationWatch {
   }
 
   /**
-   * Tells of the generation each time that it was read, until the returned function is called. A read that fails is
-   * not told of: the next one may succeed.
+   * Tells of the generation each time that it was written by this process or read, until the returned function is
+   * called; an older version may come after a newer one. A read that fails is not told of: the next one may succeed.
+   * `tell` must not throw.
    */
   follow(generationId: string, tell: Told): () => void {
     const told = this.followers.get(generationId) ?? new Set();
@@ -42,9 +52,18 @@ export class GenerationWatch {
     };
   }
 
+  /** This process has written the record. */
+  written(record: GenerationRecord): void {
+    this.tell(record.generationId, record);
+  }
+
+  private tell(generationId: string, record: GenerationRecord | null): void {
+    for (const tell of this.followers.get(generationId) ?? []) tell(record);
+  }
+
   private schedule(): void {
     if (this.cancelTimer !== undefined || this.isLooking || this.followers.size === 0) return;
-    this.cancelTimer = this.ports.clock.after(LOOK_EVERY_MS, () => void this.look());
+    this.cancelTimer = this.ports.clock.after(this.lookEveryMs, () => void this.look());
   }
 
   private async look(): Promise<void> {
@@ -60,8 +79,7 @@ export class GenerationWatch {
   private async readAll(ids: Iterator<string, undefined>): Promise<void> {
     for (let next = ids.next(); next.done !== true; next = ids.next()) {
       try {
-        const record = await this.ports.generations.read(next.value);
-        for (const tell of this.followers.get(next.value) ?? []) tell(record);
+        this.tell(next.value, await this.ports.generations.read(next.value));
       } catch {
         // An outage has its own lines in the log.
       }

@@ -8,48 +8,96 @@ import { getGeneration } from './get-generation.js';
 export interface Waiting {
   /** How long to wait at most, in milliseconds; with 0 the generation is only read. */
   readonly waitMs: number;
-  /** Told of the generation each time that it was read while it has not ended. Must not throw. */
+  /** Told of the generation each time that it was read or written while it has not ended. Must not throw. */
   readonly onLook?: (generation: Generation) => void;
   /** Ends the wait early; the call that the context is for when absent. */
   readonly until?: Waits | undefined;
 }
+
+/** Reads the generation, and waits for nothing. */
+export const NO_WAIT: Waiting = { waitMs: 0 };
+
+type Parts = Pick<Context, 'generations' | 'generationWatch' | 'clock' | 'call'>;
 
 /**
  * The caller's own generation once it has ended, or as it is when the time or the wait is over. Throws TASK_NOT_FOUND
  * and GENERATION_JOB_NOT_FOUND as `getGeneration` does.
  */
 export async function waitForGeneration(
-  context: Pick<Context, 'generations' | 'generationWatch' | 'clock' | 'call'>,
+  context: Parts,
   caller: Caller,
   generationId: string,
-  { waitMs, onLook = () => undefined, until = context.call }: Waiting,
+  waiting: Waiting,
 ): Promise<Generation> {
-  const found = await getGeneration(context, caller, generationId);
-  if (isTerminal(found.status) || waitMs <= 0 || until?.isOver === true) return found;
-  const last = await lastSeen(context, found, { waitMs, onLook, until });
-  if (last?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
-  return last;
+  const read = () => getGeneration(context, caller, generationId);
+  return isToWait(context, waiting) ? untilEnded(context, generationId.toLowerCase(), read, waiting) : read();
 }
 
-function lastSeen(
-  { generationWatch, clock }: Pick<Context, 'generationWatch' | 'clock'>,
-  found: Generation,
-  { waitMs, onLook, until }: Required<Waiting>,
-): Promise<GenerationRecord | null> {
-  return new Promise((resolve) => {
-    let last: GenerationRecord | null = found;
-    const end = (): void => {
-      cancelTimer();
-      listenNoMore?.();
-      followNoMore();
-      resolve(last);
-    };
-    const cancelTimer = clock.after(waitMs, end);
-    const listenNoMore = until?.onOver(end);
-    const followNoMore = generationWatch.follow(found.generationId, (record) => {
-      last = record;
-      if (record?.kind !== 'generation' || isTerminal(record.status) || until?.isOver === true) end();
-      else onLook(record);
+/** The same of a generation whose caller may have no right to read others: the one that it has created. */
+export async function waitForEnd(context: Parts, created: Generation, waiting: Waiting): Promise<Generation> {
+  if (isTerminal(created.status) || !isToWait(context, waiting)) return created;
+  // It was created, whether it can be read again or not.
+  const read = () => context.generations.read(created.generationId, context.call).catch(() => created);
+  return untilEnded(context, created.generationId, read, waiting);
+}
+
+function isToWait({ call }: Parts, { waitMs, until = call }: Waiting): boolean {
+  return waitMs > 0 && until?.isOver !== true;
+}
+
+async function untilEnded(
+  { generationWatch, clock, call }: Parts,
+  generationId: string,
+  read: () => Promise<GenerationRecord | null>,
+  { waitMs, onLook = () => undefined, until = call }: Waiting,
+): Promise<Generation> {
+  const seen = new Seen(onLook);
+  // Followed before it is read, so that nothing is missed in between.
+  const followNoMore = generationWatch.follow(generationId, (record) => seen.note(record));
+  try {
+    seen.note(await read());
+    await seen.untilEnded(clock, waitMs, until);
+  } finally {
+    followNoMore();
+  }
+  if (seen.last?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return seen.last;
+}
+
+/** The newest version that was seen of a generation. */
+class Seen {
+  private newest: GenerationRecord | null | undefined;
+  private end: (() => void) | undefined;
+
+  constructor(private readonly onLook: (generation: Generation) => void) {}
+
+  get last(): GenerationRecord | null | undefined {
+    return this.newest;
+  }
+
+  /** What was read may be older than what was written meanwhile. */
+  note(record: GenerationRecord | null): void {
+    if (record !== null && this.newest && record.version < this.newest.version) return;
+    this.newest = record;
+    if (this.hasEnded()) this.end?.();
+    else if (this.end !== undefined) this.onLook(record as Generation);
+  }
+
+  untilEnded(clock: Context['clock'], waitMs: number, until: Waits | undefined): Promise<void> {
+    if (this.hasEnded() || until?.isOver === true) return Promise.resolve();
+    return new Promise((resolve) => {
+      const cancelTimer = clock.after(waitMs, () => this.end?.());
+      const listenNoMore = until?.onOver(() => this.end?.());
+      this.end = () => {
+        this.end = undefined;
+        cancelTimer();
+        listenNoMore?.();
+        resolve();
+      };
     });
-  });
+  }
+
+  private hasEnded(): boolean {
+    return this.newest?.kind !== 'generation' || isTerminal(this.newest.status);
+  }
 }

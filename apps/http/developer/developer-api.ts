@@ -1,5 +1,6 @@
 import type { Authenticator } from '../../../core/access/authenticate.js';
 import type { Context } from '../../../core/context.js';
+import { CredentialWatch } from '../host/credential-watch.js';
 import type { CredentialRates } from '../host/credential-rates.js';
 import { createRouter, type HttpRoute } from '../host/routing.js';
 import type { HttpFront } from '../host/server.js';
@@ -28,13 +29,17 @@ export function developerApi({
   resourceMetadata = () => undefined,
   requireStores = () => undefined,
 }: DeveloperApiOptions): HttpFront {
-  return ({ addresses, refusals }) => {
+  const credentialWatch = new CredentialWatch(authenticator, context.clock);
+  return ({ addresses, refusals, isStopping, onStopping }) => {
     const parts: ServingParts = {
       context,
       authenticator,
       rates,
       addresses,
       refusals,
+      isStopping,
+      onStopping,
+      credentialWatch,
       bodyTimeoutMs,
       resourceMetadata,
       requireStores,

@@ -1,6 +1,7 @@
 import type { Caller, Scope } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
+import type { Waiting } from '../../../core/generation/wait-for-generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { HttpRoute } from '../host/routing.js';
 import type { Settings } from '../../../core/settings.js';
@@ -29,6 +30,8 @@ export interface Call {
   readonly query: Readonly<Record<string, string>>;
   /** Empty where the operation takes none. */
   readonly idempotencyKey: string;
+  /** How long the client prefers to wait for the end of the generation, where the operation can. */
+  readonly wait?: Waiting | undefined;
   /** An empty object where the operation takes no body, or an optional one was not sent. */
   readonly body: Json;
 }
@@ -51,6 +54,8 @@ export interface ProtectedOperation extends Description {
   /** Without it the query is ignored. */
   readonly query?: QueryParameters;
   readonly body?: RequestBody;
+  /** Whether it waits for the end of a generation where the client prefers that (`Prefer: wait`). */
+  readonly canWait?: true;
   answer(call: Call): Promise<Answer | StreamedAnswer>;
 }
 

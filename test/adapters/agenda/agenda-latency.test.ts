@@ -3,7 +3,8 @@
 // another.
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { sizeOf } from '../../harness/run-sizes.js';
-import { elapsed, onAgenda, until } from './on-agenda.js';
+import { until } from '../../fixtures/until.js';
+import { elapsed, onAgenda } from './on-agenda.js';
 
 const WAKE_UPS = sizeOf('measuredWakeUps');
 const PACE_MS = 20;

@@ -8,7 +8,8 @@ import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { STORE_PAIRS } from '../../harness/store-pairs.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { orSkip } from '../../servers/servers.js';
-import { AgendaPlace, until } from './on-agenda.js';
+import { until } from '../../fixtures/until.js';
+import { AgendaPlace } from './on-agenda.js';
 
 const ONE_MINUTE_MS = 60_000;
 /** The test records an event slightly after the adapter decided to log it. */

@@ -4,7 +4,8 @@
 // that depend on how much time passes use a manual clock.
 import { expect } from 'chai';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
-import { onAgenda, onManualClock, until } from './on-agenda.js';
+import { until } from '../../fixtures/until.js';
+import { onAgenda, onManualClock } from './on-agenda.js';
 
 onAgenda('AgendaWakeUps in several processes', (place) => {
   afterEach(() => place.empty());

@@ -7,7 +7,8 @@ import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
-import { elapsed, onAgenda, until, type AgendaPlace } from './on-agenda.js';
+import { until } from '../../fixtures/until.js';
+import { elapsed, onAgenda, type AgendaPlace } from './on-agenda.js';
 
 type Step =
   | { readonly kind: 'schedule'; readonly n: number; readonly inMs: number; readonly worker: number }

@@ -8,7 +8,8 @@ import type { WakeUps } from '../../../core/ports/wake-ups.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import type { ManualClock } from '../../fixtures/manual-clock.js';
-import { onAgenda, onManualClock, until } from './on-agenda.js';
+import { until } from '../../fixtures/until.js';
+import { onAgenda, onManualClock } from './on-agenda.js';
 
 /** Longer than any retry. */
 const QUIET_MS = 70_000;

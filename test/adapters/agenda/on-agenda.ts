@@ -135,11 +135,6 @@ export function onAgenda(title: string, suite: (place: AgendaPlace, lane: StoreP
   }
 }
 
-/** Waits until it is so; the test's own time limit is the bound. */
-export async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await isSo())) await elapsed(10);
-}
-
 export function elapsed(ms: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, ms);

@@ -3,8 +3,8 @@
 // Method: core on memory adapters with a clock that the test moves; reads counted on their way to the store.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
-import { LOOK_EVERY_MS } from '../../../core/generation/generation-watch.js';
-import { waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
+import { LOOK_ALONE_EVERY_MS, LOOK_EVERY_MS } from '../../../core/generation/generation-watch.js';
+import { waitForEnd, waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
 import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
@@ -116,5 +116,72 @@ describe('waiting for a generation', () => {
     await cancelGeneration(harness.context, harness.caller, generationId);
     await harness.clock.advance(LOOK_EVERY_MS);
     expect((await waiting).status).to.equal('cancelled');
+  });
+
+  describe('of a process that writes itself', () => {
+    it('ends with the write, and without a look', async () => {
+      const waiting = waitForGeneration(harness.context, harness.caller, generationId, { waitMs: 50_000 });
+      await harness.clock.advance(0);
+      await cancelGeneration(harness.context, harness.caller, generationId);
+      expect((await waiting).status).to.equal('cancelled');
+      expect(harness.context.generationWatch.followed).to.equal(0);
+    });
+
+    it('ends also with a write that came while the generation was read', async () => {
+      let isFirst = true;
+      const own: Context = harness.process(async (call) => {
+        const answer = await call.proceed();
+        if (call.name !== 'generations.read' || !isFirst) return answer;
+        isFirst = false;
+        await cancelGeneration(own, harness.caller, generationId);
+        return answer;
+      });
+      const ended = await waitForGeneration(own, harness.caller, generationId, { waitMs: 50_000 });
+      expect(ended.status).to.equal('cancelled');
+    });
+
+    it('reads ten times less often where no other process writes', async () => {
+      const alone = harness.process(
+        (call) => {
+          if (call.name === 'generations.read') reads += 1;
+          return call.proceed();
+        },
+        {},
+        { id: harness.ports.ids.uuid(), isExclusive: true },
+      );
+      const waiting = waitForGeneration(alone, harness.caller, generationId, { waitMs: 21_000 });
+      await harness.clock.advance(0);
+      reads = 0;
+      await harness.clock.advance(21_000);
+      expect((await waiting).status).to.equal('queued');
+      expect(reads).to.equal(4);
+    });
+
+    it('finds an end of which it knows nothing when it looks', async () => {
+      const alone = harness.process(undefined, {}, { id: harness.ports.ids.uuid(), isExclusive: true });
+      const waiting = waitForGeneration(alone, harness.caller, generationId, { waitMs: 50_000 });
+      await cancelGeneration(harness.context, harness.caller, generationId);
+      await harness.clock.advance(LOOK_ALONE_EVERY_MS);
+      expect((await waiting).status).to.equal('cancelled');
+    });
+  });
+
+  describe('that was just created', () => {
+    it('needs no right to read others, and is answered though it cannot be read', async () => {
+      failures = 1;
+      const created = await harness.generation(generationId);
+      const waiting = waitForEnd(context, created, { waitMs: LOOK_EVERY_MS / 2 });
+      await harness.clock.advance(LOOK_EVERY_MS);
+      expect(await waiting).to.deep.equal(created);
+    });
+
+    it('is answered as it is when it has ended, or nobody waits', async () => {
+      const created = await harness.generation(generationId);
+      expect(await waitForEnd(context, created, { waitMs: 0 })).to.equal(created);
+      expect(await waitForEnd(context, created, { waitMs: 5, until: TestedCall.over() })).to.equal(created);
+      const ended = await cancelGeneration(harness.context, harness.caller, generationId);
+      expect(await waitForEnd(context, ended, { waitMs: 5 })).to.equal(ended);
+      expect(reads).to.equal(0);
+    });
   });
 });

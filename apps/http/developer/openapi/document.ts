@@ -40,6 +40,10 @@ const HEADERS: JsonObject = {
       'Present if an earlier request with this key was accepted. A repeated create returns the current state of the generation, a repeated prepare the same upload.',
     schema: { const: 'true' },
   },
+  'Preference-Applied': {
+    description: 'Present if the request waited, or would have: `wait` and for how many seconds at most.',
+    schema: { type: 'string', pattern: '^wait=\\d+$' },
+  },
   'Location': { description: 'URL of the status of the generation.', schema: { type: 'string' } },
 };
 
@@ -50,6 +54,15 @@ const PARAMETERS: JsonObject = {
     required: true,
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
     description: 'Use the same key for retries of one request, and a new key for a new request.',
+  },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    example: 'wait=30',
+    description:
+      '`wait=N` (RFC 7240): the answer comes when the generation has ended, at the latest after N seconds, 1 to 60. Any other preference is ignored.',
   },
   RequestId: {
     name: 'X-Request-Id',
@@ -128,7 +141,12 @@ function parametersOf(route: Route): JsonObject[] {
   const headers =
     route.scope === undefined
       ? ['RequestId']
-      : [...(route.needsKey === true ? ['IdempotencyKey'] : []), 'RequestId', 'AppId'];
+      : [
+          ...(route.needsKey === true ? ['IdempotencyKey'] : []),
+          ...(route.operation.canWait === true ? ['Prefer'] : []),
+          'RequestId',
+          'AppId',
+        ];
   const inQuery = Object.entries(queryOf(route)).map(([name, { description, ...schema }]): JsonObject => ({
     name,
     in: 'query',

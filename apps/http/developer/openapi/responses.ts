@@ -30,6 +30,7 @@ function success(route: Route): JsonObject {
     headers: {
       ...REQUEST_ID_HEADER,
       ...(replay ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
+      ...('canWait' in operation ? { 'Preference-Applied': { $ref: '#/components/headers/Preference-Applied' } } : {}),
       ...(operation.status === 202 ? { Location: { $ref: '#/components/headers/Location' } } : {}),
     },
     content: {

@@ -1,4 +1,5 @@
 import { createGeneration } from '../../../../core/generation/create-generation.js';
+import { waitForEnd } from '../../../../core/generation/wait-for-generation.js';
 import { GENERATION_REQUEST_SCHEMA } from '../../../../core/generation/request.js';
 import { viewGeneration } from '../../../../core/generation/view.js';
 import { EXAMPLE_REQUEST } from '../openapi/example-request.js';
@@ -27,8 +28,10 @@ export const createGenerationOperation: ProtectedOperation = {
     'QUEUE_FULL',
     'CREDITS_INSUFFICIENT',
   ],
-  async answer({ context, caller, idempotencyKey, body }) {
-    const { generation, replayed } = await createGeneration(context, caller, idempotencyKey, body);
+  canWait: true,
+  async answer({ context, caller, idempotencyKey, body, wait }) {
+    const { generation: created, replayed } = await createGeneration(context, caller, idempotencyKey, body);
+    const generation = wait === undefined ? created : await waitForEnd(context, created, wait);
     const Location = `/api/v1/developer/generations/${generation.generationId}`;
     return {
       data: renderTask(await viewGeneration(context, generation)),

@@ -1,4 +1,4 @@
-import { getGeneration } from '../../../../core/generation/get-generation.js';
+import { NO_WAIT, waitForGeneration } from '../../../../core/generation/wait-for-generation.js';
 import { viewGeneration } from '../../../../core/generation/view.js';
 import type { ProtectedOperation } from '../operation.js';
 import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
@@ -9,8 +9,9 @@ export const getGenerationOperation: ProtectedOperation = {
   status: 200,
   data: TASK_SCHEMA,
   errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND'],
-  async answer({ context, caller, params }) {
-    const generation = await getGeneration(context, caller, params['generation_id'] ?? '');
+  canWait: true,
+  async answer({ context, caller, params, wait = NO_WAIT }) {
+    const generation = await waitForGeneration(context, caller, params['generation_id'] ?? '', wait);
     return { data: renderTask(await viewGeneration(context, generation)) };
   },
 };

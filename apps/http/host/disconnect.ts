@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Cancellation } from '../../../core/cancellation.js';
-import type { HttpShared } from '../host/server.js';
+import type { HttpShared } from './server.js';
 
 /** A request as use cases know it: over when its client has gone, or has all of its answer. */
 export class Disconnect implements Cancellation {
