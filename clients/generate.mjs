@@ -1,6 +1,6 @@
 /**
- * Writes what both client libraries are made of: the OpenAPI document of the compiled program, with the limits that it
- * has by default, and the TypeScript types of its schemas. Run by `npm run build`, after the program was compiled.
+ * Writes what both client libraries are made of: the schemas of the compiled program's OpenAPI document, with the limits
+ * that it has by default, and TypeScript types of them. Run by `npm run build`, after the program was compiled.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
@@ -39,6 +39,14 @@ function withoutLengths(node) {
   if (node === null || typeof node !== 'object') return node;
   const { minItems: _, maxItems: __, ...others } = node;
   return Object.fromEntries(Object.entries(others).map(([name, value]) => [name, withoutLengths(value)]));
+}
+
+/** Objects that take no other fields need a form of types that few checkers know. */
+function open(node) {
+  if (Array.isArray(node)) return node.map(open);
+  if (node === null || typeof node !== 'object') return node;
+  const kept = Object.entries(node).filter(([name, value]) => name !== 'additionalProperties' || value !== false);
+  return Object.fromEntries(kept.map(([name, value]) => [name, open(value)]));
 }
 
 /** Every code that some endpoint refuses with. */
@@ -82,7 +90,13 @@ const types = (await compile({ title: 'Nothing', type: 'object', definitions: na
   .replaceAll(/\/\*\*\n \* This interface was referenced by [^*]*\n \* via the `definition` [^*]*\n \*\/\n/g, '');
 const codes = errorCodes(document).map((code) => `  | '${code}'`);
 
-write(at('../dist/clients/openapi.json'), JSON.stringify(document));
+const schemas = JSON.parse(
+  JSON.stringify(open(withoutLengths(definitions))).replaceAll('#/definitions/', '#/components/schemas/'),
+);
+write(
+  at('../dist/clients/schemas.json'),
+  JSON.stringify({ openapi: '3.1.1', info: document.info, paths: {}, components: { schemas } }),
+);
 write(
   at('typescript/src/generated/api.ts'),
   `${types}\n/** Every code that an endpoint may refuse with, and those of a newer service. */\nexport type ErrorCode =\n${codes.join('\n')}\n  | (string & {});\n`,

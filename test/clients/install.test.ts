@@ -61,11 +61,11 @@ describe('installing what clients in other languages need', () => {
     );
     for (let times = 0; times < 2; times += 1)
       expect((await installing({ CI: 'true' })).output).to.include('Python client: its packages are there');
-    expect(machine.cached).to.have.length(2);
+    expect(machine.cached).to.have.length(3);
     const ran = readFileSync(join(machine.folder, 'pip'), 'utf8').split('\n');
     expect(
-      ran.filter((line) => line.includes('pip install')).map((line) => line.split('test/clients/').at(-1)),
-    ).to.deep.equal(['python/requirements.txt', 'mcp/python/requirements.txt']);
+      ran.filter((line) => line.includes('pip install')).map((line) => line.split('clients/').at(-1)),
+    ).to.deep.equal(['python/requirements.txt', 'mcp/python/requirements.txt', 'python/requirements.txt']);
   });
 
   it('does nothing if it is disabled', async () => {

@@ -7,9 +7,12 @@ import { isCi } from '../servers/server-absent.js';
 import { ClientAbsent } from './foreign-client.js';
 import { CLIENTS } from './clients.js';
 import { MCP_TOOLS } from './mcp/mcp-tools.js';
+import { PYTHON_LIBRARY } from './python-library.js';
 import { PYTHON_MCP } from './mcp/python-client.js';
 
-for (const client of process.env['TEST_SERVERS_INSTALL'] === 'never' ? [] : [...CLIENTS, MCP_TOOLS, PYTHON_MCP]) {
+for (const client of process.env['TEST_SERVERS_INSTALL'] === 'never'
+  ? []
+  : [...CLIENTS, MCP_TOOLS, PYTHON_MCP, PYTHON_LIBRARY]) {
   try {
     await client.install();
     console.log(`${client.language} client: its packages are there`);

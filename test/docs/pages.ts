@@ -23,7 +23,15 @@ export interface Page {
   readonly headings: readonly { readonly level: number; readonly text: string; readonly anchor: string }[];
 }
 
-const FOLDERS = ['.', 'docs', 'docs/decisions', 'docs/examples', 'docs/providers', 'clients/typescript'];
+const FOLDERS = [
+  '.',
+  'docs',
+  'docs/decisions',
+  'docs/examples',
+  'docs/providers',
+  'clients/typescript',
+  'clients/python',
+];
 
 /** Every Markdown page of the project. */
 export function allPages(): Page[] {

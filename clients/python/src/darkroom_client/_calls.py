@@ -1,0 +1,134 @@
+"""Calls of the REST interface, sent again where that has no second effect."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from ._effects import Flow, Pause, Send
+from .errors import ApiError, ConnectionFailed, DarkroomError
+
+BASE_PATH = "/api/v1/developer"
+# How often a request is sent at most, the first time included.
+MAX_TRIES = 6
+# The same for waits on an accepted generation: about a minute in all, so that a server may restart meanwhile.
+PATIENT_TRIES = 14
+RETRIED_STATUSES = frozenset((429, 503))
+_MAX_RETRY_AFTER_S = 30
+
+
+@dataclass(frozen=True)
+class Service:
+    """Where calls go, and as whom."""
+
+    base_url: str
+    api_key: str | None
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        *,
+        idempotency_key: str | None = None,
+        headers: dict[str, str] | None = None,
+        max_tries: int = MAX_TRIES,
+    ) -> Flow[Answer]:
+        """Raises `ApiError` for a refusal, and `ConnectionFailed` when no answer came."""
+        sent = {"accept": "application/json", **(headers or {})}
+        if self.api_key is not None:
+            sent["authorization"] = f"Bearer {self.api_key}"
+        if idempotency_key is not None:
+            sent["idempotency-key"] = idempotency_key
+        content = None
+        if body is not None:
+            sent["content-type"] = "application/json"
+            content = json.dumps(body, ensure_ascii=False).encode()
+        request = Send(method, f"{self.base_url}{BASE_PATH}{path}", sent, content)
+        tries = 0
+        while True:
+            tries += 1
+            try:
+                response: httpx.Response = yield request
+            except httpx.RequestError as error:
+                if tries >= max_tries:
+                    reason = f"{self.base_url} cannot be reached: {_reason(error)}."
+                    raise ConnectionFailed(reason, idempotency_key) from error
+                yield Pause(back_off_s(tries))
+                continue
+            envelope = _envelope(response)
+            if response.is_success and envelope and envelope["success"]:
+                return Answer(envelope.get("data"), response.headers)
+            in_progress = envelope is not None and envelope["code"] == "IDEMPOTENCY_IN_PROGRESS"
+            if tries >= max_tries or not (response.status_code in RETRIED_STATUSES or in_progress):
+                raise self._refusal(response.status_code, envelope, idempotency_key)
+            yield Pause(retry_after_s(response, tries))
+
+    def _refusal(self, status: int, envelope: dict[str, Any] | None, idempotency_key: str | None) -> DarkroomError:
+        if envelope and not envelope["success"]:
+            code, reason, request_id = (str(envelope.get(name, "")) for name in ("code", "message", "request_id"))
+            return ApiError(status, code, reason, request_id, idempotency_key)
+        reason = f"{self.base_url} answered with status {status} and not as a Darkroom service does; check the address."
+        return ConnectionFailed(reason, idempotency_key)
+
+
+@dataclass(frozen=True)
+class Answer:
+    data: Any
+    headers: httpx.Headers
+
+    @property
+    def replayed(self) -> bool:
+        """Whether an earlier request with this key was accepted."""
+        return bool(self.headers.get("idempotency-replayed") == "true")
+
+
+def send_patiently(request: Send, what: str, failure: type[DarkroomError], max_tries: int) -> Flow[httpx.Response]:
+    """Sends bytes to or from a signed address, which carries no credential."""
+    tries = 0
+    while True:
+        tries += 1
+        try:
+            response: httpx.Response = yield request
+        except httpx.RequestError as error:
+            if tries >= max_tries:
+                raise failure(f"{what}: {_reason(error)}.") from error
+            yield Pause(back_off_s(tries))
+            continue
+        if response.is_success:
+            return response
+        if tries >= max_tries or response.status_code not in RETRIED_STATUSES:
+            raise failure(f"{what}: its address answered with status {response.status_code}.")
+        yield Pause(retry_after_s(response, tries))
+
+
+def back_off_s(tries: int) -> float:
+    """Before try number `tries` + 1 if the server does not say: doubled each time, with random jitter."""
+    return min(8.0, 0.25 * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.0)
+
+
+def retry_after_s(response: httpx.Response, tries: int) -> float:
+    asked = response.headers.get("retry-after", "")
+    return min(int(asked), _MAX_RETRY_AFTER_S) if re.fullmatch(r"[0-9]{1,6}", asked) else back_off_s(tries)
+
+
+def _envelope(response: httpx.Response) -> dict[str, Any] | None:
+    try:
+        value = response.json()
+    except ValueError:
+        return None
+    is_ours = isinstance(value, dict) and isinstance(value.get("success"), bool) and isinstance(value.get("code"), str)
+    return value if is_ours else None
+
+
+def _reason(error: httpx.RequestError) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return "it did not answer in time"
+    if isinstance(error, httpx.ConnectError):
+        return "no connection could be made"
+    return "the connection failed"

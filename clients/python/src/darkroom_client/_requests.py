@@ -1,0 +1,63 @@
+"""The single calls, as flows: what both clients offer under the same names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote, urlencode
+
+from ._calls import Service
+from ._effects import Flow
+
+if TYPE_CHECKING:
+    from .types import Balance, Estimate, GenerationList, GenerationRequest, GenerationTask, Model, Upload
+
+
+def service_of(base_url: str, api_key: str | None) -> Service:
+    if not base_url.startswith(("http://", "https://")):
+        raise ValueError("base_url must be an http or https URL.")
+    if api_key is not None and not (0 < len(api_key) <= 512 and all("!" <= one <= "~" for one in api_key)):
+        raise ValueError("api_key must be one word of visible ASCII characters.")
+    return Service(base_url.rstrip("/"), api_key)
+
+
+def models(service: Service) -> Flow[list[Model]]:
+    found: list[Model] = (yield from service.call("GET", "/models")).data["models"]
+    return found
+
+
+def model(service: Service, model_key: str) -> Flow[Model]:
+    found: Model = (yield from service.call("GET", f"/models/{quote(model_key, safe='')}")).data
+    return found
+
+
+def credits(service: Service) -> Flow[Balance]:
+    balance: Balance = (yield from service.call("GET", "/credits")).data
+    return balance
+
+
+def estimate(service: Service, request: GenerationRequest) -> Flow[Estimate]:
+    answer: Estimate = (yield from service.call("POST", "/generations/estimate", request)).data
+    return answer
+
+
+def create(service: Service, request: GenerationRequest, key: str) -> Flow[GenerationTask]:
+    task: GenerationTask = (yield from service.call("POST", "/generations", request, idempotency_key=key)).data
+    return task
+
+
+def generation(service: Service, generation_id: str) -> Flow[GenerationTask]:
+    task: GenerationTask = (yield from service.call("GET", f"/generations/{quote(generation_id, safe='')}")).data
+    return task
+
+
+def page(service: Service, query: Mapping[str, Any]) -> Flow[GenerationList]:
+    given = {name: value for name, value in query.items() if value is not None}
+    path = f"/generations?{urlencode(given)}" if given else "/generations"
+    found: GenerationList = (yield from service.call("GET", path)).data
+    return found
+
+
+def upload_state(service: Service, upload_id: str) -> Flow[Upload]:
+    state: Upload = (yield from service.call("GET", f"/uploads/{quote(upload_id, safe='')}")).data
+    return state

@@ -1,0 +1,96 @@
+// Goal: the client library for Python makes one picture however often it is interrupted, and its README leads to it.
+// Method: its wheel is installed into an empty folder; its own tests, its README's blocks and mypy run there against the
+// started program. What the tests prove is in their files, in clients/python/tests.
+import { readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import sharp from 'sharp';
+import { readPage } from '../docs/pages.js';
+import { LiveService } from '../service/live-service.js';
+import { orSkip } from './or-skip.js';
+import { PYTHON_LIBRARY, SOURCES, type InstalledLibrary } from './python-library.js';
+import { runTool } from './run-tool.js';
+
+const TESTS = join(SOURCES, 'tests');
+const CREDITS = 100;
+/** More than any file has tests. */
+const KEYS = 40;
+
+const examples = readPage('clients/python/README.md')
+  .blocks.filter(({ info }) => info === 'python')
+  .map(({ text }) => text);
+
+describe('the client library for Python', () => {
+  let library: InstalledLibrary | undefined;
+  let service: LiveService | undefined;
+
+  before(async function () {
+    library = await orSkip(this, () => PYTHON_LIBRARY.build());
+    service = await LiveService.start({ config: { settings: { retry_base_ms: 50, cancel_grace_seconds: 1 } } });
+  });
+  after(async () => {
+    await service?.remove();
+    library?.remove();
+  });
+
+  const python = (args: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<string> => {
+    const { interpreter, folder } = library as InstalledLibrary;
+    const environment = { PYTHONPATH: folder, PYTHONDONTWRITEBYTECODE: '1', PYTHONUNBUFFERED: '1', ...more };
+    return runTool(interpreter, args, { folder, environment });
+  };
+
+  for (const file of readdirSync(TESTS).filter((name) => name.startsWith('test_'))) {
+    it(`passes ${file}`, async () => {
+      const live = service as LiveService;
+      const keys: string[] = [];
+      for (let made = 0; made < KEYS; made += 1) keys.push((await live.tenant(CREDITS)).secret);
+      const options = ['-q', '-p', 'no:cacheprovider', '--tb=short', '--no-header'];
+      const told = await python(['-m', 'pytest', ...options, join(TESTS, file)], {
+        TEST_URL: live.url,
+        TEST_KEYS: keys.join(','),
+      });
+      expect(told).to.match(/^[1-9][0-9]* passed in/m);
+    });
+  }
+
+  it('leads to a first picture by its README, in ten lines', async () => {
+    const { folder } = library as InstalledLibrary;
+    for (const [index, text] of examples.slice(0, 2).entries()) {
+      expect(text.split('\n').length).to.be.at.most(10);
+      writeFileSync(join(folder, 'picture.py'), text);
+      const { secret } = await (service as LiveService).tenant(CREDITS);
+      const told = await python(['picture.py'], {
+        DARKROOM_URL: (service as LiveService).url,
+        DARKROOM_API_KEY: secret,
+      });
+      expect(told, `example ${index + 1}`).to.match(index === 0 ? /^[1-9][0-9]* credits\n$/ : /^$/);
+      expect(await sharp(join(folder, 'lighthouse.png')).metadata()).to.have.property('format', 'png');
+    }
+  });
+
+  it('has types that hold, and needs httpx alone', async () => {
+    const { folder } = library as InstalledLibrary;
+    const package_ = join(folder, 'darkroom_client');
+    const used = `from darkroom_client import Darkroom
+from darkroom_client.types import GenerationTask
+task: GenerationTask = Darkroom("http://localhost").generate({"model_key": "m", "prompt": "p"}).task
+task["state"]  # type: ignore[typeddict-item]
+`;
+    writeFileSync(join(folder, 'used.py'), used);
+    await python([
+      '-m',
+      'mypy',
+      '--strict',
+      '--warn-unused-ignores',
+      '--cache-dir',
+      join(folder, '.mypy'),
+      package_,
+      'used.py',
+    ]);
+    const asked = "import importlib.metadata; print('\\n'.join(importlib.metadata.requires('darkroom-client')))";
+    const needed = (await python(['-c', asked])).trim().split('\n');
+    expect(needed.filter((one) => !/^typing[_-]extensions.*python_version/.test(one))).to.deep.equal([
+      'httpx<1,>=0.27',
+    ]);
+  });
+});
