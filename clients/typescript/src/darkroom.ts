@@ -8,14 +8,18 @@ import type {
   GenerationList,
   GenerationRequest,
   GenerationTask,
+  LedgerEntry,
+  ListCreditEntriesQuery,
   ListGenerationsQuery,
   Model,
   Output,
   PreparedUpload,
   PrepareUploadRequest,
+  Statement,
   Upload,
 } from './generated/api.js';
 import { generate, type GenerateInput, type GenerateOptions, type Generated } from './generate.js';
+import { eachPage, queryText } from './pages.js';
 import { Transport, type CallOptions } from './transport.js';
 import { randomKey } from './bytes.js';
 import { uploadReference, type Reference, type UploadOptions } from './upload.js';
@@ -74,6 +78,17 @@ export class Darkroom {
     return this.read('/credits', options);
   }
 
+  /** The ledger of the account, newest entry first. Fetches pages as they are needed; `limit` is the size of a page. */
+  async *creditEntries(query: ListCreditEntriesQuery = {}, options: RequestOptions = {}): AsyncGenerator<LedgerEntry> {
+    const pages = eachPage(query, (page: ListCreditEntriesQuery) => this.listCreditEntries(page, options));
+    for await (const { entries } of pages) yield* entries;
+  }
+
+  /** One page of `creditEntries`, with the balances before and after it. */
+  listCreditEntries(query: ListCreditEntriesQuery = {}, options: RequestOptions = {}): Promise<Statement> {
+    return this.read(`/credits/entries${queryText(query)}`, options);
+  }
+
   /** What a create with this request would reserve. Nothing is kept. */
   estimate(request: GenerationRequest, options: RequestOptions = {}): Promise<Estimate> {
     return this.write('/generations/estimate', request, options);
@@ -98,15 +113,8 @@ export class Darkroom {
 
   /** Generations of the App, newest first. Fetches pages as they are needed; `limit` is the size of a page. */
   async *generations(query: ListGenerationsQuery = {}, options: RequestOptions = {}): AsyncGenerator<GenerationTask> {
-    let cursor = query.cursor;
-    do {
-      const page: GenerationList = await this.listGenerations(
-        { ...query, ...(cursor === undefined ? {} : { cursor }) },
-        options,
-      );
-      yield* page.generations;
-      cursor = page.next_cursor;
-    } while (cursor !== undefined);
+    const pages = eachPage(query, (page: ListGenerationsQuery) => this.listGenerations(page, options));
+    for await (const { generations } of pages) yield* generations;
   }
 
   /** One page of `generations`. */
@@ -160,10 +168,4 @@ export class Darkroom {
   private async write<T>(path: string, body: unknown, options: CallOptions): Promise<T> {
     return (await this.transport.post<T>(path, body, options)).data;
   }
-}
-
-function queryText(query: object): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== null);
-  const text = new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
-  return text === '' ? '' : `?${text}`;
 }

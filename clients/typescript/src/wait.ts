@@ -10,6 +10,8 @@ const MAX_POLL_MS = 60_000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 /** How long the service may hold an answer back, in seconds; less than proxies and the request's own limit allow. */
 const HELD_SECONDS = 25;
+/** An answer that came sooner than this was not held back. */
+const HELD_MS = 1_000;
 const CANCEL_TIMEOUT_MS = 15_000;
 
 export interface WaitOptions {
@@ -42,19 +44,21 @@ export async function waitFor(
   const stop = anySignal(signal, timeout);
   const path = `/generations/${accepted.generation_id}`;
   let task = accepted;
-  let isHeld = false;
+  // Whether the next request may be sent at once: the first one, and those after an answer that was held back.
+  let isHeld = true;
   onStatus?.(task);
   while (!hasEnded(task)) {
     try {
       stop.throwIfAborted();
       if (!isHeld) await pause(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.poll_after_ms ?? 0)), stop);
+      const sentAt = Date.now();
       const { data, headers } = await transport.get<GenerationTask>(path, {
         maxTries: PATIENT_TRIES,
         signal: stop,
         headers: { prefer: `wait=${HELD_SECONDS}` },
         onRetry,
       });
-      isHeld = headers.get('preference-applied')?.startsWith('wait') ?? false;
+      isHeld = headers.get('preference-applied') !== null && Date.now() - sentAt >= HELD_MS;
       if (data.status !== task.status) onStatus?.(data);
       task = data;
     } catch (error) {

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 # How long the service may hold an answer back; less than proxies and the request's own limit allow.
 _HELD_S = 25
+# An answer that came sooner than this was not held back.
+_HELD_AT_LEAST_S = 1.0
 _MIN_POLL_S = 0.05
 _MAX_POLL_S = 60.0
 _ENDED = ("succeeded", "failed", "cancelled")
@@ -131,7 +133,8 @@ def wait(
     """Services that can hold an answer back until the end are asked to (`Prefer: wait`); others are polled."""
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     path = f"/generations/{accepted['generation_id']}"
-    task, is_held = accepted, False
+    # Whether the next request may be sent at once: the first one, and those after an answer that was held back.
+    task, is_held = accepted, True
     if on_status:
         on_status(task)
     while not has_ended(task):
@@ -141,8 +144,10 @@ def wait(
         if not is_held:
             yield Pause(min(left, _MAX_POLL_S, max(_MIN_POLL_S, task["poll_after_ms"] / 1000)))
         headers = {"prefer": f"wait={max(1, min(_HELD_S, int(left)))}"}
+        sent_at = time.monotonic()
         answer = yield from service.call("GET", path, headers=headers, max_tries=PATIENT_TRIES)
-        is_held = answer.headers.get("preference-applied", "").startswith("wait")
+        took_s = time.monotonic() - sent_at
+        is_held = "preference-applied" in answer.headers and took_s >= _HELD_AT_LEAST_S
         seen: GenerationTask = answer.data
         if on_status and seen["status"] != task["status"]:
             on_status(seen)

@@ -10,7 +10,7 @@ from ._calls import Service
 from ._effects import Flow
 
 if TYPE_CHECKING:
-    from .types import Balance, Estimate, GenerationList, GenerationRequest, GenerationTask, Model, Upload
+    from .types import Balance, Estimate, GenerationRequest, GenerationTask, Model, Upload
 
 
 def service_of(base_url: str, api_key: str | None) -> Service:
@@ -51,11 +51,10 @@ def generation(service: Service, generation_id: str) -> Flow[GenerationTask]:
     return task
 
 
-def page(service: Service, query: Mapping[str, Any]) -> Flow[GenerationList]:
+def page(service: Service, path: str, query: Mapping[str, Any]) -> Flow[Any]:
+    """One page of a list."""
     given = {name: value for name, value in query.items() if value is not None}
-    path = f"/generations?{urlencode(given)}" if given else "/generations"
-    found: GenerationList = (yield from service.call("GET", path)).data
-    return found
+    return (yield from service.call("GET", f"{path}?{urlencode(given)}" if given else path)).data
 
 
 def upload_state(service: Service, upload_id: str) -> Flow[Upload]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Estimate,
         GenerationRequest,
         GenerationTask,
+        LedgerEntry,
+        ListCreditEntriesQuery,
         ListGenerationsQuery,
         Model,
         Output,
@@ -132,14 +134,13 @@ class AsyncDarkroom:
 
     async def generations(self, query: ListGenerationsQuery | None = None) -> AsyncIterator[GenerationTask]:
         """Generations of the App, newest first. Fetches pages as they are needed; `limit` is the size of a page."""
-        asked = dict(query or {})
-        while True:
-            page = await self._run(_requests.page(self._service, asked))
-            for task in page["generations"]:
-                yield task
-            if "next_cursor" not in page:
-                return
-            asked["cursor"] = page["next_cursor"]
+        async for task in self._each("/generations", "generations", query):
+            yield task
+
+    async def credit_entries(self, query: ListCreditEntriesQuery | None = None) -> AsyncIterator[LedgerEntry]:
+        """The ledger of the account, newest entry first, in pages like `generations`."""
+        async for entry in self._each("/credits/entries", "entries", query):
+            yield entry
 
     async def cancel(self, generation_id: str) -> GenerationTask:
         """Asks for a cancel. A generation that is running may still succeed, and may cost."""
@@ -159,3 +160,13 @@ class AsyncDarkroom:
 
     async def _run(self, flow: Flow[T]) -> T:
         return await run_async(self._http, flow)
+
+    async def _each(self, path: str, name: str, query: Mapping[str, Any] | None) -> AsyncIterator[Any]:
+        asked = dict(query or {})
+        while True:
+            page = await self._run(_requests.page(self._service, path, asked))
+            for one in page[name]:
+                yield one
+            if "next_cursor" not in page:
+                return
+            asked["cursor"] = page["next_cursor"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
         Estimate,
         GenerationRequest,
         GenerationTask,
+        LedgerEntry,
+        ListCreditEntriesQuery,
         ListGenerationsQuery,
         Model,
         Output,
@@ -132,13 +134,11 @@ class Darkroom:
 
     def generations(self, query: ListGenerationsQuery | None = None) -> Iterator[GenerationTask]:
         """Generations of the App, newest first. Fetches pages as they are needed; `limit` is the size of a page."""
-        asked = dict(query or {})
-        while True:
-            page = self._run(_requests.page(self._service, asked))
-            yield from page["generations"]
-            if "next_cursor" not in page:
-                return
-            asked["cursor"] = page["next_cursor"]
+        yield from self._each("/generations", "generations", query)
+
+    def credit_entries(self, query: ListCreditEntriesQuery | None = None) -> Iterator[LedgerEntry]:
+        """The ledger of the account, newest entry first, in pages like `generations`."""
+        yield from self._each("/credits/entries", "entries", query)
 
     def cancel(self, generation_id: str) -> GenerationTask:
         """Asks for a cancel. A generation that is running may still succeed, and may cost."""
@@ -158,3 +158,12 @@ class Darkroom:
 
     def _run(self, flow: Flow[T]) -> T:
         return run(self._http, flow)
+
+    def _each(self, path: str, name: str, query: Mapping[str, Any] | None) -> Iterator[Any]:
+        asked = dict(query or {})
+        while True:
+            page = self._run(_requests.page(self._service, path, asked))
+            yield from page[name]
+            if "next_cursor" not in page:
+                return
+            asked["cursor"] = page["next_cursor"]
