@@ -86,10 +86,14 @@ describe('docs/api.md', () => {
       const { blocks } = sectionUnder(nameOf(route));
       const { operation } = route;
       const body = 'body' in operation ? operation.body : undefined;
-      expect(blocks.map(({ info }) => info)).to.deep.equal([...(body ? ['json request'] : []), 'json response']);
-      for (const { info, text } of blocks) {
+      expect(blocks.map(({ info }) => info)).to.deep.equal([
+        ...(body ? ['json request'] : []),
+        ...('canFollow' in operation ? ['', 'json event'] : ['json response']),
+      ]);
+      for (const { info, text } of blocks.filter((block) => block.info !== '')) {
         const example = JSON.parse(text) as JsonObject;
-        const schema = info === 'json request' ? (body as { schema: JsonObject }).schema : envelopeOf(operation.data);
+        const answered = info === 'json event' ? operation.data : envelopeOf(operation.data);
+        const schema = info === 'json request' ? (body as { schema: JsonObject }).schema : answered;
         expect(schemas.check(closed(schema) as JsonObject, example).faults, info).to.deep.equal([]);
       }
     });

@@ -5,7 +5,8 @@ import type { Waiting } from '../../../core/generation/wait-for-generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { HttpRoute } from '../host/routing.js';
 import type { Settings } from '../../../core/settings.js';
-import type { Answer, StreamedAnswer } from '../host/answer.js';
+import type { Waits } from '../../../core/memory-budget.js';
+import type { Answer, NoContent, StreamedAnswer } from '../host/answer.js';
 import type { TitledSchema } from '../render/titled-schema.js';
 
 /** What the OpenAPI document says of an operation. */
@@ -13,6 +14,8 @@ export interface Description {
   readonly operationId: string;
   readonly summary: string;
   readonly description?: string;
+  /** Of a success; the envelope as JSON when absent. An event stream has `data` in each event. */
+  readonly mediaType?: 'text/event-stream';
   /** The status of a success. */
   readonly status: 200 | 201 | 202;
   /** Schema of the envelope's `data`. */
@@ -32,6 +35,8 @@ export interface Call {
   readonly idempotencyKey: string;
   /** How long the client prefers to wait for the end of the generation, where the operation can. */
   readonly wait?: Waiting | undefined;
+  /** Where the operation streams events: what the client has received, and when the stream is to end. */
+  readonly following?: { readonly lastEventId: string | undefined; readonly until: Waits } | undefined;
   /** An empty object where the operation takes no body, or an optional one was not sent. */
   readonly body: Json;
 }
@@ -56,7 +61,9 @@ export interface ProtectedOperation extends Description {
   readonly body?: RequestBody;
   /** Whether it waits for the end of a generation where the client prefers that (`Prefer: wait`). */
   readonly canWait?: true;
-  answer(call: Call): Promise<Answer | StreamedAnswer>;
+  /** Whether it streams events for as long as the client listens. */
+  readonly canFollow?: true;
+  answer(call: Call): Promise<Answer | StreamedAnswer | NoContent>;
 }
 
 export interface PublicOperation extends Description {

@@ -11,6 +11,7 @@ import { listEntriesOperation } from './operations/list-entries.js';
 import { listGenerationsOperation } from './operations/list-generations.js';
 import { listModelsOperation } from './operations/list-models.js';
 import { prepareUploadOperation } from './operations/prepare-upload.js';
+import { watchGenerationOperation } from './operations/watch-generation.js';
 
 /** The base path of every endpoint of the interface. */
 export const BASE = '/api/v1/developer';
@@ -53,6 +54,13 @@ export const ROUTES: readonly Route[] = [
     method: 'GET',
     path: '/generations/:generation_id',
     operation: getGenerationOperation,
+    scope: 'generations:read',
+    rate: 'reads',
+  },
+  {
+    method: 'GET',
+    path: '/generations/:generation_id/events',
+    operation: watchGenerationOperation,
     scope: 'generations:read',
     rate: 'reads',
   },

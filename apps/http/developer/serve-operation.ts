@@ -7,9 +7,9 @@ import { pointsOf } from '../../requests/rate-limit.js';
 import { authenticateRequest, type AuthenticatingParts } from '../host/authenticate-request.js';
 import type { CredentialRates } from '../host/credential-rates.js';
 import { MAX_BODY_BYTES } from '../host/limits.js';
-import type { Call, ProtectedOperation, ProtectedRoute, PublicRoute } from './operation.js';
-import type { Answer, StreamedAnswer } from '../host/answer.js';
-import { RequestWait, type WaitingParts } from '../host/request-wait.js';
+import type { WaitingParts } from '../host/request-wait.js';
+import { answerOperation } from './answer-operation.js';
+import type { ProtectedRoute, PublicRoute } from './operation.js';
 import { readQuery } from '../host/read-query.js';
 import { readNoBody } from '../host/no-body.js';
 import { declaredBytes } from '../host/read-bytes.js';
@@ -63,30 +63,8 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticateRequest(ctx, parts, 'rest');
     const asked = { context, caller, params, query, idempotencyKey, body };
-    const wait = operation.canWait === true ? RequestWait.begin(ctx, parts) : undefined;
-    const answer = await (wait === undefined ? operation.answer(asked) : waiting(wait, operation, asked));
-    if ('createdId' in answer) {
-      state.hasCreated = true;
-      state.ids = loggedIds({ generationId: answer.createdId });
-    }
-    if (wait !== undefined) {
-      await authenticateRequest(ctx, parts, 'rest');
-      res.setHeader('Preference-Applied', `wait=${wait.seconds}`);
-    }
-    await sendAnswer(ctx, operation.status, answer);
+    await answerOperation(ctx, operation, asked, parts);
   };
-}
-
-async function waiting(
-  wait: RequestWait,
-  operation: ProtectedOperation,
-  asked: Call,
-): Promise<Answer | StreamedAnswer> {
-  try {
-    return await operation.answer({ ...asked, wait: { waitMs: wait.seconds * 1_000, until: wait } });
-  } finally {
-    wait.end();
-  }
 }
 
 export function servePublic({ operation }: PublicRoute, { context, bodyTimeoutMs }: ServingParts): HttpHandler {

@@ -15,3 +15,8 @@ export interface StreamedAnswer {
   readonly mediaType: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
+
+/** That there is nothing to be sent: 204. */
+export interface NoContent {
+  readonly noContent: true;
+}

@@ -2,7 +2,6 @@ import type { Waits } from '../../../core/memory-budget.js';
 import type { CredentialWatch } from './credential-watch.js';
 import { Disconnect, WaitEnd } from './disconnect.js';
 import type { HttpContext } from './http-context.js';
-import { preferredWait } from './prefer.js';
 import { readCredential } from './request-headers.js';
 import type { HttpShared } from './server.js';
 
@@ -11,7 +10,7 @@ export interface WaitingParts extends Pick<HttpShared, 'isStopping' | 'onStoppin
 }
 
 /**
- * The wait of a request whose client prefers to wait for its answer. Over when the client has gone, when its credential
+ * The wait of a request for its answer, or for the end of what it is sent. Over when the client has gone, when its credential
  * is no longer valid, and when this process is to stop.
  */
 export class RequestWait implements Waits {
@@ -21,23 +20,16 @@ export class RequestWait implements Waits {
   private readonly idleMs: number;
   private isRefused = false;
 
-  private constructor(
+  constructor(
     private readonly ctx: HttpContext,
-    readonly seconds: number,
     parts: WaitingParts,
   ) {
     const { req, res } = ctx;
     this.outer = new WaitEnd(new Disconnect(res), parts);
     this.followNoMore = parts.credentialWatch.follow(readCredential(req) ?? '', () => this.refuse());
-    // A client that waits for its answer sends nothing, and is not idle.
+    // A client that waits sends nothing, and is not idle.
     this.idleMs = req.socket.timeout ?? 0;
     req.socket.setTimeout(0);
-  }
-
-  /** Undefined for a request that does not ask to wait. */
-  static begin(ctx: HttpContext, parts: WaitingParts): RequestWait | undefined {
-    const seconds = preferredWait(ctx.req);
-    return seconds === undefined ? undefined : new RequestWait(ctx, seconds, parts);
   }
 
   get isOver(): boolean {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Answer, StreamedAnswer } from './answer.js';
+import type { Answer, NoContent, StreamedAnswer } from './answer.js';
 import { successEnvelope } from './envelope.js';
 import { MAX_BODY_PIECES } from './limits.js';
 import { streamBody } from './stream-body.js';
@@ -12,8 +12,13 @@ const MAX_SKIPPED_BYTES = 1024 * 1024;
 /** How long a client that is still sending has to read our answer before its connection is closed, in milliseconds. */
 export const LINGER_MS = 2_000;
 
-export function sendAnswer(ctx: HttpContext, status: number, answer: Answer | StreamedAnswer): Promise<void> {
+export function sendAnswer(
+  ctx: HttpContext,
+  status: number,
+  answer: Answer | StreamedAnswer | NoContent,
+): Promise<void> {
   const { res } = ctx;
+  if ('noContent' in answer) return sendNothing(ctx);
   if ('stream' in answer) return sendStream(ctx, status, answer);
   const { data, headers, replayed } = answer;
   res.setHeader('Cache-Control', 'no-store');
@@ -21,6 +26,11 @@ export function sendAnswer(ctx: HttpContext, status: number, answer: Answer | St
   if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
   const dataText = 'text' in data ? data.text : JSON.stringify(data);
   return sendText(ctx, status, { mediaType: JSON_TYPE, text: successEnvelope(ctx.state.requestId, dataText) });
+}
+
+async function sendNothing(ctx: HttpContext): Promise<void> {
+  ctx.res.setHeader('Cache-Control', 'no-store');
+  ctx.status = 204;
 }
 
 function sendStream(ctx: HttpContext, status: number, { stream, mediaType, headers }: StreamedAnswer): Promise<void> {

@@ -7,7 +7,7 @@ import {
   type MessageShape,
 } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
-import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, status as Status, type ServiceError } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { CallersFile } from '../../../apps/grpc/callers/callers-file.js';
@@ -149,6 +149,8 @@ async function ask(
       );
     case 'getGeneration':
       return call(method.getGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
+    case 'watchGeneration':
+      return firstOf(client, id, metadata);
     case 'listGenerations':
       return call(method.listGenerations, listOf(query), ({ generations, nextPageToken }) => ({
         generations: generations.map(taskOf),
@@ -173,6 +175,23 @@ async function ask(
         }),
       );
   }
+}
+
+/** What a watched generation is answered with first. */
+function firstOf(client: Client, generationId: string, metadata: Metadata): Promise<GrpcAnswer> {
+  const { watchGeneration } = Generations.method;
+  const { path, requestSerialize, responseDeserialize } = methodDefinition(watchGeneration);
+  const request = create(watchGeneration.input, { generationId });
+  return new Promise((resolve) => {
+    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
+    stream.on('error', (error: ServiceError) => {
+      if (error.code !== Status.CANCELLED) resolve(refusal(error));
+    });
+    stream.on('data', ({ generation }: MessageShape<typeof watchGeneration.output>) => {
+      resolve({ status: 0, code: 'OK', message: '', data: taskOf(present(generation)), replayed: false });
+      stream.cancel();
+    });
+  });
 }
 
 /** One call, with the message types of its method. Rejects with the library's error. */

@@ -10,6 +10,7 @@ const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallSt
   { scope: 'generations:write', request: { operation: 'estimateGeneration', body: PICTURE } },
   { scope: 'generations:read', request: { operation: 'getGeneration', id: '@own-generation' } },
   { scope: 'generations:read', request: { operation: 'listGenerations' } },
+  { scope: 'generations:read', request: { operation: 'watchGeneration', id: '@own-generation' } },
   { scope: 'generations:write', request: { operation: 'cancelGeneration', id: '@own-generation' } },
   { scope: 'uploads:write', request: { operation: 'prepareUpload', body: PNG_UPLOAD } },
   { scope: 'uploads:write', request: { operation: 'getUpload', id: '@ready-upload' } },

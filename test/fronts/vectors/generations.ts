@@ -45,6 +45,22 @@ export const GENERATION_VECTORS: readonly Vector[] = [
     code: 'NOT_FOUND',
     says: 'The catalog has no model with this key; similar keys are picture',
   }),
+  {
+    name: 'a followed generation begins with what GET answers',
+    steps: [
+      { operation: 'createGeneration', body: PICTURE, code: 'OK', save: 'g' },
+      {
+        operation: 'watchGeneration',
+        id: '@g',
+        code: 'OK',
+        data: { generation_id: '@g', status: 'queued' },
+        without: OPEN,
+      },
+      { operation: 'cancelGeneration', id: '@g', code: 'OK' },
+      { operation: 'watchGeneration', id: '@g', code: 'OK', data: { status: 'cancelled' }, without: ENDED },
+      { operation: 'watchGeneration', as: 'stranger', id: '@g', code: 'TASK_NOT_FOUND' },
+    ],
+  },
   once('the balance of an account', {
     operation: 'getCredits',
     code: 'OK',

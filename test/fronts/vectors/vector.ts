@@ -14,6 +14,7 @@ export type OperationName =
   | 'createGeneration'
   | 'estimateGeneration'
   | 'getGeneration'
+  | 'watchGeneration'
   | 'listGenerations'
   | 'cancelGeneration'
   | 'prepareUpload'

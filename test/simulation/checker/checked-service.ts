@@ -190,7 +190,7 @@ export class CheckedService {
           body: 'body' in request ? request.body : {},
         }),
       );
-      if ('stream' in answered) throw new Error(`${route.path} answers with a stream.`);
+      if ('stream' in answered || 'noContent' in answered) throw new Error(`${route.path} answers with a stream.`);
       const { data, replayed = false } = answered;
       return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };
     } catch (error) {

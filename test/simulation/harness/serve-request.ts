@@ -91,7 +91,7 @@ async function answer(
     idempotencyKey: 'key' in request ? request.key : '',
     body: 'body' in request ? request.body : {},
   });
-  if ('stream' in answered) throw new Error(`${route.path} answers with a stream.`);
+  if ('stream' in answered || 'noContent' in answered) throw new Error(`${route.path} answers with a stream.`);
   const { data, replayed = false } = answered;
   // What a client gets went over a wire.
   return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };

@@ -44,6 +44,10 @@ const HEADERS: JsonObject = {
     description: 'Present if the request waited, or would have: `wait` and for how many seconds at most.',
     schema: { type: 'string', pattern: '^wait=\\d+$' },
   },
+  'Darkroom-Progress': {
+    description: 'How much of a running generation is done, where its provider says.',
+    schema: { type: 'number', minimum: 0, maximum: 1 },
+  },
   'Location': { description: 'URL of the status of the generation.', schema: { type: 'string' } },
 };
 
@@ -63,6 +67,13 @@ const PARAMETERS: JsonObject = {
     example: 'wait=30',
     description:
       '`wait=N` (RFC 7240): the answer comes when the generation has ended, at the latest after N seconds, 1 to 60. Any other preference is ignored.',
+  },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description: 'The id of the last event that was received; all events are sent without it.',
   },
   RequestId: {
     name: 'X-Request-Id',
@@ -144,6 +155,7 @@ function parametersOf(route: Route): JsonObject[] {
       : [
           ...(route.needsKey === true ? ['IdempotencyKey'] : []),
           ...(route.operation.canWait === true ? ['Prefer'] : []),
+          ...(route.operation.canFollow === true ? ['LastEventId'] : []),
           'RequestId',
           'AppId',
         ];

@@ -16,6 +16,7 @@ export function responsesOf(route: Route): JsonObject {
     codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }
   const responses: JsonObject = { [route.operation.status]: success(route) };
+  if ('canFollow' in route.operation) responses['204'] = { description: 'The client has received the last event.' };
   if (route.scope === undefined) responses['304'] = { description: 'Not modified since the ETag that was sent.' };
   for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b))
     responses[status] = refusal(status, codes);
@@ -30,21 +31,32 @@ function success(route: Route): JsonObject {
     headers: {
       ...REQUEST_ID_HEADER,
       ...(replay ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
-      ...('canWait' in operation ? { 'Preference-Applied': { $ref: '#/components/headers/Preference-Applied' } } : {}),
+      ...('canWait' in operation
+        ? {
+            'Preference-Applied': { $ref: '#/components/headers/Preference-Applied' },
+            'Darkroom-Progress': { $ref: '#/components/headers/Darkroom-Progress' },
+          }
+        : {}),
       ...(operation.status === 202 ? { Location: { $ref: '#/components/headers/Location' } } : {}),
     },
-    content: {
-      'application/json': {
-        schema: {
-          type: 'object',
-          required: ['success', 'code', 'message', 'request_id', 'data'],
-          properties: {
-            success: { const: true },
-            code: { const: 'OK' },
-            message: { type: 'string' },
-            request_id: { type: 'string' },
-            data: { $ref: `#/components/schemas/${operation.data.title}` },
-          },
+    content: contentOf(operation),
+  };
+}
+
+function contentOf({ data, mediaType }: Route['operation']): JsonObject {
+  // There is no schema for a stream of events; that of an event's data is among the components.
+  if (mediaType !== undefined) return { [mediaType]: { schema: { type: 'string' } } };
+  return {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['success', 'code', 'message', 'request_id', 'data'],
+        properties: {
+          success: { const: true },
+          code: { const: 'OK' },
+          message: { type: 'string' },
+          request_id: { type: 'string' },
+          data: { $ref: `#/components/schemas/${data.title}` },
         },
       },
     },

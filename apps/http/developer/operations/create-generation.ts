@@ -3,6 +3,7 @@ import { waitForEnd } from '../../../../core/generation/wait-for-generation.js';
 import { GENERATION_REQUEST_SCHEMA } from '../../../../core/generation/request.js';
 import { viewGeneration } from '../../../../core/generation/view.js';
 import { EXAMPLE_REQUEST } from '../openapi/example-request.js';
+import { progressHeader } from '../progress-header.js';
 import type { ProtectedOperation } from '../operation.js';
 import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
 
@@ -36,7 +37,7 @@ export const createGenerationOperation: ProtectedOperation = {
     return {
       data: renderTask(await viewGeneration(context, generation)),
       replayed,
-      headers: { Location },
+      headers: { Location, ...progressHeader(generation) },
       ...(replayed ? {} : { createdId: generation.generationId }),
     };
   },

@@ -1,5 +1,6 @@
 import { NO_WAIT, waitForGeneration } from '../../../../core/generation/wait-for-generation.js';
 import { viewGeneration } from '../../../../core/generation/view.js';
+import { progressHeader } from '../progress-header.js';
 import type { ProtectedOperation } from '../operation.js';
 import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
 
@@ -12,6 +13,6 @@ export const getGenerationOperation: ProtectedOperation = {
   canWait: true,
   async answer({ context, caller, params, wait = NO_WAIT }) {
     const generation = await waitForGeneration(context, caller, params['generation_id'] ?? '', wait);
-    return { data: renderTask(await viewGeneration(context, generation)) };
+    return { data: renderTask(await viewGeneration(context, generation)), headers: progressHeader(generation) };
   },
 };

@@ -50,6 +50,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   listGenerations: ['GET', () => '/generations'],
   estimateGeneration: ['POST', () => '/generations/estimate'],
   getGeneration: ['GET', (id) => `/generations/${id}`],
+  watchGeneration: ['GET', (id) => `/generations/${id}/events`],
   cancelGeneration: ['POST', (id) => `/generations/${id}/cancel`],
   prepareUpload: ['POST', () => '/uploads'],
   getUpload: ['GET', (id) => `/uploads/${id}`],
@@ -81,6 +82,22 @@ function queryOf(query: FrontRequest['query']): string {
   return query === undefined ? '' : `?${new URLSearchParams(query).toString()}`;
 }
 
+/** Of a stream of events, what comes first: the task of the first event, as if it were the data of an envelope. */
+async function envelopeOf(response: Response): Promise<JsonObject> {
+  if (!(response.headers.get('content-type') ?? '').startsWith('text/event-stream'))
+    return (await response.json()) as JsonObject;
+  let text = '';
+  for await (const chunk of response.body ?? []) {
+    text += Buffer.from(chunk as Uint8Array).toString();
+    const [, event] = /^data: (.*)\n\n/m.exec(text) ?? [];
+    if (event !== undefined) {
+      const { task } = JSON.parse(event) as { readonly task: JsonObject };
+      return { success: true, code: 'OK', message: '', request_id: response.headers.get('x-request-id'), data: task };
+    }
+  }
+  throw new Error(`The stream ended without an event: ${text}`);
+}
+
 export interface HttpAnswer extends FrontAnswer {
   readonly status: number;
   readonly headers: Headers;
@@ -90,7 +107,7 @@ export interface HttpAnswer extends FrontAnswer {
 export async function sendHttp(origin: string, request: FrontRequest): Promise<HttpAnswer> {
   const { path, ...init } = toHttp(request);
   const response = await fetch(origin + path, init);
-  const envelope = (await response.json()) as JsonObject;
+  const envelope = await envelopeOf(response);
   return {
     status: response.status,
     headers: response.headers,

@@ -1,0 +1,50 @@
+import { loggedIds } from '../../logging/logged-fields.js';
+import type { Answer, NoContent, StreamedAnswer } from '../host/answer.js';
+import { authenticateRequest, type AuthenticatingParts } from '../host/authenticate-request.js';
+import type { HttpContext } from '../host/http-context.js';
+import { preferredWait } from '../host/prefer.js';
+import { headerText } from '../host/request-headers.js';
+import { RequestWait, type WaitingParts } from '../host/request-wait.js';
+import { sendAnswer } from '../host/send.js';
+import type { Call, ProtectedOperation } from './operation.js';
+
+/**
+ * Answers a request that passed its checks. An operation that can wait does so where the client prefers it, and one that
+ * streams events goes on for as long as the client listens and its credential is valid.
+ */
+export async function answerOperation(
+  ctx: HttpContext,
+  operation: ProtectedOperation,
+  call: Call,
+  parts: AuthenticatingParts & WaitingParts,
+): Promise<void> {
+  const { req, res } = ctx;
+  const seconds = operation.canWait === true ? preferredWait(req) : undefined;
+  if (seconds === undefined && operation.canFollow !== true) {
+    const answer = await operation.answer(call);
+    noteCreated(ctx, answer);
+    return sendAnswer(ctx, operation.status, answer);
+  }
+  const until = new RequestWait(ctx, parts);
+  try {
+    const answer = await operation.answer({
+      ...call,
+      ...(seconds === undefined
+        ? { following: { lastEventId: headerText(req, 'last-event-id'), until } }
+        : { wait: { waitMs: seconds * 1_000, until } }),
+    });
+    noteCreated(ctx, answer);
+    // It may have waited long, and the credential have been revoked meanwhile.
+    await authenticateRequest(ctx, parts, 'rest');
+    if (seconds !== undefined) res.setHeader('Preference-Applied', `wait=${seconds}`);
+    await sendAnswer(ctx, operation.status, answer);
+  } finally {
+    until.end();
+  }
+}
+
+function noteCreated({ state }: HttpContext, answer: Answer | StreamedAnswer | NoContent): void {
+  if (!('createdId' in answer)) return;
+  state.hasCreated = true;
+  state.ids = loggedIds({ generationId: answer.createdId });
+}
