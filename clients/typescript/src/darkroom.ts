@@ -1,4 +1,5 @@
 import { downloadOutput, downloadOutputs, type Downloaded, type DownloadOptions } from './download.js';
+import { receiveOutput, type Receive } from './receive.js';
 import type {
   Balance,
   Catalog,
@@ -130,6 +131,14 @@ export class Darkroom {
   /** The verified bytes of an output. */
   download(output: Output, options: DownloadOptions = {}): Promise<Downloaded> {
     return downloadOutput(output, options);
+  }
+
+  /**
+   * Streams an output to `receive`, which is called again from the beginning when the connection is cut. The stream ends
+   * with a `TransferError` if the bytes are not what was promised.
+   */
+  receive<T>(output: Output, receive: Receive<T>, options: DownloadOptions = {}): Promise<T> {
+    return receiveOutput(output, receive, options);
   }
 
   /** The verified bytes of all outputs of a task. */

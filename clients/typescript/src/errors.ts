@@ -84,6 +84,14 @@ export class WaitTimeout extends DarkroomError {
 /** The bytes of an upload or an output did not arrive, or are not what was promised. */
 export class TransferError extends DarkroomError {
   override name = 'TransferError';
+
+  constructor(
+    what: string,
+    /** What went wrong, as a clause. */
+    readonly reason: string,
+  ) {
+    super(`${what}: ${reason}.`);
+  }
 }
 
 /** A webhook is not signed with the secret, or was signed at another time. */

@@ -13,6 +13,7 @@ export {
 } from './errors.js';
 export { type Generated, type GenerateInput, type GenerateOptions } from './generate.js';
 export { type FileSource } from './bytes.js';
+export { type Receive, type Received } from './receive.js';
 export { type Answer, type CallOptions, Transport } from './transport.js';
 export { type Reference, type UploadOptions } from './upload.js';
 export { hasEnded, type WaitOptions } from './wait.js';

@@ -108,7 +108,7 @@ async function sendBytes(
       });
       await response.arrayBuffer();
       if (response.ok) return;
-      why = `its target answered with status ${response.status}`;
+      why = `the upload target answered with status ${response.status}`;
       retryAfter = response.headers.get('retry-after');
       if (!RETRIED_STATUSES.has(response.status)) throw notUploaded(why);
     } catch (error) {
@@ -122,5 +122,5 @@ async function sendBytes(
 }
 
 function notUploaded(why: string): TransferError {
-  return new TransferError(`A reference file was not uploaded: ${why}.`);
+  return new TransferError('A reference file was not uploaded', why);
 }

@@ -23,6 +23,8 @@ export interface WaitOptions {
   readonly timeoutMs?: number;
   /** Called with the task as it is at first, and after each change of its status. */
   readonly onStatus?: (task: GenerationTask) => void;
+  /** Called after every answer, with the task and how often it was asked for. */
+  readonly onAnswer?: (task: GenerationTask, tries: number) => void;
   /** Called when the service did not answer and is asked again. */
   readonly onRetry?: (() => void) | undefined;
 }
@@ -38,9 +40,10 @@ export function hasEnded(task: GenerationTask): boolean {
 export async function waitFor(
   transport: Transport,
   accepted: GenerationTask,
-  { signal, onAbort = 'leave', timeoutMs, onStatus, onRetry }: WaitOptions = {},
+  { signal, onAbort = 'leave', timeoutMs, onStatus, onAnswer, onRetry }: WaitOptions = {},
 ): Promise<GenerationTask> {
-  const timeout = timeoutMs === undefined || timeoutMs > MAX_TIMER_MS ? undefined : AbortSignal.timeout(timeoutMs);
+  const timeout =
+    timeoutMs === undefined || timeoutMs > MAX_TIMER_MS ? undefined : AbortSignal.timeout(Math.ceil(timeoutMs));
   const stop = anySignal(signal, timeout);
   const path = `/generations/${accepted.generation_id}`;
   let task = accepted;
@@ -52,13 +55,14 @@ export async function waitFor(
       stop.throwIfAborted();
       if (!isHeld) await pause(Math.min(MAX_POLL_MS, Math.max(MIN_POLL_MS, task.poll_after_ms ?? 0)), stop);
       const sentAt = Date.now();
-      const { data, headers } = await transport.get<GenerationTask>(path, {
+      const { data, headers, tries } = await transport.get<GenerationTask>(path, {
         maxTries: PATIENT_TRIES,
         signal: stop,
         headers: { prefer: `wait=${HELD_SECONDS}` },
         onRetry,
       });
       isHeld = headers.get('preference-applied') !== null && Date.now() - sentAt >= HELD_MS;
+      onAnswer?.(data, tries);
       if (data.status !== task.status) onStatus?.(data);
       task = data;
     } catch (error) {
