@@ -87,7 +87,8 @@ const definitions = hoisted({ ...document.components.schemas, ...querySchemas(do
 const { Error: _, ...named } = withoutLengths(definitions);
 const types = (await compile({ title: 'Nothing', type: 'object', definitions: named }, 'Nothing', OPTIONS))
   .replace(/^export interface Nothing \{\}\n/m, '')
-  .replaceAll(/\/\*\*\n \* This interface was referenced by [^*]*\n \* via the `definition` [^*]*\n \*\/\n/g, '');
+  .replaceAll(/(?: \*\n)? \* This interface was referenced by [^*]*\n \* via the `definition` [^*]*\n/g, '')
+  .replaceAll(/\/\*\*\n \*\/\n/g, '');
 const codes = errorCodes(document).map((code) => `  | '${code}'`);
 
 const schemas = JSON.parse(

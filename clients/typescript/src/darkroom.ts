@@ -1,4 +1,5 @@
 import { downloadOutput, downloadOutputs, type Downloaded, type DownloadOptions } from './download.js';
+import { generationEvents, type EventOptions, type SeenEvent } from './events.js';
 import { receiveOutput, type Receive } from './receive.js';
 import type {
   Balance,
@@ -121,6 +122,14 @@ export class Darkroom {
   /** One page of `generations`. */
   listGenerations(query: ListGenerationsQuery = {}, options: RequestOptions = {}): Promise<GenerationList> {
     return this.read(`/generations${queryText(query)}`, options);
+  }
+
+  /**
+   * What has happened to a generation, and then what happens, until it has ended. A stream that is cut goes on behind the
+   * last event.
+   */
+  async *events(generationId: string, options: EventOptions = {}): AsyncGenerator<SeenEvent> {
+    yield* generationEvents(this.transport, generationId, options);
   }
 
   /** Waits until a generation has ended, and answers how it did, a failure included. */

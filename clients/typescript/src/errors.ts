@@ -26,6 +26,8 @@ export class ApiError extends DarkroomError {
     readonly refusal: Refusal,
     /** The Idempotency-Key that the request had: sent again with it, it has no second effect. */
     readonly idempotencyKey?: string,
+    /** How long to wait before the request is sent again, in seconds, if the service said so. */
+    readonly retryAfter?: number,
   ) {
     super(`${refusal.message} (${refusal.code}, request ${refusal.request_id})`);
     this.code = refusal.code;

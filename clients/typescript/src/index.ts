@@ -11,6 +11,7 @@ export {
   WebhookVerificationError,
   type Refusal,
 } from './errors.js';
+export { type EventOptions, type SeenEvent } from './events.js';
 export { type Generated, type GenerateInput, type GenerateOptions } from './generate.js';
 export { type FileSource } from './bytes.js';
 export { type Receive, type Received } from './receive.js';

@@ -2,7 +2,7 @@ import { mediaTypeOf } from './bytes.js';
 import { TransferError } from './errors.js';
 import type { Output } from './generated/api.js';
 import { anySignal } from './pause.js';
-import { networkReason, PATIENT_TRIES, RETRIED_STATUSES, waitBeforeRetry } from './retry.js';
+import { networkReason, PATIENT_TRIES, RETRIED_STATUSES, secondsOf, waitBeforeRetry } from './retry.js';
 
 const DOWNLOAD_TIMEOUT_MS = 600_000;
 /** So many first bytes say what is in a file. */
@@ -35,7 +35,7 @@ export async function receiveOutput<T>(
   { signal }: { readonly signal?: AbortSignal | undefined } = {},
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {
-    let retryAfter: string | null = null;
+    let retryAfter: number | undefined;
     let why: string;
     let checked: CheckedBytes | undefined;
     try {
@@ -47,7 +47,7 @@ export async function receiveOutput<T>(
       }
       await response.body?.cancel();
       why = `its address answered with status ${response.status}`;
-      retryAfter = response.headers.get('retry-after');
+      retryAfter = secondsOf(response.headers.get('retry-after'));
       if (!RETRIED_STATUSES.has(response.status)) throw notDownloaded(output, why);
     } catch (error) {
       signal?.throwIfAborted();

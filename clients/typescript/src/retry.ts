@@ -20,10 +20,14 @@ export function backOffMs(tries: number): number {
   return Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
 }
 
-/** Waits before try number `tries` + 1: as long as `Retry-After` says, 30 s at most, else as `backOffMs` says. */
-export function waitBeforeRetry(tries: number, retryAfter: string | null, signal?: AbortSignal): Promise<void> {
-  const asked = retryAfter !== null && /^[0-9]{1,6}$/.test(retryAfter) ? Number(retryAfter) * 1_000 : undefined;
-  return pause(asked === undefined ? backOffMs(tries) : Math.min(asked, MAX_RETRY_AFTER_MS), signal);
+/** Seconds that a `Retry-After` asks for; undefined if it is absent or a date. */
+export function secondsOf(retryAfter: string | null): number | undefined {
+  return retryAfter !== null && /^[0-9]{1,6}$/.test(retryAfter) ? Number(retryAfter) : undefined;
+}
+
+/** Waits before try number `tries` + 1: as many seconds as asked, 30 at most, else as `backOffMs` says. */
+export function waitBeforeRetry(tries: number, seconds: number | undefined, signal?: AbortSignal): Promise<void> {
+  return pause(seconds === undefined ? backOffMs(tries) : Math.min(seconds * 1_000, MAX_RETRY_AFTER_MS), signal);
 }
 
 /** Whether trying again cannot help: a name that does not exist, a certificate that is not trusted. */

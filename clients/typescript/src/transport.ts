@@ -1,6 +1,6 @@
 import { ApiError, ConnectionError, type Refusal } from './errors.js';
 import { anySignal } from './pause.js';
-import { isHopeless, MAX_TRIES, networkReason, RETRIED_STATUSES, waitBeforeRetry } from './retry.js';
+import { isHopeless, MAX_TRIES, networkReason, RETRIED_STATUSES, secondsOf, waitBeforeRetry } from './retry.js';
 
 const BASE_PATH = '/api/v1/developer';
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -78,7 +78,7 @@ export class Transport {
         }
         mayBeTaken = true;
         options.onRetry?.();
-        await waitBeforeRetry(tries, null, leaveOn());
+        await waitBeforeRetry(tries, undefined, leaveOn());
         continue;
       }
       if (response.ok && envelope?.success) {
@@ -86,10 +86,10 @@ export class Transport {
         return { data: envelope.data as T, headers: response.headers, replayed, tries };
       }
       const mayRetry = RETRIED_STATUSES.has(response.status) || envelope?.code === 'IDEMPOTENCY_IN_PROGRESS';
-      if (!mayRetry || isLast) throw this.refusal(response.status, envelope, idempotencyKey);
+      if (!mayRetry || isLast) throw this.refusal(response, envelope, idempotencyKey);
       if (response.status !== 429) mayBeTaken = true;
       options.onRetry?.();
-      await waitBeforeRetry(tries, response.headers.get('retry-after'), leaveOn());
+      await waitBeforeRetry(tries, secondsOf(response.headers.get('retry-after')), leaveOn());
     }
   }
 
@@ -114,8 +114,20 @@ export class Transport {
     });
   }
 
-  private refusal(status: number, envelope: Envelope | undefined, idempotencyKey?: string): Error {
-    if (envelope && !envelope.success) return new ApiError(status, envelope, idempotencyKey);
+  /** Opens a stream, in one try: its response is a success, whose body is not read yet. `signal` ends the body too. */
+  async open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
+    const response = await fetch(`${this.baseUrl}${BASE_PATH}${path}`, {
+      headers: { ...headers, ...(this.credential === undefined ? {} : { authorization: `Bearer ${this.credential}` }) },
+      redirect: 'manual',
+      signal,
+    });
+    if (!response.ok) throw this.refusal(response, readEnvelope(await response.text()));
+    return response;
+  }
+
+  private refusal({ status, headers }: Response, envelope: Envelope | undefined, idempotencyKey?: string): Error {
+    if (envelope && !envelope.success)
+      return new ApiError(status, envelope, idempotencyKey, secondsOf(headers.get('retry-after')));
     const message = `${this.baseUrl} answered with status ${status} and not as a Darkroom service does; check the address.`;
     return new ConnectionError(message, idempotencyKey);
   }

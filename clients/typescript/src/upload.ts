@@ -2,7 +2,7 @@ import { bytesOf, pictureType, sha256Hex, type FileSource } from './bytes.js';
 import { ApiError, TransferError } from './errors.js';
 import type { CompletedUpload, PreparedUpload, PrepareUploadRequest } from './generated/api.js';
 import { anySignal } from './pause.js';
-import { MAX_TRIES, networkReason, RETRIED_STATUSES, waitBeforeRetry } from './retry.js';
+import { MAX_TRIES, networkReason, RETRIED_STATUSES, secondsOf, waitBeforeRetry } from './retry.js';
 import type { Transport } from './transport.js';
 
 const PUT_TIMEOUT_MS = 300_000;
@@ -97,7 +97,7 @@ async function sendBytes(
   const headers = Object.entries(target.required_headers).filter(([name]) => name.toLowerCase() !== 'content-length');
   for (let tries = 1; ; tries += 1) {
     let why: string;
-    let retryAfter: string | null = null;
+    let retryAfter: number | undefined;
     try {
       const response = await fetch(target.upload_url, {
         method: target.method,
@@ -109,7 +109,7 @@ async function sendBytes(
       await response.arrayBuffer();
       if (response.ok) return;
       why = `the upload target answered with status ${response.status}`;
-      retryAfter = response.headers.get('retry-after');
+      retryAfter = secondsOf(response.headers.get('retry-after'));
       if (!RETRIED_STATUSES.has(response.status)) throw notUploaded(why);
     } catch (error) {
       signal?.throwIfAborted();

@@ -14,7 +14,7 @@ const REQUESTS = {
   create: /^POST \/api\/v1\/developer\/generations HTTP/,
   prepare: /^POST \/api\/v1\/developer\/uploads HTTP/,
   completion: /^POST \/api\/v1\/developer\/uploads\/[^/]+\/complete HTTP/,
-  poll: /^GET \/api\/v1\/developer\/generations\/[^/]+ HTTP/,
+  events: /^GET \/api\/v1\/developer\/generations\/[^/]+\/events HTTP/,
 } as const;
 
 describe('the TypeScript client over connections that are cut', () => {
