@@ -47,8 +47,8 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
   {
     name: 'completed-for-another-account',
     breaks: [16, 17],
-    file: COMPLETE,
-    find: 'const isOwn = record?.accountId === caller.accountId && record.appId === caller.appId;',
+    file: 'core/uploads/get-upload.js',
+    find: 'const isOwn = record?.accountId === accountId && record.appId === appId;',
     replace: 'const isOwn = record !== null;',
     why: 'Whoever knows the id of an upload can complete it and is told what it is.',
   },
