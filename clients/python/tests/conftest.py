@@ -8,6 +8,7 @@ import re
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 
@@ -61,14 +62,16 @@ class CuttingProxy:
                     if self.where == "before":
                         break
                     doomed.set()
-                service.sendall(chunk)
+                with suppress(OSError):
+                    service.sendall(chunk)
             for one in (client, service):
                 end(one)
 
     def _back(self, service: socket.socket, client: socket.socket, doomed: threading.Event) -> None:
         # The service has answered, so that it has done what was asked; the client hears nothing of it.
         while (chunk := receive(service)) and not doomed.is_set():
-            client.sendall(chunk)
+            with suppress(OSError):
+                client.sendall(chunk)
         end(client)
 
 

@@ -14,7 +14,7 @@ REQUESTS = {
     "create": CREATE,
     "prepare": r"POST /api/v1/developer/uploads HTTP",
     "completion": r"POST /api/v1/developer/uploads/[^/]+/complete HTTP",
-    "poll": r"GET /api/v1/developer/generations/[^/]+ HTTP",
+    "events": r"GET /api/v1/developer/generations/[^/]+/events HTTP",
 }
 
 

@@ -155,7 +155,7 @@ def test_cancels_when_it_is_interrupted(base_url: str, api_key: str) -> None:
     darkroom = Darkroom(base_url, api_key)
     interrupt = threading.Timer(0.2, lambda: os.kill(os.getpid(), signal.SIGINT))
     with pytest.raises(KeyboardInterrupt):
-        darkroom.generate(HANGING, on_status=lambda task: interrupt.start())
+        darkroom.generate(HANGING, on_status=lambda task: task["status"] == "queued" and interrupt.start())
     assert only(darkroom)["status"] == "cancelled"
 
 

@@ -40,9 +40,7 @@ class Service:
         max_tries: int = MAX_TRIES,
     ) -> Flow[Answer]:
         """Raises `ApiError` for a refusal, and `ConnectionFailed` when no answer came."""
-        sent = {"accept": "application/json", **(headers or {})}
-        if self.api_key is not None:
-            sent["authorization"] = f"Bearer {self.api_key}"
+        sent = {"accept": "application/json", **(headers or {}), **self.credentials()}
         if idempotency_key is not None:
             sent["idempotency-key"] = idempotency_key
         content = None
@@ -57,17 +55,23 @@ class Service:
                 response: httpx.Response = yield request
             except httpx.RequestError as error:
                 if tries >= max_tries:
-                    reason = f"{self.base_url} cannot be reached: {_reason(error)}."
+                    reason = f"{self.base_url} cannot be reached: {reason_of(error)}."
                     raise ConnectionFailed(reason, idempotency_key) from error
                 yield Pause(back_off_s(tries))
                 continue
-            envelope = _envelope(response)
+            envelope = _envelope(response.content)
             if response.is_success and envelope and envelope["success"]:
                 return Answer(envelope.get("data"), response.headers)
             in_progress = envelope is not None and envelope["code"] == "IDEMPOTENCY_IN_PROGRESS"
             if tries >= max_tries or not (response.status_code in RETRIED_STATUSES or in_progress):
                 raise self._refusal(response.status_code, envelope, idempotency_key)
             yield Pause(retry_after_s(response, tries))
+
+    def credentials(self) -> dict[str, str]:
+        return {} if self.api_key is None else {"authorization": f"Bearer {self.api_key}"}
+
+    def refusal_of(self, status: int, text: str) -> DarkroomError:
+        return self._refusal(status, _envelope(text), None)
 
     def _refusal(self, status: int, envelope: dict[str, Any] | None, idempotency_key: str | None) -> DarkroomError:
         if envelope and not envelope["success"]:
@@ -97,7 +101,7 @@ def send_patiently(request: Send, what: str, failure: type[DarkroomError], max_t
             response: httpx.Response = yield request
         except httpx.RequestError as error:
             if tries >= max_tries:
-                raise failure(f"{what}: {_reason(error)}.") from error
+                raise failure(f"{what}: {reason_of(error)}.") from error
             yield Pause(back_off_s(tries))
             continue
         if response.is_success:
@@ -117,16 +121,16 @@ def retry_after_s(response: httpx.Response, tries: int) -> float:
     return min(int(asked), _MAX_RETRY_AFTER_S) if re.fullmatch(r"[0-9]{1,6}", asked) else back_off_s(tries)
 
 
-def _envelope(response: httpx.Response) -> dict[str, Any] | None:
+def _envelope(text: str | bytes) -> dict[str, Any] | None:
     try:
-        value = response.json()
+        value = json.loads(text)
     except ValueError:
         return None
     is_ours = isinstance(value, dict) and isinstance(value.get("success"), bool) and isinstance(value.get("code"), str)
     return value if is_ours else None
 
 
-def _reason(error: httpx.RequestError) -> str:
+def reason_of(error: httpx.RequestError) -> str:
     if isinstance(error, httpx.TimeoutException):
         return "it did not answer in time"
     if isinstance(error, httpx.ConnectError):

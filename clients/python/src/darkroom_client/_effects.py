@@ -33,7 +33,34 @@ class Pause:
     seconds: float
 
 
-Effect = Send | Pause
+@dataclass(frozen=True)
+class Open:
+    """A stream of text; answers a `Stream` whose headers are there. `silence_s` bounds the wait for each part."""
+
+    url: str
+    headers: Mapping[str, str]
+    silence_s: float
+
+
+@dataclass(frozen=True)
+class Stream:
+    response: httpx.Response
+    parts: Any
+
+
+@dataclass(frozen=True)
+class Read:
+    """Answers the next part of a stream, None at its end."""
+
+    stream: Stream
+
+
+@dataclass(frozen=True)
+class Close:
+    stream: Stream
+
+
+Effect = Send | Pause | Open | Read | Close
 Flow = Generator[Effect, Any, T]
 
 
@@ -48,10 +75,7 @@ def run(http: httpx.Client, flow: Flow[T]) -> T:
             return stop.value  # type: ignore[no-any-return]
         answer, error = None, None
         try:
-            if isinstance(effect, Pause):
-                time.sleep(effect.seconds)
-            else:
-                answer = http.send(_request(http, effect), follow_redirects=effect.follow_redirects)
+            answer = _carry_out(http, effect)
         except BaseException as raised:  # noqa: BLE001
             error = raised
 
@@ -67,12 +91,44 @@ async def run_async(http: httpx.AsyncClient, flow: Flow[T]) -> T:
             return stop.value  # type: ignore[no-any-return]
         answer, error = None, None
         try:
-            if isinstance(effect, Pause):
-                await asyncio.sleep(effect.seconds)
-            else:
-                answer = await http.send(_request(http, effect), follow_redirects=effect.follow_redirects)
+            answer = await _carry_out_async(http, effect)
         except BaseException as raised:  # noqa: BLE001
             error = raised
+
+
+def _carry_out(http: httpx.Client, effect: Effect) -> Any:
+    match effect:
+        case Send():
+            return http.send(_request(http, effect), follow_redirects=effect.follow_redirects)
+        case Pause(seconds):
+            return time.sleep(seconds)
+        case Open():
+            response = http.send(_stream_request(http, effect), stream=True)
+            return Stream(response, response.iter_text())
+        case Read(stream):
+            return next(stream.parts, None)
+        case Close(stream):
+            return stream.response.close()
+
+
+async def _carry_out_async(http: httpx.AsyncClient, effect: Effect) -> Any:
+    match effect:
+        case Send():
+            return await http.send(_request(http, effect), follow_redirects=effect.follow_redirects)
+        case Pause(seconds):
+            return await asyncio.sleep(seconds)
+        case Open():
+            response = await http.send(_stream_request(http, effect), stream=True)
+            return Stream(response, response.aiter_text())
+        case Read(stream):
+            return await anext(stream.parts, None)
+        case Close(stream):
+            return await stream.response.aclose()
+
+
+def _stream_request(http: httpx.Client | httpx.AsyncClient, effect: Open) -> httpx.Request:
+    timeout = httpx.Timeout(60.0, read=effect.silence_s)
+    return http.build_request("GET", effect.url, headers=dict(effect.headers), timeout=timeout)
 
 
 def _request(http: httpx.Client | httpx.AsyncClient, send: Send) -> httpx.Request:

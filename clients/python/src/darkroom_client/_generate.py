@@ -13,8 +13,9 @@ from urllib.parse import quote
 
 from ._calls import PATIENT_TRIES, Service
 from ._effects import Flow, Pause
+from ._events import Events, EventsUnsupported
 from ._media import Downloaded, Reference, download_all, upload
-from .errors import GenerationFailed, TooExpensive, WaitTimeout
+from .errors import ApiError, GenerationFailed, TooExpensive, WaitTimeout
 
 if sys.version_info >= (3, 11):
     from typing import NotRequired
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 _HELD_S = 25
 # An answer that came sooner than this was not held back.
 _HELD_AT_LEAST_S = 1.0
+# Streams of events have a sign of life at least this often, and a bit.
+_BEAT_S = 16.0
 _MIN_POLL_S = 0.05
 _MAX_POLL_S = 60.0
 _ENDED = ("succeeded", "failed", "cancelled")
@@ -130,29 +133,70 @@ def wait(
     timeout_s: float | None = None,
     on_status: Callable[[GenerationTask], None] | None = None,
 ) -> Flow[GenerationTask]:
-    """Services that can hold an answer back until the end are asked to (`Prefer: wait`); others are polled."""
+    """Follows the events; where the service, or a proxy before it, does not stream them, it is polled."""
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
-    path = f"/generations/{accepted['generation_id']}"
-    # Whether the next request may be sent at once: the first one, and those after an answer that was held back.
-    task, is_held = accepted, True
     if on_status:
-        on_status(task)
-    while not has_ended(task):
+        on_status(accepted)
+    seen = _Seen(accepted, on_status)
+    try:
+        yield from _by_events(service, seen, deadline)
+    except ApiError as error:
+        if error.code != "ROUTE_NOT_FOUND":
+            raise
+    except EventsUnsupported:
+        pass
+    yield from _by_polling(service, seen, deadline)
+    return seen.task
+
+
+@dataclass
+class _Seen:
+    task: GenerationTask
+    on_status: Callable[[GenerationTask], None] | None
+
+    def see(self, task: GenerationTask) -> None:
+        changed = task["status"] != self.task["status"]
+        self.task = task
+        if changed and self.on_status:
+            self.on_status(task)
+
+
+def _by_events(service: Service, seen: _Seen, deadline: float | None) -> Flow[None]:
+    """Leaves shortly before the deadline, which polling keeps exactly."""
+    if has_ended(seen.task):
+        return
+    events = Events(service, seen.task["generation_id"])
+    try:
+        while not events.is_over and (deadline is None or deadline - time.monotonic() > _BEAT_S):
+            event = yield from events.look()
+            if event is not None:
+                seen.see(event["task"])
+    except GeneratorExit:
+        raise
+    except BaseException:
+        with suppress(Exception):
+            yield from events.close()
+        raise
+    yield from events.close()
+
+
+def _by_polling(service: Service, seen: _Seen, deadline: float | None) -> Flow[None]:
+    """Services that can hold an answer back until the end are asked to; others are asked as often as they say."""
+    path = f"/generations/{seen.task['generation_id']}"
+    # Whether the next request may be sent at once: the first one, and those after an answer that was held back.
+    is_held = True
+    while not has_ended(seen.task):
         left = _MAX_POLL_S if deadline is None else deadline - time.monotonic()
         if left <= 0:
-            raise WaitTimeout(task)
+            raise WaitTimeout(seen.task)
         if not is_held:
-            yield Pause(min(left, _MAX_POLL_S, max(_MIN_POLL_S, task["poll_after_ms"] / 1000)))
+            yield Pause(min(left, _MAX_POLL_S, max(_MIN_POLL_S, seen.task["poll_after_ms"] / 1000)))
         headers = {"prefer": f"wait={max(1, min(_HELD_S, int(left)))}"}
         sent_at = time.monotonic()
         answer = yield from service.call("GET", path, headers=headers, max_tries=PATIENT_TRIES)
         took_s = time.monotonic() - sent_at
         is_held = "preference-applied" in answer.headers and took_s >= _HELD_AT_LEAST_S
-        seen: GenerationTask = answer.data
-        if on_status and seen["status"] != task["status"]:
-            on_status(seen)
-        task = seen
-    return task
+        seen.see(answer.data)
 
 
 def cancel(service: Service, generation_id: str, **options: Any) -> Flow[GenerationTask]:

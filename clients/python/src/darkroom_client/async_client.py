@@ -13,6 +13,7 @@ import httpx
 
 from . import _generate, _media, _requests
 from ._effects import Flow, T, run_async
+from ._events import Events
 from ._generate import Generated, GenerateRequest, Options
 from ._media import Downloaded, Reference, references_of
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from .types import (
         Balance,
         Estimate,
+        GenerationEvent,
         GenerationRequest,
         GenerationTask,
         LedgerEntry,
@@ -101,6 +103,18 @@ class AsyncDarkroom:
             with suppress(Exception):
                 # On one that has ended it changes nothing.
                 await self._run(_generate.cancel(self._service, task["generation_id"], max_tries=2))
+
+    async def events(self, generation_id: str, *, last_event_id: str | None = None) -> AsyncIterator[GenerationEvent]:
+        """What has happened to a generation, and then what happens, until it has ended.
+
+        A stream that is cut goes on behind the last event; with `last_event_id` it begins behind that one.
+        """
+        stream = Events(self._service, generation_id, last_event_id)
+        try:
+            while event := await self._run(stream.next()):
+                yield event
+        finally:
+            await self._run(stream.close())
 
     async def wait(
         self,
