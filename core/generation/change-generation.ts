@@ -31,7 +31,11 @@ export async function changeGeneration(
     if ((await generations.replace(decision.next, current.version)) === 'applied') return { generation: decision.next };
     current = await reload(generations, current);
   }
-  throw new ServiceError(
+  throw changedTooOften();
+}
+
+export function changedTooOften(): ServiceError {
+  return new ServiceError(
     'SERVICE_UNAVAILABLE',
     'The generation is being changed by too many processes at the same time; try again.',
     { retryAfterMs: 1_000 },

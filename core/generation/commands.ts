@@ -66,4 +66,6 @@ export type GenerationCommand =
   /** Nothing was charged, and what was asked for is kept no longer. */
   | ({ readonly event: 'content-removed' } & Retention)
   | ({ readonly event: 'outputs-removed' } & Retention)
-  | { readonly event: 'late-report'; readonly state: string };
+  | { readonly event: 'late-report'; readonly state: string }
+  /** Its client wants it gone. */
+  | { readonly event: 'delete' };

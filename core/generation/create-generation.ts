@@ -82,7 +82,8 @@ function isTaken(record: GenerationRecord | null): boolean {
 }
 
 function replayed(record: GenerationRecord | null): Created {
-  if (record?.kind !== 'generation') throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
+  if (record?.kind !== 'generation' || record.deletedAt !== undefined)
+    throw new ServiceError('IDEMPOTENCY_REPLAY_EXPIRED');
   return { generation: record, replayed: true };
 }
 

@@ -99,6 +99,8 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
       return { next: untilNextRemoval({ ...g, outputsRemovedAt: at }, command) };
     case 'late-report':
       return g.lateReport ? { refused: 'NOTHING_TO_DO' } : { next: { ...g, lateReport: { state: command.state, at } } };
+    case 'delete':
+      return remove(g, at);
   }
 }
 
@@ -194,6 +196,13 @@ function removeContent(
   if (g.contentRemovedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (g.settledAt === undefined || !hasUnchargedContent(g)) return { refused: 'NOT_ALLOWED' };
   return { next: untilNextRemoval({ ...withoutContent(g), contentRemovedAt: at }, command) };
+}
+
+/** One that is not settled still owes what it was charged: it would be free. */
+function remove(g: Generation, at: number): Changed {
+  if (g.deletedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
+  if (g.settledAt === undefined) return { refused: 'NOT_ALLOWED' };
+  return { next: { ...withoutContent(g), deletedAt: at, dueAt: at + ATTENTION_MARGIN_MS } };
 }
 
 function untilNextRemoval(g: Generation, retention: Retention): Generation {

@@ -144,6 +144,8 @@ export interface Generation {
   readonly unchargedBytes?: number;
   /** When prompts, parameters and references were removed, as nothing was charged; they are empty since. */
   readonly contentRemovedAt?: number;
+  /** When its client deleted it. From then on nobody is shown it, and recovery completes the deletion. */
+  readonly deletedAt?: number;
   /** What a provider reported after the end. It changes neither status nor credits. */
   readonly lateReport?: { readonly state: string; readonly at: number };
   /** When recovery should examine it, unless a worker has done so before: the one field that recovery searches by. */
@@ -161,6 +163,11 @@ export interface Tombstone {
   readonly appId: string;
   readonly version: number;
   readonly createdAt: number;
+  /**
+   * Of a deleted one: up to which fence workers may have written how many outputs. What one wrote after the deletion is
+   * removed when the tombstone is due for the first time.
+   */
+  readonly written?: { readonly fence: number; readonly outputs: number };
   readonly dueAt: number;
 }
 

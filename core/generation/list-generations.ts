@@ -84,7 +84,7 @@ export function listGenerations(
     ...(createdBefore === undefined ? {} : { createdBefore }),
   };
   const list = (asked: PageRequest) => generations.list(wanted, asked, call);
-  return others.length === 0
-    ? list(page)
-    : matchingPage(list, (generation) => others.every((field) => generation[field] === filter[field]), page);
+  const matches = (generation: Generation) =>
+    generation.deletedAt === undefined && others.every((field) => generation[field] === filter[field]);
+  return matchingPage(list, matches, page);
 }

@@ -23,7 +23,8 @@ export type GenerationEvent =
   | 'settle'
   | 'content-removed'
   | 'outputs-removed'
-  | 'late-report';
+  | 'late-report'
+  | 'delete';
 
 /**
  * From status and event to the next status. What is not listed is refused. After the end only bookkeeping is left:
@@ -62,6 +63,7 @@ export const TRANSITIONS: {
     'content-removed': 'succeeded',
     'outputs-removed': 'succeeded',
     'late-report': 'succeeded',
+    'delete': 'succeeded',
   },
   failed: {
     'settle': 'failed',
@@ -69,6 +71,7 @@ export const TRANSITIONS: {
     'content-removed': 'failed',
     'outputs-removed': 'failed',
     'late-report': 'failed',
+    'delete': 'failed',
   },
   cancelled: {
     'settle': 'cancelled',
@@ -76,5 +79,6 @@ export const TRANSITIONS: {
     'content-removed': 'cancelled',
     'outputs-removed': 'cancelled',
     'late-report': 'cancelled',
+    'delete': 'cancelled',
   },
 };

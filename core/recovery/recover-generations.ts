@@ -6,7 +6,7 @@ import { mayBeTakenOver } from '../generation/decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
 import { settleGeneration } from '../generation/settle-generation.js';
 import { deadlineOf, lateError } from '../generation/run/unknown-model.js';
-import { retireGeneration } from './retire-generation.js';
+import { retireGeneration, retireTombstone } from './retire-generation.js';
 
 /**
  * How long after it has sent the wake-up of a queued generation again recovery examines the generation again, in
@@ -73,7 +73,7 @@ async function recoverOne(
   now: number,
 ): Promise<keyof GenerationsRecovered> {
   if (record.kind !== 'generation') {
-    await context.generations.remove(record.generationId, record.version);
+    await retireTombstone(context, record);
     return 'retired';
   }
   if (!isTerminal(record.status)) return wakeOrEnd(context, record);

@@ -2,7 +2,8 @@ import type { Context } from '../context.js';
 import { changeGeneration } from '../generation/change-generation.js';
 import type { Generation, Tombstone } from '../generation/generation.js';
 import { hasUnchargedContent, mayHaveOutputs, nextRemovalAt, retentionOf } from '../generation/retention.js';
-import { removeCollected } from '../generation/run/collect-outputs.js';
+import { completeDeletion } from '../generation/delete-generation.js';
+import { removeOutputs, writtenBy } from '../generation/remove-outputs.js';
 
 /**
  * Removes the parts of a settled generation that are past their retention: its content, if nothing was charged, its
@@ -10,6 +11,7 @@ import { removeCollected } from '../generation/run/collect-outputs.js';
  * step; then it is postponed.
  */
 export async function retireGeneration(context: Context, g: Generation, now: number): Promise<void> {
+  if (g.deletedAt !== undefined) return completeDeletion(context, g);
   const { settings } = context;
   const retention = retentionOf(g, settings);
   const { contentExpiresAt, outputsExpireAt, taskExpiresAt } = retention;
@@ -18,7 +20,7 @@ export async function retireGeneration(context: Context, g: Generation, now: num
     return;
   }
   if (mayHaveOutputs(g) && now >= outputsExpireAt) {
-    await removeOutputs(context, g);
+    await removeOutputs(context, g.generationId, writtenBy(g));
     await changeGeneration(context, g, { event: 'outputs-removed', ...retention });
     return;
   }
@@ -39,7 +41,17 @@ export async function retireGeneration(context: Context, g: Generation, now: num
   await context.generations.replace(tombstone, version);
 }
 
-/** Every key a worker may have written to, whether or not it became an output: fences and outputs are both bounded. */
-async function removeOutputs(context: Context, g: Generation): Promise<void> {
-  for (let fence = 1; fence <= g.fence; fence += 1) await removeCollected(context, g, fence);
+/**
+ * Removes a tombstone that is due. That of a deleted generation is due a first time when no worker can be writing outputs
+ * any more: what one wrote late is removed, and the tombstone stays as long as any other.
+ */
+export async function retireTombstone(context: Context, { written, ...tombstone }: Tombstone): Promise<void> {
+  const { generationId, version } = tombstone;
+  if (written === undefined) {
+    await context.generations.remove(generationId, version);
+    return;
+  }
+  await removeOutputs(context, generationId, written);
+  const dueAt = context.clock.now() + context.settings.tombstoneRetentionMs;
+  await context.generations.replace({ ...tombstone, version: version + 1, dueAt }, version);
 }

@@ -5,7 +5,7 @@ import { canonical, textOf } from './values.js';
 export interface ForeignAnswer {
   /** The request in a sentence. */
   readonly told: string;
-  readonly operation: 'get' | 'cancel' | 'complete';
+  readonly operation: 'get' | 'cancel' | 'delete' | 'complete';
   readonly id: string;
   /** The App that it belongs to, if there is such a thing. */
   readonly owner: string | undefined;
@@ -15,7 +15,12 @@ export interface ForeignAnswer {
   readonly message?: string | undefined;
 }
 
-const REFUSED_WITH = { get: 'TASK_NOT_FOUND', cancel: 'TASK_NOT_FOUND', complete: 'FIELD_INVALID' } as const;
+const REFUSED_WITH = {
+  get: 'TASK_NOT_FOUND',
+  cancel: 'TASK_NOT_FOUND',
+  delete: 'TASK_NOT_FOUND',
+  complete: 'FIELD_INVALID',
+} as const;
 
 /** Invariant 17: every operation has one refusal for what is not the caller's, whether it belongs to somebody or not. */
 export class ForeignAnswers {

@@ -41,13 +41,14 @@ function faultsOf(g: Generation, ended: boolean): string[] {
       g.contentRemovedAt === undefined || (g.settledAt !== undefined && g.chargedCredits === 0),
       `without its content, though charged ${g.chargedCredits}`,
     ],
+    [(g.deletedAt !== undefined) <= (g.settledAt !== undefined), 'deleted before it was settled'],
     [
-      g.contentRemovedAt === undefined || contentOf(g) === '["",null,{},[]]',
+      (g.contentRemovedAt === undefined && g.deletedAt === undefined) || contentOf(g) === '["",null,{},[]]',
       'with some of its content, which was removed',
     ],
     [
       g.unchargedBytes ===
-        (ended && g.chargedCredits === 0 && g.contentRemovedAt === undefined
+        (ended && g.chargedCredits === 0 && g.contentRemovedAt === undefined && g.deletedAt === undefined
           ? Math.max(2_048, Buffer.byteLength(contentOf(g)))
           : undefined),
       `counts ${g.unchargedBytes} bytes`,

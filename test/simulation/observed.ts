@@ -38,7 +38,7 @@ export interface Party {
 export type Request =
   | { readonly operation: 'create'; readonly key: string; readonly body: JsonObject }
   | { readonly operation: 'estimate'; readonly body: JsonObject }
-  | { readonly operation: 'get' | 'cancel'; readonly generationId: string }
+  | { readonly operation: 'get' | 'cancel' | 'delete'; readonly generationId: string }
   | { readonly operation: 'credits' }
   | { readonly operation: 'prepare'; readonly key: string; readonly body: JsonObject }
   | { readonly operation: 'complete'; readonly key: string; readonly uploadId: string; readonly body: JsonObject }

@@ -3,6 +3,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
+import { deleteGeneration } from '../../../core/generation/delete-generation.js';
 import { listGenerations, readListFilter, type ListFilter } from '../../../core/generation/list-generations.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../../http/host/limits.js';
@@ -78,6 +79,13 @@ export const GENERATION_METHODS = [
           undefined,
         ),
       };
+    },
+  }),
+  acting(method.deleteGeneration, {
+    scope: 'generations:write',
+    async answer({ context, caller, request }) {
+      await deleteGeneration(context, caller, request.generationId);
+      return {};
     },
   }),
 ] as const;

@@ -2,6 +2,7 @@ import type { Route } from './operation.js';
 import { cancelGenerationOperation } from './operations/cancel-generation.js';
 import { completeUploadOperation } from './operations/complete-upload.js';
 import { createGenerationOperation } from './operations/create-generation.js';
+import { deleteGenerationOperation } from './operations/delete-generation.js';
 import { estimateGenerationOperation } from './operations/estimate-generation.js';
 import { getCreditsOperation } from './operations/get-credits.js';
 import { getGenerationOperation } from './operations/get-generation.js';
@@ -56,6 +57,13 @@ export const ROUTES: readonly Route[] = [
     operation: getGenerationOperation,
     scope: 'generations:read',
     rate: 'reads',
+  },
+  {
+    method: 'DELETE',
+    path: '/generations/:generation_id',
+    operation: deleteGenerationOperation,
+    scope: 'generations:write',
+    rate: 'writes',
   },
   {
     method: 'GET',

@@ -32,6 +32,7 @@ const EVENTS = Object.keys({
   'content-removed': 0,
   'outputs-removed': 0,
   'late-report': 0,
+  'delete': 0,
 } satisfies Record<GenerationEvent, 0>) as GenerationEvent[];
 
 const ENDED = ['succeeded', 'failed', 'cancelled'];

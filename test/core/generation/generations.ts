@@ -76,7 +76,12 @@ export function generationIn(status: GenerationStatus, event: GenerationEvent): 
       ...(event === 'stop' ? { cancelRequestedAt: 1_600 } : {}),
     });
   }
-  const ended = { ...common, status, completedAt: 1_500, ...(event === 'content-removed' ? { settledAt: 1_600 } : {}) };
+  const ended = {
+    ...common,
+    status,
+    completedAt: 1_500,
+    ...(event === 'content-removed' || event === 'delete' ? { settledAt: 1_600 } : {}),
+  };
   if (status === 'failed') return queued({ ...ended, error: taskError('INTERNAL_ERROR') });
   return queued(
     status === 'succeeded'
@@ -110,6 +115,7 @@ export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand 
     'content-removed': { event: 'content-removed', ...RETENTION },
     'outputs-removed': { event: 'outputs-removed', ...RETENTION },
     'late-report': { event: 'late-report', state: 'succeeded' },
+    'delete': { event: 'delete' },
   };
   return commands[event];
 }

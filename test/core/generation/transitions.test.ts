@@ -7,7 +7,7 @@ import { TRANSITIONS, type GenerationEvent } from '../../../core/generation/tran
 import { commandOf, decideAt, generationIn } from './generations.js';
 
 const STATUSES: readonly GenerationStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
-const AFTER_THE_END = ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report'];
+const AFTER_THE_END = ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report', 'delete'];
 
 /** Columns: from queued, from running. `-` is refused. */
 const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
@@ -33,6 +33,7 @@ const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
   'content-removed': ['-', '-'],
   'outputs-removed': ['-', '-'],
   'late-report': ['-', '-'],
+  'delete': ['-', '-'],
 };
 
 function expected(status: GenerationStatus, event: GenerationEvent): string {

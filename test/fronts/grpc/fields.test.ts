@@ -106,6 +106,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
       ...each('created_before', NO_TIME),
     ],
   },
+  DeleteGeneration: { right: { generation_id: ID }, faults: GENERATION },
   CancelGeneration: { right: { generation_id: ID }, faults: GENERATION },
   WatchGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
   PrepareUpload: {

@@ -158,6 +158,8 @@ async function ask(
       }));
     case 'cancelGeneration':
       return call(method.cancelGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
+    case 'deleteGeneration':
+      return call(method.deleteGeneration, { generationId: id }, () => ({ generation_id: id.toLowerCase() }));
     case 'prepareUpload':
       return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed }, preparedOf);
     case 'getUpload':

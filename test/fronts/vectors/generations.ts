@@ -61,6 +61,50 @@ export const GENERATION_VECTORS: readonly Vector[] = [
       { operation: 'watchGeneration', as: 'stranger', id: '@g', code: 'TASK_NOT_FOUND' },
     ],
   },
+  {
+    name: 'a generation that has ended is deleted, and stays charged and in the ledger',
+    steps: [
+      { event: 'start-worker' },
+      { operation: 'createGeneration', key: 'k', body: { ...PICTURE, client_trace_id: 'gone' }, code: 'OK', save: 'g' },
+      { event: 'await', generation: '@g', status: 'succeeded' },
+      { operation: 'deleteGeneration', as: 'stranger', id: '@g', code: 'TASK_NOT_FOUND' },
+      { operation: 'deleteGeneration', as: 'other-app', id: '@g', code: 'TASK_NOT_FOUND' },
+      { operation: 'deleteGeneration', id: '@G', code: 'OK', data: { generation_id: '@g' } },
+      ...(['getGeneration', 'watchGeneration', 'deleteGeneration'] as const).map(
+        (operation) => ({ operation, id: '@g', code: 'GENERATION_JOB_NOT_FOUND' }) as const,
+      ),
+      { operation: 'cancelGeneration', id: '@g', code: 'TASK_NOT_FOUND' },
+      { operation: 'getGeneration', as: 'stranger', id: '@g', code: 'TASK_NOT_FOUND' },
+      { operation: 'listGenerations', query: { client_trace_id: 'gone' }, code: 'OK', data: { generations: [] } },
+      {
+        operation: 'createGeneration',
+        key: 'k',
+        body: { ...PICTURE, client_trace_id: 'gone' },
+        code: 'IDEMPOTENCY_REPLAY_EXPIRED',
+      },
+      { operation: 'getCredits', code: 'OK', data: { available_credits: 990 } },
+      {
+        operation: 'listCreditEntries',
+        query: { limit: '2' },
+        code: 'OK',
+        data: {
+          entries: [
+            { kind: 'charge', credits: 10, generation_id: '@g' },
+            { kind: 'hold', credits: 10, generation_id: '@g' },
+          ],
+        },
+      },
+    ],
+  },
+  once('deleting one that has not ended', {
+    operation: 'deleteGeneration',
+    id: '@own-generation',
+    code: 'CONFLICT',
+    says: 'The generation is queued; only one that has ended can be deleted.',
+  }),
+  ...UNKNOWN_IDS.map((id) =>
+    once(`deleteGeneration: ${id}`, { operation: 'deleteGeneration', id, code: 'TASK_NOT_FOUND' }),
+  ),
   once('the balance of an account', {
     operation: 'getCredits',
     code: 'OK',

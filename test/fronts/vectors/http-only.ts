@@ -301,10 +301,10 @@ const ROUTES: readonly HttpVector[] = [
   },
   {
     name: 'a method of the other route',
-    requestLine: 'DELETE /api/v1/developer/generations/x HTTP/1.1',
+    requestLine: 'PUT /api/v1/developer/generations/x HTTP/1.1',
     status: 405,
     code: 'METHOD_NOT_ALLOWED',
-    answers: { allow: 'GET, HEAD' },
+    answers: { allow: 'DELETE, GET, HEAD' },
   },
   {
     name: 'a broken escape in an id',

@@ -16,7 +16,11 @@ export const LIST_VECTORS: readonly Vector[] = [
       made('second', 'b'),
       LATER,
       made('third', 'c', HELD_PICTURE),
-      { operation: 'listGenerations', code: 'OK', data: of('third', 'second', 'first', 'own-generation') },
+      {
+        operation: 'listGenerations',
+        code: 'OK',
+        data: of('third', 'second', 'first', 'own-generation', 'ended-generation'),
+      },
       { operation: 'listGenerations', query: { limit: '2' }, code: 'OK', data: of('third', 'second'), save: 'next' },
       LATER,
       made('fourth', 'd'),
@@ -25,6 +29,13 @@ export const LIST_VECTORS: readonly Vector[] = [
         query: { limit: '2', cursor: '@next' },
         code: 'OK',
         data: of('first', 'own-generation'),
+        save: 'last',
+      },
+      {
+        operation: 'listGenerations',
+        query: { limit: '2', cursor: '@last' },
+        code: 'OK',
+        data: of('ended-generation'),
         without: ['next_cursor'],
       },
       {
@@ -78,7 +89,12 @@ export const LIST_VECTORS: readonly Vector[] = [
       { operation: 'cancelGeneration', id: '@two', code: 'OK' },
       { operation: 'listGenerations', query: { client_trace_id: 'mine:1' }, code: 'OK', data: of('two', 'one') },
       { operation: 'listGenerations', query: { model_key: 'picture-held' }, code: 'OK', data: of('three', 'two') },
-      { operation: 'listGenerations', query: { status: 'cancelled', limit: '1' }, code: 'OK', data: of('two') },
+      {
+        operation: 'listGenerations',
+        query: { status: 'cancelled' },
+        code: 'OK',
+        data: of('two', 'ended-generation'),
+      },
       {
         operation: 'listGenerations',
         query: { model_key: 'picture-held', status: 'queued', client_trace_id: 'mine:2' },
@@ -87,7 +103,7 @@ export const LIST_VECTORS: readonly Vector[] = [
       },
       {
         operation: 'listGenerations',
-        query: { model_key: 'picture', status: 'cancelled' },
+        query: { model_key: 'picture', status: 'cancelled', client_trace_id: 'mine:1' },
         code: 'OK',
         data: of(),
         without: ['next_cursor'],

@@ -17,6 +17,7 @@ export type OperationName =
   | 'watchGeneration'
   | 'listGenerations'
   | 'cancelGeneration'
+  | 'deleteGeneration'
   | 'prepareUpload'
   | 'getUpload'
   | 'completeUpload';

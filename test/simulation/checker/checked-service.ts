@@ -22,6 +22,7 @@ const OPERATION_IDS: Readonly<Record<string, string>> = {
   estimate: 'estimateGeneration',
   get: 'getGeneration',
   cancel: 'cancelGeneration',
+  delete: 'deleteGeneration',
   credits: 'getCredits',
   prepare: 'prepareUpload',
   complete: 'completeUpload',

@@ -8,6 +8,7 @@ import { CallTable } from './calls.js';
 import { Caps } from './caps.js';
 import { Charges } from './charges.js';
 import { Claims } from './claims.js';
+import { Deletions } from './deletions.js';
 import { Generations } from './generations.js';
 import { GuardedObjects } from './guarded-objects.js';
 import { Keys } from './keys.js';
@@ -51,6 +52,7 @@ export class SimulationChecker implements Observer {
   private readonly operations: Operations;
   private readonly generations: Generations;
   private readonly objects: GuardedObjects;
+  private readonly deletions: Deletions;
   private readonly uploads: Uploads;
   private readonly provider: ProviderCalls;
   private readonly shares: SharesOfProviders;
@@ -73,6 +75,7 @@ export class SimulationChecker implements Observer {
     this.operations = new Operations(this.books, order);
     this.generations = new Generations(durable, settings);
     this.objects = new GuardedObjects(durable.objects);
+    this.deletions = new Deletions(this.generations, this.objects);
     const { books, generations, objects } = this;
     const claims = new Claims(
       settings,
@@ -125,10 +128,21 @@ export class SimulationChecker implements Observer {
       this.accepted,
       charges,
       this.uploads,
-      new Outputs(settings, objects, prices),
+      this.deletions,
+      new Outputs(settings, objects, prices, this.deletions),
     ];
     for (const listener of listeners) generations.listen(listener);
-    const watching = [books, claims, generations, this.uploads, objects, this.provider, this.shares, this.suspensions];
+    const watching = [
+      books,
+      claims,
+      generations,
+      this.uploads,
+      objects,
+      this.provider,
+      this.shares,
+      this.suspensions,
+      this.deletions,
+    ];
     for (const { handlers } of watching) this.calls.add(handlers);
   }
 
@@ -172,6 +186,7 @@ export class SimulationChecker implements Observer {
     this.caps.noteAsked(asked);
     this.operations.noteAsked(asked);
     this.suspensions.noteAsked(asked);
+    this.deletions.noteAsked(asked);
     this.access.noteAsked(asked);
   }
 
@@ -191,6 +206,7 @@ export class SimulationChecker implements Observer {
     this.foreignIds.served(asked, answer);
     this.views.served(asked, answer);
     this.uploads.served(asked, answer);
+    await this.deletions.served(asked, answer);
     await this.accepted.served(asked, answer);
   }
 
@@ -219,5 +235,6 @@ export class SimulationChecker implements Observer {
   async atRest(_at: number): Promise<void> {
     this.order.tick();
     await this.rest.check();
+    this.deletions.checkAtRest();
   }
 }

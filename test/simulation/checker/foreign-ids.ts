@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../../../core/errors.js';
-import type { Answer, Asked, Party } from '../observed.js';
+import type { Answer, Asked, Party, Request } from '../observed.js';
 import { ForeignAnswers } from '../../history/ownership.js';
 import { demandNone } from './demand.js';
 import type { Generations } from './generations.js';
@@ -32,8 +32,7 @@ export class ForeignIds {
   ) {}
 
   served({ request, party, number }: Asked, answer: Answer): void {
-    if (!party || (request.operation !== 'get' && request.operation !== 'cancel' && request.operation !== 'complete'))
-      return;
+    if (!party || !isAboutId(request)) return;
     const { operation } = request;
     const id = (operation === 'complete' ? request.uploadId : request.generationId).toLowerCase();
     const record = operation === 'complete' ? this.uploads.record(id) : this.generations.record(id);
@@ -49,6 +48,12 @@ export class ForeignIds {
     const refusal = answer.outcome === 'refused' ? { code: answer.code, message: answer.message } : {};
     demandNone(this.answers.check({ told, operation, id, owner: record?.appId, isSuccess, ...refusal }));
   }
+}
+
+type AboutId = Extract<Request, { operation: 'get' | 'cancel' | 'delete' | 'complete' }>;
+
+function isAboutId(request: Request): request is AboutId {
+  return ['get', 'cancel', 'delete', 'complete'].includes(request.operation);
 }
 
 function isOf<T extends { readonly accountId: string; readonly appId: string }>(

@@ -131,6 +131,7 @@ export class Generations {
         `generation ${generationId} went from version ${before?.version} to ${next.version}, by a change made for ${expectedVersion}`,
     );
     this.records.set(generationId, next);
+    if (before.kind === 'expired' && next.kind === 'expired') return this.sweptAgain(before, next, effect);
     demand(before.kind === 'generation', 7, () => `generation ${generationId} came back from ${before.kind}`);
     if (next.kind !== 'generation') return this.retired(before, next, effect);
 
@@ -188,6 +189,7 @@ export class Generations {
       7,
       () => `what remains of generation ${generationId} belongs to somebody else`,
     );
+    if (before.deletedAt !== undefined) return;
     demand(
       canBeDue(completedAt + this.settings.taskRetentionMs, at),
       7,
@@ -196,6 +198,16 @@ export class Generations {
     );
     const hasFiles = before.outputs.length > 0 && before.outputsRemovedAt === undefined;
     demand(!hasFiles, 7, () => `generation ${generationId} was retired before its outputs were`);
+  }
+
+  /** The tombstone of a deleted generation is due once before its own time is over. */
+  private sweptAgain(before: Tombstone, next: Tombstone, { at }: Step['by']): void {
+    const { generationId, written, dueAt } = before;
+    demand(
+      written !== undefined && next.written === undefined && canBeDue(dueAt, at),
+      7,
+      () => `what remained of generation ${generationId} was written again before ${dueAt}`,
+    );
   }
 
   private removed({

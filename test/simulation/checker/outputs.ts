@@ -1,5 +1,6 @@
 import type { Settings } from '../../../core/settings.js';
 import { checkOutputs } from '../../history/outputs.js';
+import type { Deletions } from './deletions.js';
 import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
@@ -16,6 +17,7 @@ export class Outputs implements GenerationListener {
     private readonly settings: Settings,
     private readonly objects: GuardedObjects,
     private readonly prices: Prices,
+    private readonly deletions: Deletions,
   ) {}
 
   async stepped({ before, next, event, by }: Step): Promise<void> {
@@ -39,7 +41,7 @@ export class Outputs implements GenerationListener {
     };
     demandNone(checkOutputs({ generationId, modality, outputs }, asked));
     for (const { objectKey, sha256, byteSize } of outputs) {
-      const mayGo = (at: number) => canBeDue(goesAt, at);
+      const mayGo = (at: number) => canBeDue(goesAt, at) || this.deletions.isDeleted(generationId);
       await this.objects.guard({ objectKey, sha256, byteSize, of: `generation ${generationId}`, mayGo });
     }
   }

@@ -24,7 +24,7 @@ const ALLOWED = new Set([
   'running expire failed',
   'running stop cancelled',
   ...['succeeded', 'failed', 'cancelled'].flatMap((ended) =>
-    ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report'].map(
+    ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report', 'delete'].map(
       (event) => `${ended} ${event} ${ended}`,
     ),
   ),
@@ -56,6 +56,7 @@ const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
   'content-removed': ['prompt', 'negativePrompt', 'parameters', 'references', 'unchargedBytes', 'contentRemovedAt'],
   'outputs-removed': ['outputsRemovedAt'],
   'late-report': ['lateReport'],
+  'delete': ['prompt', 'negativePrompt', 'parameters', 'references', 'unchargedBytes', 'deletedAt'],
 };
 
 export function hasEnded({ status }: Pick<Generation, 'status'>): boolean {
@@ -93,6 +94,7 @@ function classifyMove(before: Generation, next: Generation, process: string | un
 
 function classifyBookkeeping(before: Generation, next: Generation): string {
   if (before.settledAt !== next.settledAt) return 'settle';
+  if (before.deletedAt !== next.deletedAt) return 'delete';
   if (before.contentRemovedAt !== next.contentRemovedAt) return 'content-removed';
   if (before.outputsRemovedAt !== next.outputsRemovedAt) return 'outputs-removed';
   return before.lateReport?.at === next.lateReport?.at ? 'postpone' : 'late-report';

@@ -49,7 +49,10 @@ export class Views {
     if (answer.outcome === 'success' && isAboutTask(asked)) {
       this.learn(textOf(answer.data['generation_id']), { position, ...viewOf(answer.data) });
     }
-    if (answer.outcome === 'refused' && answer.code === 'GENERATION_JOB_NOT_FOUND' && request.operation === 'get') {
+    const isGone =
+      (answer.outcome === 'refused' && answer.code === 'GENERATION_JOB_NOT_FOUND' && request.operation === 'get') ||
+      (answer.outcome === 'success' && request.operation === 'delete');
+    if (isGone) {
       this.learn(request.generationId.toLowerCase(), {
         position,
         status: 'gone',
@@ -119,12 +122,15 @@ export class Views {
   /** An own generation that stands is not denied. */
   private refused(asked: Asked, code: string): void {
     const { request, party } = asked;
-    if (request.operation !== 'get' && request.operation !== 'cancel') return;
+    if (request.operation !== 'get' && request.operation !== 'cancel' && request.operation !== 'delete') return;
     if (code !== 'TASK_NOT_FOUND' && code !== 'GENERATION_JOB_NOT_FOUND') return;
     const id = request.generationId.toLowerCase();
     const record = this.generations.record(id);
     const isOwn =
-      record?.kind === 'generation' && record.accountId === party?.accountId && record.appId === party.appId;
+      record?.kind === 'generation' &&
+      record.deletedAt === undefined &&
+      record.accountId === party?.accountId &&
+      record.appId === party.appId;
     // Inserted while the request was under way, it may have been looked for before.
     const stoodBefore = (this.generations.lives.get(id)?.insertedAt ?? Infinity) < this.order.arrivedAt(asked);
     demandNone(checkDenial(`request ${asked.number}`, code, id, isOwn && stoodBefore));

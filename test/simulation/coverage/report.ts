@@ -23,7 +23,7 @@ const STEPS = [
   'running expire failed',
   'running stop cancelled',
   ...['succeeded', 'failed', 'cancelled'].flatMap((status) =>
-    ['settle', 'postpone', 'outputs-removed', 'late-report'].map((event) => `${status} ${event} ${status}`),
+    ['settle', 'postpone', 'outputs-removed', 'late-report', 'delete'].map((event) => `${status} ${event} ${status}`),
   ),
   // No simulated model succeeds for nothing.
   ...['failed', 'cancelled'].map((status) => `${status} content-removed ${status}`),

@@ -70,6 +70,7 @@ const OPERATION_IDS: Readonly<Record<ClientRequest['operation'], string>> = {
   estimate: 'estimateGeneration',
   get: 'getGeneration',
   cancel: 'cancelGeneration',
+  delete: 'deleteGeneration',
   credits: 'getCredits',
   prepare: 'prepareUpload',
   complete: 'completeUpload',

@@ -45,6 +45,7 @@ export class Developer {
       () => this.look(),
       () => this.cancel(),
       () => this.cancelTwice(),
+      () => this.delete(),
       () => this.askForForeignIds(),
       () => this.askForPrices(),
       () => this.upload(),
@@ -199,6 +200,15 @@ export class Developer {
     if (id !== undefined) await this.ask({ operation: 'cancel', generationId: id });
   }
 
+  /** Now and then twice at the same time, and of what is open, which is refused; then it is looked for. */
+  private async delete(): Promise<void> {
+    const id = this.aGeneration();
+    if (id === undefined) return;
+    const times = this.chance.happens(200) ? 2 : 1;
+    await Promise.all(Array.from({ length: times }, () => this.ask({ operation: 'delete', generationId: id })));
+    if (this.chance.happens(300)) await this.ask({ operation: 'get', generationId: id });
+  }
+
   private async cancelTwice(): Promise<void> {
     const id = this.aGeneration();
     if (id === undefined) return;
@@ -211,7 +221,7 @@ export class Developer {
 
   private async askForForeignIds(): Promise<void> {
     const generationId = this.chance.pick([UNKNOWN_ID, 'no-id', ...this.others.generationIds]);
-    await this.ask({ operation: this.chance.pick(['get', 'cancel']), generationId });
+    await this.ask({ operation: this.chance.pick(['get', 'cancel', 'delete']), generationId });
     const nobody: Credential = {
       ...this.chance.pick(this.credentials),
       keyId: 'nobody',

@@ -122,7 +122,6 @@ describe('the OpenAPI document', () => {
       }
     }
     const elsewhere: ErrorCode[] = [
-      'CONFLICT',
       'ORIGIN_REFUSED',
       'SESSION_REQUIRED',
       'RECENT_SIGN_IN_REQUIRED',

@@ -51,6 +51,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   estimateGeneration: ['POST', () => '/generations/estimate'],
   getGeneration: ['GET', (id) => `/generations/${id}`],
   watchGeneration: ['GET', (id) => `/generations/${id}/events`],
+  deleteGeneration: ['DELETE', (id) => `/generations/${id}`],
   cancelGeneration: ['POST', (id) => `/generations/${id}/cancel`],
   prepareUpload: ['POST', () => '/uploads'],
   getUpload: ['GET', (id) => `/uploads/${id}`],

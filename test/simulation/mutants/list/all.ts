@@ -4,6 +4,7 @@ import { BOOT_MUTANTS } from './boots.js';
 import { CAP_MUTANTS } from './caps.js';
 import { CREATE_MUTANTS } from './create.js';
 import { CREDIT_MUTANTS } from './credits.js';
+import { DELETION_MUTANTS } from './deletions.js';
 import { FOUND_MUTANTS } from './found.js';
 import { KEY_MUTANTS } from './keys.js';
 import { PROGRAM_MUTANTS } from './programs.js';
@@ -22,6 +23,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...RUN_MUTANTS,
   ...SHARE_MUTANTS,
   ...RECOVERY_MUTANTS,
+  ...DELETION_MUTANTS,
   ...BOOT_MUTANTS,
   ...UPLOAD_MUTANTS,
   ...ACCESS_MUTANTS,

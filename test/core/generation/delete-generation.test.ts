@@ -1,0 +1,189 @@
+// Goal: a deletion takes all of the content and none of the money, completes whatever is cut, and shows nobody what it
+// has begun to delete.
+// Method: core on memory adapters; calls fail or are cut at each step, outputs are written late, recovery passes.
+import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { createGeneration } from '../../../core/generation/create-generation.js';
+import { deleteGeneration } from '../../../core/generation/delete-generation.js';
+import type { Generation } from '../../../core/generation/generation.js';
+import { getGeneration } from '../../../core/generation/get-generation.js';
+import { listGenerations } from '../../../core/generation/list-generations.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import { streamOf } from '../../fixtures/byte-streams.js';
+import type { PortCall } from '../../fixtures/intercepted.js';
+import { expectBooksRight } from '../../fixtures/ledger-checks.js';
+import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilEnded, untilSettled } from '../../harness/core-worker.js';
+
+const DAY_MS = 86_400_000;
+
+describe('deleting a generation', () => {
+  let harness: CoreHarness;
+
+  beforeEach(async () => {
+    harness = await CoreHarness.open({ credits: 100 });
+  });
+  afterEach(async () => expectBooksRight(await harness.account(), await harness.entries()));
+
+  async function succeeded(): Promise<Generation> {
+    await CoreWorker.start(harness);
+    return untilSettled(harness, (await harness.create()).generationId);
+  }
+  const remove = (id: string, context = harness.context) => deleteGeneration(context, harness.caller, id);
+  const look = (id: string) => codeOf(getGeneration(harness.context, harness.caller, id));
+  const listed = async () => (await listGenerations(harness.context, harness.caller, {}, { limit: 9 })).items;
+  const outputsOf = async ({ outputs }: Generation) =>
+    (await Promise.all(outputs.map(({ objectKey }) => harness.ports.objects.stat(objectKey)))).filter(
+      (stat) => stat !== null,
+    );
+  const recover = () => harness.clock.run(new Recovery(harness.process()).pass());
+
+  it('removes its outputs and its record, and leaves what was charged', async () => {
+    const g = await succeeded();
+    expect(await outputsOf(g))
+      .to.have.length(g.outputs.length)
+      .and.not.have.length(0);
+    const before = await harness.entries();
+    await remove(g.generationId.toUpperCase());
+    expect(await outputsOf(g)).to.deep.equal([]);
+    const record = await harness.ports.generations.read(g.generationId);
+    expect(record).to.include({ kind: 'expired' }).and.not.have.any.keys('prompt', 'parameters', 'clientTraceId');
+    expect(await harness.entries()).to.deep.equal(before);
+    expect((await harness.account()).spent)
+      .to.equal(g.chargedCredits)
+      .and.above(0);
+    expect(await look(g.generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
+    expect(await codeOf(remove(g.generationId))).to.equal('GENERATION_JOB_NOT_FOUND');
+    expect(await listed()).to.deep.equal([]);
+  });
+
+  it('is refused before the end, and to everybody else', async () => {
+    const { generationId } = await harness.create();
+    expect(await codeOf(remove(generationId))).to.equal('CONFLICT');
+    const other = await harness.newCaller(0);
+    expect(await codeOf(deleteGeneration(harness.context, other, generationId))).to.equal('TASK_NOT_FOUND');
+    expect(await codeOf(remove('no-id'))).to.equal('TASK_NOT_FOUND');
+    await cancelGeneration(harness.context, harness.caller, generationId);
+    await remove(generationId);
+    expect(await look(generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
+  });
+
+  it('charges first what has ended and is not settled', async () => {
+    await CoreWorker.start(harness, 'worker', async (call) => {
+      if (call.name === 'accounts.apply') throw new StoreUnavailable('The line broke.');
+      return call.proceed();
+    });
+    const g = await untilEnded(harness, (await harness.create()).generationId);
+    expect(g.settledAt).to.equal(undefined);
+    const cut = harness.process(async (call) => {
+      if (call.name === 'accounts.apply') throw new StoreUnavailable('The line broke.');
+      return call.proceed();
+    });
+    await remove(g.generationId, cut).catch((error: unknown) => expect(error).to.be.instanceOf(StoreUnavailable));
+    expect(await look(g.generationId)).to.equal('OK');
+    await remove(g.generationId);
+    expect((await harness.account()).spent)
+      .to.equal(g.chargedCredits)
+      .and.above(0);
+    expect(await outputsOf(g)).to.deep.equal([]);
+  });
+
+  /** The calls that a deletion of a settled generation makes on the stores, in order. */
+  async function callsOfOne(): Promise<string[]> {
+    const g = await succeeded();
+    const calls: string[] = [];
+    await remove(
+      g.generationId,
+      harness.process((call) => {
+        calls.push(call.name);
+        return call.proceed();
+      }),
+    );
+    harness = await CoreHarness.open({ credits: 100 });
+    return calls;
+  }
+
+  it('shows nobody anything once it has begun, and is completed by a repetition or by recovery, wherever it is cut', async () => {
+    const calls = await callsOfOne();
+    expect(calls).to.include.members(['generations.replace', 'objects.remove']);
+    for (const how of ['repetition', 'recovery'] as const)
+      for (let cutAt = 0; cutAt < calls.length; cutAt += 1) {
+        harness = await CoreHarness.open({ credits: 100 });
+        const g = await succeeded();
+        let made = 0;
+        const dying = harness.process((call: PortCall) => {
+          made += 1;
+          return made > cutAt ? Promise.reject(new StoreUnavailable('The process died.')) : call.proceed();
+        });
+        await remove(g.generationId, dying).catch(() => undefined);
+        const record = await harness.ports.generations.read(g.generationId);
+        const where = `${how}, cut before call ${cutAt}: ${calls[cutAt]}`;
+        const hasBegun = record?.kind !== 'generation' || record.deletedAt !== undefined;
+        if (hasBegun) {
+          expect(await look(g.generationId), where).to.equal('GENERATION_JOB_NOT_FOUND');
+          expect(await listed(), where).to.deep.equal([]);
+          if (record?.kind === 'generation') expect(record, where).to.include({ prompt: '' });
+        }
+        if (how === 'repetition') await remove(g.generationId).catch(() => undefined);
+        else {
+          await harness.clock.advance(harness.settings.recoveryGraceMs + 2_000);
+          await recover();
+          if (!hasBegun) continue;
+        }
+        expect(await outputsOf(g), where).to.deep.equal([]);
+        expect(await harness.ports.generations.read(g.generationId), where).to.include({ kind: 'expired' });
+      }
+  });
+
+  it('answers a repeated create neither with the old generation nor with a new one', async () => {
+    await CoreWorker.start(harness);
+    const create = () => createGeneration(harness.context, harness.caller, 'key', harness.body());
+    const { generation } = await create();
+    await untilSettled(harness, generation.generationId);
+    const broken = harness.process((call) => {
+      if (call.name === 'objects.remove') throw new StoreUnavailable('The line broke.');
+      return call.proceed();
+    });
+    await remove(generation.generationId, broken).catch(() => undefined);
+    expect(await codeOf(create())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    await remove(generation.generationId);
+    expect(await codeOf(create())).to.equal('IDEMPOTENCY_REPLAY_EXPIRED');
+    expect(await harness.generations()).to.deep.equal([]);
+  });
+
+  it('removes what a worker wrote late, a day later, and keeps the id taken as long as any', async () => {
+    const g = await succeeded();
+    const key = g.outputs[0]?.objectKey ?? '';
+    await remove(g.generationId);
+    await harness.ports.objects.write(key, streamOf(new Uint8Array(9)), { mediaType: 'image/png', maxBytes: 9 });
+    expect(await outputsOf(g)).to.have.length(1);
+    await harness.clock.advance(DAY_MS);
+    await recover();
+    expect(await outputsOf(g)).to.deep.equal([]);
+    expect(await look(g.generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
+    harness.clock.jump(harness.settings.tombstoneRetentionMs - 1_000);
+    await recover();
+    await recover();
+    expect(await look(g.generationId)).to.equal('GENERATION_JOB_NOT_FOUND');
+    harness.clock.jump(2_000);
+    await recover();
+    await recover();
+    expect(await look(g.generationId)).to.equal('TASK_NOT_FOUND');
+  });
+
+  it('is one deletion, however many ask for it at the same time', async () => {
+    const g = await succeeded();
+    const other = harness.process();
+    const codes = await harness.clock.run(
+      Promise.all([harness.context, other, harness.context].map((context) => codeOf(remove(g.generationId, context)))),
+    );
+    expect(new Set(codes)).to.satisfy((all: Set<string>) =>
+      [...all].every((code) => code === 'OK' || code === 'GENERATION_JOB_NOT_FOUND'),
+    );
+    expect(codes).to.include('OK');
+    expect(await outputsOf(g)).to.deep.equal([]);
+    expect(harness.notices.filter(({ event }) => event === 'generation deleted')).to.have.length(1);
+  });
+});

@@ -1,0 +1,37 @@
+import type { Mutant } from '../mutant.js';
+
+/** What a client deletes, and what must be gone with it. */
+export const DELETION_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'deleted-before-it-was-charged',
+    breaks: [9, 26],
+    file: 'core/generation/decide.js',
+    find: "if (g.settledAt === undefined) return { refused: 'NOT_ALLOWED' };",
+    replace: '',
+    why: 'Whoever deletes a picture between its end and its charge has it for nothing.',
+  },
+  {
+    name: 'deleted-with-what-was-asked-for',
+    breaks: [9, 26],
+    file: 'core/generation/decide.js',
+    find: '{ ...withoutContent(g), deletedAt: at',
+    replace: '{ ...g, deletedAt: at',
+    why: 'The prompt stays in the record until somebody completes the deletion.',
+  },
+  {
+    name: 'deleted-record-before-its-outputs',
+    breaks: [26],
+    file: 'core/generation/delete-generation.js',
+    find: 'await removeOutputs(context, marked.generationId, writtenBy(marked));',
+    replace: '',
+    why: 'The outputs stay in the object store, and nothing knows of them any more.',
+  },
+  {
+    name: 'deletion-not-completed',
+    breaks: [9, 26],
+    file: 'core/recovery/retire-generation.js',
+    find: 'if (g.deletedAt !== undefined) return completeDeletion(context, g);',
+    replace: '',
+    why: 'A deletion whose process died leaves the outputs until their retention is over.',
+  },
+];
