@@ -134,7 +134,12 @@ def test_goes_on_behind_the_last_event(link: Link, api_key: str, see: Callable[.
 
 
 @pytest.mark.parametrize(
-    "absent", [lambda handler: handler.refuse(404, "ROUTE_NOT_FOUND"), lambda handler: handler.reply(200, "text/html", "<html>")]
+    "absent",
+    [
+        lambda handler: handler.refuse(404, "ROUTE_NOT_FOUND"),
+        lambda handler: handler.reply(200, "text/html", "<html>"),
+        lambda handler: handler.reply(406, "text/html", "<html>"),
+    ],
 )
 def test_polls_where_there_are_no_events(link: Link, api_key: str, absent: Callable[[Any], bool]) -> None:
     link.on_events = absent
@@ -145,7 +150,8 @@ def test_polls_where_there_are_no_events(link: Link, api_key: str, absent: Calla
 
 def test_tries_again_after_a_refusal_of_a_moment_only(link: Link, api_key: str) -> None:
     darkroom = Darkroom(link.url, api_key)
-    link.on_events = lambda handler: len(link.asked) < 3 and handler.refuse(503, "SERVICE_UNAVAILABLE")
+    answers = [lambda handler: handler.refuse(503, "SERVICE_UNAVAILABLE"), lambda handler: handler.reply(503, "text/html", "")]
+    link.on_events = lambda handler: len(link.asked) < 3 and answers[len(link.asked) - 1](handler)
     assert darkroom.wait(darkroom.create_generation(REQUEST), timeout_s=60)["status"] == "succeeded"
     assert (link.polls, len(link.asked)) == (0, 3)
     link.on_events = lambda handler: handler.refuse(401, "DEVELOPER_TOKEN_REVOKED")

@@ -1,8 +1,16 @@
-import { ApiError, ConnectionError } from './errors.js';
+import { ApiError, ConnectionError, DarkroomError } from './errors.js';
 import { readEvents } from './event-stream.js';
 import type { GenerationEvent } from './generated/api.js';
 import { anySignal, pause } from './pause.js';
-import { backOffMs, isHopeless, networkReason, PATIENT_TRIES, RETRIED_STATUSES, waitBeforeRetry } from './retry.js';
+import {
+  backOffMs,
+  isHopeless,
+  networkReason,
+  PATIENT_TRIES,
+  RETRIED_STATUSES,
+  secondsOf,
+  waitBeforeRetry,
+} from './retry.js';
 import type { Transport } from './transport.js';
 
 /** Streams have a sign of life every 15 s; one that is silent for longer than this is opened again. */
@@ -42,11 +50,16 @@ export async function* generationEvents(
     const silence = new Silence();
     const openedAt = Date.now();
     let failure: unknown;
+    let retryAfter: number | undefined;
     try {
       const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) };
       const response = await transport.open(path, headers, anySignal(signal, silence.signal));
       // Nothing is behind the last event.
       if (response.status === 204) return;
+      if (!response.ok) {
+        retryAfter = secondsOf(response.headers.get('retry-after'));
+        throw refused(await transport.refusalOf(response), response.status);
+      }
       const type = response.headers.get('content-type') ?? '';
       if (!type.startsWith('text/event-stream') || !response.body) throw new EventsUnsupported(type);
       const reading = { onBytes: () => silence.end(), onRetry: (ms: number) => (askedMs = ms) };
@@ -59,9 +72,9 @@ export async function* generationEvents(
       }
     } catch (error) {
       signal?.throwIfAborted();
-      if (error instanceof EventsUnsupported || isFinal(error)) throw error;
+      if (error instanceof EventsUnsupported || error instanceof ApiError) throw error;
       if (silence.signal.aborted && !silence.isBroken) throw new EventsUnsupported('Nothing came.');
-      failure = error;
+      failure = error instanceof Busy ? error.refusal : error;
     } finally {
       silence.stop();
     }
@@ -73,17 +86,25 @@ export async function* generationEvents(
     }
     onRetry?.();
     if (failure === undefined) await pause(Math.max(askedMs, backOffMs(tries)), signal);
-    else await waitBeforeRetry(tries, failure instanceof ApiError ? failure.retryAfter : undefined, signal);
+    else await waitBeforeRetry(tries, retryAfter, signal);
   }
 }
 
-/** Whether asking again would get the same answer. */
-function isFinal(error: unknown): boolean {
-  return (error instanceof ApiError && !RETRIED_STATUSES.has(error.status)) || error instanceof ConnectionError;
+/** A refusal that may be over soon. */
+class Busy extends Error {
+  constructor(readonly refusal: Error) {
+    super(refusal.message);
+  }
+}
+
+/** What ends a try: all but `Busy` end the stream. */
+function refused(refusal: Error, status: number): Error {
+  if (RETRIED_STATUSES.has(status)) return new Busy(refusal);
+  return refusal instanceof ApiError ? refusal : new EventsUnsupported(refusal.message);
 }
 
 function unreachable({ baseUrl }: Transport, failure: unknown): Error {
-  if (failure instanceof ApiError) return failure;
+  if (failure instanceof DarkroomError) return failure;
   return new ConnectionError(`${baseUrl} cannot be reached: ${networkReason(failure ?? {})}.`, undefined, {
     cause: failure,
   });

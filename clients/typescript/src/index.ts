@@ -13,9 +13,10 @@ export {
 } from './errors.js';
 export { type EventOptions, type SeenEvent } from './events.js';
 export { type Generated, type GenerateInput, type GenerateOptions } from './generate.js';
-export { type FileSource } from './bytes.js';
+export { pictureType, type FileSource, type ReferenceMediaType } from './bytes.js';
 export { type Receive, type Received } from './receive.js';
 export { type Answer, type CallOptions, Transport } from './transport.js';
+export { PATIENT_TRIES } from './retry.js';
 export { type Reference, type UploadOptions } from './upload.js';
 export { hasEnded, type WaitOptions } from './wait.js';
 export { verifyWebhook, type VerifyOptions, type WebhookHeaders } from './webhooks.js';

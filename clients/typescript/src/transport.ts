@@ -114,15 +114,18 @@ export class Transport {
     });
   }
 
-  /** Opens a stream, in one try: its response is a success, whose body is not read yet. `signal` ends the body too. */
-  async open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
-    const response = await fetch(`${this.baseUrl}${BASE_PATH}${path}`, {
+  /** Opens a stream, in one try: the body of its response is not read yet. `signal` ends the body too. */
+  open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
+    return fetch(`${this.baseUrl}${BASE_PATH}${path}`, {
       headers: { ...headers, ...(this.credential === undefined ? {} : { authorization: `Bearer ${this.credential}` }) },
       redirect: 'manual',
       signal,
     });
-    if (!response.ok) throw this.refusal(response, readEnvelope(await response.text()));
-    return response;
+  }
+
+  /** What such a response refuses the stream with: an `ApiError`, or a `ConnectionError` if no service sent it. */
+  async refusalOf(response: Response): Promise<Error> {
+    return this.refusal(response, readEnvelope(await response.text()));
   }
 
   private refusal({ status, headers }: Response, envelope: Envelope | undefined, idempotencyKey?: string): Error {

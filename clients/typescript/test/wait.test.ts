@@ -106,6 +106,7 @@ describe('waiting with the TypeScript client', () => {
     for (const [status, type, text] of [
       [404, 'application/json', refusal],
       [200, 'text/html', '<html>'],
+      [406, 'text/html', '<html>'],
     ] as const) {
       asked.polls = 0;
       onEvents = (response) => response.writeHead(status, { 'content-type': type }).end(text);
@@ -120,7 +121,8 @@ describe('waiting with the TypeScript client', () => {
         .writeHead(status, { 'content-type': 'application/json', 'retry-after': '0' })
         .end(JSON.stringify({ success: false, code, message: 'No.', request_id: 'r' }));
     onEvents = (response, pass) => {
-      if (asked.events.length < 3) refuse(response, 503, 'SERVICE_UNAVAILABLE');
+      if (asked.events.length === 1) refuse(response, 503, 'SERVICE_UNAVAILABLE');
+      else if (asked.events.length === 2) response.writeHead(503, { 'retry-after': '0' }).end();
       else pass(passed(response));
     };
     expect((await ended()).status).to.equal('succeeded');

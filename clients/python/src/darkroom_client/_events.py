@@ -11,7 +11,7 @@ import httpx
 
 from ._calls import BASE_PATH, PATIENT_TRIES, RETRIED_STATUSES, Service, back_off_s, reason_of, retry_after_s
 from ._effects import Close, Flow, Open, Pause, Read, Stream
-from .errors import ConnectionFailed
+from .errors import ApiError, ConnectionFailed
 
 if TYPE_CHECKING:
     from .types import GenerationEvent
@@ -101,7 +101,9 @@ class Events:
             if response.is_success:
                 raise EventsUnsupported("Something else than events came.")
             refusal = self._service.refusal_of(response.status_code, text)
-            if response.status_code not in RETRIED_STATUSES or self._tries >= PATIENT_TRIES:
+            if response.status_code not in RETRIED_STATUSES:
+                raise refusal if isinstance(refusal, ApiError) else EventsUnsupported(str(refusal))
+            if self._tries >= PATIENT_TRIES:
                 raise refusal
             yield Pause(retry_after_s(response, self._tries))
 
