@@ -115,6 +115,19 @@ def test_refuses_a_reference_that_is_no_picture(darkroom: Any) -> None:
     assert darkroom.upload_state(darkroom.upload(png()))["status"] == "ready"
 
 
+def test_deletes_what_has_ended_and_nothing_else(darkroom: Any) -> None:
+    left = darkroom.create_generation({**HANGING, "operation": "image_generation"})
+    with pytest.raises(ApiError, match="CONFLICT"):
+        darkroom.delete_generation(left["generation_id"])
+    darkroom.wait(darkroom.cancel(left["generation_id"]))
+    made = darkroom.generate(SMALL).task["generation_id"]
+    for _ in range(2):
+        darkroom.delete_generation(made)
+    with pytest.raises(ApiError, match="GENERATION_JOB_NOT_FOUND"):
+        darkroom.generation(made)
+    assert [task["generation_id"] for task in darkroom.generations()] == [left["generation_id"]]
+
+
 def test_lists_what_a_filter_finds_over_all_pages(darkroom: Any) -> None:
     request = {**SMALL, "operation": "image_generation"}
     made = [darkroom.create_generation({**request, "client_trace_id": trace})["generation_id"] for trace in "aba"]

@@ -1,6 +1,7 @@
 import { downloadOutput, downloadOutputs, type Downloaded, type DownloadOptions } from './download.js';
 import { generationEvents, type EventOptions, type SeenEvent } from './events.js';
 import { receiveOutput, type Receive } from './receive.js';
+import { ApiError } from './errors.js';
 import type {
   Balance,
   Catalog,
@@ -111,6 +112,20 @@ export class Darkroom {
   /** Asks for a cancel. A generation that is running may still succeed, and may cost. */
   cancel(generationId: string, options: RequestOptions = {}): Promise<GenerationTask> {
     return this.write(`/generations/${encodeURIComponent(generationId)}/cancel`, undefined, options);
+  }
+
+  /**
+   * Removes the prompt and the outputs of a generation that has ended, for good. One that is gone already is no error; one
+   * that has not ended is refused with `CONFLICT`.
+   */
+  async deleteGeneration(generationId: string, { signal }: RequestOptions = {}): Promise<void> {
+    const path = `/generations/${encodeURIComponent(generationId)}`;
+    try {
+      await this.transport.call({ method: 'DELETE', path }, { signal });
+    } catch (error) {
+      // The answer to a try before this one may have been lost.
+      if (!(error instanceof ApiError && error.code === 'GENERATION_JOB_NOT_FOUND')) throw error;
+    }
   }
 
   /** Generations of the App, newest first. Fetches pages as they are needed; `limit` is the size of a page. */

@@ -146,6 +146,18 @@ describe('the TypeScript client', () => {
     expect(await created()).to.have.length(1);
   });
 
+  it('deletes what has ended, once or twice, and nothing else', async () => {
+    const request = { ...hanging, operation: 'image_generation' } as const;
+    const { generation_id: open } = await darkroom.createGeneration(request);
+    expect(await thrownBy(darkroom.deleteGeneration(open))).to.have.property('code', 'CONFLICT');
+    await darkroom.wait(await darkroom.cancel(open));
+    const { task } = await darkroom.generate(SMALL);
+    for (let times = 0; times < 2; times += 1) await darkroom.deleteGeneration(task.generation_id);
+    const gone = await thrownBy(darkroom.generation(task.generation_id));
+    expect(gone).to.have.property('code', 'GENERATION_JOB_NOT_FOUND');
+    expect((await created()).map(({ generation_id }) => generation_id)).to.deep.equal([open]);
+  });
+
   it('reads a reference file from a stream, and refuses one that is no picture', async () => {
     const stream = new Blob([await image('webp')]).stream();
     const id = await darkroom.upload({ file: stream });

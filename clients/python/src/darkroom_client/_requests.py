@@ -8,6 +8,7 @@ from urllib.parse import quote, urlencode
 
 from ._calls import Service
 from ._effects import Flow
+from .errors import ApiError
 
 if TYPE_CHECKING:
     from .types import Balance, Estimate, GenerationRequest, GenerationTask, Model, Upload
@@ -55,6 +56,15 @@ def page(service: Service, path: str, query: Mapping[str, Any]) -> Flow[Any]:
     """One page of a list."""
     given = {name: value for name, value in query.items() if value is not None}
     return (yield from service.call("GET", f"{path}?{urlencode(given)}" if given else path)).data
+
+
+def delete_generation(service: Service, generation_id: str) -> Flow[None]:
+    try:
+        yield from service.call("DELETE", f"/generations/{quote(generation_id, safe='')}")
+    except ApiError as error:
+        # The answer to a try before this one may have been lost.
+        if error.code != "GENERATION_JOB_NOT_FOUND":
+            raise
 
 
 def upload_state(service: Service, upload_id: str) -> Flow[Upload]:

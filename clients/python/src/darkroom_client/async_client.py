@@ -160,6 +160,13 @@ class AsyncDarkroom:
         """Asks for a cancel. A generation that is running may still succeed, and may cost."""
         return await self._run(_generate.cancel(self._service, generation_id))
 
+    async def delete_generation(self, generation_id: str) -> None:
+        """Removes the prompt and the outputs of a generation that has ended, for good.
+
+        One that is gone already is no error; one that has not ended is refused with `CONFLICT`.
+        """
+        await self._run(_requests.delete_generation(self._service, generation_id))
+
     async def upload(self, file: File, *, intent: str | None = None) -> str:
         """Uploads a reference file and answers the id for `reference_upload_ids`."""
         [reference] = references_of([file])

@@ -158,6 +158,13 @@ class Darkroom:
         """Asks for a cancel. A generation that is running may still succeed, and may cost."""
         return self._run(_generate.cancel(self._service, generation_id))
 
+    def delete_generation(self, generation_id: str) -> None:
+        """Removes the prompt and the outputs of a generation that has ended, for good.
+
+        One that is gone already is no error; one that has not ended is refused with `CONFLICT`.
+        """
+        self._run(_requests.delete_generation(self._service, generation_id))
+
     def upload(self, file: File, *, intent: str | None = None) -> str:
         """Uploads a reference file and answers the id for `reference_upload_ids`."""
         [reference] = references_of([file])
