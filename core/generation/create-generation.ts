@@ -32,7 +32,8 @@ export interface Created {
  * refused for it.
  *
  * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), the three idempotency codes, FIELD_INVALID (of
- * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), SPENDING_NOT_CONFIRMED,
+ * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), SPENDING_NOT_CONFIRMED, FIELD_INVALID (of an
+ * upload that was deleted meanwhile),
  * DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal
  * frees the key. `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
  */
@@ -100,6 +101,7 @@ async function accept(
     const quoted = await quoteGeneration(context, caller, request);
     refuseMoreContent(await uncharged, context.settings);
     refuseUnapproved(quoted.credits, approvedCredits);
+    await markUsed(context, quoted.uploads);
     quote = quoted;
     await hold(context, caller, mine, quote, request);
   } catch (error) {
@@ -192,7 +194,6 @@ async function insertOrRelease(
   const outcome = await generations.insert(generation);
   if (outcome.inserted) {
     wake(context, generation.generationId, generation.createdAt);
-    await markUsed(context, quote.uploads);
     return generation;
   }
   if (outcome.existing.kind === 'generation') return outcome.existing;

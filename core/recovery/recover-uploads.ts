@@ -1,10 +1,8 @@
 import type { Context } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
+import { REMOVE_AGAIN_MS, removeUpload } from '../uploads/remove-upload.js';
 import type { Upload, UploadRecord } from '../uploads/upload.js';
 import { removalAt, sweepAt, withAttention } from '../uploads/upload-times.js';
-
-/** A removal that was interrupted, or found the store unavailable, is tried again after this. */
-const REMOVE_AGAIN_MS = 300_000;
 
 export interface UploadsRecovered {
   /** Bytes at targets that have expired. */
@@ -50,7 +48,11 @@ async function postpone({ uploads, clock }: Context, record: UploadRecord): Prom
 
 async function recoverUpload(context: Context, record: UploadRecord, now: number): Promise<'swept' | 'removed' | null> {
   const { settings } = context;
-  if (record.kind !== 'upload' || record.status === 'removing' || now >= removalAt(record, settings)) {
+  if (record.kind !== 'upload') {
+    await context.uploads.remove(record.uploadId, record.version);
+    return 'removed';
+  }
+  if (record.status === 'removing' || now >= removalAt(record, settings)) {
     await removeUpload(context, record);
     return 'removed';
   }
@@ -80,34 +82,5 @@ async function sweepStaging(context: Context, record: Upload): Promise<void> {
   await uploads.replace(
     withAttention({ ...swept, version: swept.version + 1, stagingRemovedAt: clock.now() }, settings),
     swept.version,
-  );
-}
-
-/**
- * First it is marked, which succeeds only if no generation has used it meanwhile: bytes that a generation refers to
- * must stay. Then its bytes are removed, then its record is reduced to what its key needs; a later pass repeats an
- * interrupted one.
- */
-async function removeUpload(context: Context, record: UploadRecord): Promise<void> {
-  const { uploads, objects, clock, settings } = context;
-  if (record.kind !== 'upload') {
-    await uploads.remove(record.uploadId, record.version);
-    return;
-  }
-  const removing: Upload = {
-    ...record,
-    version: record.version + 1,
-    status: 'removing',
-    dueAt: clock.now() + REMOVE_AGAIN_MS,
-  };
-  if ((await uploads.replace(removing, record.version)) === 'conflict') return;
-  await objects.remove(removing.stagingKey);
-  for (const key of [...(removing.abandonedKeys ?? []), removing.objectKey])
-    if (key !== undefined) await objects.remove(key);
-  const { uploadId, accountId, appId, createdAt, version } = removing;
-  const dueAt = Math.max(clock.now(), createdAt + settings.claimRetentionMs) + REMOVE_AGAIN_MS;
-  await uploads.replace(
-    { kind: 'expired', uploadId, accountId, appId, version: version + 1, createdAt, dueAt },
-    version,
   );
 }

@@ -33,8 +33,11 @@ export async function getUpload(
   uploadId: string,
 ): Promise<SeenUpload> {
   const upload = isUuid(uploadId) ? await ownUpload(context, caller, uploadId.toLowerCase()) : null;
-  if (upload === null || upload.status === 'removing')
-    throw new ServiceError('NOT_FOUND', 'The App has no upload with this id, or it is no longer kept.');
+  if (upload === null || upload.status === 'removing') throw noUpload();
   if (upload.status === 'ready') return { upload, state: 'ready' };
   return { upload, state: isUnfinished(upload) && context.clock.now() <= upload.expiresAt ? 'prepared' : 'expired' };
+}
+
+export function noUpload(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'The App has no upload with this id, or it is no longer kept.');
 }

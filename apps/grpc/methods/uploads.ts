@@ -1,4 +1,5 @@
 import { completeUpload } from '../../../core/uploads/complete-upload.js';
+import { deleteUpload } from '../../../core/uploads/delete-upload.js';
 import { getUpload } from '../../../core/uploads/get-upload.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -50,6 +51,10 @@ export const UPLOAD_METHODS = [
             }),
       };
     },
+  }),
+  acting(method.deleteUpload, {
+    scope: 'uploads:write',
+    answer: ({ context, caller, request }) => deleteUpload(context, caller, request.uploadId),
   }),
   acting(method.completeUpload, {
     scope: 'uploads:write',

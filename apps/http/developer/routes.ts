@@ -3,6 +3,7 @@ import { cancelGenerationOperation } from './operations/cancel-generation.js';
 import { completeUploadOperation } from './operations/complete-upload.js';
 import { createGenerationOperation } from './operations/create-generation.js';
 import { deleteGenerationOperation } from './operations/delete-generation.js';
+import { deleteUploadOperation } from './operations/delete-upload.js';
 import { estimateGenerationOperation } from './operations/estimate-generation.js';
 import { getCreditsOperation } from './operations/get-credits.js';
 import { getGenerationOperation } from './operations/get-generation.js';
@@ -93,6 +94,13 @@ export const ROUTES: readonly Route[] = [
     operation: getUploadOperation,
     scope: 'uploads:write',
     rate: 'reads',
+  },
+  {
+    method: 'DELETE',
+    path: '/uploads/:upload_id',
+    operation: deleteUploadOperation,
+    scope: 'uploads:write',
+    rate: 'writes',
   },
   {
     method: 'POST',

@@ -132,6 +132,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
       ...KEY,
     ],
   },
+  DeleteUpload: { right: { upload_id: ID }, faults: unknown('upload_id') },
   GetUpload: { right: { upload_id: ID }, faults: unknown('upload_id') },
   CompleteUpload: {
     right: { upload_id: ID, idempotency_key: 'k' },

@@ -164,6 +164,8 @@ async function ask(
       return call(Uploads.method.prepareUpload, { ...prepareOf(body), ...keyed }, preparedOf);
     case 'getUpload':
       return call(Uploads.method.getUpload, { uploadId: id }, uploadOf);
+    case 'deleteUpload':
+      return call(Uploads.method.deleteUpload, { uploadId: id }, ({ uploadId }) => ({ upload_id: uploadId }));
     case 'completeUpload':
       return call(
         Uploads.method.completeUpload,

@@ -15,6 +15,7 @@ const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallSt
   { scope: 'generations:write', request: { operation: 'cancelGeneration', id: '@own-generation' } },
   { scope: 'uploads:write', request: { operation: 'prepareUpload', body: PNG_UPLOAD } },
   { scope: 'uploads:write', request: { operation: 'getUpload', id: '@ready-upload' } },
+  { scope: 'uploads:write', request: { operation: 'deleteUpload', id: '@ready-upload' } },
   { scope: 'uploads:write', request: { operation: 'completeUpload', id: '@ready-upload' } },
 ];
 

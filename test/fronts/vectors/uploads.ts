@@ -287,4 +287,32 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
       { operation: 'completeUpload', id: '@u', body: { sha256: '@sha256:png' }, code: 'OK', data: { status: 'ready' } },
     ],
   },
+  {
+    name: 'an upload that was not used is deleted',
+    steps: [
+      { operation: 'prepareUpload', key: 'p', body: prepareFor('png'), code: 'OK', save: 'u' },
+      { event: 'put', upload: '@u', file: 'png', accepted: true },
+      { operation: 'completeUpload', id: '@u', code: 'OK' },
+      { operation: 'deleteUpload', id: '@u', code: 'OK', data: { upload_id: '@u' } },
+      { operation: 'getUpload', id: '@u', code: 'NOT_FOUND' },
+      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'FIELD_INVALID' },
+      { operation: 'prepareUpload', key: 'p', body: prepareFor('png'), code: 'IDEMPOTENCY_REPLAY_EXPIRED' },
+      { operation: 'deleteUpload', id: '@u', as: 'stranger', code: 'NOT_FOUND' },
+    ],
+  },
+  {
+    name: 'an upload that a generation was created with is not deleted',
+    steps: [
+      {
+        operation: 'createGeneration',
+        body: { ...PICTURE, reference_upload_ids: ['@ready-upload'] },
+        code: 'OK',
+      },
+      { operation: 'deleteUpload', id: '@ready-upload', code: 'CONFLICT', says: 'A generation was created with' },
+      { operation: 'getUpload', id: '@ready-upload', code: 'OK', data: { status: 'ready' } },
+    ],
+  },
+  ...['@foreign-upload', '@other-app-upload', '0198c0de-0000-7000-8000-000000000000', 'not-an-id'].map((id) =>
+    once(`deleteUpload: ${id}`, { operation: 'deleteUpload', id, code: 'NOT_FOUND' }),
+  ),
 ];

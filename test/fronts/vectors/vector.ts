@@ -20,6 +20,7 @@ export type OperationName =
   | 'deleteGeneration'
   | 'prepareUpload'
   | 'getUpload'
+  | 'deleteUpload'
   | 'completeUpload';
 
 /**

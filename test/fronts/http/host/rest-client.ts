@@ -54,6 +54,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   deleteGeneration: ['DELETE', (id) => `/generations/${id}`],
   cancelGeneration: ['POST', (id) => `/generations/${id}/cancel`],
   prepareUpload: ['POST', () => '/uploads'],
+  deleteUpload: ['DELETE', (id) => `/uploads/${id}`],
   getUpload: ['GET', (id) => `/uploads/${id}`],
   completeUpload: ['POST', (id) => `/uploads/${id}/complete`],
 };

@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/uploads.proto.
  */
 export const file_darkroom_v1_uploads: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS91cGxvYWRzLnByb3RvEgtkYXJrcm9vbS52MSKEAgoUUHJlcGFyZVVwbG9hZFJlcXVlc3QSFQoIZmlsZW5hbWUYASABKAlIAIgBARIXCgptZWRpYV90eXBlGAIgASgJSAGIAQESFgoJYnl0ZV9zaXplGAMgASgDSAKIAQESEwoGc2hhMjU2GAQgASgJSAOIAQESKAoEcm9sZRgFIAEoDjIaLmRhcmtyb29tLnYxLlJlZmVyZW5jZVJvbGUSHAoPaWRlbXBvdGVuY3lfa2V5GAYgASgJSASIAQFCCwoJX2ZpbGVuYW1lQg0KC19tZWRpYV90eXBlQgwKCl9ieXRlX3NpemVCCQoHX3NoYTI1NkISChBfaWRlbXBvdGVuY3lfa2V5Iu0CChVQcmVwYXJlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhIKCnVwbG9hZF91cmwYAiABKAkSDgoGbWV0aG9kGAMgASgJElEKEHJlcXVpcmVkX2hlYWRlcnMYBCADKAsyNy5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVzcG9uc2UuUmVxdWlyZWRIZWFkZXJzRW50cnkSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1lZGlhX3R5cGUYBiABKAkSEQoJYnl0ZV9zaXplGAcgASgDEigKBHJvbGUYCCABKA4yGi5kYXJrcm9vbS52MS5SZWZlcmVuY2VSb2xlEhAKCHJlcGxheWVkGAkgASgIGjYKFFJlcXVpcmVkSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEifAoVQ29tcGxldGVVcGxvYWRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRITCgZzaGEyNTYYAiABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAyABKAlIAYgBAUIJCgdfc2hhMjU2QhIKEF9pZGVtcG90ZW5jeV9rZXkiiwEKFkNvbXBsZXRlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhAKCG1lZGlhX2lkGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSEQoJYnl0ZV9zaXplGAQgASgDEhAKCHJlcGxheWVkGAUgASgIIiUKEEdldFVwbG9hZFJlcXVlc3QSEQoJdXBsb2FkX2lkGAEgASgJIr8CChFHZXRVcGxvYWRSZXNwb25zZRIRCgl1cGxvYWRfaWQYASABKAkSJwoFc3RhdGUYAiABKA4yGC5kYXJrcm9vbS52MS5VcGxvYWRTdGF0ZRIQCghmaWxlbmFtZRgDIAEoCRISCgptZWRpYV90eXBlGAQgASgJEhEKCWJ5dGVfc2l6ZRgFIAEoAxIoCgRyb2xlGAYgASgOMhouZGFya3Jvb20udjEuUmVmZXJlbmNlUm9sZRIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLZXhwaXJlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEikKBW1lZGlhGAkgASgLMhouZGFya3Jvb20udjEuVXBsb2FkZWRNZWRpYSJQCg1VcGxvYWRlZE1lZGlhEhAKCG1lZGlhX2lkGAEgASgJEg4KBnNoYTI1NhgCIAEoCRINCgV3aWR0aBgDIAEoBRIOCgZoZWlnaHQYBCABKAUqeAoLVXBsb2FkU3RhdGUSHAoYVVBMT0FEX1NUQVRFX1VOU1BFQ0lGSUVEEAASGQoVVVBMT0FEX1NUQVRFX1BSRVBBUkVEEAESFgoSVVBMT0FEX1NUQVRFX1JFQURZEAISGAoUVVBMT0FEX1NUQVRFX0VYUElSRUQQAzKXAgoHVXBsb2FkcxJbCg1QcmVwYXJlVXBsb2FkEiEuZGFya3Jvb20udjEuUHJlcGFyZVVwbG9hZFJlcXVlc3QaIi5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVzcG9uc2UiA5ACAhJPCglHZXRVcGxvYWQSHS5kYXJrcm9vbS52MS5HZXRVcGxvYWRSZXF1ZXN0Gh4uZGFya3Jvb20udjEuR2V0VXBsb2FkUmVzcG9uc2UiA5ACARJeCg5Db21wbGV0ZVVwbG9hZBIiLmRhcmtyb29tLnYxLkNvbXBsZXRlVXBsb2FkUmVxdWVzdBojLmRhcmtyb29tLnYxLkNvbXBsZXRlVXBsb2FkUmVzcG9uc2UiA5ACAmIGcHJvdG8z", [file_darkroom_v1_media, file_google_protobuf_timestamp]);
+  fileDesc("ChlkYXJrcm9vbS92MS91cGxvYWRzLnByb3RvEgtkYXJrcm9vbS52MSKEAgoUUHJlcGFyZVVwbG9hZFJlcXVlc3QSFQoIZmlsZW5hbWUYASABKAlIAIgBARIXCgptZWRpYV90eXBlGAIgASgJSAGIAQESFgoJYnl0ZV9zaXplGAMgASgDSAKIAQESEwoGc2hhMjU2GAQgASgJSAOIAQESKAoEcm9sZRgFIAEoDjIaLmRhcmtyb29tLnYxLlJlZmVyZW5jZVJvbGUSHAoPaWRlbXBvdGVuY3lfa2V5GAYgASgJSASIAQFCCwoJX2ZpbGVuYW1lQg0KC19tZWRpYV90eXBlQgwKCl9ieXRlX3NpemVCCQoHX3NoYTI1NkISChBfaWRlbXBvdGVuY3lfa2V5Iu0CChVQcmVwYXJlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhIKCnVwbG9hZF91cmwYAiABKAkSDgoGbWV0aG9kGAMgASgJElEKEHJlcXVpcmVkX2hlYWRlcnMYBCADKAsyNy5kYXJrcm9vbS52MS5QcmVwYXJlVXBsb2FkUmVzcG9uc2UuUmVxdWlyZWRIZWFkZXJzRW50cnkSLwoLZXhwaXJlX3RpbWUYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhIKCm1lZGlhX3R5cGUYBiABKAkSEQoJYnl0ZV9zaXplGAcgASgDEigKBHJvbGUYCCABKA4yGi5kYXJrcm9vbS52MS5SZWZlcmVuY2VSb2xlEhAKCHJlcGxheWVkGAkgASgIGjYKFFJlcXVpcmVkSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEifAoVQ29tcGxldGVVcGxvYWRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCRITCgZzaGEyNTYYAiABKAlIAIgBARIcCg9pZGVtcG90ZW5jeV9rZXkYAyABKAlIAYgBAUIJCgdfc2hhMjU2QhIKEF9pZGVtcG90ZW5jeV9rZXkiiwEKFkNvbXBsZXRlVXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEhAKCG1lZGlhX2lkGAIgASgJEicKCG1vZGFsaXR5GAMgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSEQoJYnl0ZV9zaXplGAQgASgDEhAKCHJlcGxheWVkGAUgASgIIigKE0RlbGV0ZVVwbG9hZFJlcXVlc3QSEQoJdXBsb2FkX2lkGAEgASgJIikKFERlbGV0ZVVwbG9hZFJlc3BvbnNlEhEKCXVwbG9hZF9pZBgBIAEoCSIlChBHZXRVcGxvYWRSZXF1ZXN0EhEKCXVwbG9hZF9pZBgBIAEoCSK/AgoRR2V0VXBsb2FkUmVzcG9uc2USEQoJdXBsb2FkX2lkGAEgASgJEicKBXN0YXRlGAIgASgOMhguZGFya3Jvb20udjEuVXBsb2FkU3RhdGUSEAoIZmlsZW5hbWUYAyABKAkSEgoKbWVkaWFfdHlwZRgEIAEoCRIRCglieXRlX3NpemUYBSABKAMSKAoEcm9sZRgGIAEoDjIaLmRhcmtyb29tLnYxLlJlZmVyZW5jZVJvbGUSLwoLY3JlYXRlX3RpbWUYByABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2V4cGlyZV90aW1lGAggASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIpCgVtZWRpYRgJIAEoCzIaLmRhcmtyb29tLnYxLlVwbG9hZGVkTWVkaWEiUAoNVXBsb2FkZWRNZWRpYRIQCghtZWRpYV9pZBgBIAEoCRIOCgZzaGEyNTYYAiABKAkSDQoFd2lkdGgYAyABKAUSDgoGaGVpZ2h0GAQgASgFKngKC1VwbG9hZFN0YXRlEhwKGFVQTE9BRF9TVEFURV9VTlNQRUNJRklFRBAAEhkKFVVQTE9BRF9TVEFURV9QUkVQQVJFRBABEhYKElVQTE9BRF9TVEFURV9SRUFEWRACEhgKFFVQTE9BRF9TVEFURV9FWFBJUkVEEAMy8QIKB1VwbG9hZHMSWwoNUHJlcGFyZVVwbG9hZBIhLmRhcmtyb29tLnYxLlByZXBhcmVVcGxvYWRSZXF1ZXN0GiIuZGFya3Jvb20udjEuUHJlcGFyZVVwbG9hZFJlc3BvbnNlIgOQAgISTwoJR2V0VXBsb2FkEh0uZGFya3Jvb20udjEuR2V0VXBsb2FkUmVxdWVzdBoeLmRhcmtyb29tLnYxLkdldFVwbG9hZFJlc3BvbnNlIgOQAgESWAoMRGVsZXRlVXBsb2FkEiAuZGFya3Jvb20udjEuRGVsZXRlVXBsb2FkUmVxdWVzdBohLmRhcmtyb29tLnYxLkRlbGV0ZVVwbG9hZFJlc3BvbnNlIgOQAgISXgoOQ29tcGxldGVVcGxvYWQSIi5kYXJrcm9vbS52MS5Db21wbGV0ZVVwbG9hZFJlcXVlc3QaIy5kYXJrcm9vbS52MS5Db21wbGV0ZVVwbG9hZFJlc3BvbnNlIgOQAgJiBnByb3RvMw", [file_darkroom_v1_media, file_google_protobuf_timestamp]);
 
 /**
  * Declares a file.
@@ -236,6 +236,48 @@ export const CompleteUploadResponseSchema: GenMessage<CompleteUploadResponse> = 
   messageDesc(file_darkroom_v1_uploads, 3);
 
 /**
+ * Names the upload to delete.
+ *
+ * @generated from message darkroom.v1.DeleteUploadRequest
+ */
+export type DeleteUploadRequest = Message<"darkroom.v1.DeleteUploadRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string upload_id = 1;
+   */
+  uploadId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.DeleteUploadRequest.
+ * Use `create(DeleteUploadRequestSchema)` to create a new message.
+ */
+export const DeleteUploadRequestSchema: GenMessage<DeleteUploadRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_uploads, 4);
+
+/**
+ * Result of a deletion.
+ *
+ * @generated from message darkroom.v1.DeleteUploadResponse
+ */
+export type DeleteUploadResponse = Message<"darkroom.v1.DeleteUploadResponse"> & {
+  /**
+   * UUID of the upload that is gone.
+   *
+   * @generated from field: string upload_id = 1;
+   */
+  uploadId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.DeleteUploadResponse.
+ * Use `create(DeleteUploadResponseSchema)` to create a new message.
+ */
+export const DeleteUploadResponseSchema: GenMessage<DeleteUploadResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_uploads, 5);
+
+/**
  * Names an upload.
  *
  * @generated from message darkroom.v1.GetUploadRequest
@@ -254,7 +296,7 @@ export type GetUploadRequest = Message<"darkroom.v1.GetUploadRequest"> & {
  * Use `create(GetUploadRequestSchema)` to create a new message.
  */
 export const GetUploadRequestSchema: GenMessage<GetUploadRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_uploads, 4);
+  messageDesc(file_darkroom_v1_uploads, 6);
 
 /**
  * An upload.
@@ -331,7 +373,7 @@ export type GetUploadResponse = Message<"darkroom.v1.GetUploadResponse"> & {
  * Use `create(GetUploadResponseSchema)` to create a new message.
  */
 export const GetUploadResponseSchema: GenMessage<GetUploadResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_uploads, 5);
+  messageDesc(file_darkroom_v1_uploads, 7);
 
 /**
  * What was found in the bytes of an upload.
@@ -373,7 +415,7 @@ export type UploadedMedia = Message<"darkroom.v1.UploadedMedia"> & {
  * Use `create(UploadedMediaSchema)` to create a new message.
  */
 export const UploadedMediaSchema: GenMessage<UploadedMedia> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_uploads, 6);
+  messageDesc(file_darkroom_v1_uploads, 8);
 
 /**
  * What can be done with an upload.
@@ -441,6 +483,16 @@ export const Uploads: GenService<{
     methodKind: "unary";
     input: typeof GetUploadRequestSchema;
     output: typeof GetUploadResponseSchema;
+  },
+  /**
+   * Deletes an upload and its bytes. ALREADY_EXISTS with CONFLICT if a generation was created with it. May be repeated.
+   *
+   * @generated from rpc darkroom.v1.Uploads.DeleteUpload
+   */
+  deleteUpload: {
+    methodKind: "unary";
+    input: typeof DeleteUploadRequestSchema;
+    output: typeof DeleteUploadResponseSchema;
   },
   /**
    * Completes an upload: checks the bytes that were sent, and keeps them. Generations can then refer to the upload.
