@@ -88,6 +88,8 @@ function seenAfterEnd(g: Generation): unknown {
     references: _references,
     unchargedBytes: _bytes,
     contentRemovedAt: _at,
+    // One that is deleted is not shown at all.
+    deletedAt: _deleted,
     ...shown
   } = rest;
   return shown;
@@ -117,6 +119,7 @@ function expectStepSound(before: Generation, after: Generation, command: Generat
   if (after.lease) expect(after.lease.fence, 'the lease is the last one given').to.equal(after.fence);
   if (ENDED.includes(after.status)) expect(after.lease).to.equal(undefined);
   if (ENDED.includes(before.status)) expect(seenAfterEnd(after)).to.deep.equal(seenAfterEnd(before));
+  if (after.deletedAt !== undefined) expect(before.settledAt, 'settled before it is deleted').not.to.equal(undefined);
   if (before.cancelRequestedAt !== undefined)
     expect(after.attemptsMade, 'no attempt begins after a cancel').to.be.at.most(before.attemptsMade);
 }
