@@ -13,6 +13,7 @@ import { measureMetrics } from './rows/metrics.js';
 import { measureProviders } from './rows/providers.js';
 import { measureQueues } from './rows/queues.js';
 import { measureRequests } from './rows/requests.js';
+import { measureWaiters } from './rows/waiters.js';
 import { measureVersions } from './rows/versions.js';
 import { measureWork } from './rows/work.js';
 import { FULL, QUICK, Run } from './run.js';
@@ -26,6 +27,7 @@ const PARTS = {
   providers: measureProviders,
   metrics: measureMetrics,
   growth: measureGrowth,
+  waiters: measureWaiters,
   distributed: measureDistributed,
   queues: measureQueues,
   versions: measureVersions,

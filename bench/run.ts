@@ -29,6 +29,8 @@ export interface Sizes extends Pairing {
   /** Pictures of 1 MB that a provider makes in a slice, several at once, and one after the other; fewer of larger ones. */
   readonly pictures: number;
   readonly picturesAlone: number;
+  /** Clients that wait at the same time. */
+  readonly waiters: number;
 }
 
 export const FULL: Sizes = {
@@ -48,6 +50,7 @@ export const FULL: Sizes = {
   paced: 40,
   pictures: 100,
   picturesAlone: 20,
+  waiters: 5_000,
 };
 
 export const QUICK: Sizes = {
@@ -67,6 +70,7 @@ export const QUICK: Sizes = {
   paced: 40,
   pictures: 50,
   picturesAlone: 5,
+  waiters: 1_000,
 };
 
 /** A process of the program, listening. */

@@ -5,6 +5,7 @@ import { machineMicros, usageOfThisProcess } from '../usage.js';
 import { callLanes, type CallKind } from './calls.js';
 import type { Lane } from './lane.js';
 import { requestLanes, type RequestKind } from './requests.js';
+import { waiterCommands } from './waiters.js';
 
 export interface Slice {
   readonly port: number;
@@ -79,6 +80,7 @@ async function run({
 }
 
 const commands = {
+  ...waiterCommands,
   run,
   /** One request, for its answer. */
   async get({ port, kind }: Pick<Slice, 'port' | 'kind'>): Promise<string> {

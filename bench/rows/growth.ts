@@ -4,7 +4,7 @@ import type { RequestKind } from '../load/requests.js';
 import { comparisonLines, megabytes, whole, type Row } from '../report.js';
 import type { Run } from '../run.js';
 import type { FillCommands, Filled } from '../servers/fill.js';
-import { createRequests, statusRequests } from '../servers/sample.js';
+import { createRequests, entriesRequests, listRequests, statusRequests } from '../servers/sample.js';
 
 const AIM = { text: '≤ 1.15', atMost: 1.15 };
 const MILLION = 1_000_000;
@@ -35,6 +35,8 @@ export async function measureGrowth(run: Run): Promise<Row[]> {
   const reading = await compareBoth(({ credential, generationIds }) =>
     statusRequests(credential.secret, generationIds),
   );
+  const listing = await compareBoth(({ credential }) => listRequests(credential.secret));
+  const entries = await compareBoth(({ credential }) => entriesRequests(credential.secret));
   const rss = {
     few: (await few.child.ask('usage', undefined)).rssBytes,
     many: (await many.child.ask('usage', undefined)).rssBytes,
@@ -51,6 +53,16 @@ export async function measureGrowth(run: Run): Promise<Row[]> {
       name: 'growth of status',
       lines: comparisonLines(`status, ${name}`, reading, AIM),
       figures: { ...reading, few: few.filled.count, many: many.filled.count },
+    },
+    {
+      name: 'growth of lists',
+      lines: comparisonLines(`lists of generations, ${name}`, listing, AIM),
+      figures: { ...listing, few: few.filled.count, many: many.filled.count },
+    },
+    {
+      name: 'growth of entries',
+      lines: comparisonLines(`ledger entries, ${name}`, entries, AIM),
+      figures: { ...entries, few: few.filled.count, many: many.filled.count },
     },
     footprint(few, many, rss),
   ];

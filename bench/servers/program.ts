@@ -27,7 +27,7 @@ export async function benchConfig(dataFolder: string): Promise<Config> {
       ...config.rest,
       host: '127.0.0.1',
       port: 0,
-      limits: { ...config.rest.limits, readsPerMinute: 0, writesPerMinute: 0 },
+      limits: { ...config.rest.limits, readsPerMinute: 0, writesPerMinute: 0, maxConnectionsPerAddress: 10_000 },
     },
     log: { level: 'info', format: 'json' },
     settings: { ...config.settings, maxOpenGenerationsPerAccount: 100_000_000 },

@@ -41,6 +41,18 @@ export function creditsRequests(secret: string): RequestKind {
   return { method: 'GET', targets: [{ path: CREDITS, credential: secret }], isKeyed: false, status: 200 };
 }
 
+/** The newest generations of an App: all, those of a model, of a status and of a trace id, a page of each. */
+export function listRequests(secret: string): RequestKind {
+  const { model_key: model, client_trace_id: trace } = SAMPLE_REQUEST;
+  const queries = ['', `?model_key=${model}`, '?status=succeeded', `?client_trace_id=${trace}`];
+  const targets = queries.map((query) => ({ path: `${BASE}${query}`, credential: secret }));
+  return { method: 'GET', targets, isKeyed: false, status: 200 };
+}
+
+export function entriesRequests(secret: string): RequestKind {
+  return { method: 'GET', targets: [{ path: `${CREDITS}/entries`, credential: secret }], isKeyed: false, status: 200 };
+}
+
 export function statusRequests(secret: string, generationIds: readonly string[]): RequestKind {
   return statusRequestsOf(generationIds.map((generationId) => ({ generationId, credential: secret })));
 }

@@ -31,7 +31,7 @@ const { settings } = program.context;
 const writes = new AccountWrites(program.context.accounts);
 const ports = { ...program.context, accounts: writes.accounts };
 const log = metrics ? metrics.warnings.counted(program.context.log) : program.context.log;
-const counting = createContext(metrics ? measuredPorts(ports, metrics) : ports, settings, log);
+const counting = createContext(metrics ? measuredPorts(ports, metrics) : ports, settings, log, program.context.boot);
 const context: Context = {
   ...counting,
   providers: { ...counting.providers, find: (name) => recorded(counting.providers.find(name)) },
