@@ -81,6 +81,8 @@ export interface ErrorDetails {
   readonly scope?: string;
   /** Of QUEUE_FULL: the bound that is reached. */
   readonly bound?: Bound;
+  /** Of CREDITS_INSUFFICIENT, for callers that may read the balance: what the account has available. */
+  readonly availableCredits?: number;
   /** Of SPENDING_NOT_CONFIRMED: the credits that the request would reserve. */
   readonly credits?: number;
 }

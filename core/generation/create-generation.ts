@@ -2,7 +2,7 @@ import type { Caller } from '../access/credential.js';
 import { accountSuspended } from '../access/suspended.js';
 import type { Context } from '../context.js';
 import type { WriterOutcome } from '../credits/account-writer.js';
-import { ServiceError } from '../errors.js';
+import { ServiceError, type ErrorDetails } from '../errors.js';
 import { begun } from '../begun.js';
 import { claim, freeClaim, takenOver, type ClaimTarget } from '../idempotency/claims.js';
 import type { Claim } from '../idempotency/claim.js';
@@ -160,25 +160,33 @@ function refusalOf(
   if (refused === 'QUEUE_FULL')
     return new ServiceError('QUEUE_FULL', undefined, { retryAfterMs: 5_000, bound: 'open_generations' });
   if (refused === 'CREDITS_INSUFFICIENT') return insufficientCredits(caller, credits, availableCredits);
-  if (refused === 'CAP_REACHED') return capReached(caller, credits);
+  if (refused === 'CAP_REACHED') return capReached(caller, credits, availableCredits);
   return new ServiceError('INTERNAL_ERROR');
 }
 
 /** Only callers that may read the balance are told what is available. */
-export function insufficientCredits({ scopes }: Caller, credits: number, availableCredits: number): ServiceError {
-  const available = scopes.includes('credits:read')
-    ? `; the account has ${availableCredits} available`
-    : ', more than the account has available';
-  return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits${available}.`);
+export function insufficientCredits(caller: Caller, credits: number, availableCredits: number): ServiceError {
+  const told = toldTo(caller, availableCredits);
+  const available =
+    told.availableCredits === undefined
+      ? ', more than the account has available'
+      : `; the account has ${availableCredits} available`;
+  return new ServiceError('CREDITS_INSUFFICIENT', `This would reserve ${credits} credits${available}.`, told);
 }
 
 /** The account may have enough: it is the credential that may not spend it. */
-export function capReached({ cap }: Caller, credits: number): ServiceError {
+export function capReached(caller: Caller, credits: number, availableCredits: number): ServiceError {
+  const { cap } = caller;
   const bound = `${cap?.credits ?? 0} credits${cap?.per === 'month' ? ' a month (UTC)' : ''}`;
   return new ServiceError(
     'CREDITS_INSUFFICIENT',
     `This would reserve ${credits} credits, which is more than is left of the credential's spending cap of ${bound}.`,
+    toldTo(caller, availableCredits),
   );
+}
+
+function toldTo({ scopes }: Caller, availableCredits: number): Pick<ErrorDetails, 'availableCredits'> {
+  return scopes.includes('credits:read') ? { availableCredits } : {};
 }
 
 /** The accepted generation, unless its id was ruled out before we got here; then the hold is given back. */

@@ -27,7 +27,7 @@ export async function estimateGeneration(context: Context, caller: Caller, body:
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   if (account.suspendedAt !== undefined) throw accountSuspended();
   if (account.available < quote.credits) throw insufficientCredits(caller, quote.credits, account.available);
-  if (!(await isWithinCap(context, caller, quote.credits))) throw capReached(caller, quote.credits);
+  if (!(await isWithinCap(context, caller, quote.credits))) throw capReached(caller, quote.credits, account.available);
   return {
     modelKey: quote.model.modelKey,
     operation: request.operation,

@@ -44,6 +44,10 @@ const HEADERS: JsonObject = {
     description: 'Present if the request waited, or would have: `wait` and for how many seconds at most.',
     schema: { type: 'string', pattern: '^wait=\\d+$' },
   },
+  'Darkroom-Credits-Available': {
+    description: 'What the account has available, for credentials with credits:read.',
+    schema: { type: 'integer', minimum: 0 },
+  },
   'Darkroom-Progress': {
     description: 'How much of a running generation is done, where its provider says.',
     schema: { type: 'number', minimum: 0, maximum: 1 },

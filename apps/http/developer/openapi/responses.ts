@@ -69,6 +69,9 @@ function refusal(status: number, codes: readonly ErrorCode[]): JsonObject {
     description: codes.map((code) => `${code}: ${messageOf({ code, ...ERRORS[code] }, HTTP_MESSAGES)}`).join('\n\n'),
     headers: {
       ...REQUEST_ID_HEADER,
+      ...(status === 402
+        ? { 'Darkroom-Credits-Available': { $ref: '#/components/headers/Darkroom-Credits-Available' } }
+        : {}),
       ...(mayWait ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}),
     },
     content: {
