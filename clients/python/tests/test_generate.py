@@ -112,7 +112,12 @@ def test_makes_the_pictures_that_were_asked_for_and_pays_once(darkroom: Any, tmp
 def test_refuses_a_reference_that_is_no_picture(darkroom: Any) -> None:
     with pytest.raises(ValueError, match="PNG, JPEG or WebP"):
         darkroom.upload(b"no picture")
-    assert darkroom.upload_state(darkroom.upload(png()))["status"] == "ready"
+    upload = darkroom.upload(png())
+    assert darkroom.upload_state(upload)["status"] == "ready"
+    for _ in range(2):
+        darkroom.delete_upload(upload)
+    with pytest.raises(ApiError, match="NOT_FOUND"):
+        darkroom.upload_state(upload)
 
 
 def test_deletes_what_has_ended_and_nothing_else(darkroom: Any) -> None:

@@ -7,6 +7,7 @@ import type {
   Catalog,
   CompletedUpload,
   CompleteUploadRequest,
+  ErrorCode,
   Estimate,
   GenerationList,
   GenerationRequest,
@@ -118,14 +119,8 @@ export class Darkroom {
    * Removes the prompt and the outputs of a generation that has ended, for good. One that is gone already is no error; one
    * that has not ended is refused with `CONFLICT`.
    */
-  async deleteGeneration(generationId: string, { signal }: RequestOptions = {}): Promise<void> {
-    const path = `/generations/${encodeURIComponent(generationId)}`;
-    try {
-      await this.transport.call({ method: 'DELETE', path }, { signal });
-    } catch (error) {
-      // The answer to a try before this one may have been lost.
-      if (!(error instanceof ApiError && error.code === 'GENERATION_JOB_NOT_FOUND')) throw error;
-    }
+  async deleteGeneration(generationId: string, options: RequestOptions = {}): Promise<void> {
+    await this.remove(`/generations/${encodeURIComponent(generationId)}`, 'GENERATION_JOB_NOT_FOUND', options);
   }
 
   /** Generations of the App, newest first. Fetches pages as they are needed; `limit` is the size of a page. */
@@ -192,6 +187,20 @@ export class Darkroom {
 
   uploadState(uploadId: string, options: RequestOptions = {}): Promise<Upload> {
     return this.read(`/uploads/${encodeURIComponent(uploadId)}`, options);
+  }
+
+  /** Removes an upload that no generation was created with. One that is unknown, or gone already, is no error. */
+  async deleteUpload(uploadId: string, options: RequestOptions = {}): Promise<void> {
+    await this.remove(`/uploads/${encodeURIComponent(uploadId)}`, 'NOT_FOUND', options);
+  }
+
+  /** The answer to an earlier try may have been lost, so that `gone` is no error. */
+  private async remove(path: string, gone: ErrorCode, { signal }: RequestOptions): Promise<void> {
+    try {
+      await this.transport.call({ method: 'DELETE', path }, { signal });
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === gone)) throw error;
+    }
   }
 
   private async read<T>(path: string, options: CallOptions): Promise<T> {

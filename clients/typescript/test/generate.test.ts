@@ -162,6 +162,8 @@ describe('the TypeScript client', () => {
     const stream = new Blob([await image('webp')]).stream();
     const id = await darkroom.upload({ file: stream });
     expect(await darkroom.uploadState(id)).to.include({ status: 'ready', media_type: 'image/webp' });
+    for (let times = 0; times < 2; times += 1) await darkroom.deleteUpload(id);
+    expect(await thrownBy(darkroom.uploadState(id))).to.have.property('code', 'NOT_FOUND');
     expect(await thrownBy(darkroom.upload({ file: new Uint8Array(9) }))).to.be.instanceOf(TypeError);
     expect(await thrownBy(darkroom.upload({ file: new Uint8Array(9) }, { maxBytes: 8 }))).to.be.instanceOf(RangeError);
   });

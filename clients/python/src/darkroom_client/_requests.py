@@ -59,11 +59,19 @@ def page(service: Service, path: str, query: Mapping[str, Any]) -> Flow[Any]:
 
 
 def delete_generation(service: Service, generation_id: str) -> Flow[None]:
+    yield from _remove(service, f"/generations/{quote(generation_id, safe='')}", "GENERATION_JOB_NOT_FOUND")
+
+
+def delete_upload(service: Service, upload_id: str) -> Flow[None]:
+    yield from _remove(service, f"/uploads/{quote(upload_id, safe='')}", "NOT_FOUND")
+
+
+def _remove(service: Service, path: str, gone: str) -> Flow[None]:
     try:
-        yield from service.call("DELETE", f"/generations/{quote(generation_id, safe='')}")
+        yield from service.call("DELETE", path)
     except ApiError as error:
         # The answer to a try before this one may have been lost.
-        if error.code != "GENERATION_JOB_NOT_FOUND":
+        if error.code != gone:
             raise
 
 

@@ -172,6 +172,10 @@ class AsyncDarkroom:
         [reference] = references_of([file])
         return await self._run(_media.upload(self._service, reference, intent or secrets.token_hex(16)))
 
+    async def delete_upload(self, upload_id: str) -> None:
+        """Removes an upload that no generation was created with. One that is unknown, or gone already, is no error."""
+        await self._run(_requests.delete_upload(self._service, upload_id))
+
     async def upload_state(self, upload_id: str) -> Upload:
         return await self._run(_requests.upload_state(self._service, upload_id))
 
