@@ -40,7 +40,7 @@ describe('the README of the TypeScript client', () => {
     const { secret } = await service.tenant(100);
     const environment = { DARKROOM_URL: service.url, DARKROOM_API_KEY: secret };
     expect(await runTool('node', ['picture.js'], { folder, environment })).to.match(/^[1-9][0-9]* credits\n$/);
-    expect(await sharp(join(folder, 'lighthouse.png')).metadata()).to.have.property('format', 'png');
+    expect(await sharp(readFileSync(join(folder, 'lighthouse.png'))).metadata()).to.have.property('format', 'png');
   });
 
   it('shows code that compiles against the types of the package, which needs no other', async () => {

@@ -12,8 +12,8 @@ const INDEXES = new Map<string, object>([
   ...schemaCollections().flatMap(([, { indexes }]) => indexes.map(({ name, keys }) => [name, keys] as const)),
 ]);
 
-/** Indexes that find so few documents that the server may sort them: the artefacts of one code. */
-const FEW = ['artefacts_by_alias'];
+/** Indexes that find so few documents that the server may sort them: the artefacts of one code, and those of one person. */
+const FEW = ['artefacts_by_alias', 'artefacts_by_owner'];
 const LOOKING = ['find', 'aggregate', 'update', 'delete', 'findAndModify', 'count', 'distinct'];
 
 /**

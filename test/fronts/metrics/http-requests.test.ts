@@ -36,6 +36,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'read',
     'apply',
     'entries',
+    'find',
     'findOperation',
     'list',
     'holdsBefore',
