@@ -41,6 +41,7 @@ export type Request =
   | { readonly operation: 'get' | 'cancel' | 'delete'; readonly generationId: string }
   | { readonly operation: 'credits' }
   | { readonly operation: 'prepare'; readonly key: string; readonly body: JsonObject }
+  | { readonly operation: 'delete-upload'; readonly uploadId: string }
   | { readonly operation: 'complete'; readonly key: string; readonly uploadId: string; readonly body: JsonObject }
   | {
       readonly operation: 'grant' | 'adjust';

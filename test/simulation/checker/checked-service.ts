@@ -18,14 +18,15 @@ import { Violation, type Answer, type Asked, type Party, type Premises, type Req
 import { SimulationChecker } from './checker.js';
 
 const OPERATION_IDS: Readonly<Record<string, string>> = {
-  create: 'createGeneration',
-  estimate: 'estimateGeneration',
-  get: 'getGeneration',
-  cancel: 'cancelGeneration',
-  delete: 'deleteGeneration',
-  credits: 'getCredits',
-  prepare: 'prepareUpload',
-  complete: 'completeUpload',
+  'create': 'createGeneration',
+  'estimate': 'estimateGeneration',
+  'get': 'getGeneration',
+  'cancel': 'cancelGeneration',
+  'delete': 'deleteGeneration',
+  'credits': 'getCredits',
+  'prepare': 'prepareUpload',
+  'complete': 'completeUpload',
+  'delete-upload': 'deleteUpload',
 };
 
 export const SECRET = `svc_live_${'Secret0'.repeat(7)}`;

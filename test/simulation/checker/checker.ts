@@ -187,6 +187,7 @@ export class SimulationChecker implements Observer {
     this.operations.noteAsked(asked);
     this.suspensions.noteAsked(asked);
     this.deletions.noteAsked(asked);
+    this.uploads.noteAsked(asked);
     this.access.noteAsked(asked);
   }
 
@@ -207,6 +208,7 @@ export class SimulationChecker implements Observer {
     this.views.served(asked, answer);
     this.uploads.served(asked, answer);
     await this.deletions.served(asked, answer);
+    await this.uploads.servedDeletion(asked, answer);
     await this.accepted.served(asked, answer);
   }
 

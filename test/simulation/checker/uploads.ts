@@ -48,6 +48,8 @@ export class Uploads implements GenerationListener {
     private readonly onPrepared: (upload: Upload) => void,
   ) {}
 
+  /** Ids that clients asked to have deleted. */
+  private readonly wantedGone = new Set<string>();
   private isQuiet = false;
 
   readonly handlers: Handlers = {
@@ -111,6 +113,8 @@ export class Uploads implements GenerationListener {
       const record = this.records.get(uploadId);
       const owner = record?.accountId === accountId ? record.appId : undefined;
       demandNone(checkReference(`generation ${generationId}`, appId, uploadId, owner));
+      const isDeleted = this.wantedGone.has(uploadId) && (record?.kind === 'expired' || isRemoving(record));
+      demand(!isDeleted, 26, () => `generation ${generationId} uses upload ${uploadId}, which was deleted before`);
       // One whose retention ended between the check and the insert is found missing when the generation is begun.
       if (record?.kind !== 'upload' || record.status === 'removing') continue;
       const isSame =
@@ -136,6 +140,24 @@ export class Uploads implements GenerationListener {
     if (event !== 'give-up' || next.error?.code !== 'INPUT_INVALID') return;
     for (const { objectKey } of next.references) if (!(await this.objects.isThere(objectKey))) return;
     demand(false, 16, () => `generation ${next.generationId} was given up for a missing reference, and none is`);
+  }
+
+  noteAsked({ request }: Asked): void {
+    if (request.operation === 'delete-upload') this.wantedGone.add(request.uploadId.toLowerCase());
+  }
+
+  /** With the answer its bytes are gone. */
+  async servedDeletion({ request, number }: Asked, answer: Answer): Promise<void> {
+    if (request.operation !== 'delete-upload' || answer.outcome !== 'success') return;
+    const record = this.records.get(request.uploadId.toLowerCase());
+    demand(
+      record?.kind !== 'upload' || record.status === 'removing',
+      26,
+      () => `request ${number} was told that upload ${request.uploadId} is deleted, and it stands`,
+    );
+    const key = record?.kind === 'upload' ? record.objectKey : undefined;
+    const isThere = key !== undefined && (await this.objects.isThere(key));
+    demand(!isThere, 26, () => `upload ${request.uploadId} was deleted, and ${key} outlived the answer to ${number}`);
   }
 
   /** That it belongs to who completed it is for the rule about foreign ids. */
@@ -176,9 +198,10 @@ export class Uploads implements GenerationListener {
     }
     if (next.kind !== 'upload')
       return demand(
-        next.kind === 'expired' && before.status === 'removing',
+        next.kind === 'expired' && before.status === 'removing' && canBeDue(before.expiresAt, at),
         16,
-        () => `upload ${uploadId} became ${next.kind} while ${before.status}`,
+        () =>
+          `upload ${uploadId} became ${next.kind} while ${before.status}, and its target ends at ${before.expiresAt}`,
       );
 
     demand(
@@ -197,15 +220,16 @@ export class Uploads implements GenerationListener {
       () => `upload ${uploadId} was ${before.status}, and its ${changed.join(', ')} changed`,
     );
     if (next.status === 'removing' && before.status !== 'removing') {
+      const isDeletion = this.wantedGone.has(uploadId) && before.lastUsedAt === undefined;
       demand(
-        canBeDue(before.dueAt, at),
+        isDeletion || canBeDue(before.dueAt, at),
         16,
         () =>
           `upload ${uploadId} was kept until ${before.dueAt}, and ${process} removes it at ${processNow} by its clock`,
       );
       const keptUntil = this.keptUntil(before);
       demand(
-        canBeDue(keptUntil, at),
+        isDeletion || canBeDue(keptUntil, at),
         16,
         () =>
           `upload ${uploadId} was to be kept until ${keptUntil}, and ${process} removes it at ${processNow} by its clock`,
@@ -252,6 +276,10 @@ export class Uploads implements GenerationListener {
     );
     await this.objects.guard({ objectKey, sha256: ready.sha256, byteSize, of: `upload ${uploadId}` });
   }
+}
+
+function isRemoving(record: UploadRecord | undefined): boolean {
+  return record?.kind === 'upload' && record.status === 'removing';
 }
 
 function asUpload(record: UploadRecord | undefined): Upload | undefined {

@@ -66,14 +66,15 @@ async function operate({ context }: SimulatedProcess, request: OperatorRequest):
 }
 
 const OPERATION_IDS: Readonly<Record<ClientRequest['operation'], string>> = {
-  create: 'createGeneration',
-  estimate: 'estimateGeneration',
-  get: 'getGeneration',
-  cancel: 'cancelGeneration',
-  delete: 'deleteGeneration',
-  credits: 'getCredits',
-  prepare: 'prepareUpload',
-  complete: 'completeUpload',
+  'create': 'createGeneration',
+  'estimate': 'estimateGeneration',
+  'get': 'getGeneration',
+  'cancel': 'cancelGeneration',
+  'delete': 'deleteGeneration',
+  'credits': 'getCredits',
+  'prepare': 'prepareUpload',
+  'complete': 'completeUpload',
+  'delete-upload': 'deleteUpload',
 };
 
 async function answer(
@@ -99,7 +100,7 @@ async function answer(
 }
 
 function paramsOf(request: ClientRequest): Record<string, string> {
-  if (request.operation === 'complete') return { upload_id: request.uploadId };
+  if ('uploadId' in request) return { upload_id: request.uploadId };
   return 'generationId' in request ? { generation_id: request.generationId } : {};
 }
 

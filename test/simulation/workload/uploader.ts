@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
-import type { Chance } from '../harness/chance.js';
+import { Chance } from '../harness/chance.js';
 import type { Network } from '../harness/network.js';
 import type { Answer, Request } from '../observed.js';
 import type { Scheduler } from '../harness/scheduler.js';
@@ -38,10 +38,20 @@ export class Uploader {
       );
       if (!answers.some(({ outcome }) => outcome === 'success')) continue;
       this.ready.push(uploadId);
+      this.sometimesDelete();
       if (this.chance.happens(500)) await this.send(prepared, this.otherThan(declared));
       break;
     }
     return uploadId;
+  }
+
+  /**
+   * Not waited for: creates that name it come at the same time. Its draws are its own, so that runs without a deletion go
+   * as they did.
+   */
+  private sometimesDelete(): void {
+    const own = Chance.from(this.scheduler.steps);
+    if (own.happens(250)) void this.ask({ operation: 'delete-upload', uploadId: own.pick(this.ready) });
   }
 
   private async prepare(key: string, bytes: Uint8Array): Promise<JsonObject | undefined> {

@@ -34,4 +34,28 @@ export const DELETION_MUTANTS: readonly Mutant[] = [
     replace: '',
     why: 'A deletion whose process died leaves the outputs until their retention is over.',
   },
+  {
+    name: 'used-upload-deleted',
+    breaks: [16, 26],
+    file: 'core/uploads/delete-upload.js',
+    find: 'if (upload.lastUsedAt !== undefined)',
+    replace: 'if (upload.uploadId === undefined)',
+    why: 'The reference of a generation that still has to run is removed.',
+  },
+  {
+    name: 'deleted-upload-keeps-its-bytes',
+    breaks: [26],
+    file: 'core/uploads/remove-upload.js',
+    find: 'if (key !== undefined) await objects.remove(key);',
+    replace: 'if (key === undefined) await objects.remove(key);',
+    why: 'The record goes, and the picture stays.',
+  },
+  {
+    name: 'deleted-upload-forgets-its-target',
+    breaks: [16],
+    file: 'core/uploads/remove-upload.js',
+    find: 'if (now < again) {',
+    replace: 'if (now < 0) {',
+    why: 'Bytes that are sent to the target after the deletion are never removed.',
+  },
 ];
