@@ -69,6 +69,16 @@ def test_creates_nothing_that_is_estimated_above_the_maximum(darkroom: Any) -> N
     assert list(darkroom.generations()) == []
 
 
+def test_says_what_is_available_when_that_is_too_little(kind: Any, darkroom: Any) -> None:
+    for _ in range(CREDITS // 4):
+        darkroom.create_generation({**HANGING, "operation": "image_generation", "parameters": {"behaviour": "hang", "n": 4}})
+    with pytest.raises(ApiError) as refused:
+        darkroom.generate(SMALL)
+    assert (refused.value.status, refused.value.code, refused.value.credits_available) == (402, "CREDITS_INSUFFICIENT", 0)
+    for task in darkroom.generations():
+        darkroom.cancel(task["generation_id"])
+
+
 def test_raises_the_task_of_a_generation_that_failed(darkroom: Any) -> None:
     with pytest.raises(GenerationFailed) as failed:
         darkroom.generate({**SMALL, "parameters": {"behaviour": "refuse", "error_code": "CONTENT_REJECTED_INPUT"}})

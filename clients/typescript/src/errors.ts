@@ -28,6 +28,8 @@ export class ApiError extends DarkroomError {
     readonly idempotencyKey?: string,
     /** How long to wait before the request is sent again, in seconds, if the service said so. */
     readonly retryAfter?: number,
+    /** What the account has available, on `CREDITS_INSUFFICIENT` and if the key may read the balance. */
+    readonly creditsAvailable?: number,
   ) {
     super(`${refusal.message} (${refusal.code}, request ${refusal.request_id})`);
     this.code = refusal.code;

@@ -129,8 +129,17 @@ export class Transport {
   }
 
   private refusal({ status, headers }: Response, envelope: Envelope | undefined, idempotencyKey?: string): Error {
-    if (envelope && !envelope.success)
-      return new ApiError(status, envelope, idempotencyKey, secondsOf(headers.get('retry-after')));
+    if (envelope && !envelope.success) {
+      const retryAfter = secondsOf(headers.get('retry-after'));
+      const available = headers.get('darkroom-credits-available');
+      return new ApiError(
+        status,
+        envelope,
+        idempotencyKey,
+        retryAfter,
+        available === null ? undefined : Number(available),
+      );
+    }
     const message = `${this.baseUrl} answered with status ${status} and not as a Darkroom service does; check the address.`;
     return new ConnectionError(message, idempotencyKey);
   }

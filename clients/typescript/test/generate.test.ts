@@ -74,6 +74,12 @@ describe('the TypeScript client', () => {
     expect(await created()).to.deep.equal([]);
   });
 
+  it('says what is available when that is too little', async () => {
+    const poor = new Darkroom({ baseUrl: service.url, apiKey: (await service.tenant(2)).secret });
+    const error = await thrownBy(poor.generate({ ...SMALL, parameters: { n: 3 } }));
+    expect(error).to.include({ status: 402, code: 'CREDITS_INSUFFICIENT', creditsAvailable: 2 });
+  });
+
   it('throws the task of a generation that failed', async () => {
     const parameters = { behaviour: 'refuse', error_code: 'CONTENT_REJECTED_INPUT' };
     const error = await thrownBy(darkroom.generate({ ...SMALL, parameters }));

@@ -64,19 +64,24 @@ class Service:
                 return Answer(envelope.get("data"), response.headers)
             in_progress = envelope is not None and envelope["code"] == "IDEMPOTENCY_IN_PROGRESS"
             if tries >= max_tries or not (response.status_code in RETRIED_STATUSES or in_progress):
-                raise self._refusal(response.status_code, envelope, idempotency_key)
+                raise self._refusal(response, envelope, idempotency_key)
             yield Pause(retry_after_s(response, tries))
 
     def credentials(self) -> dict[str, str]:
         return {} if self.api_key is None else {"authorization": f"Bearer {self.api_key}"}
 
-    def refusal_of(self, status: int, text: str) -> DarkroomError:
-        return self._refusal(status, _envelope(text), None)
+    def refusal_of(self, response: httpx.Response, text: str) -> DarkroomError:
+        return self._refusal(response, _envelope(text), None)
 
-    def _refusal(self, status: int, envelope: dict[str, Any] | None, idempotency_key: str | None) -> DarkroomError:
+    def _refusal(
+        self, response: httpx.Response, envelope: dict[str, Any] | None, idempotency_key: str | None
+    ) -> DarkroomError:
+        status = response.status_code
         if envelope and not envelope["success"]:
             code, reason, request_id = (str(envelope.get(name, "")) for name in ("code", "message", "request_id"))
-            return ApiError(status, code, reason, request_id, idempotency_key)
+            available = response.headers.get("darkroom-credits-available")
+            credits = None if available is None else int(available)
+            return ApiError(status, code, reason, request_id, idempotency_key, credits)
         reason = f"{self.base_url} answered with status {status} and not as a Darkroom service does; check the address."
         return ConnectionFailed(reason, idempotency_key)
 

@@ -100,7 +100,7 @@ class Events:
             yield Close(stream)
             if response.is_success:
                 raise EventsUnsupported("Something else than events came.")
-            refusal = self._service.refusal_of(response.status_code, text)
+            refusal = self._service.refusal_of(response, text)
             if response.status_code not in RETRIED_STATUSES:
                 raise refusal if isinstance(refusal, ApiError) else EventsUnsupported(str(refusal))
             if self._tries >= PATIENT_TRIES:

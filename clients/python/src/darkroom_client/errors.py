@@ -15,7 +15,15 @@ class DarkroomError(Exception):
 class ApiError(DarkroomError):
     """The service refused a request. `code` is stable, `reason` is for people."""
 
-    def __init__(self, status: int, code: str, reason: str, request_id: str, idempotency_key: str | None = None) -> None:
+    def __init__(
+        self,
+        status: int,
+        code: str,
+        reason: str,
+        request_id: str,
+        idempotency_key: str | None = None,
+        credits_available: int | None = None,
+    ) -> None:
         super().__init__(f"{reason} ({code}, request {request_id})")
         self.status = status
         self.code = code
@@ -24,6 +32,8 @@ class ApiError(DarkroomError):
         """The service's id of the request, for questions to its operator."""
         self.idempotency_key = idempotency_key
         """The key that the request had: sent again with it, it has no second effect."""
+        self.credits_available = credits_available
+        """What the account has available, on `CREDITS_INSUFFICIENT` and if the key may read the balance."""
 
 
 class ConnectionFailed(DarkroomError):
