@@ -1,6 +1,7 @@
 import { ServiceError, StoreUnavailable, type ErrorCode } from '../../core/errors.js';
 import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
 import { ConfigInvalid } from '../config/config.js';
+import { clientFailure } from './client/client-failure.js';
 import { Interrupted } from './client/interruption.js';
 import { EXIT, Failure, sentenceOf } from './exit.js';
 import { printable } from '../logging/printable.js';
@@ -9,7 +10,8 @@ import { printable } from '../logging/printable.js';
 const ARGUMENT_CODES: ReadonlySet<ErrorCode> = new Set(['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND']);
 
 /** The message for any error that ends a command. */
-export function failureOf(error: unknown): Failure {
+export function failureOf(thrown: unknown): Failure {
+  const error = clientFailure(thrown);
   if (error instanceof Failure) return error;
   if (error instanceof Interrupted) return new Failure('Interrupted before anything was accepted.', EXIT.cancelled);
   if (error instanceof ServiceError) {

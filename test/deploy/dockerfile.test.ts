@@ -114,11 +114,13 @@ describe('deploy/Dockerfile', () => {
   it('builds every part of the program that runs, and installs its production dependencies', () => {
     const runs = stages.flatMap((stage) => restsOf('RUN', stage));
     expect(runs).to.include('npm ci --omit=dev --ignore-scripts');
-    const { references } = JSON.parse(textOf('apps/tsconfig.json')) as { references: readonly { path: string }[] };
-    const others = references.map(({ path }) => path).filter((path) => path.startsWith('../'));
-    expect(copied().map(({ source }) => source)).to.include.members(
-      ['apps', ...others.map((path) => path.replace('../', ''))].filter((path) => !path.startsWith('docs')),
-    );
+    const others = ['apps', 'apps/cli'].flatMap((folder) => {
+      const { references } = JSON.parse(textOf(`${folder}/tsconfig.json`)) as {
+        references: readonly { path: string }[];
+      };
+      return references.map(({ path }) => posix.join(folder, path)).filter((path) => !path.startsWith('apps'));
+    });
+    expect(copied().map(({ source }) => source)).to.include.members(['apps', ...others]);
   });
 
   it('runs as a numeric user other than root, who owns only /data', () => {
@@ -164,7 +166,7 @@ describe('deploy/Dockerfile', () => {
         expect(statSync(pathOf(source)).isFile(), source).to.equal(true);
         cpSync(pathOf(source), join(image, target));
       }
-      for (const part of ['core', 'adapters', 'apps'])
+      for (const part of ['core', 'adapters', 'apps', 'clients'])
         cpSync(pathOf(`dist/${part}`), join(image, 'app/dist', part), { recursive: true });
       symlinkSync(pathOf('node_modules'), join(image, 'app/node_modules'));
       const run = (folder: string, ...args: readonly string[]) => {

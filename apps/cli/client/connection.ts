@@ -1,7 +1,7 @@
+import { Darkroom } from '../../../clients/typescript/src/index.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { readProfile } from './profile.js';
-import { RestClient } from './rest-client.js';
 
 const DEFAULT_URL = 'http://127.0.0.1:8080';
 
@@ -17,17 +17,17 @@ export function serverUrl(io: CliIo, { url }: ConnectionOptions): string {
 }
 
 /** A client with the caller's key: DARKROOM_API_KEY, or the one `login` stored for this server. */
-export function connect(io: CliIo, options: ConnectionOptions): RestClient {
+export function connect(io: CliIo, options: ConnectionOptions): Darkroom {
   const url = serverUrl(io, options);
   const key = io.environment['DARKROOM_API_KEY']?.trim() || readProfile(io).keys[url];
   if (key === undefined)
     throw usageFailure(`There is no API key for ${url}; run darkroom login --url ${url}, or set DARKROOM_API_KEY.`);
-  return new RestClient(url, readKey(key));
+  return new Darkroom({ baseUrl: url, apiKey: readKey(key) });
 }
 
 /** A client for what needs no key. */
-export function connectPublicly(io: CliIo, options: ConnectionOptions): RestClient {
-  return new RestClient(serverUrl(io, options));
+export function connectPublicly(io: CliIo, options: ConnectionOptions): Darkroom {
+  return new Darkroom({ baseUrl: serverUrl(io, options) });
 }
 
 /** Refuses what cannot stand in a header, without showing it. */

@@ -1,7 +1,7 @@
+import { ApiError, type GenerationTask } from '../../../clients/typescript/src/index.js';
 import { withMore, type Failure } from '../exit.js';
 import type { ConnectionOptions } from './connection.js';
-import { Refused } from './rest-client.js';
-import type { Task } from './service-types.js';
+import { clientFailure } from './client-failure.js';
 
 /** How far a cancel has come: not asked for, on its way to the server, or taken by it. */
 export type Cancelling = 'no' | 'asked' | 'taken';
@@ -14,7 +14,7 @@ const STATES: Readonly<Record<Cancelling, string>> = {
 
 /** Tells a user who stops before the results are on the disk where to find them. */
 export function whereToFind(
-  { generation_id, completed_at }: Task,
+  { generation_id, completed_at }: GenerationTask,
   { url }: ConnectionOptions,
   cancelling: Cancelling = 'no',
 ): string {
@@ -25,11 +25,11 @@ export function whereToFind(
 /** A failure after the acceptance ends with where the generation is to be found. */
 export function cutShort(
   error: unknown,
-  task: Task,
+  task: GenerationTask,
   options: ConnectionOptions,
   cancelling: Cancelling = 'no',
 ): Failure {
-  return withMore(error, whereToFind(task, options, cancelling), { generation_id: task.generation_id });
+  return withMore(clientFailure(error), whereToFind(task, options, cancelling), { generation_id: task.generation_id });
 }
 
 /** What to do when it is not known whether a create was accepted. */
@@ -39,6 +39,8 @@ export function unheard(idempotencyKey: string): string {
 
 /** A create without an answer, or with one that says nothing about what was done, may have been accepted. */
 export function createFailure(error: unknown, idempotencyKey: string): unknown {
-  const isDecided = error instanceof Refused && error.status < 500;
-  return isDecided ? error : withMore(error, unheard(idempotencyKey), { idempotency_key: idempotencyKey });
+  const isDecided = error instanceof ApiError && error.status < 500;
+  return isDecided
+    ? error
+    : withMore(clientFailure(error), unheard(idempotencyKey), { idempotency_key: idempotencyKey });
 }

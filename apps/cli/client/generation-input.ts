@@ -3,8 +3,7 @@ import type { JsonObject } from '../../../core/json.js';
 import { usageFailure } from '../exit.js';
 import { readParameters } from './parameters.js';
 import { readReferenceFile, type ReferenceFile } from './reference-file.js';
-import type { RestClient } from './rest-client.js';
-import type { PublicModel } from './service-types.js';
+import type { Darkroom, GenerationRequest, Model } from '../../../clients/typescript/src/index.js';
 
 /** What `generate` and `estimate` both ask for. */
 export interface GenerationOptions {
@@ -19,9 +18,9 @@ export interface GenerationOptions {
 
 /** A request that is complete except for the ids of its uploads. */
 export interface GenerationInput {
-  readonly model: PublicModel;
+  readonly model: Model;
   readonly parameters: JsonObject;
-  readonly body: Readonly<Record<string, unknown>>;
+  readonly body: GenerationRequest;
   readonly files: readonly ReferenceFile[];
 }
 
@@ -43,19 +42,19 @@ export function withGenerationOptions(command: Command): Command {
  * these.
  */
 export async function readGenerationInput(
-  client: RestClient,
+  client: Darkroom,
   prompt: string,
   options: GenerationOptions,
   folder: string,
 ): Promise<GenerationInput> {
-  const { models } = (await client.get<{ models: readonly PublicModel[] }>('/models')).data;
+  const models = await client.models();
   const model = models.find(({ model_key }) => model_key === options.model);
   if (!model) {
     throw usageFailure(
       `There is no model ${options.model}; the server has ${models.map(({ model_key }) => model_key).join(', ')}.`,
     );
   }
-  const parameters: JsonObject = readParameters(options.param ?? [], model.input_schema);
+  const parameters: JsonObject = readParameters(options.param ?? [], model.input_schema as JsonObject);
   const files: ReferenceFile[] = [];
   for (const path of options.reference ?? [])
     files.push(await readReferenceFile(path, 'reference_image', model, folder));
@@ -65,9 +64,9 @@ export async function readGenerationInput(
   refuseRepeats(files);
   const most = model.limits.max_reference_uploads;
   if (files.length > most) throw usageFailure(`${model.model_key} takes at most ${most} files, not ${files.length}.`);
-  const body = {
+  const body: GenerationRequest = {
     model_key: model.model_key,
-    operation: model.operations[0],
+    operation: model.operations[0] ?? 'image_generation',
     prompt,
     ...(options.negative === undefined ? {} : { negative_prompt: options.negative }),
     ...(Object.keys(parameters).length === 0 ? {} : { parameters }),

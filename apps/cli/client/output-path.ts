@@ -2,7 +2,7 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, extname, join, resolve } from 'node:path';
 import type { JsonObject } from '../../../core/json.js';
 import { usageFailure } from '../exit.js';
-import type { PublicModel, Task } from './service-types.js';
+import type { GenerationTask, Model } from '../../../clients/typescript/src/index.js';
 
 export interface OutputOptions {
   /** A file, or an existing folder; the folder of the run when absent. */
@@ -38,7 +38,7 @@ const MEDIA_ENDINGS = new Set([
 ]);
 
 /** The formats a model's results may have: what its `format` parameter says, else all of its modality. */
-export function formatsOf(modality: string, model?: PublicModel, parameters: JsonObject = {}): readonly string[] {
+export function formatsOf(modality: string, model?: Model, parameters: JsonObject = {}): readonly string[] {
   const properties = model?.input_schema['properties'] as Readonly<Record<string, JsonObject>> | undefined;
   const format = parameters['format'] ?? properties?.['format']?.['default'];
   if (typeof format === 'string' && Object.hasOwn(ENDINGS_BY_FORMAT, format)) return [format];
@@ -79,7 +79,7 @@ function candidates(out: string, maxOutputs: number): string[] {
 
 /** The path of one output, as a user would write it in the folder `from`; `suffix` distinguishes several. */
 export function outputPath(
-  task: Task,
+  task: GenerationTask,
   { out, from }: { readonly out: string | undefined; readonly from: string },
   suffix: string,
   mediaType: string,

@@ -2,18 +2,18 @@ import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, extname, resolve } from 'node:path';
 import { usageFailure } from '../exit.js';
-import type { PublicModel } from './service-types.js';
+import { pictureType, type Model, type ReferenceMediaType } from '../../../clients/typescript/src/index.js';
 
 export interface ReferenceFile {
   readonly path: string;
   readonly role: 'reference_image' | 'start_frame' | 'end_frame';
   readonly filename: string;
-  readonly mediaType: string;
+  readonly mediaType: ReferenceMediaType;
   readonly sha256: string;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
-const TYPE_BY_EXTENSION: Readonly<Record<string, string>> = {
+const TYPE_BY_EXTENSION: Readonly<Record<string, ReferenceMediaType>> = {
   '.png': 'image/png',
   '.jpg': 'image/jpeg',
   '.jpeg': 'image/jpeg',
@@ -27,7 +27,7 @@ const TYPE_BY_EXTENSION: Readonly<Record<string, string>> = {
 export async function readReferenceFile(
   path: string,
   role: ReferenceFile['role'],
-  { model_key, limits }: PublicModel,
+  { model_key, limits }: Model,
   folder: string,
 ): Promise<ReferenceFile> {
   if (!limits.reference_roles.includes(role)) throw usageFailure(`${model_key} does not take a ${role}.`);
@@ -41,7 +41,7 @@ export async function readReferenceFile(
       throw usageFailure(`${path} cannot be read.`);
     }),
   );
-  const mediaType = typeByMagic(bytes) ?? TYPE_BY_EXTENSION[extname(path).toLowerCase()];
+  const mediaType = pictureType(bytes) ?? TYPE_BY_EXTENSION[extname(path).toLowerCase()];
   if (mediaType === undefined || !limits.upload_media_types.includes(mediaType)) {
     throw usageFailure(`${path} must be one of ${limits.upload_media_types.join(', ')}.`);
   }
@@ -57,12 +57,4 @@ async function sizeOf(path: string, folder: string): Promise<number> {
   });
   if (!about.isFile()) throw usageFailure(`${path} is not a file.`);
   return about.size;
-}
-
-function typeByMagic(bytes: Uint8Array): string | undefined {
-  const head = Buffer.from(bytes.subarray(0, 12)).toString('latin1');
-  if (head.startsWith('\x89PNG\r\n\x1a\n')) return 'image/png';
-  if (head.startsWith('\xff\xd8\xff')) return 'image/jpeg';
-  if (head.startsWith('RIFF') && head.slice(8) === 'WEBP') return 'image/webp';
-  return undefined;
 }

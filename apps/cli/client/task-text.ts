@@ -1,8 +1,8 @@
 import { facts } from '../terminal.js';
-import type { Task } from './service-types.js';
+import type { GenerationTask } from '../../../clients/typescript/src/index.js';
 
 /** A generation as a person reads it. */
-export function taskText(task: Task): string {
+export function taskText(task: GenerationTask): string {
   return facts([
     ['generation', task.generation_id],
     ['status', task.status],

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { connect, type ConnectionOptions } from '../client/connection.js';
-import type { Task } from '../client/service-types.js';
+import type { GenerationTask } from '../../../clients/typescript/src/index.js';
 import { taskText } from '../client/task-text.js';
 import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
@@ -17,7 +17,7 @@ export function addCancel(program: Command, io: CliIo): void {
     .action((generationId: string, options: Options) => cancel(io, generationId, options));
 }
 
-function outcome({ status, generation_id }: Task): string {
+function outcome({ status, generation_id }: GenerationTask): string {
   if (status === 'cancelled') return 'The generation is cancelled.';
   if (status === 'succeeded' || status === 'failed')
     return `The generation already had ${status}; nothing was changed.`;
@@ -25,9 +25,6 @@ function outcome({ status, generation_id }: Task): string {
 }
 
 async function cancel(io: CliIo, generationId: string, options: Options): Promise<void> {
-  const { data } = await connect(io, options).post<Task>(
-    `/generations/${encodeURIComponent(generationId)}/cancel`,
-    undefined,
-  );
+  const data = await connect(io, options).cancel(generationId);
   show(io, { json: data, text: `${taskText(data)}\n\n${outcome(data)}` }, options);
 }

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { connect, type ConnectionOptions } from '../client/connection.js';
-import type { Balance } from '../client/service-types.js';
 import { amountText } from '../amount.js';
 import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
@@ -18,6 +17,6 @@ export function addCredits(program: Command, io: CliIo): void {
 }
 
 async function credits(io: CliIo, options: Options): Promise<void> {
-  const { data } = await connect(io, options).get<Balance>('/credits');
+  const data = await connect(io, options).credits();
   show(io, { json: data, text: amountText(data.balance_credits, data.currency) }, options);
 }

@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { readGenerationInput, withGenerationOptions, type GenerationOptions } from '../client/generation-input.js';
-import type { Estimate } from '../client/service-types.js';
-import { uploadReference } from '../client/upload-reference.js';
+import { uploadFile } from '../client/upload-file.js';
 import { amountText } from '../amount.js';
 import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
@@ -30,10 +29,7 @@ async function estimate(io: CliIo, prompt: string, options: Options): Promise<vo
   const client = connect(io, options);
   const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
   const ids: string[] = [];
-  for (const file of files) ids.push(await uploadReference(client, file, randomUUID(), new AbortController().signal));
-  const { data } = await client.post<Estimate>('/generations/estimate', {
-    ...body,
-    ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
-  });
+  for (const file of files) ids.push(await uploadFile(client, file, randomUUID()));
+  const data = await client.estimate({ ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
   show(io, { json: data, text: amountText(data.estimated_credits, data.currency) }, options);
 }

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, type Command } from 'commander';
+import {
+  ApiError,
+  type Darkroom,
+  type GenerationRequest,
+  type GenerationTask,
+} from '../../../clients/typescript/src/index.js';
 import { printable } from '../../logging/printable.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { followGeneration } from '../client/follow-generation.js';
@@ -13,9 +19,7 @@ import { Interruption } from '../client/interruption.js';
 import { downloadOutputs } from '../client/output-files.js';
 import { checkEnding, checkOutput, formatsOf, type OutputOptions } from '../client/output-path.js';
 import type { Progress } from '../client/progress.js';
-import { Refused, type RestClient } from '../client/rest-client.js';
-import type { Estimate, Task } from '../client/service-types.js';
-import { uploadReference } from '../client/upload-reference.js';
+import { uploadFile } from '../client/upload-file.js';
 import { createFailure, cutShort, unheard, whereToFind, type Cancelling } from '../client/failure-messages.js';
 import { amountText } from '../amount.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
@@ -95,25 +99,25 @@ async function generate(io: CliIo, prompt: string, options: Options): Promise<vo
  * Everything up to the 202. From the create on, an interruption waits: what may have been accepted must be cancelled.
  */
 async function accept(
-  client: RestClient,
+  client: Darkroom,
   input: GenerationInput,
   options: Options,
   progress: Progress,
   interruption: Interruption,
-): Promise<Task> {
+): Promise<GenerationTask> {
   const { signal } = interruption;
   const intent = options.idempotencyKey ?? randomUUID();
   const ids: string[] = [];
   for (const file of input.files) {
     progress.step(`uploading ${file.filename}`);
-    ids.push(await uploadReference(client, file, intent, signal));
+    ids.push(await uploadFile(client, file, intent, signal));
   }
   const body = { ...input.body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) };
   await estimate(client, body, progress, signal);
   signal.throwIfAborted();
   interruption.lastSentence = () => unheard(intent);
-  const { data, replayed, tries } = await client
-    .post<Task>('/generations', body, { idempotencyKey: intent, signal: interruption.leaving })
+  const { data, replayed, tries } = await client.transport
+    .post<GenerationTask>('/generations', body, { idempotencyKey: intent, signal: interruption.leaving })
     .catch((error: unknown) => {
       throw createFailure(error, intent);
     });
@@ -132,8 +136,8 @@ interface Waiting {
 /** Waits for the end and fetches the results. A failure on the way says where they can be found. */
 async function finish(
   io: CliIo,
-  client: RestClient,
-  accepted: Task,
+  client: Darkroom,
+  accepted: GenerationTask,
   { options, progress, interruption }: Waiting,
 ): Promise<void> {
   const { signal, leaving } = interruption;
@@ -152,7 +156,7 @@ async function finish(
       ...(options.timeout === undefined ? {} : { timeoutMs: options.timeout * 1_000 }),
     });
     // What was delivered is paid for, so it is fetched after a cancel too.
-    files = await downloadOutputs(task, options, {
+    files = await downloadOutputs(client, task, options, {
       folder: io.folder,
       signal: leaving,
       onFile: () => {
@@ -174,19 +178,24 @@ function left(io: CliIo, { leaving }: Interruption): unknown {
 }
 
 /** What it will cost. A repeated intent was paid for before, so that it needs no credits: the create itself decides. */
-async function estimate(client: RestClient, body: object, progress: Progress, signal: AbortSignal): Promise<void> {
+async function estimate(
+  client: Darkroom,
+  body: GenerationRequest,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
   try {
-    const { data } = await client.post<Estimate>('/generations/estimate', body, { signal });
+    const data = await client.estimate(body, { signal });
     progress.step(`estimated at ${amountText(data.estimated_credits, data.currency)}`);
   } catch (error) {
-    if (!(error instanceof Refused && error.envelope.code === 'CREDITS_INSUFFICIENT')) throw error;
+    if (!(error instanceof ApiError && error.code === 'CREDITS_INSUFFICIENT')) throw error;
     progress.step('estimated above the balance');
   }
 }
 
 function conclude(
   io: CliIo,
-  task: Task,
+  task: GenerationTask,
   files: readonly string[],
   { options, interrupted }: { readonly options: Options; readonly interrupted: boolean },
 ): void {

@@ -2,8 +2,7 @@ import type { Command } from 'commander';
 import { readKey, serverUrl, type ConnectionOptions } from '../client/connection.js';
 import { profilePath, readProfile, rememberKey } from '../client/profile.js';
 import { readSecret } from '../client/read-secret.js';
-import { Refused, RestClient } from '../client/rest-client.js';
-import type { Balance } from '../client/service-types.js';
+import { ApiError, Darkroom, type Balance } from '../../../clients/typescript/src/index.js';
 import { amountText } from '../amount.js';
 import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
@@ -30,7 +29,7 @@ async function login(io: CliIo, options: Options): Promise<void> {
   // A profile that cannot be used is said before the key is asked for.
   readProfile(io);
   const key = readKey(await readSecret(io, `API key for ${url}: `));
-  const balance = await check(new RestClient(url, key));
+  const balance = await check(new Darkroom({ baseUrl: url, apiKey: key }));
   rememberKey(io, url, key);
   const credits =
     balance === undefined ? '' : ` The account has ${amountText(balance.balance_credits, balance.currency)}.`;
@@ -49,11 +48,11 @@ async function login(io: CliIo, options: Options): Promise<void> {
 }
 
 /** A key that may not see the balance is a good key all the same. */
-async function check(client: RestClient): Promise<Balance | undefined> {
+async function check(client: Darkroom): Promise<Balance | undefined> {
   try {
-    return (await client.get<Balance>('/credits')).data;
+    return await client.credits();
   } catch (error) {
-    if (error instanceof Refused && error.envelope.code === 'DEVELOPER_SCOPE_INSUFFICIENT') return undefined;
+    if (error instanceof ApiError && error.code === 'DEVELOPER_SCOPE_INSUFFICIENT') return undefined;
     throw error;
   }
 }

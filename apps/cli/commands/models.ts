@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { JsonObject } from '../../../core/json.js';
 import { connectPublicly, type ConnectionOptions } from '../client/connection.js';
-import type { PublicModel } from '../client/service-types.js';
+import type { Model } from '../../../clients/typescript/src/index.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { facts, show, table } from '../terminal.js';
@@ -19,7 +19,7 @@ export function addModels(program: Command, io: CliIo): void {
 }
 
 async function models(io: CliIo, modelKey: string | undefined, options: Options): Promise<void> {
-  const all = (await connectPublicly(io, options).get<{ models: readonly PublicModel[] }>('/models')).data.models;
+  const all = await connectPublicly(io, options).models();
   if (modelKey === undefined) {
     const rows = all.map((model) => [model.model_key, model.modality, priceText(model), model.display_name]);
     show(io, { json: { models: all }, text: table(['model', 'modality', 'credits', 'name'], rows) }, options);
@@ -33,11 +33,11 @@ async function models(io: CliIo, modelKey: string | undefined, options: Options)
   show(io, { json: model, text: modelText(model) }, options);
 }
 
-function priceText({ price, price_unit }: PublicModel): string {
+function priceText({ price, price_unit }: Model): string {
   return price === undefined ? 'see estimate' : `${price} per ${price_unit ?? 'unit'}`;
 }
 
-function modelText(model: PublicModel): string {
+function modelText(model: Model): string {
   const { limits } = model;
   const about = facts([
     ['model', model.model_key],

@@ -3,7 +3,7 @@ import { printable } from '../../logging/printable.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { downloadOutputs } from '../client/output-files.js';
 import { checkEnding, checkOutput, formatsOf } from '../client/output-path.js';
-import type { Task } from '../client/service-types.js';
+import type { GenerationTask } from '../../../clients/typescript/src/index.js';
 import { taskText } from '../client/task-text.js';
 import { EXIT, Failure } from '../exit.js';
 import type { CliIo } from '../io.js';
@@ -28,18 +28,19 @@ export function addStatus(program: Command, io: CliIo): void {
 
 async function status(io: CliIo, generationId: string, options: Options): Promise<void> {
   if (options.out !== undefined) checkOutput(options, MAX_OUTPUTS, io.folder);
-  const { data } = await connect(io, options).get<Task>(`/generations/${encodeURIComponent(generationId)}`);
+  const client = connect(io, options);
+  const data = await client.generation(generationId);
   if (options.out === undefined) {
     show(io, { json: data, text: taskText(data) }, options);
     return;
   }
   checkEnding(options, formatsOf(data.modality), io.folder);
-  const files = await downloadOutputs(data, options, { folder: io.folder });
+  const files = await downloadOutputs(client, data, options, { folder: io.folder });
   show(io, { json: { ...data, files }, text: [taskText(data), ...files].join('\n') }, options);
   if (files.length === 0) throw nothingToDownload(data);
 }
 
-function nothingToDownload(task: Task): Failure {
+function nothingToDownload(task: GenerationTask): Failure {
   const { error } = task;
   const nothing = `Generation ${task.generation_id} has nothing to download`;
   if (task.status === 'failed') {

@@ -18,7 +18,7 @@ import {
   type ServiceError as CallError,
 } from '@grpc/grpc-js';
 import { methodDefinition } from '../../grpc/service-definition.js';
-import { backOffMs, MAX_TRIES } from '../client/retry.js';
+import { backOffMs, MAX_TRIES } from './back-off.js';
 import { Failure, EXIT, withMore } from '../exit.js';
 import { OutcomeUnknown } from '../outcome-unknown.js';
 import { printable } from '../../logging/printable.js';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { MAX_TRIES, PATIENT_TRIES } from '../../../apps/cli/client/retry.js';
+import { MAX_TRIES, PATIENT_TRIES } from '../../../clients/typescript/src/retry.js';
 import { CliService } from '../../harness/cli-service.js';
 
 const BASE = '/api/v1/developer/generations';
