@@ -13,7 +13,14 @@ import {
 } from './attempts.js';
 import type { Changed, GenerationRefusal, Occasion } from './decision.js';
 import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
-import { contentBytes, hasUnchargedContent, nextRemovalAt, withoutContent, type Retention } from './retention.js';
+import {
+  contentBytes,
+  emptied,
+  hasUnchargedContent,
+  nextRemovalAt,
+  withoutContent,
+  type Retention,
+} from './retention.js';
 import { isFarAhead } from '../settings.js';
 import { TRANSITIONS } from './transitions.js';
 
@@ -198,11 +205,11 @@ function removeContent(
   return { next: untilNextRemoval({ ...withoutContent(g), contentRemovedAt: at }, command) };
 }
 
-/** One that is not settled still owes what it was charged: it would be free. */
+/** Of one that is not settled the charge is still due. */
 function remove(g: Generation, at: number): Changed {
   if (g.deletedAt !== undefined) return { refused: 'NOTHING_TO_DO' };
   if (g.settledAt === undefined) return { refused: 'NOT_ALLOWED' };
-  return { next: { ...withoutContent(g), deletedAt: at, dueAt: at + ATTENTION_MARGIN_MS } };
+  return { next: { ...emptied(g), deletedAt: at, dueAt: at + ATTENTION_MARGIN_MS } };
 }
 
 function untilNextRemoval(g: Generation, retention: Retention): Generation {
@@ -226,7 +233,6 @@ function withoutLease(g: Generation): Generation {
   const { lease: _lease, ...rest } = g;
   return rest;
 }
-
 function withoutRetry(g: Generation): Generation {
   const { retryAt: _retryAt, ...rest } = g;
   return rest;

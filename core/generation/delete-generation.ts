@@ -5,6 +5,7 @@ import { changedTooOften, changeGeneration, type Changed } from './change-genera
 import { isTerminal, type Generation, type Tombstone } from './generation.js';
 import { getRecord } from './get-generation.js';
 import { removeOutputs, writtenBy } from './remove-outputs.js';
+import { retentionOf } from './retention.js';
 import { settleGeneration } from './settle-generation.js';
 
 /** After so long no worker can still be writing outputs: those that one wrote late are removed then, in milliseconds. */
@@ -39,9 +40,17 @@ async function mark(context: Context, found: Generation): Promise<Changed> {
   return changeGeneration(context, settled, { event: 'delete' });
 }
 
-/** Removes what is left of a generation that is marked as deleted. May be repeated, and done by several processes. */
+/**
+ * Removes what is left of a generation that is marked as deleted. May be repeated, and done by several processes. The
+ * record of one that was not charged stays as long as it counts for its account; it has no content any more.
+ */
 export async function completeDeletion(context: Context, marked: Generation): Promise<void> {
   await removeOutputs(context, marked.generationId, writtenBy(marked));
+  const { contentExpiresAt } = retentionOf(marked, context.settings);
+  if (marked.unchargedBytes !== undefined && context.clock.now() < contentExpiresAt) {
+    await changeGeneration(context, marked, { event: 'postpone', until: contentExpiresAt });
+    return;
+  }
   let current = marked;
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     if ((await context.generations.replace(tombstoneOf(context, current), current.version)) === 'applied') return;

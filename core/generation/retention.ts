@@ -58,3 +58,12 @@ export function withoutContent(g: Generation): Generation {
   const { negativePrompt: _negativePrompt, unchargedBytes: _unchargedBytes, ...rest } = g;
   return { ...rest, prompt: '', parameters: {}, references: [] };
 }
+
+/**
+ * The same of one that its client deletes. One without charge goes on counting for its account: creating and deleting
+ * would have no bound else.
+ */
+export function emptied(g: Generation): Generation {
+  const rest = withoutContent(g);
+  return g.unchargedBytes === undefined ? rest : { ...rest, unchargedBytes: MIN_CONTENT_BYTES };
+}

@@ -1,5 +1,6 @@
 import { assert } from '../assert.js';
 import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
 import { changeGeneration } from './change-generation.js';
 import { isTerminal, type Generation } from './generation.js';
 import { retentionOf } from './retention.js';
@@ -14,12 +15,17 @@ export async function settleGeneration(context: Context, generation: Generation)
   const { generationId, accountId, chargedCredits } = generation;
   await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
   const retention = retentionOf(generation, context.settings);
-  const { generation: settled, refused } = await changeGeneration(context, generation, {
-    event: 'settle',
-    ...retention,
-  });
+  const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);
+  // Somebody else has settled it, and its client deleted it.
+  if (changed === undefined) return generation;
+  const { generation: settled, refused } = changed;
   if (refused === undefined) logEnd(context, settled);
   return settled;
+}
+
+function unlessRemoved(error: unknown): undefined {
+  if (error instanceof ServiceError && error.code === 'GENERATION_JOB_NOT_FOUND') return undefined;
+  throw error;
 }
 
 /**

@@ -48,7 +48,7 @@ function faultsOf(g: Generation, ended: boolean): string[] {
     ],
     [
       g.unchargedBytes ===
-        (ended && g.chargedCredits === 0 && g.contentRemovedAt === undefined && g.deletedAt === undefined
+        (ended && g.chargedCredits === 0 && g.contentRemovedAt === undefined
           ? Math.max(2_048, Buffer.byteLength(contentOf(g)))
           : undefined),
       `counts ${g.unchargedBytes} bytes`,

@@ -9,6 +9,7 @@ import { deleteGeneration } from '../../../core/generation/delete-generation.js'
 import type { Generation } from '../../../core/generation/generation.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { listGenerations } from '../../../core/generation/list-generations.js';
+import { settleGeneration } from '../../../core/generation/settle-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { streamOf } from '../../fixtures/byte-streams.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
@@ -171,6 +172,46 @@ describe('deleting a generation', () => {
     await recover();
     await recover();
     expect(await look(g.generationId)).to.equal('TASK_NOT_FOUND');
+  });
+
+  it('of one without charge goes on counting for its account, and its record goes when that is over', async () => {
+    const bound = 3 * 2_048;
+    harness = await CoreHarness.open({ credits: 100 });
+    const { unchargedContentRetentionMs } = harness.settings;
+    const ids: string[] = [];
+    const createAndDelete = async () => {
+      const { generationId } = await harness.create();
+      await cancelGeneration(harness.context, harness.caller, generationId);
+      await remove(generationId);
+      ids.push(generationId);
+    };
+    for (let made = 0; made < 3; made += 1) await createAndDelete();
+    const { accountId } = harness.caller;
+    expect(await harness.ports.generations.uncharged(accountId)).to.deep.equal({ generations: 3, bytes: bound });
+    expect(await listed()).to.deep.equal([]);
+    for (const id of ids) {
+      expect(await look(id)).to.equal('GENERATION_JOB_NOT_FOUND');
+      expect(await harness.ports.generations.read(id)).to.include({ prompt: '' });
+    }
+    await remove(ids[0] ?? '');
+    harness.clock.jump(unchargedContentRetentionMs + 1_000);
+    await recover();
+    await recover();
+    expect(await harness.ports.generations.uncharged(accountId)).to.deep.equal({ generations: 0, bytes: 0 });
+    for (const id of ids) expect(await harness.ports.generations.read(id)).to.include({ kind: 'expired' });
+  });
+
+  it('by another process does not disturb the one that settles', async () => {
+    const g = await (async () => {
+      const { generationId } = await harness.create();
+      await cancelGeneration(harness.context, harness.caller, generationId);
+      return harness.generation(generationId);
+    })();
+    const { settledAt: _, ...unsettled } = g;
+    await remove(g.generationId);
+    harness.clock.jump(harness.settings.unchargedContentRetentionMs + 1_000);
+    await recover();
+    expect(await settleGeneration(harness.context, unsettled)).to.equal(unsettled);
   });
 
   it('is one deletion, however many ask for it at the same time', async () => {

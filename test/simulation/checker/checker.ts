@@ -237,6 +237,6 @@ export class SimulationChecker implements Observer {
   async atRest(_at: number): Promise<void> {
     this.order.tick();
     await this.rest.check();
-    this.deletions.checkAtRest();
+    await this.deletions.checkAtRest();
   }
 }

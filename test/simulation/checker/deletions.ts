@@ -54,7 +54,7 @@ export class Deletions implements GenerationListener {
     const id = request.generationId.toLowerCase();
     const record = this.generations.record(id);
     demand(
-      record?.kind !== 'generation',
+      record?.kind !== 'generation' || isCounted(record),
       26,
       () => `request ${number} was told that generation ${id} is deleted, and its record stands`,
     );
@@ -63,10 +63,13 @@ export class Deletions implements GenerationListener {
   }
 
   /** At rest no deletion is left halfway. */
-  checkAtRest(): void {
+  async checkAtRest(): Promise<void> {
     for (const id of this.generations.lives.keys()) {
-      const isHalfDone = this.isDeleted(id) && this.generations.record(id)?.kind === 'generation';
+      const deleted = this.deletedLife(id);
+      if (deleted === undefined) continue;
+      const isHalfDone = this.generations.record(id)?.kind === 'generation' && !isCounted(deleted);
       demand(!isHalfDone, 26, () => `at rest generation ${id} is marked as deleted, and its record stands`);
+      await this.requireNoOutputs(deleted, 'the run');
     }
   }
 
@@ -81,4 +84,9 @@ export class Deletions implements GenerationListener {
       demand(!isThere, 26, () => `generation ${generationId} was deleted, and ${objectKey} outlived ${what}`);
     }
   }
+}
+
+/** What was not charged counts for its account a while, though it is deleted: else there would be no bound to it. */
+function isCounted({ deletedAt, chargedCredits, unchargedBytes }: Generation): boolean {
+  return deletedAt !== undefined && chargedCredits === 0 && unchargedBytes === 2_048;
 }

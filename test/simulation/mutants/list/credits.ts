@@ -103,10 +103,10 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     find:
       "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); " +
       'const retention = retentionOf(generation, context.settings); ' +
-      "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention });",
+      "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);",
     replace:
       'const retention = retentionOf(generation, context.settings); ' +
-      "const { generation: settled, refused } = await changeGeneration(context, generation, { event: 'settle', ...retention }); " +
+      "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved); " +
       "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",
     why: 'The generation says that it is settled while its hold is still open.',
   },

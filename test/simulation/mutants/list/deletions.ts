@@ -14,7 +14,7 @@ export const DELETION_MUTANTS: readonly Mutant[] = [
     name: 'deleted-with-what-was-asked-for',
     breaks: [9, 26],
     file: 'core/generation/decide.js',
-    find: '{ ...withoutContent(g), deletedAt: at',
+    find: '{ ...emptied(g), deletedAt: at',
     replace: '{ ...g, deletedAt: at',
     why: 'The prompt stays in the record until somebody completes the deletion.',
   },
