@@ -40,7 +40,7 @@ module.exports = {
         "A technology is picked by its driver's name, so that another one is a line in the list. The machine's own are no choice.",
       severity: 'error',
       from: { path: '^apps/', pathNot: '^apps/wiring/built-in-drivers\\.ts$' },
-      to: { path: '^adapters/(?!(system|media|catalog-file|http|openid|webauthn)/)[^/]+/' },
+      to: { path: '^adapters/(?!(system|media|catalog-file|http|openid|webauthn|webhooks)/)[^/]+/' },
     },
     {
       name: 'apps-do-not-know-tests',

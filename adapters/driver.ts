@@ -1,18 +1,11 @@
 import type { Modality, ReferenceRole } from '../core/generation/generation.js';
 import type { JsonObject } from '../core/json.js';
 import type { Log } from '../core/log.js';
-import type { AccountStore } from '../core/ports/account-store.js';
-import type { ArtefactStore } from '../core/ports/artefact-store.js';
-import type { ClaimStore } from '../core/ports/claim-store.js';
 import type { Clock } from '../core/ports/clock.js';
-import type { CredentialStore } from '../core/ports/credential-store.js';
-import type { GenerationStore } from '../core/ports/generation-store.js';
 import type { MemoryBudget } from '../core/memory-budget.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
-import type { PersonStore } from '../core/ports/person-store.js';
 import type { Provider, ProviderPromises } from '../core/ports/provider.js';
-import type { ProviderUseStore } from '../core/ports/provider-use-store.js';
-import type { UploadStore } from '../core/ports/upload-store.js';
+import type { Ports } from '../core/ports/tokens.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
 import type { CatalogImport } from './catalog-import.js';
 import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
@@ -63,16 +56,20 @@ export type OpenedAs = 'server' | 'tool';
 /** Shared things by name, such as `wake-up-table`, for wake-ups that keep theirs in the database. */
 export type Lent = Readonly<Record<string, unknown>>;
 
-export interface DatabaseStores {
-  readonly accounts: AccountStore;
-  readonly generations: GenerationStore;
-  readonly claims: ClaimStore;
-  readonly uploads: UploadStore;
-  readonly credentials: CredentialStore;
-  readonly people: PersonStore;
-  readonly artefacts: ArtefactStore;
-  readonly providerUses: ProviderUseStore;
-}
+/** The ports that a database serves. */
+export type DatabaseStores = Pick<
+  Ports,
+  | 'accounts'
+  | 'generations'
+  | 'claims'
+  | 'uploads'
+  | 'credentials'
+  | 'people'
+  | 'artefacts'
+  | 'providerUses'
+  | 'webhookEndpoints'
+  | 'deliveries'
+>;
 
 /** What a database remembers of its first use, as fingerprints. */
 export interface InstallationFacts {

@@ -48,3 +48,14 @@ export function requireAllowedName(allow: AllowList, { protocol, hostname, port 
     throw new AddressRefused('the host has a name of a local network, which is not listed');
   if (protocol !== 'https:') throw new AddressRefused('only listed hosts may be called without TLS');
 }
+
+/**
+ * Whether a target that a client chose may be called, as far as it says itself; where its name leads to is checked when it
+ * is called. An address in place of a name must be listed, whatever it is.
+ */
+export function mayBeCalled(allow: AllowList, { protocol, hostname, port }: Endpoint): boolean {
+  if (allow.hasHost(hostname, port)) return true;
+  const literal = literalAddress(hostname);
+  if (literal !== undefined) return allow.hasAddress(literal);
+  return allow.hasNetworks || (protocol === 'https:' && mayBePublic(hostname));
+}

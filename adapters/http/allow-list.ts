@@ -23,6 +23,11 @@ export class AllowList {
     this.hosts = entries.filter((entry) => !entry.includes('/')).map(hostOf);
   }
 
+  /** Whether a name may lead to a listed network. */
+  get hasNetworks(): boolean {
+    return this.networks.length > 0;
+  }
+
   /** `hostname` is as in a target: lower case, without brackets. */
   hasHost(hostname: string, port: string): boolean {
     return this.hosts.some((host) => host.hostname === hostname && (host.port === undefined || host.port === port));

@@ -7,8 +7,9 @@ import type {
   GenerationStore,
   ListedGenerations,
 } from '../../core/ports/generation-store.js';
-import { cursorAt, placeBefore, type CreatedPlace } from '../created-cursor.js';
-import { compareText, OrderedList } from './ordered-list.js';
+import { cursorAt, placeBefore, placeOf, type CreatedPlace } from '../created-cursor.js';
+import { behind, comparePlaces, listNamed } from './descending-lists.js';
+import { compareText, type OrderedList } from './ordered-list.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { SumsByOwner } from './sums-by-owner.js';
 import { VersionedRecords, type Insertion } from './versioned-records.js';
@@ -72,7 +73,7 @@ export class MemoryGenerationStore implements GenerationStore {
     const limit = checkedLimit(page.limit) + 1;
     const found = places === undefined ? [] : behind(places, placeBefore(page.cursor, createdBefore), limit);
     const wanted = found.filter(({ createdAt }) => createdAt >= createdFrom);
-    return pageOf(this.readAll(wanted.map(({ generationId }) => generationId)), page, cursorAt);
+    return pageOf(this.readAll(wanted.map(({ id }) => id)), page, (g) => cursorAt(placeOf(g)));
   }
 
   private readAll(ids: readonly string[]): Generation[] {
@@ -99,7 +100,7 @@ export class MemoryGenerationStore implements GenerationStore {
       listNamed(this.byId, name, compareText)[change](record.generationId);
     const kept = isListed ? appLists(other) : [];
     for (const name of appLists(record).filter((one) => !kept.includes(one)))
-      listNamed(this.byCreation, name, comparePlaces)[change](record);
+      listNamed(this.byCreation, name, comparePlaces)[change](placeOf(record));
   }
 }
 
@@ -108,25 +109,4 @@ const ALL = 'all';
 function appLists({ appId, status, modelKey, clientTraceId }: Generation): string[] {
   const ofTrace = clientTraceId === undefined ? [] : [`${appId} clientTraceId ${clientTraceId}`];
   return [appId, `${appId} status ${status}`, `${appId} modelKey ${modelKey}`, ...ofTrace];
-}
-
-/** The list of this name, in descending order. */
-function listNamed<T>(
-  lists: Map<string, OrderedList<T>>,
-  name: string,
-  compare: (a: T, b: T) => number,
-): OrderedList<T> {
-  let list = lists.get(name);
-  if (list === undefined) lists.set(name, (list = new OrderedList((a, b) => compare(b, a))));
-  return list;
-}
-
-/** Those after the bound in the order of the list; the bound's own place is stepped over. */
-function behind<T>(list: OrderedList<T>, bound: T | undefined, limit: number): T[] {
-  if (bound === undefined) return list.slice(0, limit);
-  return list.slice(list.firstAfter(bound), limit);
-}
-
-function comparePlaces(a: CreatedPlace, b: CreatedPlace): number {
-  return a.createdAt - b.createdAt || compareText(a.generationId, b.generationId);
 }

@@ -1,4 +1,4 @@
-import type { Filter, UUID } from 'mongodb';
+import type { UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { UnchargedContent } from '../../core/generation/retention.js';
@@ -10,8 +10,9 @@ import type {
   ListedField,
   ListedGenerations,
 } from '../../core/ports/generation-store.js';
-import { cursorAt, placeBefore } from '../created-cursor.js';
+import { cursorAt, placeOf } from '../created-cursor.js';
 import type { MongoConnection } from './connection.js';
+import { listByCreation } from './list-by-creation.js';
 import { listedFields, type ListedFields } from './listed-fields.js';
 import { uuidOf } from './uuid-binary.js';
 import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
@@ -87,30 +88,17 @@ export class MongoGenerationStore implements GenerationStore {
     return pageOf(found as Generation[], page, (generation) => generation.generationId);
   }
 
-  /** Asks twice, each time for a stretch of the index: what was created at the time of the place, and what before. */
   private async listApp(
-    { appId, only, createdFrom = 0, createdBefore }: AppGenerations,
+    { appId, only, ...bounds }: AppGenerations,
     page: PageRequest,
     call?: Cancellation,
   ): Promise<Page<Generation>> {
-    const limit = checkedLimit(page.limit) + 1;
-    const place = placeBefore(page.cursor, createdBefore);
-    const [app, id] = [uuidOf(appId), uuidOf(place.generationId)];
-    if (app === null || id === null) return { items: [] };
+    const app = uuidOf(appId);
+    if (app === null) return { items: [] };
     const { hint, field } = only === undefined ? { hint: 'generations_by_app', field: {} } : byField(only);
-    const ask = (createdAt: Filter<RecordDocument>, most: number) =>
-      this.documents.find(
-        { kind: 'generation', app, ...field, ...createdAt },
-        { sort: { createdAt: -1, _id: -1 }, limit: most, hint },
-        call,
-      );
-    const isContinued = page.cursor !== undefined && place.createdAt >= createdFrom;
-    const sameTime = isContinued ? await ask({ createdAt: place.createdAt, _id: { $lt: id } }, limit) : [];
-    const earlier =
-      sameTime.length === limit
-        ? []
-        : await ask({ createdAt: { $gte: createdFrom, $lt: place.createdAt } }, limit - sameTime.length);
-    return pageOf([...sameTime, ...earlier] as Generation[], page, cursorAt);
+    const wanted = { filter: { kind: 'generation', app, ...field }, hint, ...bounds };
+    const found = await listByCreation(this.documents, wanted, page, call);
+    return pageOf(found as Generation[], page, (g) => cursorAt(placeOf(g)));
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {

@@ -5,6 +5,7 @@ import { indexFaults } from './migrate-mongo.js';
 import { MongoAccountStore } from './mongo-account-store.js';
 import { MongoArtefactStore } from './mongo-artefact-store.js';
 import { MongoClaimStore } from './mongo-claim-store.js';
+import { MongoDeliveryStore } from './mongo-delivery-store.js';
 import { MongoCredentialStore } from './mongo-credential-store.js';
 import { MongoGenerationStore } from './mongo-generation-store.js';
 import { MongoInstallation } from './mongo-installation.js';
@@ -12,6 +13,7 @@ import { MongoRefused } from './mongo-refused.js';
 import { MongoPersonStore } from './mongo-person-store.js';
 import { MongoProviderUseStore } from './mongo-provider-use-store.js';
 import { MongoUploadStore } from './mongo-upload-store.js';
+import { MongoWebhookEndpointStore } from './mongo-webhook-endpoint-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
 import { checkReadable, schemaVersions, type SchemaState } from './schema-version.js';
@@ -29,6 +31,8 @@ export interface MongoStores {
   readonly people: MongoPersonStore;
   readonly artefacts: MongoArtefactStore;
   readonly providerUses: MongoProviderUseStore;
+  readonly webhookEndpoints: MongoWebhookEndpointStore;
+  readonly deliveries: MongoDeliveryStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
   /** For adapters of other technologies that keep something in the same database. */
@@ -87,6 +91,8 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
     people: new MongoPersonStore(connection),
     artefacts: new MongoArtefactStore(connection),
     providerUses: new MongoProviderUseStore(connection),
+    webhookEndpoints: new MongoWebhookEndpointStore(connection),
+    deliveries: new MongoDeliveryStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),
     db,

@@ -1,5 +1,5 @@
 /** Grows by one with every release that changes what is below, or the form of a document. */
-export const SCHEMA_VERSION = 4;
+export const SCHEMA_VERSION = 5;
 
 /**
  * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so
@@ -175,6 +175,19 @@ export const SCHEMA = {
   },
   // One document for each connected provider, found by its name.
   provider_uses: { shardKey: null, indexes: [] },
+  // One document for each App that has endpoints, found by the App's id.
+  webhook_endpoints: { shardKey: { _id: 'hashed' }, indexes: [] },
+  deliveries: {
+    shardKey: { _id: 'hashed' },
+    indexes: [
+      { name: 'deliveries_by_attention', keys: { attentionAt: 1, _id: 1 }, why: 'recovery looks for what is due' },
+      {
+        name: 'deliveries_by_endpoint',
+        keys: { endpoint: 1, createdAt: -1, _id: -1 },
+        why: 'clients list what an endpoint was told, newest first',
+      },
+    ],
+  },
   wake_ups: {
     shardKey: { _id: 'hashed' },
     indexes: [{ name: 'wake_ups_by_time', keys: { at: 1, _id: 1 }, why: 'timers look for what is due' }],

@@ -11,12 +11,14 @@ import { SqliteReader } from './reader.js';
 import { SqliteAccountStore } from './sqlite-account-store.js';
 import { SqliteArtefactStore } from './sqlite-artefact-store.js';
 import { SqliteClaimStore } from './sqlite-claim-store.js';
+import { SqliteDeliveryStore } from './sqlite-delivery-store.js';
 import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
 import { SqliteProviderUseStore } from './sqlite-provider-use-store.js';
 import { SqliteUploadStore } from './sqlite-upload-store.js';
+import { SqliteWebhookEndpointStore } from './sqlite-webhook-endpoint-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
 import { SqliteWriter } from './writer.js';
 
@@ -40,6 +42,8 @@ export interface SqliteStores {
   readonly people: SqlitePersonStore;
   readonly artefacts: SqliteArtefactStore;
   readonly providerUses: SqliteProviderUseStore;
+  readonly webhookEndpoints: SqliteWebhookEndpointStore;
+  readonly deliveries: SqliteDeliveryStore;
   readonly wakeUpTable: SqliteWakeUpTable;
   readonly installation: SqliteInstallation;
   /** Writes acknowledged by this process, and the transactions they took. */
@@ -127,6 +131,8 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
     people: new SqlitePersonStore(writer, reader),
     artefacts: new SqliteArtefactStore(writer, reader),
     providerUses: new SqliteProviderUseStore(writer, reader),
+    webhookEndpoints: new SqliteWebhookEndpointStore(writer, reader),
+    deliveries: new SqliteDeliveryStore(writer, reader),
     wakeUpTable: new SqliteWakeUpTable(writer, reader),
     installation: new SqliteInstallation(writer, reader),
     counters: writer.counters,

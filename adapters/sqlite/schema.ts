@@ -157,6 +157,16 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX generations_by_model ON generations (app, model, created_at, id) WHERE model IS NOT NULL;
   CREATE INDEX generations_by_trace ON generations (app, trace, created_at, id) WHERE trace IS NOT NULL;
   `,
+  // Webhook endpoints, one record an App, and what they are told.
+  `
+  CREATE TABLE webhook_endpoints (app TEXT NOT NULL PRIMARY KEY, version INTEGER NOT NULL, doc TEXT NOT NULL) STRICT, WITHOUT ROWID;
+  CREATE TABLE deliveries (
+    id BLOB NOT NULL PRIMARY KEY, version INTEGER NOT NULL, attention_at INTEGER NOT NULL, endpoint BLOB NOT NULL,
+    created_at INTEGER NOT NULL, doc TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX deliveries_by_attention ON deliveries (attention_at, id);
+  CREATE INDEX deliveries_by_endpoint ON deliveries (endpoint, created_at, id);
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

@@ -9,7 +9,7 @@ import type {
   ListedGenerations,
 } from '../../core/ports/generation-store.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import { cursorAt, placeBefore } from '../created-cursor.js';
+import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
 import type { Row } from './driver.js';
@@ -132,9 +132,9 @@ export class SqliteGenerationStore implements GenerationStore {
     page: PageRequest,
   ): Page<Generation> {
     const before = placeBefore(page.cursor, createdBefore);
-    const bounds = [appId, createdFrom, before.createdAt, before.generationId, checkedLimit(page.limit) + 1] as const;
+    const bounds = [appId, createdFrom, before.createdAt, before.id, checkedLimit(page.limit) + 1] as const;
     const rows = only === undefined ? this.byApp.all(...bounds) : this.byField[only.field].all(...bounds, only.value);
-    return pageOf(generationsOf(rows), page, cursorAt);
+    return pageOf(generationsOf(rows), page, (g) => cursorAt(placeOf(g)));
   }
 
   async uncharged(accountId: string, call?: Cancellation): Promise<UnchargedContent> {

@@ -8,6 +8,7 @@ import { installationWrites } from './installation-writes.js';
 import { personWrites } from './person-writes.js';
 import { providerUseWrites } from './provider-use-writes.js';
 import { uploadWrites } from './upload-writes.js';
+import { webhookWrites } from './webhook-writes.js';
 import { wakeUpWrites } from './wake-up-writes.js';
 
 /** What a write answers: how many rows it changed, or the JSON of what stood in its way. */
@@ -29,6 +30,7 @@ export function prepareWrites(database: Database) {
     ...personWrites(database),
     ...artefactWrites(database),
     ...providerUseWrites(database),
+    ...webhookWrites(database),
     ...wakeUpWrites(database),
     ...installationWrites(database),
   } satisfies Record<string, Write>;

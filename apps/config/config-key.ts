@@ -171,11 +171,23 @@ export function moduleNames(): ConfigKey<readonly string[]> {
   });
 }
 
-/** A list of hosts, which may be empty, or have `*` for any; a variable has commas between them. */
+const HOST = '(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?';
+
+/** A list of hosts, which may be empty; a variable has commas between them. */
 export function hosts(): ConfigKey<readonly string[]> {
   return keyOf({
     type: 'array',
-    items: { type: 'string', pattern: '^(\\*|(\\[[0-9A-Fa-f:.]+\\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?)$' },
+    items: { type: 'string', pattern: `^${HOST}$` },
+    default: [],
+    errorMessage: 'must be a list of host names, as app.example',
+  });
+}
+
+/** A list of hosts, which may be empty, or have `*` for any; a variable has commas between them. */
+export function hostsOrAny(): ConfigKey<readonly string[]> {
+  return keyOf({
+    type: 'array',
+    items: { type: 'string', pattern: `^(\\*|${HOST})$` },
     default: [],
     errorMessage: 'must be a list of host names, as app.example, or *',
   });

@@ -20,6 +20,7 @@ export interface Config {
   readonly rest: RestConfig;
   readonly signIn: SignInConfig;
   readonly oauth: OAuthConfig;
+  readonly webhooks: WebhooksConfig;
   /** The MCP server; there is none when absent. */
   readonly mcp?: McpConfig;
   /** Where internal services call; nowhere when absent. */
@@ -87,6 +88,11 @@ export interface OAuthConfig {
   readonly registration: boolean;
   /** Hosts whose documents may name clients; `*` for any public one. */
   readonly clientDocuments: readonly string[];
+}
+
+export interface WebhooksConfig {
+  /** Networks and hosts that webhooks may be sent to, in addition to the public internet. */
+  readonly allow: readonly string[];
 }
 
 export interface McpConfig {

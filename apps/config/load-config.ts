@@ -204,6 +204,7 @@ function configOf(
     catalog: values.catalog === null ? SHIPPED_CATALOG : resolve(folder, values.catalog),
     rest: restOf(values),
     ...peopleOf(values),
+    webhooks: { allow: [...values['webhooks.allowed_hosts'], ...values['webhooks.allowed_networks']] },
     ...mcpOf(values),
     ...grpcOf(values, folder),
     ...(internalPort === null ? {} : { internal: { host: values['internal.host'], port: internalPort } }),

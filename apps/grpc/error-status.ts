@@ -81,8 +81,13 @@ const FIELDS: Readonly<Partial<Record<ServiceError['code'], string>>> = {
   IDEMPOTENCY_KEY_INVALID: 'idempotency_key',
 };
 
-/** What operators' work calls otherwise than the proto files do. */
-const NAMES: Readonly<Record<string, string | undefined>> = { '/name': 'display_name', '/expires_at': 'expire_time' };
+/** What is called, or found, otherwise than in the proto files. */
+const NAMES: Readonly<Record<string, string | undefined>> = {
+  '/name': 'display_name',
+  '/expires_at': 'expire_time',
+  // Beside the body over REST, and beside the input here.
+  '/webhook_url': 'webhook_url',
+};
 
 /** `reference_upload_ids[3]` as `input.reference_upload_ids[3]`; undefined for the request as a whole. */
 function fieldPath(path: string, bodyField: string): string | undefined {

@@ -27,6 +27,7 @@ import { Health } from './health.js';
 import { GENERATION_METHODS } from './methods/generations.js';
 import { OPERATIONS_METHODS } from './methods/operations.js';
 import { UPLOAD_METHODS } from './methods/uploads.js';
+import { WEBHOOK_METHODS } from './methods/webhooks.js';
 import { WATCH_METHODS } from './methods/watch.js';
 import { reflectionOf } from './reflection.js';
 import type { ServedMethod, ServedStream } from './method.js';
@@ -62,6 +63,7 @@ export interface GrpcServer {
 const METHODS = [
   ...GENERATION_METHODS,
   ...UPLOAD_METHODS,
+  ...WEBHOOK_METHODS,
   ...CREDIT_METHODS,
   ...CATALOG_METHODS,
   ...ACCESS_METHODS,

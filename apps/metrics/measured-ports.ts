@@ -18,6 +18,8 @@ export function measuredPorts(
     credentials: stores.measured('credentials', ports.credentials),
     people: stores.measured('people', ports.people),
     artefacts: stores.measured('artefacts', ports.artefacts),
+    webhookEndpoints: stores.measured('webhookEndpoints', ports.webhookEndpoints),
+    deliveries: stores.measured('deliveries', ports.deliveries),
     objects: { ...measuredObjects, ...objects.counted(measuredObjects) },
     wakeUps: wakeUps.counted(ports.wakeUps, stores.measured('wakeUps', ports.wakeUps)),
     providers: providers.measured(ports.providers),

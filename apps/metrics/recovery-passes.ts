@@ -48,12 +48,13 @@ export class RecoveryPasses {
     this.count(recovered);
   }
 
-  private count({ generations, holds, uploads, claimsRemoved, artefactsRemoved }: Recovered): void {
+  private count({ generations, holds, uploads, deliveries, claimsRemoved, artefactsRemoved }: Recovered): void {
     const { nextCursor: _nextCursor, ...heldOutcomes } = holds;
     const kinds = {
       generation: generations,
       hold: heldOutcomes,
       upload: uploads,
+      delivery: deliveries,
       claim: { removed: claimsRemoved },
       artefact: { removed: artefactsRemoved },
     };
@@ -69,6 +70,7 @@ const NOTHING: Recovered = {
   generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
   holds: { released: 0, settled: 0, failed: 0 },
   uploads: { swept: 0, removed: 0, failed: 0 },
+  deliveries: { woken: 0, removed: 0, failed: 0 },
   claimsRemoved: 0,
   artefactsRemoved: 0,
 };

@@ -16,6 +16,8 @@ export interface StorePorts extends Pick<
   | 'people'
   | 'artefacts'
   | 'providerUses'
+  | 'webhookEndpoints'
+  | 'deliveries'
   | 'objects'
 > {
   readonly wakeUps: Pick<Ports['wakeUps'], 'schedule'>;
@@ -68,6 +70,8 @@ export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]
     removeExpired: true,
   },
   providerUses: { read: true, replace: true },
+  webhookEndpoints: { read: true, replace: true },
+  deliveries: { insert: true, read: true, replace: true, remove: true, due: true, list: true },
   objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
   wakeUps: { schedule: true },
 };

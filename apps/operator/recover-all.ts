@@ -15,6 +15,8 @@ const COUNTS = [
   'uploads_removed',
   'claims_removed',
   'artefacts_removed',
+  'deliveries_woken',
+  'deliveries_removed',
   'failed',
 ] as const;
 export type RecoveredTotals = Record<(typeof COUNTS)[number], number>;
@@ -41,7 +43,7 @@ export async function recoverAll(context: Context): Promise<RecoveredTotals> {
 
 function add(
   total: RecoveredTotals,
-  { generations: g, holds, uploads, claimsRemoved, artefactsRemoved }: Recovered,
+  { generations: g, holds, uploads, deliveries, claimsRemoved, artefactsRemoved }: Recovered,
 ): void {
   total.generations_woken += g.woken;
   total.generations_ended += g.ended;
@@ -53,5 +55,7 @@ function add(
   total.uploads_removed += uploads.removed;
   total.claims_removed += claimsRemoved;
   total.artefacts_removed += artefactsRemoved;
-  total.failed += g.failed + holds.failed + uploads.failed;
+  total.deliveries_woken += deliveries.woken;
+  total.deliveries_removed += deliveries.removed;
+  total.failed += g.failed + holds.failed + uploads.failed + deliveries.failed;
 }

@@ -16,6 +16,8 @@ const STORES: Readonly<Record<StorePort, Store>> = {
   people: 'database',
   artefacts: 'database',
   providerUses: 'database',
+  webhookEndpoints: 'database',
+  deliveries: 'database',
   objects: 'objects',
   wakeUps: 'wake-ups',
 };
@@ -65,6 +67,8 @@ export class Outages {
       people: watched('people'),
       artefacts: watched('artefacts'),
       providerUses: watched('providerUses'),
+      webhookEndpoints: watched('webhookEndpoints'),
+      deliveries: watched('deliveries'),
       objects: watched('objects'),
       wakeUps: {
         ...watched('wakeUps'),

@@ -1,9 +1,9 @@
 import 'reflect-metadata';
-import { Container } from 'inversify';
+import { Container, ContainerModule } from 'inversify';
 import type { CloseOptions, DatabaseStores } from '../../adapters/driver.js';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { mediaModule } from '../../adapters/media/module.js';
-import { provideModule, resolve } from '../../adapters/provide.js';
+import { resolve } from '../../adapters/provide.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
 import { systemModule } from '../../adapters/system/module.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
@@ -24,6 +24,7 @@ import type { Outages } from '../outages/outages.js';
 import { StoreGate } from '../outages/store-gate.js';
 import { openProvider, type ProviderNeeds } from './open-provider.js';
 import { openSecrets, type Secrets } from './secrets.js';
+import { openWebhookSender } from './open-webhook-sender.js';
 import { AwaitedSchedules } from '../stores/awaited-schedules.js';
 import { openDatabase } from '../stores/open-database.js';
 import { openObjects, type ObjectsNeeds, type ProgramObjects } from '../stores/open-objects.js';
@@ -97,15 +98,19 @@ export async function openProgram(
     });
     opened.keep({ close: async () => wakeUps.close?.() });
     const memory = new MemoryBudget(config.images.memoryBytes);
-    const connected = await openProviders(config, { clock, log, memory }, opened);
     container.load(
       systemModule({ secret: secrets.credentials }),
       mediaModule({ memory }),
       webAuthnModule(),
-      storesModule(database.stores, { objects: objects.store, wakeUps }),
+      portsModule({
+        ...storesOf(database.stores),
+        objects: objects.store,
+        wakeUps,
+        webhookSender: opened.keep(openWebhookSender(config, clock)),
+        catalog,
+        providers: providersOf(config, await openProviders(config, { clock, log, memory }, opened)),
+      }),
     );
-    container.bind<Catalog>(TOKENS.catalog.id).toConstantValue(catalog);
-    container.bind<Providers>(TOKENS.providers.id).toConstantValue(providersOf(config, connected));
     const wired = portsFrom(container);
     const gate = opened.keep(
       new StoreGate(
@@ -120,10 +125,7 @@ export async function openProgram(
       options.metrics ? measuredPorts(ports, options.metrics) : ports,
       config.settings,
       log,
-      {
-        id: wired.ids.uuid(),
-        isExclusive: database.isExclusive,
-      },
+      { id: wired.ids.uuid(), isExclusive: database.isExclusive },
     );
     const { signedObjects } = objects;
     return {
@@ -192,19 +194,28 @@ async function openProviders(
   return connected;
 }
 
-/** What the drivers have opened. */
-function storesModule(stores: DatabaseStores, others: Pick<Ports, 'objects' | 'wakeUps'>) {
-  return provideModule((provide) => {
-    provide(TOKENS.accounts, [], () => stores.accounts);
-    provide(TOKENS.generations, [], () => stores.generations);
-    provide(TOKENS.claims, [], () => stores.claims);
-    provide(TOKENS.uploads, [], () => stores.uploads);
-    provide(TOKENS.credentials, [], () => stores.credentials);
-    provide(TOKENS.people, [], () => stores.people);
-    provide(TOKENS.artefacts, [], () => stores.artefacts);
-    provide(TOKENS.providerUses, [], () => stores.providerUses);
-    provide(TOKENS.objects, [], () => others.objects);
-    provide(TOKENS.wakeUps, [], () => others.wakeUps);
+/** What a database serves, without whatever else a driver may have there. */
+function storesOf(stores: DatabaseStores): DatabaseStores {
+  const { accounts, generations, claims, uploads, credentials, people, artefacts, providerUses } = stores;
+  const { webhookEndpoints, deliveries } = stores;
+  return {
+    accounts,
+    generations,
+    claims,
+    uploads,
+    credentials,
+    people,
+    artefacts,
+    providerUses,
+    webhookEndpoints,
+    deliveries,
+  };
+}
+
+/** Binds ports that are open. */
+function portsModule(ports: Partial<Ports>): ContainerModule {
+  return new ContainerModule(({ bind }) => {
+    for (const name of Object.keys(ports) as (keyof Ports)[]) bind(TOKENS[name].id).toConstantValue(ports[name]);
   });
 }
 
@@ -253,8 +264,11 @@ function portsFrom(container: Container): Ports {
     people: resolve(container, TOKENS.people),
     artefacts: resolve(container, TOKENS.artefacts),
     providerUses: resolve(container, TOKENS.providerUses),
+    webhookEndpoints: resolve(container, TOKENS.webhookEndpoints),
+    deliveries: resolve(container, TOKENS.deliveries),
     objects: resolve(container, TOKENS.objects),
     wakeUps: resolve(container, TOKENS.wakeUps),
+    webhookSender: resolve(container, TOKENS.webhookSender),
     providers: resolve(container, TOKENS.providers),
     catalog: resolve(container, TOKENS.catalog),
     mediaProbe: resolve(container, TOKENS.mediaProbe),

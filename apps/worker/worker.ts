@@ -1,5 +1,7 @@
 import type { Context } from '../../core/context.js';
 import { GENERATION } from '../../core/generation/wake.js';
+import { DeliveryQueue } from '../../core/webhooks/delivery-queue.js';
+import { DELIVERY } from '../../core/webhooks/wake-delivery.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
 import { Repetition } from '../../core/repetition.js';
@@ -25,6 +27,7 @@ const MAX_PASSES = 20;
 /** One process's share of the work: runs generations that it is woken for, and recovers unfinished work of others. */
 export class Worker {
   private readonly dispatcher: Dispatcher;
+  private readonly deliveries: DeliveryQueue;
   private readonly recovery: Recovery;
   private recovering: Promise<void> | undefined;
   private repetition: Repetition | undefined;
@@ -35,6 +38,7 @@ export class Worker {
     private readonly options: WorkerOptions,
   ) {
     this.dispatcher = new Dispatcher(context, options.workerId);
+    this.deliveries = new DeliveryQueue(context);
     this.recovery = new Recovery(context, (generation) => this.dispatcher.takeOver(generation));
   }
 
@@ -59,6 +63,7 @@ export class Worker {
 
   /** Rejects a kind that this release does not know: another process may know it, and later releases will. */
   private async deliver({ kind, id }: WakeUpSubject): Promise<void> {
+    if (kind === DELIVERY) return this.deliveries.deliver(id);
     if (kind !== GENERATION) throw new Error(`This release does not know wake-ups of the kind ${kind}.`);
     await this.dispatcher.deliver(id);
   }
@@ -75,8 +80,11 @@ export class Worker {
       stopGraceMs,
       Promise.all([this.context.wakeUps.stop(), this.repetition?.stop(), this.recovering]),
     );
-    const runsEnded = await this.dispatcher.stop(stopGraceMs);
-    return (await ended) && runsEnded;
+    const [runsEnded, sendingEnded] = await Promise.all([
+      this.dispatcher.stop(stopGraceMs),
+      this.deliveries.stop(stopGraceMs),
+    ]);
+    return (await ended) && runsEnded && sendingEnded;
   }
 
   private within(graceMs: number, work: Promise<unknown>): Promise<boolean> {

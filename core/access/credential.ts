@@ -1,7 +1,16 @@
 import type { Cap } from '../credits/cap.js';
 
-export const SCOPES = ['credits:read', 'generations:read', 'generations:write', 'uploads:write'] as const;
+export const SCOPES = [
+  'credits:read',
+  'generations:read',
+  'generations:write',
+  'uploads:write',
+  'webhooks:manage',
+] as const;
 export type Scope = (typeof SCOPES)[number];
+
+/** What a credential may do unless more is asked for by name. Who manages webhooks decides where data is sent. */
+export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'webhooks:manage');
 
 /** What a token is for: the REST API and gRPC, or the MCP server. An API key is for all. */
 export type Audience = 'rest' | 'mcp';

@@ -4,7 +4,7 @@ import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Account } from '../credits/account.js';
 import { API_KEY_BYTES, formatApiKey } from './api-key.js';
-import { SCOPES, type ApiKey, type App, type Scope } from './credential.js';
+import { DEFAULT_SCOPES, SCOPES, type ApiKey, type App, type Scope } from './credential.js';
 
 const MAX_NAME = 100;
 const MAX_TRIES = 5;
@@ -133,7 +133,7 @@ export function readName(name: string, pointer = '/name'): string {
   return trimmed;
 }
 
-function readScopes(scopes: readonly string[] = SCOPES): Scope[] {
+function readScopes(scopes: readonly string[] = DEFAULT_SCOPES): Scope[] {
   const unknown = scopes.find((scope) => !SCOPES.some((known) => known === scope));
   if (unknown !== undefined || scopes.length === 0)
     throw fieldInvalid('/scopes', `Scopes must be among ${SCOPES.join(', ')}.`);

@@ -31,6 +31,7 @@ export function acceptGeneration(
     parameters: quote.parameters,
     references: quote.uploads.map(referenceTo),
     ...(request.clientTraceId === undefined ? {} : { clientTraceId: request.clientTraceId }),
+    ...(request.webhookUrl === undefined ? {} : { webhookUrl: request.webhookUrl }),
     createdAt: now,
     updatedAt: now,
     estimatedCredits: quote.credits,

@@ -15,11 +15,19 @@ import { readGenerationRequest, type GenerationRequest } from './request.js';
 import type { Settings } from '../settings.js';
 import { voidGeneration } from './void-generation.js';
 import { wake } from './wake.js';
+import { requireCallable } from '../webhooks/single-address.js';
 
 export interface Created {
   readonly generation: Generation;
   /** Whether the key had been used before, with this same request. */
   readonly replayed: boolean;
+}
+
+export interface CreateOptions {
+  /** The most that may be reserved without being asked for; a replay reserves nothing, and is never refused for it. */
+  readonly approvedCredits?: number;
+  /** Where the end is told, besides the webhooks of the App; part of what the idempotency key stands for. */
+  readonly webhookUrl?: string | undefined;
 }
 
 /**
@@ -28,10 +36,8 @@ export interface Created {
  * process that minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is
  * now.
  *
- * `approvedCredits` is the most that may be reserved without being asked for; a replay reserves nothing, and is never
- * refused for it.
- *
- * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), the three idempotency codes, FIELD_INVALID (of
+ * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), of a webhook URL DEVELOPER_SCOPE_INSUFFICIENT,
+ * FIELD_INVALID and CONFLICT (while the App has no default secret that signs for it), the three idempotency codes, FIELD_INVALID (of
  * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), SPENDING_NOT_CONFIRMED, FIELD_INVALID (of an
  * upload that was deleted meanwhile),
  * DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal
@@ -42,10 +48,13 @@ export async function createGeneration(
   caller: Caller,
   idempotencyKey: string,
   body: Json,
-  approvedCredits = Infinity,
+  { approvedCredits = Infinity, webhookUrl }: CreateOptions = {},
 ): Promise<Created> {
-  const request = readGenerationRequest(context, body);
-  const digest = context.digests.ofJson(request.content);
+  const request = { ...readGenerationRequest(context, body), ...(webhookUrl === undefined ? {} : { webhookUrl }) };
+  if (webhookUrl !== undefined) await requireCallable(context, caller, webhookUrl);
+  const digest = context.digests.ofJson(
+    webhookUrl === undefined ? request.content : { content: request.content, webhookUrl },
+  );
   const key = { accountId: caller.accountId, appId: caller.appId, operation: 'create' as const, key: idempotencyKey };
 
   const uncharged = begun(

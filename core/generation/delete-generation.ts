@@ -1,6 +1,7 @@
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
+import { cancelDeliveries } from '../webhooks/announce.js';
 import { changedTooOften, changeGeneration, type Changed } from './change-generation.js';
 import { isTerminal, type Generation, type Tombstone } from './generation.js';
 import { getRecord } from './get-generation.js';
@@ -45,6 +46,7 @@ async function mark(context: Context, found: Generation): Promise<Changed> {
  * record of one that was not charged stays as long as it counts for its account; it has no content any more.
  */
 export async function completeDeletion(context: Context, marked: Generation): Promise<void> {
+  await cancelDeliveries(context, marked);
   await removeOutputs(context, marked.generationId, writtenBy(marked));
   const { contentExpiresAt } = retentionOf(marked, context.settings);
   if (marked.unchargedBytes !== undefined && context.clock.now() < contentExpiresAt) {

@@ -110,6 +110,8 @@ export interface Generation {
   readonly parameters: JsonObject;
   readonly references: readonly Reference[];
   readonly clientTraceId?: string;
+  /** Where its end is told, besides the endpoints of its App. */
+  readonly webhookUrl?: string;
   readonly createdAt: number;
   readonly updatedAt: number;
   readonly completedAt?: number;

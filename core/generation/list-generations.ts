@@ -4,7 +4,7 @@ import { fieldInvalid } from '../fields.js';
 import type { Page, PageRequest } from '../paging.js';
 import type { AppGenerations } from '../ports/generation-store.js';
 import { STATUSES, type Generation, type GenerationStatus } from './generation.js';
-import { matchingPage } from './matching-page.js';
+import { matchingPage } from '../matching-page.js';
 
 /** Which of an App's generations are listed: those that match all that is given. */
 export interface ListFilter {

@@ -5,7 +5,7 @@ import type { Page, PageRequest } from '../paging.js';
 import type { ListedGenerations } from '../ports/generation-store.js';
 import { cancelFound } from './cancel-generation.js';
 import type { Generation, GenerationStatus } from './generation.js';
-import { matchingPage } from './matching-page.js';
+import { matchingPage } from '../matching-page.js';
 
 /** All generations when it is empty. */
 export interface GenerationFilter {

@@ -64,6 +64,8 @@ export interface GenerationRequest {
   readonly parameters: JsonObject;
   readonly referenceUploadIds: readonly string[];
   readonly clientTraceId?: string;
+  /** Sent beside the body. */
+  readonly webhookUrl?: string;
 }
 
 interface Body {

@@ -64,6 +64,6 @@ export function withoutContent(g: Generation): Generation {
  * would have no bound else.
  */
 export function emptied(g: Generation): Generation {
-  const rest = withoutContent(g);
+  const { webhookUrl: _webhookUrl, ...rest } = withoutContent(g);
   return g.unchargedBytes === undefined ? rest : { ...rest, unchargedBytes: MIN_CONTENT_BYTES };
 }

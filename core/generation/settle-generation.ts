@@ -3,17 +3,19 @@ import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { changeGeneration } from './change-generation.js';
 import { isTerminal, type Generation } from './generation.js';
+import { announceState } from '../webhooks/announce.js';
 import { retentionOf } from './retention.js';
 
 /**
- * Ends the hold of a generation that has ended: charges what it owes, releases the rest, then marks it settled. May be
- * repeated by anyone at any time; the hold's presence makes the money move once.
+ * Ends the hold of a generation that has ended: charges what it owes and releases the rest, makes the deliveries of its
+ * end, then marks it settled. May be repeated by anyone at any time; the hold's presence makes the money move once.
  */
 export async function settleGeneration(context: Context, generation: Generation): Promise<Generation> {
   assert(isTerminal(generation.status), 'only an ended generation is settled');
   if (generation.settledAt !== undefined) return generation;
   const { generationId, accountId, chargedCredits } = generation;
   await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
+  await announceState(context, generation);
   const retention = retentionOf(generation, context.settings);
   const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);
   // Somebody else has settled it, and its client deleted it.

@@ -1,7 +1,7 @@
 import type { App } from '../access/credential.js';
 import { requireWanted } from '../cancellation.js';
 import type { Context } from '../context.js';
-import { derivedUuid, isDerivedUuid } from './derived-uuid.js';
+import { derivedUuid, isDerivedUuid } from '../derived-uuid.js';
 
 type Ports = Pick<Context, 'credentials' | 'digests' | 'clock' | 'call'>;
 

@@ -5,7 +5,7 @@ import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Artefact } from './artefact.js';
-import { derivedUuid } from './derived-uuid.js';
+import { derivedUuid } from '../derived-uuid.js';
 import type { Person } from './person.js';
 
 /** A person's permission for an OAuth client to act for them, until one of the two ends it or it is not used any more. */

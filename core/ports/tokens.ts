@@ -17,7 +17,10 @@ import type { PersonStore } from './person-store.js';
 import type { Previews } from './previews.js';
 import type { Providers } from './provider.js';
 import type { ProviderUseStore } from './provider-use-store.js';
+import type { DeliveryStore } from './delivery-store.js';
 import type { UploadStore } from './upload-store.js';
+import type { WebhookEndpointStore } from './webhook-endpoint-store.js';
+import type { WebhookSender } from './webhook-sender.js';
 import type { WakeUps } from './wake-ups.js';
 
 /** Every port, by the name it is wired under. Use cases ask for the few they need with `Pick<Ports, …>`. */
@@ -30,8 +33,11 @@ export interface Ports {
   readonly people: PersonStore;
   readonly artefacts: ArtefactStore;
   readonly providerUses: ProviderUseStore;
+  readonly webhookEndpoints: WebhookEndpointStore;
+  readonly deliveries: DeliveryStore;
   readonly objects: ObjectStore;
   readonly wakeUps: WakeUps;
+  readonly webhookSender: WebhookSender;
   readonly providers: Providers;
   readonly catalog: Catalog;
   readonly mediaProbe: MediaProbe;
@@ -65,8 +71,11 @@ export const TOKENS = {
   people: token('people'),
   artefacts: token('artefacts'),
   providerUses: token('providerUses'),
+  webhookEndpoints: token('webhookEndpoints'),
+  deliveries: token('deliveries'),
   objects: token('objects'),
   wakeUps: token('wakeUps'),
+  webhookSender: token('webhookSender'),
   providers: token('providers'),
   catalog: token('catalog'),
   mediaProbe: token('mediaProbe'),

@@ -2,12 +2,14 @@ import type { Context } from '../context.js';
 import { recoverGenerations, type GenerationsRecovered } from './recover-generations.js';
 import { recoverHolds, type HoldsRecovered } from './recover-holds.js';
 import { resumeRuns, type TakeOver } from './resume-runs.js';
+import { recoverDeliveries, type DeliveriesRecovered } from './recover-deliveries.js';
 import { recoverUploads, type UploadsRecovered } from './recover-uploads.js';
 
 export interface Recovered {
   readonly generations: GenerationsRecovered;
   readonly holds: HoldsRecovered;
   readonly uploads: UploadsRecovered;
+  readonly deliveries: DeliveriesRecovered;
   readonly claimsRemoved: number;
   /** Sessions, sign-in links, codes and tokens past their time. */
   readonly artefactsRemoved: number;
@@ -20,6 +22,7 @@ const NOTHING: Recovered = {
   generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
   holds: { released: 0, settled: 0, failed: 0 },
   uploads: { swept: 0, removed: 0, failed: 0 },
+  deliveries: { woken: 0, removed: 0, failed: 0 },
   claimsRemoved: 0,
   artefactsRemoved: 0,
 };
@@ -30,7 +33,7 @@ const NOTHING: Recovered = {
  * hold is followed immediately by another.
  */
 export function mayBeMore(
-  { generations: g, holds, uploads, claimsRemoved, artefactsRemoved }: Recovered,
+  { generations: g, holds, uploads, deliveries, claimsRemoved, artefactsRemoved }: Recovered,
   batch: number,
 ): boolean {
   const generations = g.woken + g.ended + g.settled + g.retired + g.failed + g.overtaken;
@@ -39,6 +42,7 @@ export function mayBeMore(
     generations >= batch ||
     moreHolds ||
     uploads.swept + uploads.removed >= batch ||
+    deliveries.woken + deliveries.removed + deliveries.failed >= batch ||
     claimsRemoved >= batch ||
     artefactsRemoved >= batch
   );
@@ -105,6 +109,10 @@ export class Recovery {
     const holds = await evenIfOthersFail(() => recoverHolds(context, this.holdsCursor, shouldContinue), NOTHING.holds);
     this.holdsCursor = holds.nextCursor;
     const uploads = await evenIfOthersFail(() => recoverUploads(context, now, shouldContinue), NOTHING.uploads);
+    const deliveries = await evenIfOthersFail(
+      () => recoverDeliveries(context, now, shouldContinue),
+      NOTHING.deliveries,
+    );
     const claimsRemoved = await evenIfOthersFail(
       () => context.claims.removeExpired(now, context.settings.recoveryBatch),
       0,
@@ -114,7 +122,7 @@ export class Recovery {
       0,
     );
     if (failures.length > 0) throw failures[0];
-    return { generations, holds, uploads, claimsRemoved, artefactsRemoved };
+    return { generations, holds, uploads, deliveries, claimsRemoved, artefactsRemoved };
   }
 
   /** Ends a running pass after its current item, and makes later ones do nothing. */

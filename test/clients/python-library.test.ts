@@ -5,6 +5,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { SCOPES } from '../../core/access/credential.js';
 import { readPage } from '../docs/pages.js';
 import { LiveService } from '../service/live-service.js';
 import { orSkip } from './or-skip.js';
@@ -26,7 +27,9 @@ describe('the client library for Python', () => {
 
   before(async function () {
     library = await orSkip(this, () => PYTHON_LIBRARY.build());
-    service = await LiveService.start({ config: { settings: { retry_base_ms: 50, cancel_grace_seconds: 1 } } });
+    service = await LiveService.start({
+      config: { settings: { retry_base_ms: 50, cancel_grace_seconds: 1 }, webhooks: { allowed_hosts: ['127.0.0.1'] } },
+    });
   });
   after(async () => {
     await service?.remove();
@@ -43,7 +46,7 @@ describe('the client library for Python', () => {
     it(`passes ${file}`, async () => {
       const live = service as LiveService;
       const keys: string[] = [];
-      for (let made = 0; made < KEYS; made += 1) keys.push((await live.tenant(CREDITS)).secret);
+      for (let made = 0; made < KEYS; made += 1) keys.push((await live.tenant(CREDITS, SCOPES)).secret);
       const options = ['-q', '-p', 'no:cacheprovider', '--tb=short', '--no-header'];
       const told = await python(['-m', 'pytest', ...options, join(TESTS, file)], {
         TEST_URL: live.url,

@@ -13,6 +13,7 @@ import { GENERATION_METHODS } from '../../apps/grpc/methods/generations.js';
 import { OPERATIONS_METHODS } from '../../apps/grpc/methods/operations.js';
 import { STORAGE_METHODS } from '../../apps/grpc/methods/storage.js';
 import { UPLOAD_METHODS } from '../../apps/grpc/methods/uploads.js';
+import { WEBHOOK_METHODS } from '../../apps/grpc/methods/webhooks.js';
 import { WATCH_METHODS } from '../../apps/grpc/methods/watch.js';
 import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
 import { GRPC_STATUSES } from '../../apps/grpc/statuses.js';
@@ -26,6 +27,7 @@ const OF_HTTP: readonly string[] = ['ROUTE_NOT_FOUND', 'METHOD_NOT_ALLOWED', 'BO
 const SERVED = [
   ...GENERATION_METHODS,
   ...UPLOAD_METHODS,
+  ...WEBHOOK_METHODS,
   ...CREDIT_METHODS,
   ...CATALOG_METHODS,
   ...ACCESS_METHODS,

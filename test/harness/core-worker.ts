@@ -3,13 +3,16 @@ import type { Context } from '../../core/context.js';
 import { isTerminal, type Generation } from '../../core/generation/generation.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { Ports } from '../../core/ports/tokens.js';
+import { DeliveryQueue } from '../../core/webhooks/delivery-queue.js';
+import { DELIVERY } from '../../core/webhooks/wake-delivery.js';
 import type { CoreHarness } from './core-harness.js';
 import type { Interceptor } from '../fixtures/intercepted.js';
 
-/** A worker process: a dispatcher that takes the wake-ups of the harness's shared table. */
+/** A worker process: takes the wake-ups of the harness's shared table. */
 export class CoreWorker {
   readonly context: Context;
   readonly dispatcher: Dispatcher;
+  readonly deliveries: DeliveryQueue;
 
   private constructor(
     harness: CoreHarness,
@@ -20,6 +23,7 @@ export class CoreWorker {
   ) {
     this.context = harness.process(interceptor, changes, boot);
     this.dispatcher = new Dispatcher(this.context, name);
+    this.deliveries = new DeliveryQueue(this.context);
   }
 
   static async start(
@@ -29,7 +33,10 @@ export class CoreWorker {
     boot?: Boot,
   ): Promise<CoreWorker> {
     const worker = CoreWorker.idle(harness, name, interceptor, {}, boot);
-    await worker.context.wakeUps.start(({ id }) => worker.dispatcher.deliver(id), 10_000);
+    await worker.context.wakeUps.start(
+      ({ kind, id }) => (kind === DELIVERY ? worker.deliveries.deliver(id) : worker.dispatcher.deliver(id)),
+      10_000,
+    );
     return worker;
   }
 

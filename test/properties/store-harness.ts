@@ -58,6 +58,8 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
     people,
     artefacts,
     providerUses,
+    webhookEndpoints,
+    deliveries,
     wakeUpTable,
     ...opened
   } = await openSqlite({
@@ -71,7 +73,19 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
     clock,
   });
   return {
-    stores: { accounts, generations, claims, uploads, credentials, people, artefacts, providerUses, objects },
+    stores: {
+      accounts,
+      generations,
+      claims,
+      uploads,
+      credentials,
+      people,
+      artefacts,
+      providerUses,
+      webhookEndpoints,
+      deliveries,
+      objects,
+    },
     wakeUps: (_, interceptor) =>
       new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
     close: async () => {
@@ -86,8 +100,19 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
   const bucket = freshBucket(server);
   await setUpBucket(bucket);
   const objects = await MinioObjectStore.open({ ...bucket, clock: { now: () => Date.now() } });
-  const { accounts, generations, claims, uploads, credentials, people, artefacts, providerUses, wakeUpTable } =
-    await place.open();
+  const {
+    accounts,
+    generations,
+    claims,
+    uploads,
+    credentials,
+    people,
+    artefacts,
+    providerUses,
+    webhookEndpoints,
+    deliveries,
+    wakeUpTable,
+  } = await place.open();
   return {
     stores: {
       accounts,
@@ -98,6 +123,8 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
       people,
       artefacts,
       providerUses,
+      webhookEndpoints,
+      deliveries,
       objects: signedBy(new MemoryObjectStore({ clock }), objects),
     },
     wakeUps: (_, interceptor) =>

@@ -3,6 +3,7 @@ import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Submission } from '../../core/ports/provider.js';
+import type { WebhookMessage } from '../../core/ports/webhook-sender.js';
 import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
 import type { Stores } from '../fixtures/memory-stores.js';
@@ -91,6 +92,14 @@ export interface Premises {
   secrets(): readonly string[];
 }
 
+/** The arrival of a message at a receiver. */
+export interface Told {
+  readonly at: number;
+  readonly process: string;
+  /** Whether it is answered with a success; the answer may still be lost. */
+  readonly isTaken: boolean;
+}
+
 /** Whoever watches a run. Every method throws a `Violation` when something is not as it must be. */
 export interface Observer {
   /** How often each step of a generation was seen, as `running cancel running`. */
@@ -103,6 +112,8 @@ export interface Observer {
   taken(submission: Submission, reference: string): void;
   /** The object store lost or damaged this object by itself. */
   spoiled(objectKey: string): void;
+  /** A receiver of a client has got a message, and takes it or not. */
+  told(message: WebhookMessage, told: Told): void;
   /** Bytes were PUT by a client to the address of an upload. `status` is the store's answer. */
   sent(uploadId: string, bytes: Uint8Array, status: number): Promise<void>;
   asked(asked: Asked): void;

@@ -43,6 +43,7 @@ export interface Outcome {
 
 /** Far from the seeds that are played. */
 const FIRST_OF_PROGRAMS = 1_000_000_007;
+const FIRST_OF_WEBHOOKS = 2_000_000_011;
 
 /** One seed's run: a service on shared stores under a fault profile, clients that use it, and a checker. */
 export class SimulatedRun implements RunContext {
@@ -115,7 +116,10 @@ export class SimulatedRun implements RunContext {
   private async live(): Promise<void> {
     const { scheduler, life } = this;
     this.service.startAll();
-    const clients = await createClients(this.service, this.network, scheduler, life, this.ofPrograms);
+    const clients = await createClients(this.service, this.network, scheduler, life, {
+      programs: this.ofPrograms,
+      webhooks: Chance.from(this.seed + FIRST_OF_WEBHOOKS),
+    });
     this.clients = clients;
     const { developers, operators } = clients;
 

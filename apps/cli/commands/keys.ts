@@ -26,7 +26,11 @@ export function addKeys(program: Command, io: CliIo): void {
   operatorCommand(keys, 'create <app_id>')
     .description('create a key for an App and show its secret, once')
     .requiredOption('--name <name>', 'what the key is for')
-    .option('--scope <scope>', `what the key may do (repeatable; everything if omitted): ${SCOPES.join(', ')}`, collect)
+    .option(
+      '--scope <scope>',
+      `what the key may do (repeatable; all but webhooks:manage if omitted): ${SCOPES.join(', ')}`,
+      collect,
+    )
     .option('--expires <when>', 'when it ends: 90d, 12h, 30m, 2030-01-31, 2030-01-31T12:00:00Z')
     .option('--monthly-cap <credits>', 'how much it may spend in each calendar month (UTC); no cap if omitted')
     .addHelpText(

@@ -1,6 +1,6 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { NewKey } from '../../../core/access/manage.js';
-import { SCOPES, type App } from '../../../core/access/credential.js';
+import { DEFAULT_SCOPES, type App } from '../../../core/access/credential.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
 import type { GenerationFilter } from '../../../core/generation/operators-generations.js';
 import type { ConnectedProvider } from '../../../core/providers/list-providers.js';
@@ -112,7 +112,7 @@ export class GrpcOperator implements Operator {
   async createKey({
     appId,
     name,
-    scopes = SCOPES,
+    scopes = DEFAULT_SCOPES,
     expiresAt,
     monthlyCap,
   }: NewKey): Promise<{ readonly key: ShownKey; readonly secret: string }> {
@@ -225,6 +225,8 @@ export class GrpcOperator implements Operator {
       uploads_removed: Number(total.uploadsRemoved),
       claims_removed: Number(total.claimsRemoved),
       artefacts_removed: Number(total.artefactsRemoved),
+      deliveries_woken: Number(total.deliveriesWoken),
+      deliveries_removed: Number(total.deliveriesRemoved),
       failed: Number(total.failed),
     };
   }

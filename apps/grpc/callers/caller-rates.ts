@@ -1,6 +1,6 @@
 import { ServiceError } from '../../../core/errors.js';
 import { pointsOf, RateLimit, sizeNote } from '../../requests/rate-limit.js';
-import type { ServiceCaller, ServiceScope } from './service-callers.js';
+import { rateOf, type ServiceCaller, type ServiceScope } from './service-callers.js';
 
 /** How often services may call this process, each as the operator says of it. */
 export class CallerRates {
@@ -8,7 +8,7 @@ export class CallerRates {
 
   /** Counts a call that needs the scope and whose request had that many bytes. Throws RATE_LIMITED. */
   async take({ name, ratesPerMinute = {} }: ServiceCaller, scope: ServiceScope, byteSize: number): Promise<void> {
-    const kind = scope.endsWith(':write') ? 'writes' : 'reads';
+    const kind = rateOf(scope);
     const perMinute = ratesPerMinute[kind];
     if (perMinute === undefined) return;
     const points = pointsOf(byteSize);

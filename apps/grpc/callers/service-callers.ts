@@ -23,6 +23,11 @@ export interface ServiceCaller {
   readonly ratesPerMinute?: { readonly reads?: number; readonly writes?: number };
 }
 
+/** Which of a caller's rates a call that needs the scope counts against. */
+export function rateOf(scope: ServiceScope): 'reads' | 'writes' {
+  return /:(?:write|manage)$/.test(scope) ? 'writes' : 'reads';
+}
+
 /** What a call brought to say who it is from. */
 export interface Presented {
   readonly token?: string | undefined;

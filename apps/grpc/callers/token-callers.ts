@@ -5,6 +5,7 @@ import { ServiceError } from '../../../core/errors.js';
 import { isAccessTokenShaped } from '../../../core/people/access-tokens.js';
 import { pointsOf, RateLimit, sizeNote } from '../../requests/rate-limit.js';
 import { APP_KEY } from './acting-for.js';
+import { rateOf } from './service-callers.js';
 
 export interface TokenRates {
   readonly readsPerMinute: number;
@@ -59,7 +60,7 @@ export class TokenCallers {
 
   private async take(credentialId: string, scope: Scope, byteSize: number): Promise<void> {
     const points = pointsOf(byteSize);
-    const rate = await this.limits[scope.endsWith(':write') ? 'writes' : 'reads']?.take(credentialId, points);
+    const rate = await this.limits[rateOf(scope)]?.take(credentialId, points);
     if (rate?.isOver === true)
       throw new ServiceError(
         'RATE_LIMITED',

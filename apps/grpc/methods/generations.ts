@@ -40,7 +40,9 @@ export const GENERATION_METHODS = [
     scope: 'generations:write',
     bodyField: 'input',
     async answer({ context, caller, request }) {
-      const { generation, replayed } = await createGeneration(context, caller, keyOf(request), bodyOf(request.input));
+      const { generation, replayed } = await createGeneration(context, caller, keyOf(request), bodyOf(request.input), {
+        webhookUrl: request.webhookUrl,
+      });
       return { generation: await showGeneration(context, generation, undefined), replayed };
     },
     createdId: ({ generation, replayed }) => (replayed === true ? undefined : generation?.generationId),

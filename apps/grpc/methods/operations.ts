@@ -28,6 +28,8 @@ export const OPERATIONS_METHODS = [
         uploadsRemoved: BigInt(total.uploads_removed),
         claimsRemoved: BigInt(total.claims_removed),
         artefactsRemoved: BigInt(total.artefacts_removed),
+        deliveriesWoken: BigInt(total.deliveries_woken),
+        deliveriesRemoved: BigInt(total.deliveries_removed),
         failed: BigInt(total.failed),
       };
     },

@@ -1,5 +1,5 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import type { GenerationView, OutputView } from '../../../core/generation/view.js';
+import type { GenerationView, OutputView } from '../../../core/generation/generation-view.js';
 import type { GenerationSchema, OutputSchema } from '../generated/darkroom/v1/generations_pb.js';
 import { MODALITY, OPERATION, STATUS } from './enums.js';
 import { duration, timestamp } from './times.js';

@@ -35,6 +35,8 @@ export interface Call {
   readonly idempotencyKey: string;
   /** How long the client prefers to wait for the end of the generation, where the operation can. */
   readonly wait?: Waiting | undefined;
+  /** Where the client wants the end of the one generation told, where the operation takes that. */
+  readonly webhookUrl?: string | undefined;
   /** Where the operation streams events: what the client has received, and when the stream is to end. */
   readonly following?: { readonly lastEventId: string | undefined; readonly until: Waits } | undefined;
   /** An empty object where the operation takes no body, or an optional one was not sent. */
@@ -61,6 +63,10 @@ export interface ProtectedOperation extends Description {
   readonly body?: RequestBody;
   /** Whether it waits for the end of a generation where the client prefers that (`Prefer: wait`). */
   readonly canWait?: true;
+  /** Whether the answer names the address of what was created. */
+  readonly hasLocation?: true;
+  /** Whether it takes the header Darkroom-Webhook-Url. */
+  readonly takesWebhookUrl?: true;
   /** Whether it streams events for as long as the client listens. */
   readonly canFollow?: true;
   answer(call: Call): Promise<Answer | StreamedAnswer | NoContent>;

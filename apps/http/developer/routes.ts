@@ -2,17 +2,26 @@ import type { Route } from './operation.js';
 import { cancelGenerationOperation } from './operations/cancel-generation.js';
 import { completeUploadOperation } from './operations/complete-upload.js';
 import { createGenerationOperation } from './operations/create-generation.js';
+import { createWebhookOperation } from './operations/create-webhook.js';
 import { deleteGenerationOperation } from './operations/delete-generation.js';
 import { deleteUploadOperation } from './operations/delete-upload.js';
+import { deleteWebhookOperation } from './operations/delete-webhook.js';
 import { estimateGenerationOperation } from './operations/estimate-generation.js';
 import { getCreditsOperation } from './operations/get-credits.js';
 import { getGenerationOperation } from './operations/get-generation.js';
 import { getModelOperation } from './operations/get-model.js';
 import { getUploadOperation } from './operations/get-upload.js';
+import { getWebhookOperation } from './operations/get-webhook.js';
+import { listDeliveriesOperation } from './operations/list-deliveries.js';
 import { listEntriesOperation } from './operations/list-entries.js';
 import { listGenerationsOperation } from './operations/list-generations.js';
 import { listModelsOperation } from './operations/list-models.js';
+import { listWebhooksOperation } from './operations/list-webhooks.js';
 import { prepareUploadOperation } from './operations/prepare-upload.js';
+import { replayDeliveriesOperation } from './operations/replay-deliveries.js';
+import { replayDeliveryOperation } from './operations/replay-delivery.js';
+import { rotateWebhookSecretOperation } from './operations/rotate-webhook-secret.js';
+import { updateWebhookOperation } from './operations/update-webhook.js';
 import { watchGenerationOperation } from './operations/watch-generation.js';
 
 /** The base path of every endpoint of the interface. */
@@ -109,5 +118,68 @@ export const ROUTES: readonly Route[] = [
     scope: 'uploads:write',
     rate: 'writes',
     needsKey: true,
+  },
+  {
+    method: 'POST',
+    path: '/webhooks',
+    operation: createWebhookOperation,
+    scope: 'webhooks:manage',
+    rate: 'writes',
+  },
+  {
+    method: 'GET',
+    path: '/webhooks',
+    operation: listWebhooksOperation,
+    scope: 'webhooks:manage',
+    rate: 'reads',
+  },
+  {
+    method: 'GET',
+    path: '/webhooks/:webhook_id',
+    operation: getWebhookOperation,
+    scope: 'webhooks:manage',
+    rate: 'reads',
+  },
+  {
+    method: 'PATCH',
+    path: '/webhooks/:webhook_id',
+    operation: updateWebhookOperation,
+    scope: 'webhooks:manage',
+    rate: 'writes',
+  },
+  {
+    method: 'DELETE',
+    path: '/webhooks/:webhook_id',
+    operation: deleteWebhookOperation,
+    scope: 'webhooks:manage',
+    rate: 'writes',
+  },
+  {
+    method: 'POST',
+    path: '/webhooks/:webhook_id/secret',
+    operation: rotateWebhookSecretOperation,
+    scope: 'webhooks:manage',
+    rate: 'writes',
+  },
+  {
+    method: 'GET',
+    path: '/webhooks/:webhook_id/deliveries',
+    operation: listDeliveriesOperation,
+    scope: 'webhooks:manage',
+    rate: 'reads',
+  },
+  {
+    method: 'POST',
+    path: '/webhooks/:webhook_id/deliveries/:delivery_id/replay',
+    operation: replayDeliveryOperation,
+    scope: 'webhooks:manage',
+    rate: 'writes',
+  },
+  {
+    method: 'POST',
+    path: '/webhooks/:webhook_id/replay',
+    operation: replayDeliveriesOperation,
+    scope: 'webhooks:manage',
+    rate: 'writes',
   },
 ];

@@ -62,7 +62,8 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
       : await readNoBody(req, { timeoutMs: bodyTimeoutMs, arrived });
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticateRequest(ctx, parts, 'rest');
-    const asked = { context, caller, params, query, idempotencyKey, body };
+    const webhookUrl = operation.takesWebhookUrl === true ? headerText(req, 'darkroom-webhook-url') : undefined;
+    const asked = { context, caller, params, query, idempotencyKey, webhookUrl, body };
     await answerOperation(ctx, operation, asked, parts);
   };
 }

@@ -27,7 +27,7 @@ export async function createConfirmed(
   let approvedCredits = confirmAboveCredits;
   for (let asked = 0; ; asked += 1) {
     try {
-      return await createGeneration(context, caller, idempotencyKey, body, approvedCredits);
+      return await createGeneration(context, caller, idempotencyKey, body, { approvedCredits });
     } catch (error) {
       const credits = creditsToConfirm(error);
       if (credits === undefined || asked === MAX_QUESTIONS) throw error;

@@ -1,7 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Context } from '../../../core/context.js';
 import { isTerminal, type Generation } from '../../../core/generation/generation.js';
-import { viewGeneration, type GenerationView, type OutputView } from '../../../core/generation/view.js';
+import type { GenerationView, OutputView } from '../../../core/generation/generation-view.js';
+import { viewGeneration } from '../../../core/generation/view.js';
 import { renderTask } from '../render/generation-task.js';
 import { previewOfOutput } from './output-previews.js';
 

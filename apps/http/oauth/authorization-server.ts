@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto';
 import type { EventEmitter } from 'node:events';
 import { errors, interactionPolicy, Provider, type Configuration, type KoaContextWithOIDC } from 'oidc-provider';
-import { SCOPES } from '../../../core/access/credential.js';
+import { DEFAULT_SCOPES } from '../../../core/access/credential.js';
 import { ACCESS_TOKEN_PREFIX } from '../../../core/people/access-tokens.js';
 import { GrantView, markRedeemed, ProviderStore } from './provider-store.js';
 import type { AuthorizationServerOptions } from './authorization-server-options.js';
@@ -125,10 +125,10 @@ function promptUnless(
   return new Prompt({ name, requestable: true }, check);
 }
 
-/** A client that names no scope asks for all, of which the person ticks some. */
+/** A client that names no scope asks for the usual ones, of which the person ticks some. */
 async function assignScope(ctx: KoaContextWithOIDC): Promise<void> {
   const { params } = ctx.oidc;
-  if (params !== undefined) params['scope'] ??= SCOPES.join(' ');
+  if (params !== undefined) params['scope'] ??= DEFAULT_SCOPES.join(' ');
 }
 
 async function requireOneResource(_ctx: KoaContextWithOIDC, value: unknown): Promise<void> {

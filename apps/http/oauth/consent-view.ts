@@ -1,5 +1,5 @@
 import { html } from 'hono/html';
-import { SCOPES, type Audience, type Scope } from '../../../core/access/credential.js';
+import { DEFAULT_SCOPES, SCOPES, type Audience, type Scope } from '../../../core/access/credential.js';
 import { alertIf, type Html } from '../pages/page.js';
 
 export interface ConsentView {
@@ -22,6 +22,7 @@ const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'generations:read': 'See the pictures and videos that it made',
   'generations:write': 'Make pictures and videos, which spends credits of the account',
   'uploads:write': 'Upload files to work with',
+  'webhooks:manage': 'Choose addresses that are told of what it made, with the results',
 };
 
 const AUDIENCES: Readonly<Record<Audience, string>> = {
@@ -64,7 +65,8 @@ export function consentForm(view: ConsentView): Html {
 }
 
 function scopeBox(scope: Scope): Html {
-  return html`<label><input type="checkbox" name="scope" value="${scope}" checked />${SCOPE_TEXTS[scope]}</label>`;
+  const checked = DEFAULT_SCOPES.includes(scope) ? html` checked` : '';
+  return html`<label><input type="checkbox" name="scope" value="${scope}" ${checked} />${SCOPE_TEXTS[scope]}</label>`;
 }
 
 function capField(): Html {

@@ -1,4 +1,4 @@
-import { SCOPES, type Audience } from '../../../core/access/credential.js';
+import { DEFAULT_SCOPES, SCOPES, type Audience } from '../../../core/access/credential.js';
 import { createRouter, type HttpHandler, type HttpRouter } from '../host/routing.js';
 import { RESOURCE_METADATA_PATHS, resourceUrl } from './resources.js';
 
@@ -68,7 +68,8 @@ function resourceMetadata(publicUrl: string, audience: Audience): object {
   return {
     resource: resourceUrl(publicUrl, audience),
     authorization_servers: [publicUrl],
-    scopes_supported: SCOPES,
+    // Clients often ask for all that is listed here.
+    scopes_supported: DEFAULT_SCOPES,
     bearer_methods_supported: ['header'],
     resource_name: NAMES[audience],
     resource_documentation: `${publicUrl}/docs`,

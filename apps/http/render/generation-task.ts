@@ -1,5 +1,5 @@
 import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
-import type { GenerationView, OutputView } from '../../../core/generation/view.js';
+import type { GenerationView, OutputView } from '../../../core/generation/generation-view.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { TitledSchema } from './titled-schema.js';
 import { CREDITS, MODALITY, OPERATION, TIMESTAMP, UUID } from './schema-parts.js';

@@ -16,6 +16,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'generations:read': 'See pictures and videos',
   'generations:write': 'Make pictures and videos, which spends credits',
   'uploads:write': 'Upload files',
+  'webhooks:manage': 'Manage webhooks',
 };
 
 export const METHOD_TEXTS: Readonly<Record<SignInMethod, string>> = {

@@ -1,6 +1,6 @@
 /** What the server answers under `/console/api`. Times are RFC 3339 texts. */
 
-export type Scope = 'credits:read' | 'generations:read' | 'generations:write' | 'uploads:write';
+export type Scope = 'credits:read' | 'generations:read' | 'generations:write' | 'uploads:write' | 'webhooks:manage';
 export type SignInMethod = 'password' | 'link' | 'passkey' | 'provider';
 
 export interface Overview {
@@ -21,6 +21,8 @@ export interface Overview {
     readonly spent_credits: number;
   };
   readonly scopes: readonly Scope[];
+  /** Those that a key has unless its maker chooses. */
+  readonly default_scopes: readonly Scope[];
   readonly base_url: string;
   /** Null where there is no MCP server. */
   readonly mcp_url: string | null;

@@ -24,10 +24,11 @@ import type {
 } from './generated/api.js';
 import { generate, type GenerateInput, type GenerateOptions, type Generated } from './generate.js';
 import { eachPage, queryText } from './pages.js';
-import { Transport, type CallOptions } from './transport.js';
+import { Transport, type CallOptions, type RequestOptions } from './transport.js';
 import { randomKey } from './bytes.js';
 import { uploadReference, type Reference, type UploadOptions } from './upload.js';
 import { waitFor, type WaitOptions } from './wait.js';
+import { Webhooks } from './webhook-settings.js';
 
 export interface DarkroomOptions {
   /** The address of the service, such as `https://darkroom.example`. */
@@ -36,21 +37,23 @@ export interface DarkroomOptions {
   readonly apiKey?: string;
 }
 
-/** Of one call. */
-export interface RequestOptions {
-  readonly signal?: AbortSignal | undefined;
-}
-
 /** Of a call that is accepted once under its key, however often it is sent. */
 export interface KeyedOptions extends RequestOptions {
   /** 1 to 255 visible ASCII characters; a random one when absent. */
   readonly idempotencyKey?: string;
 }
 
+export interface CreateOptions extends KeyedOptions {
+  /** An address that is told of the end; needs the scope `webhooks:manage`, and the App's default secret. */
+  readonly webhookUrl?: string;
+}
+
 /** The API of a Darkroom service. Refusals are thrown as `ApiError`, missing answers as `ConnectionError`. */
 export class Darkroom {
   /** The plain calls that everything here is made of, for endpoints that are newer than this library. */
   readonly transport: Transport;
+  /** Addresses that are told when generations end. */
+  readonly webhooks: Webhooks;
 
   constructor({ baseUrl, apiKey }: DarkroomOptions) {
     const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;
@@ -59,6 +62,7 @@ export class Darkroom {
     if (apiKey !== undefined && !/^[\x21-\x7e]{1,512}$/.test(apiKey))
       throw new TypeError('apiKey must be one word of visible ASCII characters.');
     this.transport = new Transport(url.href.replace(/\/+$/, ''), apiKey);
+    this.webhooks = new Webhooks(this.transport);
   }
 
   /**
@@ -101,9 +105,10 @@ export class Darkroom {
   /** Creates a generation and answers it as accepted: `wait` follows it to its end. */
   createGeneration(
     request: GenerationRequest,
-    { idempotencyKey = randomKey(), signal }: KeyedOptions = {},
+    { idempotencyKey = randomKey(), signal, webhookUrl }: CreateOptions = {},
   ): Promise<GenerationTask> {
-    return this.write('/generations', request, { idempotencyKey, signal });
+    const headers = webhookUrl === undefined ? {} : { 'darkroom-webhook-url': webhookUrl };
+    return this.write('/generations', request, { idempotencyKey, signal, headers });
   }
 
   generation(generationId: string, options: RequestOptions = {}): Promise<GenerationTask> {

@@ -1,6 +1,6 @@
 /** The pages of a list, fetched as they are needed, by the cursor that each has of the next. */
 export async function* eachPage<
-  Query extends { readonly cursor?: string },
+  Query extends { readonly cursor?: string | null },
   Page extends { readonly next_cursor?: string },
 >(query: Query, fetchPage: (query: Query) => Promise<Page>): AsyncGenerator<Page> {
   let { cursor } = query;

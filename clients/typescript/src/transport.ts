@@ -18,6 +18,11 @@ export interface CallOptions {
   readonly settleBeforeAbort?: boolean;
 }
 
+/** Of one call. */
+export interface RequestOptions {
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface Answer<T> {
   readonly data: T;
   readonly headers: Headers;

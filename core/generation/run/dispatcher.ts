@@ -3,6 +3,7 @@ import { wake } from '../wake.js';
 import { mayBeTakenOver, takeOverAt } from '../decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation.js';
 import { settleGeneration } from '../settle-generation.js';
+import { announceState } from '../../webhooks/announce.js';
 import { GenerationRun } from './generation-run.js';
 import { Lanes, type Place } from './lanes.js';
 import { LeftTasks } from './left-tasks.js';
@@ -148,8 +149,16 @@ export class Dispatcher {
       return taken?.needsRoom;
     }
     const entry = this.entryFor(taken, place);
+    this.announce(taken.generation);
     this.run(new GenerationRun(this.context, taken.generation, { ...taken, entry }), { place, entry });
     return undefined;
+  }
+
+  /** Nobody waits for it: whoever takes the generation next announces it again, and its end comes in its place. */
+  private announce(generation: Generation): void {
+    announceState(this.context, generation).catch((error: unknown) =>
+      this.context.log.warn('start not announced', { generationId: generation.generationId, error }),
+    );
   }
 
   private run(run: GenerationRun, { place, entry }: { readonly place: Place; readonly entry: Entry }): void {

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import { createAccount, createApp, createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
 import { isApiKeyShaped } from '../../../core/access/api-key.js';
-import { SCOPES } from '../../../core/access/credential.js';
+import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { CallOver } from '../../../core/cancellation.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
@@ -40,17 +40,18 @@ describe('access management', () => {
     expect(await codeOf(createApp(harness.context, { accountId: 'nobody', name: 'App' }))).to.equal('NOT_FOUND');
   });
 
-  it('creates keys with all scopes or some, and no others', async () => {
+  it('creates keys with the scopes of their default or those asked for, and no others', async () => {
     const { appId } = harness.caller;
     const { key, secret } = await createKey(harness.context, { appId, name: 'Key' });
     expect([key.scopes, isApiKeyShaped(secret), key.digest]).to.deep.equal([
-      SCOPES,
+      DEFAULT_SCOPES,
       true,
       harness.ports.digests.keyed(secret),
     ]);
     expect(
       (await createKey(harness.context, { appId, name: 'Key', scopes: ['credits:read', 'credits:read'] })).key.scopes,
     ).to.deep.equal(['credits:read']);
+    expect((await createKey(harness.context, { appId, name: 'Key', scopes: SCOPES })).key.scopes).to.deep.equal(SCOPES);
     for (const scopes of [[], ['credits:write'], ['credits:read', '']])
       expect(await codeOf(createKey(harness.context, { appId, name: 'Key', scopes }))).to.equal('FIELD_INVALID');
     expect(await codeOf(createKey(harness.context, { appId, name: 'Key', expiresAt: harness.clock.now() }))).to.equal(

@@ -10,7 +10,13 @@ import { CoreHarness } from '../../harness/core-harness.js';
 describe('the credits that were approved for a create', () => {
   let harness: CoreHarness;
   const create = (approvedCredits: number | undefined, count = 2, key = 'key') =>
-    createGeneration(harness.context, harness.caller, key, harness.body({ count }), approvedCredits);
+    createGeneration(
+      harness.context,
+      harness.caller,
+      key,
+      harness.body({ count }),
+      approvedCredits === undefined ? {} : { approvedCredits },
+    );
 
   beforeEach(async () => {
     harness = await CoreHarness.open();
@@ -39,7 +45,11 @@ describe('the credits that were approved for a create', () => {
   it('are looked at before the balance, so that no balance is told', async () => {
     const poor = await harness.newCaller(0);
     const body = harness.body({ count: 2 });
-    expect(await codeOf(createGeneration(harness.context, poor, 'key', body, 1))).to.equal('SPENDING_NOT_CONFIRMED');
-    expect(await codeOf(createGeneration(harness.context, poor, 'key', body, 20))).to.equal('CREDITS_INSUFFICIENT');
+    expect(await codeOf(createGeneration(harness.context, poor, 'key', body, { approvedCredits: 1 }))).to.equal(
+      'SPENDING_NOT_CONFIRMED',
+    );
+    expect(await codeOf(createGeneration(harness.context, poor, 'key', body, { approvedCredits: 20 }))).to.equal(
+      'CREDITS_INSUFFICIENT',
+    );
   });
 });

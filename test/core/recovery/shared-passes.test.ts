@@ -136,6 +136,7 @@ describe('whether a pass is followed by another at once', () => {
     generations: { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 },
     holds: { released: 0, settled: 0, failed: 0 },
     uploads: { swept: 0, removed: 0, failed: 0 },
+    deliveries: { woken: 0, removed: 0, failed: 0 },
     claimsRemoved: 0,
     artefactsRemoved: 0,
   };
@@ -146,6 +147,7 @@ describe('whether a pass is followed by another at once', () => {
       expect([mayBeMore(found(4), 5), mayBeMore(found(5), 5)], outcome).to.deep.equal([false, true]);
     }
     expect(mayBeMore({ ...nothing, uploads: { swept: 0, removed: 5, failed: 0 } }, 5)).to.equal(true);
+    expect(mayBeMore({ ...nothing, deliveries: { woken: 3, removed: 2, failed: 0 } }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, claimsRemoved: 5 }, 5)).to.equal(true);
     expect(mayBeMore({ ...nothing, artefactsRemoved: 5 }, 5)).to.equal(true);
   });

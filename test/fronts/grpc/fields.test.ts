@@ -19,6 +19,7 @@ import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js'
 import { GenerationInputSchema, Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
+import { Webhooks } from '../../../apps/grpc/generated/darkroom/v1/webhooks_pb.js';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import type { ErrorCode } from '../../../core/errors.js';
@@ -92,7 +93,10 @@ const END = '9999-12-31T23:59:59Z';
 /** By the name of the method. */
 const ASKED: Readonly<Record<string, Asked>> = {
   EstimateGeneration: { right: { input: RIGHT_INPUT }, faults: INPUT },
-  CreateGeneration: { right: { input: RIGHT_INPUT, idempotency_key: 'k' }, faults: [...INPUT, ...KEY] },
+  CreateGeneration: {
+    right: { input: RIGHT_INPUT, idempotency_key: 'k' },
+    faults: [...INPUT, ...KEY, ...each('webhook_url', '', 'x')],
+  },
   GetGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
   ListGenerations: {
     right: {},
@@ -137,6 +141,53 @@ const ASKED: Readonly<Record<string, Asked>> = {
   CompleteUpload: {
     right: { upload_id: ID, idempotency_key: 'k' },
     faults: [...each('upload_id', '', 'x', ID), ...DIGEST, ...KEY],
+  },
+  CreateWebhook: {
+    right: { url: 'https://receiver.example/fields' },
+    faults: [
+      required('url'),
+      ...each('url', '', 'x', 'http://receiver.example/', `https://receiver.example/${'x'.repeat(2_048)}`),
+      { field: 'events', bad: [99], told: 'events[0]' },
+      ...each('description', 'x'.repeat(201)),
+    ],
+  },
+  ListWebhooks: { right: {}, faults: [] },
+  GetWebhook: { right: { webhook_id: ID }, faults: unknown('webhook_id') },
+  UpdateWebhook: {
+    right: { webhook_id: ID },
+    faults: [
+      ...unknown('webhook_id'),
+      ...each('url', '', 'x'),
+      { field: 'events', bad: [99], told: 'events[0]' },
+      ...each('description', 'x'.repeat(201)),
+    ],
+  },
+  DeleteWebhook: { right: { webhook_id: ID }, faults: unknown('webhook_id') },
+  RotateWebhookSecret: { right: { webhook_id: 'default' }, faults: unknown('webhook_id') },
+  ListWebhookDeliveries: {
+    right: { webhook_id: 'default' },
+    faults: [
+      ...unknown('webhook_id'),
+      ...PAGE,
+      ...each('state', 99),
+      ...each('created_after', NO_TIME),
+      ...each('created_before', NO_TIME),
+    ],
+  },
+  ReplayWebhookDelivery: {
+    right: { webhook_id: 'default', delivery_id: ID },
+    faults: [...unknown('webhook_id'), ...unknown('delivery_id')],
+  },
+  ReplayWebhookDeliveries: {
+    right: { webhook_id: 'default', created_after: '2026-01-01T00:00:00Z' },
+    faults: [
+      ...unknown('webhook_id'),
+      required('created_after'),
+      ...each('created_after', NO_TIME),
+      ...each('created_before', NO_TIME),
+      ...each('state', 99),
+      ...each('page_token', 'nonsense'),
+    ],
   },
   GetBalance: { right: {}, faults: [] },
   ListOwnEntries: { right: {}, faults: PAGE },
@@ -189,7 +240,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   StopGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
 };
 
-const METHODS: readonly DescMethod[] = [Generations, Uploads, Credits, Catalog, Access, Operations].flatMap(
+const METHODS: readonly DescMethod[] = [Generations, Uploads, Webhooks, Credits, Catalog, Access, Operations].flatMap(
   ({ methods }): DescMethod[] => methods,
 );
 

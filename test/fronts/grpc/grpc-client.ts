@@ -24,8 +24,7 @@ import { methodDefinition } from '../../../apps/grpc/service-definition.js';
 import { GRPC_STATUSES } from '../../../apps/grpc/statuses.js';
 import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
-import type { JsonObject } from '../../../core/json.js';
-import type { FrontAnswer, FrontClient, FrontRequest } from '../vectors/play.js';
+import type { FrontClient, FrontRequest } from '../vectors/play.js';
 import {
   completeOf,
   inputOf,
@@ -38,12 +37,9 @@ import {
   taskOf,
   uploadOf,
 } from './messages.js';
+import type { Calling, GrpcAnswer } from './calling.js';
+import { askWebhooks } from './webhook-calls.js';
 import { fixtureCallers, serviceTokenOf } from './fixture-services.js';
-
-/** A refusal as it came over the wire. */
-interface GrpcAnswer extends FrontAnswer {
-  readonly status: number;
-}
 
 export interface OpenGrpcClient {
   readonly client: FrontClient;
@@ -96,18 +92,11 @@ async function metadataOf(
   return metadata;
 }
 
-async function ask(
-  client: Client,
-  { operation, id = '', key, query = {}, body }: FrontRequest,
-  metadata: Metadata,
-): Promise<GrpcAnswer> {
+async function ask(client: Client, request: FrontRequest, metadata: Metadata): Promise<GrpcAnswer> {
+  const { operation, id = '', key, webhookUrl, query = {}, body } = request;
   const { method } = Generations;
   const keyed = key === undefined ? {} : { idempotencyKey: key };
-  const call = <I extends DescMessage, O extends DescMessage>(
-    desc: DescMethodUnary<I, O>,
-    init: MessageInitShape<I>,
-    shown: (response: MessageShape<O>) => JsonObject,
-  ): Promise<GrpcAnswer> =>
+  const call: Calling = (desc, init, shown) =>
     unary(client, desc, init, metadata).then(
       (response) => ({
         status: 0,
@@ -144,8 +133,10 @@ async function ask(
         currency: estimate.currency,
       }));
     case 'createGeneration':
-      return call(method.createGeneration, { input: inputOf(body), ...keyed }, ({ generation }) =>
-        taskOf(present(generation)),
+      return call(
+        method.createGeneration,
+        { input: inputOf(body), ...keyed, ...(webhookUrl === undefined ? {} : { webhookUrl }) },
+        ({ generation }) => taskOf(present(generation)),
       );
     case 'getGeneration':
       return call(method.getGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
@@ -178,6 +169,16 @@ async function ask(
           byte_size: Number(byteSize),
         }),
       );
+    case 'createWebhook':
+    case 'listWebhooks':
+    case 'getWebhook':
+    case 'updateWebhook':
+    case 'deleteWebhook':
+    case 'rotateWebhookSecret':
+    case 'listWebhookDeliveries':
+    case 'replayWebhookDelivery':
+    case 'replayWebhookDeliveries':
+      return askWebhooks(call, operation, request);
   }
 }
 

@@ -22,20 +22,23 @@ const NO_WORD = 1_000;
 
 type Field = (value: Json) => unknown;
 
-const text: Field = (value) =>
+export const text: Field = (value) =>
   typeof value === 'string' && !/\p{Surrogate}/u.test(value) ? value : no('another type');
-const texts: Field = (value) => (Array.isArray(value) ? value.map((item) => text(item)) : no('another type'));
+export const texts: Field = (value) => (Array.isArray(value) ? value.map((item) => text(item)) : no('another type'));
 const integer: Field = (value) =>
   typeof value === 'number' && Number.isInteger(value) ? BigInt(value) : no('another type');
 const object: Field = (value) =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : no('another type');
 /** A word that there is not is a number that stands for nothing. */
-const word =
+export const word =
   (numbers: Readonly<Record<string, number | string>>): Field =>
   (value) =>
     typeof value === 'string' ? (numbers[value.toUpperCase()] ?? NO_WORD) : no('another type');
 
-const INPUT: Readonly<Record<string, readonly [name: string, field: Field]>> = {
+/** The fields of a message by their names over REST. */
+export type Fields = Readonly<Record<string, readonly [name: string, field: Field]>>;
+
+const INPUT: Fields = {
   model_key: ['modelKey', text],
   operation: ['operation', word(Operation)],
   prompt: ['prompt', text],
@@ -45,7 +48,7 @@ const INPUT: Readonly<Record<string, readonly [name: string, field: Field]>> = {
   client_trace_id: ['clientTraceId', text],
 };
 
-const PREPARE: typeof INPUT = {
+const PREPARE: Fields = {
   filename: ['filename', text],
   media_type: ['mediaType', text],
   byte_size: ['byteSize', integer],
@@ -53,15 +56,15 @@ const PREPARE: typeof INPUT = {
   role: ['role', word(ReferenceRole)],
 };
 
-const COMPLETE: typeof INPUT = { sha256: ['sha256', text] };
+const COMPLETE: Fields = { sha256: ['sha256', text] };
 
 /** A time that is none has no form in a message; neither has a name that is no field. */
-const moment: Field = (value) =>
+export const moment: Field = (value) =>
   typeof value === 'string' && !Number.isNaN(Date.parse(value))
     ? timestampFromDate(new Date(value))
     : no('another type');
 
-const LIST: typeof INPUT = {
+export const LIST: Fields = {
   limit: [
     'pageSize',
     (value) => (typeof value === 'string' && /^[1-9]\d*$/.test(value) ? Number(value) : no('another type')),
@@ -82,7 +85,7 @@ export const prepareOf = (body: Json | undefined) =>
   messageOf(PREPARE, body) as MessageInitShape<typeof PrepareUploadRequestSchema>;
 export const completeOf = (body: Json | undefined) => messageOf(COMPLETE, body) as { readonly sha256?: string };
 
-function messageOf(fields: typeof INPUT, body: Json | undefined): Record<string, unknown> {
+export function messageOf(fields: Fields, body: Json | undefined): Record<string, unknown> {
   const given = object(body ?? {}) as JsonObject;
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => {
@@ -92,7 +95,7 @@ function messageOf(fields: typeof INPUT, body: Json | undefined): Record<string,
   );
 }
 
-function no(reason: Reason): never {
+export function no(reason: Reason): never {
   throw new LeftOut(reason);
 }
 
@@ -205,11 +208,11 @@ export function modelOf(model: Model): JsonObject {
 
 export const modality = (value: Modality): string | undefined => Modality[value]?.toLowerCase();
 
-const time = (at: Timestamp | undefined): string | undefined => at && timestampDate(at).toISOString();
+export const time = (at: Timestamp | undefined): string | undefined => at && timestampDate(at).toISOString();
 const ms = (length: Duration | undefined): number | undefined =>
   length && Number(length.seconds) * 1_000 + length.nanos / 1_000_000;
 
-function defined(members: Readonly<Record<string, Json | undefined>>): JsonObject {
+export function defined(members: Readonly<Record<string, Json | undefined>>): JsonObject {
   return Object.fromEntries(
     Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined),
   );

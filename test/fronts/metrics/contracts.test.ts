@@ -8,9 +8,11 @@ import { MemoryAccountStore } from '../../../adapters/memory/memory-account-stor
 import { MemoryArtefactStore } from '../../../adapters/memory/memory-artefact-store.js';
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
 import { MemoryCredentialStore } from '../../../adapters/memory/memory-credential-store.js';
+import { MemoryDeliveryStore } from '../../../adapters/memory/memory-delivery-store.js';
 import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
 import { MemoryPersonStore } from '../../../adapters/memory/memory-person-store.js';
 import { MemoryUploadStore } from '../../../adapters/memory/memory-upload-store.js';
+import { MemoryWebhookEndpointStore } from '../../../adapters/memory/memory-webhook-endpoint-store.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import type { Ports } from '../../../core/ports/tokens.js';
@@ -18,9 +20,11 @@ import { accountStoreContract } from '../../contracts/account-store.contract.js'
 import { artefactStoreContract } from '../../contracts/artefact-store.contract.js';
 import { claimStoreContract } from '../../contracts/claim-store.contract.js';
 import { credentialStoreContract } from '../../contracts/credential-store.contract.js';
+import { deliveryStoreContract } from '../../contracts/delivery-store.contract.js';
 import { generationStoreContract } from '../../contracts/generation-store.contract.js';
 import { personStoreContract } from '../../contracts/person-store.contract.js';
 import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
+import { webhookEndpointStoreContract } from '../../contracts/webhook-endpoint-store.contract.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
@@ -39,6 +43,11 @@ personStoreContract({ ...subject, open: () => measured('people', new MemoryPerso
 artefactStoreContract({ ...subject, open: () => measured('artefacts', new MemoryArtefactStore()) });
 generationStoreContract({ ...subject, open: () => measured('generations', new MemoryGenerationStore()) });
 providerUseStoreContract({ ...subject, open: () => measured('providerUses', new MemoryProviderUseStore()) });
+deliveryStoreContract({ ...subject, open: () => measured('deliveries', new MemoryDeliveryStore()) });
+webhookEndpointStoreContract({
+  ...subject,
+  open: () => measured('webhookEndpoints', new MemoryWebhookEndpointStore()),
+});
 uploadStoreContract({ ...subject, open: () => measured('uploads', new MemoryUploadStore()) });
 
 const clock = new ManualClock();

@@ -60,12 +60,13 @@ describe('the public documents of OAuth', () => {
   it('name scopes of the interface only, and no way that is weaker', async () => {
     const response = await fetch(`${service.origin}/.well-known/oauth-authorization-server`);
     const document = (await response.json()) as Record<string, readonly string[]>;
-    expect(document['scopes_supported']).to.deep.equal([
-      'credits:read',
-      'generations:read',
-      'generations:write',
-      'uploads:write',
-    ]);
+    const usual = ['credits:read', 'generations:read', 'generations:write', 'uploads:write'];
+    expect(document['scopes_supported']).to.deep.equal([...usual, 'webhooks:manage']);
+    const resource = await fetch(`${service.origin}/.well-known/oauth-protected-resource/api/v1/developer`);
+    expect(await resource.json(), 'what a program asks for that does not choose').to.have.deep.property(
+      'scopes_supported',
+      usual,
+    );
     expect(document['code_challenge_methods_supported']).to.deep.equal(['S256']);
     expect(document['response_types_supported']).to.deep.equal(['code']);
     expect(document['grant_types_supported']).not.to.include.members(['implicit']);

@@ -17,6 +17,28 @@ const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallSt
   { scope: 'uploads:write', request: { operation: 'getUpload', id: '@ready-upload' } },
   { scope: 'uploads:write', request: { operation: 'deleteUpload', id: '@ready-upload' } },
   { scope: 'uploads:write', request: { operation: 'completeUpload', id: '@ready-upload' } },
+  { scope: 'webhooks:manage', request: { operation: 'createWebhook', body: { url: 'https://receiver.example/new' } } },
+  { scope: 'webhooks:manage', request: { operation: 'listWebhooks' } },
+  { scope: 'webhooks:manage', request: { operation: 'getWebhook', id: '@own-webhook' } },
+  {
+    scope: 'webhooks:manage',
+    request: { operation: 'updateWebhook', id: '@own-webhook', body: { description: 'orders' } },
+  },
+  { scope: 'webhooks:manage', request: { operation: 'deleteWebhook', id: '@own-webhook' } },
+  { scope: 'webhooks:manage', request: { operation: 'rotateWebhookSecret', id: '@own-webhook' } },
+  { scope: 'webhooks:manage', request: { operation: 'listWebhookDeliveries', id: '@own-webhook' } },
+  {
+    scope: 'webhooks:manage',
+    request: { operation: 'replayWebhookDelivery', id: '@own-webhook', deliveryId: '@own-delivery' },
+  },
+  {
+    scope: 'webhooks:manage',
+    request: {
+      operation: 'replayWebhookDeliveries',
+      id: '@own-webhook',
+      body: { created_after: '2020-01-01T00:00:00Z' },
+    },
+  },
 ];
 
 const REFUSED: readonly (readonly [CredentialKind, ErrorCode])[] = [

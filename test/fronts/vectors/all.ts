@@ -4,6 +4,7 @@ import { GENERATION_VECTORS } from './generations.js';
 import { IDEMPOTENCY_VECTORS } from './idempotency.js';
 import { LIST_VECTORS } from './lists.js';
 import { UPLOAD_VECTORS } from './uploads.js';
+import { WEBHOOK_VECTORS } from './webhooks.js';
 import type { Vector } from './vector.js';
 
 /** Everything every front must answer alike, by topic. */
@@ -14,4 +15,5 @@ export const VECTORS_BY_TOPIC: Readonly<Record<string, readonly Vector[]>> = {
   'generations': GENERATION_VECTORS,
   'lists': LIST_VECTORS,
   'uploads': UPLOAD_VECTORS,
+  'webhooks': WEBHOOK_VECTORS,
 };

@@ -17,6 +17,8 @@ export interface FrontRequest {
   readonly appId?: string;
   readonly key?: string;
   readonly id?: string;
+  readonly deliveryId?: string;
+  readonly webhookUrl?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Json;
 }
@@ -85,6 +87,8 @@ async function request(target: Play, step: CallStep, freshKey: string): Promise<
     ...(step.app === undefined ? {} : { appId: fixture.apps[step.app] }),
     ...(key === undefined ? {} : { key }),
     ...(step.id === undefined ? {} : { id: resolveId(step.id, fixture.ids) }),
+    ...(step.deliveryId === undefined ? {} : { deliveryId: resolveId(step.deliveryId, fixture.ids) }),
+    ...(step.webhookUrl === undefined ? {} : { webhookUrl: step.webhookUrl }),
     ...(step.query === undefined
       ? {}
       : { query: (await resolveReferences(step.query, fixture.ids)) as Readonly<Record<string, string>> }),
@@ -104,11 +108,15 @@ async function request(target: Play, step: CallStep, freshKey: string): Promise<
   await checkData(target, step, answer.data);
 }
 
+/** What an answer is saved by: the first that it has. */
+const NAMED_BY = ['delivery_id', 'generation_id', 'upload_id', 'webhook_id', 'next_cursor'];
+
 async function checkData({ fixture, targets }: Play, step: CallStep, data: JsonObject | undefined): Promise<void> {
   expect(data, 'data').to.be.an('object');
   for (const name of step.without ?? []) expect(data).to.not.have.property(name);
   if (step.save !== undefined) {
-    fixture.ids.set(step.save, (data?.['generation_id'] ?? data?.['upload_id'] ?? data?.['next_cursor']) as string);
+    const saved = NAMED_BY.map((name) => data?.[name]).find((value) => value !== undefined);
+    fixture.ids.set(step.save, saved as string);
     targets.set(step.save, data as JsonObject);
   }
   if (step.data !== undefined) expectPart(data, await resolveReferences(step.data, fixture.ids), 'data');

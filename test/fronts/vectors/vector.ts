@@ -21,7 +21,19 @@ export type OperationName =
   | 'prepareUpload'
   | 'getUpload'
   | 'deleteUpload'
-  | 'completeUpload';
+  | 'completeUpload'
+  | WebhookOperation;
+
+export type WebhookOperation =
+  | 'createWebhook'
+  | 'listWebhooks'
+  | 'getWebhook'
+  | 'updateWebhook'
+  | 'deleteWebhook'
+  | 'rotateWebhookSecret'
+  | 'listWebhookDeliveries'
+  | 'replayWebhookDelivery'
+  | 'replayWebhookDeliveries';
 
 /**
  * Whose credential a request carries. `owner` has all scopes and 1,000 credits; `poor` has all scopes and 25,
@@ -56,6 +68,10 @@ export interface CallStep {
   /** The Idempotency-Key. A new one when absent, none when null. */
   readonly key?: string | null;
   readonly id?: string;
+  /** The delivery, where `id` is its webhook. */
+  readonly deliveryId?: string;
+  /** Where the end of the generation that is created is to be told. */
+  readonly webhookUrl?: string;
   /** What a list is asked for; a cursor `@name` is the one that was saved under this name. */
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Json;

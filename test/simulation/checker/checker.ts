@@ -1,5 +1,6 @@
 import type { Submission } from '../../../core/ports/provider.js';
-import type { Answer, Asked, Effect, Premises, Observer } from '../observed.js';
+import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
+import type { Answer, Asked, Effect, Premises, Observer, Told } from '../observed.js';
 import { Violation } from '../observed.js';
 import { Accepted } from './accepted.js';
 import { Access } from './access.js';
@@ -26,9 +27,10 @@ import { Suspensions } from './suspensions.js';
 import { EventOrder } from './event-order.js';
 import { Uploads } from './uploads.js';
 import { Views } from './views.js';
+import { Webhooks } from './webhooks.js';
 
 const WRITES =
-  /^(?:accounts\.(?:create|apply)|(?:generations|claims|uploads)\.(?:insert|replace)|credentials\.(?:insert|replace))/;
+  /^(?:accounts\.(?:create|apply)|(?:generations|claims|uploads|deliveries)\.(?:insert|replace)|credentials\.(?:insert|replace))/;
 const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
 
 /**
@@ -64,7 +66,9 @@ export class SimulationChecker implements Observer {
   private readonly access: Access;
   private readonly suspensions: Suspensions;
   private readonly secrets: Secrets;
+  private readonly webhooks: Webhooks;
   private readonly rest: Rest;
+  private quietAt: number | undefined;
 
   constructor(premises: Premises) {
     const { durable, settings, isExclusive } = premises;
@@ -107,6 +111,7 @@ export class SimulationChecker implements Observer {
     this.access = new Access(order);
     this.suspensions = new Suspensions(order);
     this.secrets = new Secrets(() => premises.secrets());
+    this.webhooks = new Webhooks(generations, clocks);
     this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted });
 
     books.listen(this.caps);
@@ -129,6 +134,7 @@ export class SimulationChecker implements Observer {
       charges,
       this.uploads,
       this.deletions,
+      this.webhooks,
       new Outputs(settings, objects, prices, this.deletions),
     ];
     for (const listener of listeners) generations.listen(listener);
@@ -142,6 +148,7 @@ export class SimulationChecker implements Observer {
       this.shares,
       this.suspensions,
       this.deletions,
+      this.webhooks,
     ];
     for (const { handlers } of watching) this.calls.add(handlers);
   }
@@ -168,6 +175,11 @@ export class SimulationChecker implements Observer {
   taken(submission: Submission, reference: string): void {
     this.provider.taken(submission, reference);
     this.shares.taken(submission, reference);
+  }
+
+  told(message: WebhookMessage, told: Told): void {
+    this.order.tick();
+    this.webhooks.told(message, told);
   }
 
   spoiled(objectKey: string): void {
@@ -230,13 +242,15 @@ export class SimulationChecker implements Observer {
 
   quiet(at: number): void {
     this.order.tick();
+    this.quietAt = at;
     this.rest.quiet(at);
     this.uploads.quiet();
   }
 
-  async atRest(_at: number): Promise<void> {
+  async atRest(at: number): Promise<void> {
     this.order.tick();
     await this.rest.check();
     await this.deletions.checkAtRest();
+    this.webhooks.checkAtRest(at, this.quietAt);
   }
 }

@@ -1,18 +1,12 @@
-/** A stretch of core that no run is expected to take, told by its file and how its compiled text begins. */
-export interface Unreached {
-  readonly file: string;
-  readonly begins: readonly string[];
-  /** How many stretches may be meant: others that begin alike are taken. */
-  readonly atMost: number;
-  readonly why: string;
-}
+import { UNREACHED_OF_WEBHOOKS, type Unreached } from './unreached-webhooks.js';
 
 /** What only checks input, or only reads for people: tested elsewhere, and no matter of crashes. */
 const OUT_OF_SCOPE =
-  /^core\/(?:access|catalog|index|fields|field-path|wake-up-key|paging|log|assert|utf8|uuid|pause|settings|errors|json|media|memory-budget|people|ports|credits\/(?:list-entries|verify|replay)|generation\/(?:generation-events|generation-watch|list-generations|matching-page|wait-for-generation|watched-generations|quote|request|task-errors|estimate-generation)|providers\/list-providers|uploads\/(?:get-upload|request|usable))/;
+  /^core\/(?:access|catalog|index|fields|field-path|wake-up-key|matching-page|paging|log|assert|utf8|uuid|pause|settings|errors|json|media|memory-budget|people|ports|credits\/(?:list-entries|verify|replay)|generation\/(?:generation-events|generation-watch|list-generations|wait-for-generation|watched-generations|quote|request|task-errors|estimate-generation)|providers\/list-providers|uploads\/(?:get-upload|request|usable)|webhooks\/(?:deliveries|manage-endpoints|request|single-address))/;
 
 /** Every other stretch must be taken in a long run. */
 export const UNREACHED: readonly Unreached[] = [
+  ...UNREACHED_OF_WEBHOOKS,
   {
     file: 'core/credits/account-writer.ts',
     begins: ['this.forgetIdleLane()', 'forgetIdleLane()'],

@@ -43,6 +43,8 @@ export interface FaultProfile {
   readonly providerPerMille: number;
   /** An object is lost or cut short while it is written, copied or read. */
   readonly objectPerMille: number;
+  /** A receiver of webhooks loses a message, fails or takes its time. */
+  readonly receiverPerMille: number;
   /** How long a client thinks between two requests, at most. */
   readonly thinkMs: number;
 }
@@ -89,6 +91,10 @@ export const FAULTED_CALLS = [
   'objects.remove',
   'objects.stat',
   'providerUses.replace',
+  'webhookEndpoints.read',
+  'deliveries.insert',
+  'deliveries.read',
+  'deliveries.replace',
   'wakeUps.schedule',
   'provider.submit',
   'provider.poll',
@@ -119,6 +125,7 @@ export function drawFaultProfile(chance: Chance): FaultProfile {
     providerPerMille: sometimes([30, 150, 400]),
     objectPerMille: sometimes([10, 40, 150]),
     thinkMs: chance.pick([50, 500, 3_000, 3_000, 10_000, 60_000]),
+    receiverPerMille: sometimes([50, 300, 700]),
   };
 }
 
@@ -136,5 +143,6 @@ export const NO_FAULTS: FaultProfile = {
   wakeUpPerMille: 0,
   providerPerMille: 0,
   objectPerMille: 0,
+  receiverPerMille: 0,
   thinkMs: 500,
 };

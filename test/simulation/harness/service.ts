@@ -6,6 +6,7 @@ import { intercepted, interceptedStores, type Interceptor } from '../../fixtures
 import type { MemoryStores } from '../../fixtures/memory-stores.js';
 import { STATELESS_PORTS } from '../../fixtures/stateless-ports.js';
 import type { Chance } from './chance.js';
+import { SimulatedReceivers } from '../faults/simulated-receivers.js';
 import { FaultyObjects } from '../faults/faulty-objects.js';
 import { FaultyWakeUps } from '../faults/faulty-wake-ups.js';
 import { never, PortFaults } from '../faults/port-faults.js';
@@ -16,7 +17,18 @@ import type { Provider } from '../../../core/ports/provider.js';
 import type { RunContext } from './run-context.js';
 import { brief } from './timeline.js';
 
-const STORES = ['accounts', 'generations', 'claims', 'uploads', 'credentials', 'providerUses', 'objects', 'wakeUps'];
+const STORES = [
+  'accounts',
+  'generations',
+  'claims',
+  'uploads',
+  'credentials',
+  'providerUses',
+  'webhookEndpoints',
+  'deliveries',
+  'objects',
+  'wakeUps',
+];
 /** Address signing is arithmetic: it calls nobody. */
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
@@ -27,6 +39,7 @@ export class Service {
   private readonly wakeUpTable = new MemoryWakeUpTable();
   readonly provider: SimulatedProviders;
   readonly faults: PortFaults;
+  private readonly receivers: SimulatedReceivers;
   /** So many of the next wake-ups that are scheduled are never heard of again. */
   wakeUpsToLose = 0;
   private started = 0;
@@ -40,6 +53,7 @@ export class Service {
     this.objects = new FaultyObjects(durable.objects, context);
     this.provider = new SimulatedProviders(context);
     this.faults = new PortFaults(context);
+    this.receivers = new SimulatedReceivers(context, chance.fork());
   }
 
   /** Whether the stores' driver says that there is one process at a time. */
@@ -130,6 +144,7 @@ export class Service {
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
       ...STATELESS_PORTS,
+      webhookSender: this.receivers.senderOf(process),
       wakeUps: {
         schedule: async (subject, at) => {
           await this.faults.call(process, {

@@ -11,7 +11,7 @@ import { record } from './record.js';
 import { heading, line } from './report.js';
 import { CONTROL } from './switch.js';
 
-const DEFAULT_SEEDS = 300;
+const DEFAULT_SEEDS = 500;
 
 const USAGE = `Breaks core in one place at a time, and plays seeds until the simulation finds it.
 

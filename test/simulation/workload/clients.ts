@@ -1,3 +1,6 @@
+import type { Context } from '../../../core/context.js';
+import { END_EVENTS, WEBHOOK_EVENTS } from '../../../core/webhooks/events.js';
+import { createEndpoint } from '../../../core/webhooks/manage-endpoints.js';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import type { Chance } from '../harness/chance.js';
@@ -34,14 +37,14 @@ export async function passHours(
 
 /**
  * Two accounts, one of them with two Apps; two keys an App, of which one may be revoked, and often a third one with a
- * spending cap; one or two developers an App. In some runs a person of the first account has connected a program.
+ * spending cap; one or two developers an App. Some Apps have webhooks. In some runs a person of the first account has connected a program.
  */
 export async function createClients(
   service: Service,
   network: Network,
   scheduler: Scheduler,
   chance: Chance,
-  ofPrograms: Chance,
+  { programs: ofPrograms, webhooks: ofWebhooks }: { readonly programs: Chance; readonly webhooks: Chance },
 ): Promise<Clients> {
   const process = service.processes[0];
   if (process === undefined) throw new Error('There is no process to set things up with.');
@@ -66,6 +69,7 @@ export async function createClients(
     });
     for (let app = 0; app < apps; app += 1) {
       const { appId } = await createApp(context, { accountId, name: `App ${app + 1}` });
+      await addEndpoints(context, ofWebhooks, { accountId, appId });
       const credentials: Credential[] = [];
       for (const name of ['one', 'other']) {
         const { key, secret } = await createKey(context, { appId, name });
@@ -113,4 +117,18 @@ export async function createClients(
     capped,
     secrets,
   };
+}
+
+/** One that wants to know of ends, and one that wants to know of all; in half of the Apps. */
+async function addEndpoints(
+  context: Context,
+  chance: Chance,
+  owner: { readonly accountId: string; readonly appId: string },
+): Promise<void> {
+  const wanted = [END_EVENTS, WEBHOOK_EVENTS].slice(0, chance.pick([0, 0, 1, 2]));
+  for (const [index, events] of wanted.entries())
+    await createEndpoint(context, owner, {
+      url: `https://receiver.example/${owner.appId}/${index}`,
+      events: [...events],
+    });
 }

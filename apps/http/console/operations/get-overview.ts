@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../../core/errors.js';
-import { SCOPES } from '../../../../core/access/credential.js';
+import { DEFAULT_SCOPES, SCOPES } from '../../../../core/access/credential.js';
 import { exampleRequest } from '../../../../core/generation/example-request.js';
 import { consoleApp } from '../../../../core/people/account-apps.js';
 import { isRecentSignIn } from '../../../../core/people/sessions.js';
@@ -36,6 +36,7 @@ export const getOverview: ConsoleOperation = {
       },
       console_app_id: appId,
       scopes: SCOPES,
+      default_scopes: DEFAULT_SCOPES,
       base_url: base,
       mcp_url: hasMcp ? `${base}/api/v1/developer/mcp` : null,
       has_oauth: hasOAuth,

@@ -52,7 +52,7 @@ const HEADERS: JsonObject = {
     description: 'How much of a running generation is done, where its provider says.',
     schema: { type: 'number', minimum: 0, maximum: 1 },
   },
-  'Location': { description: 'URL of the status of the generation.', schema: { type: 'string' } },
+  'Location': { description: 'URL of what was created.', schema: { type: 'string' } },
 };
 
 const PARAMETERS: JsonObject = {
@@ -71,6 +71,14 @@ const PARAMETERS: JsonObject = {
     example: 'wait=30',
     description:
       '`wait=N` (RFC 7240): the answer comes when the generation has ended, at the latest after N seconds, 1 to 60. Any other preference is ignored.',
+  },
+  WebhookUrl: {
+    name: 'Darkroom-Webhook-Url',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', format: 'uri' },
+    description:
+      'An address that is told of the end of this generation, besides the webhooks of the App. Needs the scope webhooks:manage, and the App its default secret.',
   },
   LastEventId: {
     name: 'Last-Event-ID',
@@ -151,7 +159,7 @@ function parametersOf(route: Route): JsonObject[] {
     name,
     in: 'path',
     required: true,
-    schema: { type: 'string', ...(name.endsWith('_id') ? { format: 'uuid' } : {}) },
+    schema: { type: 'string', ...(name.endsWith('_id') && name !== 'webhook_id' ? { format: 'uuid' } : {}) },
   }));
   const headers =
     route.scope === undefined
@@ -159,6 +167,7 @@ function parametersOf(route: Route): JsonObject[] {
       : [
           ...(route.needsKey === true ? ['IdempotencyKey'] : []),
           ...(route.operation.canWait === true ? ['Prefer'] : []),
+          ...(route.operation.takesWebhookUrl === true ? ['WebhookUrl'] : []),
           ...(route.operation.canFollow === true ? ['LastEventId'] : []),
           'RequestId',
           'AppId',

@@ -37,7 +37,7 @@ function success(route: Route): JsonObject {
             'Darkroom-Progress': { $ref: '#/components/headers/Darkroom-Progress' },
           }
         : {}),
-      ...(operation.status === 202 ? { Location: { $ref: '#/components/headers/Location' } } : {}),
+      ...('hasLocation' in operation ? { Location: { $ref: '#/components/headers/Location' } } : {}),
     },
     content: contentOf(operation),
   };

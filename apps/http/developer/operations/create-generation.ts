@@ -28,10 +28,15 @@ export const createGenerationOperation: ProtectedOperation = {
     'IDEMPOTENCY_REPLAY_EXPIRED',
     'QUEUE_FULL',
     'CREDITS_INSUFFICIENT',
+    'CONFLICT',
   ],
   canWait: true,
-  async answer({ context, caller, idempotencyKey, body, wait }) {
-    const { generation: created, replayed } = await createGeneration(context, caller, idempotencyKey, body);
+  takesWebhookUrl: true,
+  hasLocation: true,
+  async answer({ context, caller, idempotencyKey, body, wait, webhookUrl }) {
+    const { generation: created, replayed } = await createGeneration(context, caller, idempotencyKey, body, {
+      webhookUrl,
+    });
     const generation = wait === undefined ? created : await waitForEnd(context, created, wait);
     const Location = `/api/v1/developer/generations/${generation.generationId}`;
     return {

@@ -98,7 +98,6 @@ export function Fact({ name, text }: { readonly name: string; readonly text: str
   );
 }
 
-/** Four scopes are all there are. */
 export function scopesText(scopes: readonly Scope[]): string {
   if (scopes.length === Object.keys(SCOPE_TEXTS).length) return 'everything';
   return scopes.map((scope) => SCOPE_TEXTS[scope].replace(/^./, (first) => first.toLowerCase())).join('; ');

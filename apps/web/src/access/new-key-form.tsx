@@ -53,7 +53,12 @@ export function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
           <legend>It may</legend>
           {overview.scopes.map((scope) => (
             <label key={scope}>
-              <input type="checkbox" name="scope" value={scope} defaultChecked />
+              <input
+                type="checkbox"
+                name="scope"
+                value={scope}
+                defaultChecked={overview.default_scopes.includes(scope)}
+              />
               {SCOPE_TEXTS[scope]}
             </label>
           ))}

@@ -2,6 +2,7 @@
 
 from ._generate import Generated, GenerateRequest, has_ended
 from ._media import Downloaded, Reference
+from ._webhooks import DEFAULT_WEBHOOK, AsyncWebhooks, Webhooks
 from .async_client import AsyncDarkroom
 from .client import Darkroom
 from .errors import (
@@ -17,8 +18,10 @@ from .errors import (
 from .webhooks import verify_webhook
 
 __all__ = [
+    "DEFAULT_WEBHOOK",
     "ApiError",
     "AsyncDarkroom",
+    "AsyncWebhooks",
     "ConnectionFailed",
     "Darkroom",
     "DarkroomError",
@@ -31,6 +34,7 @@ __all__ = [
     "TransferFailed",
     "WaitTimeout",
     "WebhookVerificationError",
+    "Webhooks",
     "has_ended",
     "verify_webhook",
 ]

@@ -42,8 +42,12 @@ def estimate(service: Service, request: GenerationRequest) -> Flow[Estimate]:
     return answer
 
 
-def create(service: Service, request: GenerationRequest, key: str) -> Flow[GenerationTask]:
-    task: GenerationTask = (yield from service.call("POST", "/generations", request, idempotency_key=key)).data
+def create(
+    service: Service, request: GenerationRequest, key: str, webhook_url: str | None = None
+) -> Flow[GenerationTask]:
+    headers = None if webhook_url is None else {"darkroom-webhook-url": webhook_url}
+    answer = yield from service.call("POST", "/generations", request, idempotency_key=key, headers=headers)
+    task: GenerationTask = answer.data
     return task
 
 

@@ -16,6 +16,7 @@ from ._effects import Flow, T, run_async
 from ._events import Events
 from ._generate import Generated, GenerateRequest, Options
 from ._media import Downloaded, Reference, references_of
+from ._webhooks import AsyncWebhooks
 
 if TYPE_CHECKING:
     from .types import (
@@ -45,6 +46,7 @@ class AsyncDarkroom:
         self._service = _requests.service_of(base_url, api_key)
         self._owned = httpx.AsyncClient() if http is None else None
         self._http = http or self._owned or httpx.AsyncClient()
+        self.webhooks = AsyncWebhooks(self._service, self._run)
 
     async def __aenter__(self) -> AsyncDarkroom:
         return self
@@ -139,9 +141,15 @@ class AsyncDarkroom:
         """What a create with this request would reserve. Nothing is kept."""
         return await self._run(_requests.estimate(self._service, request))
 
-    async def create_generation(self, request: GenerationRequest, *, idempotency_key: str | None = None) -> GenerationTask:
-        """Creates a generation and answers it as accepted: `wait` follows it to its end."""
-        return await self._run(_requests.create(self._service, request, idempotency_key or secrets.token_hex(16)))
+    async def create_generation(
+        self, request: GenerationRequest, *, idempotency_key: str | None = None, webhook_url: str | None = None
+    ) -> GenerationTask:
+        """Creates a generation and answers it as accepted: `wait` follows it to its end.
+
+        `webhook_url` is told of its end; that needs the scope `webhooks:manage`, and the App's default secret.
+        """
+        key = idempotency_key or secrets.token_hex(16)
+        return await self._run(_requests.create(self._service, request, key, webhook_url))
 
     async def generation(self, generation_id: str) -> GenerationTask:
         return await self._run(_requests.generation(self._service, generation_id))

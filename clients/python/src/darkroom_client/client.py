@@ -16,6 +16,7 @@ from ._effects import Flow, T, run
 from ._events import Events
 from ._generate import Generated, GenerateRequest, Options
 from ._media import Downloaded, Reference, references_of
+from ._webhooks import Webhooks
 
 if TYPE_CHECKING:
     from .types import (
@@ -45,6 +46,7 @@ class Darkroom:
         self._service = _requests.service_of(base_url, api_key)
         self._owned = httpx.Client() if http is None else None
         self._http = http or self._owned or httpx.Client()
+        self.webhooks = Webhooks(self._service, self._run)
 
     def __enter__(self) -> Darkroom:
         return self
@@ -139,9 +141,15 @@ class Darkroom:
         """What a create with this request would reserve. Nothing is kept."""
         return self._run(_requests.estimate(self._service, request))
 
-    def create_generation(self, request: GenerationRequest, *, idempotency_key: str | None = None) -> GenerationTask:
-        """Creates a generation and answers it as accepted: `wait` follows it to its end."""
-        return self._run(_requests.create(self._service, request, idempotency_key or secrets.token_hex(16)))
+    def create_generation(
+        self, request: GenerationRequest, *, idempotency_key: str | None = None, webhook_url: str | None = None
+    ) -> GenerationTask:
+        """Creates a generation and answers it as accepted: `wait` follows it to its end.
+
+        `webhook_url` is told of its end; that needs the scope `webhooks:manage`, and the App's default secret.
+        """
+        key = idempotency_key or secrets.token_hex(16)
+        return self._run(_requests.create(self._service, request, key, webhook_url))
 
     def generation(self, generation_id: str) -> GenerationTask:
         return self._run(_requests.generation(self._service, generation_id))

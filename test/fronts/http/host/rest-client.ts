@@ -41,7 +41,9 @@ export async function serve(
   return { server, port, origin };
 }
 
-const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string, path: (id: string) => string]>> = {
+type Path = (id: string, deliveryId: string) => string;
+
+const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string, path: Path]>> = {
   listModels: ['GET', () => '/models'],
   getModel: ['GET', (id) => `/models/${id}`],
   getCredits: ['GET', () => '/credits'],
@@ -57,9 +59,28 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   deleteUpload: ['DELETE', (id) => `/uploads/${id}`],
   getUpload: ['GET', (id) => `/uploads/${id}`],
   completeUpload: ['POST', (id) => `/uploads/${id}/complete`],
+  createWebhook: ['POST', () => '/webhooks'],
+  listWebhooks: ['GET', () => '/webhooks'],
+  getWebhook: ['GET', (id) => `/webhooks/${id}`],
+  updateWebhook: ['PATCH', (id) => `/webhooks/${id}`],
+  deleteWebhook: ['DELETE', (id) => `/webhooks/${id}`],
+  rotateWebhookSecret: ['POST', (id) => `/webhooks/${id}/secret`],
+  listWebhookDeliveries: ['GET', (id) => `/webhooks/${id}/deliveries`],
+  replayWebhookDelivery: ['POST', (id, deliveryId) => `/webhooks/${id}/deliveries/${deliveryId}/replay`],
+  replayWebhookDeliveries: ['POST', (id) => `/webhooks/${id}/replay`],
 };
 
-export function toHttp({ operation, credential, appId, key, id, query, body }: FrontRequest): {
+export function toHttp({
+  operation,
+  credential,
+  appId,
+  key,
+  id = '',
+  deliveryId = '',
+  webhookUrl,
+  query,
+  body,
+}: FrontRequest): {
   readonly method: string;
   readonly path: string;
   readonly headers: Record<string, string>;
@@ -70,14 +91,19 @@ export function toHttp({ operation, credential, appId, key, id, query, body }: F
     ...(credential === undefined ? {} : { Authorization: `Bearer ${credential}` }),
     ...(appId === undefined ? {} : { 'X-App-Id': appId }),
     ...(key === undefined ? {} : { 'Idempotency-Key': key }),
+    ...(webhookUrl === undefined ? {} : { 'Darkroom-Webhook-Url': webhookUrl }),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
   return {
     method,
-    path: BASE + path(encodeURIComponent(id ?? '').replaceAll('%25', '%')) + queryOf(query),
+    path: BASE + path(encoded(id), encoded(deliveryId)) + queryOf(query),
     headers,
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   };
+}
+
+function encoded(id: string): string {
+  return encodeURIComponent(id).replaceAll('%25', '%');
 }
 
 function queryOf(query: FrontRequest['query']): string {

@@ -13,6 +13,7 @@ import { RUN_MUTANTS } from './run.js';
 import { SHARE_MUTANTS } from './shares.js';
 import { STATE_MUTANTS } from './states.js';
 import { UPLOAD_MUTANTS } from './uploads.js';
+import { WEBHOOK_MUTANTS } from './webhooks.js';
 
 export const MUTANTS: readonly Mutant[] = [
   ...CREATE_MUTANTS,
@@ -26,6 +27,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...DELETION_MUTANTS,
   ...BOOT_MUTANTS,
   ...UPLOAD_MUTANTS,
+  ...WEBHOOK_MUTANTS,
   ...ACCESS_MUTANTS,
   ...PROGRAM_MUTANTS,
   ...FOUND_MUTANTS,

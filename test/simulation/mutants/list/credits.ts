@@ -102,9 +102,11 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     file: 'core/generation/settle-generation.js',
     find:
       "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); " +
+      'await announceState(context, generation); ' +
       'const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);",
     replace:
+      'await announceState(context, generation); ' +
       'const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved); " +
       "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",

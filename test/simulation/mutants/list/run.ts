@@ -81,7 +81,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'result-asked-of-the-first-provider',
-    breaks: [9, 12],
+    breaks: [9, 12, 25],
     file: 'core/generation/run/unknown-model.js',
     find: 'providerName !== providerOf(attempt, model)',
     replace: 'providerName !== route[0]?.provider',

@@ -1,19 +1,18 @@
-import type { Page, PageRequest } from '../paging.js';
-import type { Generation } from './generation.js';
+import type { Page, PageRequest } from './paging.js';
 
 /** Pages of a list that are read for one page of what matches; then the rest is left to the next page. */
 const MAX_READS = 100;
 
 /**
  * A page of those that match, of a list. It is made in a bounded number of reads, so it may hold fewer than asked for,
- * or none, although there are more; its cursor continues after the last generation that was examined.
+ * or none, although there are more; its cursor continues after the last one that was examined.
  */
-export async function matchingPage(
-  list: (page: PageRequest) => Promise<Page<Generation>>,
-  matches: (generation: Generation) => boolean,
+export async function matchingPage<T>(
+  list: (page: PageRequest) => Promise<Page<T>>,
+  matches: (item: T) => boolean,
   page: PageRequest,
-): Promise<Page<Generation>> {
-  const items: Generation[] = [];
+): Promise<Page<T>> {
+  const items: T[] = [];
   let cursor = page.cursor;
   let { limit } = page;
   for (let reads = 0; reads < MAX_READS && items.length < page.limit; reads += 1) {

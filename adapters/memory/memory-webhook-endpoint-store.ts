@@ -1,0 +1,18 @@
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import type { WebhookEndpointStore } from '../../core/ports/webhook-endpoint-store.js';
+import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
+import { MemoryNamedRecords } from './memory-named-records.js';
+
+/** Webhook endpoints in this process's memory; gone when the process ends. */
+export class MemoryWebhookEndpointStore implements WebhookEndpointStore {
+  private readonly apps = new MemoryNamedRecords<AppWebhooks>(({ appId }) => appId);
+
+  async read(appId: string, call?: Cancellation): Promise<AppWebhooks | null> {
+    requireWanted(call);
+    return this.apps.read(appId);
+  }
+
+  async replace(next: AppWebhooks, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    return this.apps.replace(next, expectedVersion);
+  }
+}

@@ -1,0 +1,104 @@
+import type { AbortSignalLike } from '../../core/abort-signal.js';
+import type { Clock } from '../../core/ports/clock.js';
+import type { SendOutcome, WebhookMessage, WebhookSender } from '../../core/ports/webhook-sender.js';
+import type { AttemptFault } from '../../core/webhooks/delivery.js';
+import { SEND_MS } from '../../core/webhooks/send-delivery.js';
+import { mayBeCalled } from '../http/address-rules.js';
+import { AllowList } from '../http/allow-list.js';
+import { HttpClient } from '../http/http-client.js';
+import { HttpError } from '../http/http-error.js';
+import type { Resolver } from '../http/guarded-connector.js';
+import { retryAfterMs } from '../http/retry-after.js';
+import { readTarget } from '../http/target.js';
+import { signedHeaders } from './signature.js';
+
+const MAX_URL_CHARACTERS = 2_048;
+const MAX_ANSWER_BYTES = 64 * 1024;
+/** The status counts, so nobody waits long for the rest of a body. */
+const BODY_PAUSE_MS = 1_000;
+
+export interface WebhookSenderOptions {
+  /** Networks and hosts in addition to the public internet; see `AllowList`. Throws a `RangeError` for one that is none. */
+  readonly allow: readonly string[];
+  readonly clock: Pick<Clock, 'now'>;
+  /** The body of a message, as JSON. */
+  readonly render: (message: WebhookMessage) => string;
+  /** Certificate authorities, in PEM, that are trusted in addition to the machine's own. */
+  readonly extraCa?: readonly string[];
+  /** Instead of the machine's own name resolution. */
+  readonly resolve?: Resolver;
+}
+
+/**
+ * Posts messages to addresses that clients choose, through the guarded client: only over verified TLS to the public
+ * internet and to what the operator lists, on a connection to the address that was checked, each on its own. It follows no
+ * redirect and reads at most 64 KiB of an answer, of which the status alone counts.
+ */
+export class HttpWebhookSender implements WebhookSender {
+  private readonly allow: AllowList;
+  private readonly client: HttpClient;
+
+  constructor(private readonly options: WebhookSenderOptions) {
+    const { allow, extraCa, resolve } = options;
+    this.allow = new AllowList(allow);
+    this.client = new HttpClient({
+      allow,
+      ...(extraCa === undefined ? {} : { extraCa }),
+      ...(resolve === undefined ? {} : { resolve }),
+      limits: {
+        connectTimeoutMs: SEND_MS,
+        headersTimeoutMs: SEND_MS,
+        idleTimeoutMs: BODY_PAUSE_MS,
+        totalTimeoutMs: SEND_MS,
+        maxBodyBytes: MAX_ANSWER_BYTES,
+      },
+    });
+  }
+
+  addressFault(url: string): string | undefined {
+    if (url.length > MAX_URL_CHARACTERS) return `must have at most ${MAX_URL_CHARACTERS} characters`;
+    if (url.includes('#')) return 'must not have a fragment';
+    try {
+      return mayBeCalled(this.allow, readTarget(url)) ? undefined : 'must be https, and name a public host';
+    } catch (error) {
+      if (error instanceof HttpError) return 'must be an address such as https://app.example/webhooks';
+      throw error;
+    }
+  }
+
+  async send(message: WebhookMessage, signal: AbortSignalLike): Promise<SendOutcome> {
+    const { clock, render } = this.options;
+    // What was an address when it was registered may not be allowed any more.
+    if (this.addressFault(message.url) !== undefined) return { fault: 'address' };
+    const body = render(message);
+    const headers = {
+      'content-type': 'application/json',
+      ...signedHeaders({ messageId: message.messageId, sentAt: clock.now(), body }, message.keys),
+    };
+    try {
+      const answer = await this.client.request({ method: 'POST', url: message.url, headers, body, signal });
+      const { status } = answer;
+      const waitMs = retryAfterMs(answer.header('retry-after'), answer.header('date'), clock.now());
+      await answer.bytes().catch(() => undefined);
+      return { status, ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }) };
+    } catch (error) {
+      if (signal.aborted || !(error instanceof HttpError)) throw error;
+      return { fault: FAULTS[error.kind] };
+    }
+  }
+
+  /** Aborts what is being sent. */
+  close(): Promise<void> {
+    return this.client.close();
+  }
+}
+
+const FAULTS: Readonly<Record<HttpError['kind'], AttemptFault>> = {
+  'refused-address': 'address',
+  'not-connected': 'connection',
+  'unknown-outcome': 'connection',
+  'aborted': 'connection',
+  'timed-out': 'timeout',
+  'too-large': 'answer',
+  'bad-answer': 'answer',
+};

@@ -1,0 +1,165 @@
+import { secretText } from '../../../adapters/webhooks/signature.js';
+import type { JsonObject } from '../../../core/json.js';
+import { DELIVERY_STATES, type Delivery, type DeliveryAttempt } from '../../../core/webhooks/delivery.js';
+import { previousValidUntil, type WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
+import { WEBHOOK_EVENTS } from '../../../core/webhooks/events.js';
+import type { ShownSecret } from '../../../core/webhooks/manage-endpoints.js';
+import { TIMESTAMP, UUID } from './schema-parts.js';
+import { timestamp } from './timestamp.js';
+import type { TitledSchema } from './titled-schema.js';
+
+const EVENT: JsonObject = { type: 'string', enum: [...WEBHOOK_EVENTS] };
+const SECRET: JsonObject = {
+  type: 'string',
+  pattern: '^whsec_',
+  description: 'Signs the messages. It is shown this once: keep it where the receiver can read it.',
+};
+const PREVIOUS_UNTIL: JsonObject = {
+  ...TIMESTAMP,
+  description: 'Until when messages are signed by the secret before this one too; present after a rotation.',
+};
+
+export const WEBHOOK_SCHEMA: TitledSchema = {
+  title: 'Webhook',
+  type: 'object',
+  required: ['webhook_id', 'url', 'events', 'status', 'created_at', 'updated_at'],
+  properties: {
+    webhook_id: UUID,
+    url: { type: 'string' },
+    events: { type: 'array', items: EVENT },
+    description: { type: 'string' },
+    status: { type: 'string', enum: ['enabled', 'disabled'] },
+    disabled_because: {
+      type: 'string',
+      enum: ['client', 'gone', 'failing'],
+      description:
+        'client: a request disabled it. gone: it answered 410. failing: nothing that was sent to it succeeded for five days.',
+    },
+    disabled_at: TIMESTAMP,
+    failing_since: { ...TIMESTAMP, description: 'Present while nothing that is sent to it succeeds.' },
+    created_at: TIMESTAMP,
+    updated_at: TIMESTAMP,
+    previous_secret_expires_at: PREVIOUS_UNTIL,
+  },
+};
+
+export const CREATED_WEBHOOK_SCHEMA: TitledSchema = {
+  ...WEBHOOK_SCHEMA,
+  title: 'CreatedWebhook',
+  required: [...(WEBHOOK_SCHEMA['required'] as string[]), 'secret'],
+  properties: { ...(WEBHOOK_SCHEMA['properties'] as JsonObject), secret: SECRET },
+};
+
+export const WEBHOOK_SECRET_SCHEMA: TitledSchema = {
+  title: 'WebhookSecret',
+  type: 'object',
+  required: ['secret'],
+  properties: { secret: SECRET, previous_secret_expires_at: PREVIOUS_UNTIL },
+};
+
+const ATTEMPT_SCHEMA: TitledSchema = {
+  title: 'WebhookAttempt',
+  type: 'object',
+  required: ['event', 'started_at', 'duration_ms', 'result'],
+  properties: {
+    event: EVENT,
+    started_at: TIMESTAMP,
+    duration_ms: { type: 'integer', minimum: 0 },
+    result: {
+      type: 'string',
+      enum: ['delivered', 'failed', 'unknown'],
+      description: 'unknown: the service ended before it could see the answer.',
+    },
+    status: { type: 'integer', description: 'HTTP status of the answer, if there was one.' },
+    fault: {
+      type: 'string',
+      enum: ['address', 'connection', 'timeout', 'answer'],
+      description:
+        'Why there was no answer. address: it must not be called. answer: what came is not HTTP, or too large.',
+    },
+  },
+};
+
+export const DELIVERY_SCHEMA: TitledSchema = {
+  title: 'WebhookDelivery',
+  type: 'object',
+  required: [
+    'delivery_id',
+    'generation_id',
+    'event',
+    'state',
+    'occurred_at',
+    'created_at',
+    'updated_at',
+    'attempts_made',
+    'attempts',
+  ],
+  properties: {
+    delivery_id: UUID,
+    generation_id: UUID,
+    event: { ...EVENT, description: 'The newest one that is told of this generation.' },
+    state: {
+      type: 'string',
+      enum: [...DELIVERY_STATES],
+      description:
+        'pending: not yet tried. retrying: tried, and to be tried again. exhausted: tried as often as it may be. disabled: the webhook was disabled. cancelled: the generation or the webhook was deleted.',
+    },
+    url: { type: 'string', description: 'The Darkroom-Webhook-Url of the generation, where that was told.' },
+    occurred_at: { ...TIMESTAMP, description: 'When the event happened.' },
+    created_at: TIMESTAMP,
+    updated_at: TIMESTAMP,
+    attempts_made: { type: 'integer', minimum: 0, description: 'For this event, since it happened or was replayed.' },
+    next_attempt_at: { ...TIMESTAMP, description: 'Present while it is pending or retrying.' },
+    attempts: {
+      type: 'array',
+      maxItems: 20,
+      items: ATTEMPT_SCHEMA,
+      description: 'The last ones, of earlier events too, oldest first.',
+    },
+  },
+};
+
+export function renderWebhook(endpoint: WebhookEndpoint, now: number): object {
+  const { endpointId, url, events, description, disabled, failingSince, createdAt, updatedAt } = endpoint;
+  return {
+    webhook_id: endpointId,
+    url,
+    events,
+    description,
+    status: disabled === undefined ? 'enabled' : 'disabled',
+    disabled_because: disabled?.because,
+    disabled_at: optional(disabled?.at),
+    failing_since: optional(failingSince),
+    created_at: timestamp(createdAt),
+    updated_at: timestamp(updatedAt),
+    previous_secret_expires_at: optional(previousValidUntil(endpoint.secret, now)),
+  };
+}
+
+export function renderSecret({ secret, key }: ShownSecret, now: number): object {
+  return { secret: secretText(key), previous_secret_expires_at: optional(previousValidUntil(secret, now)) };
+}
+
+export function renderDelivery(delivery: Delivery): object {
+  return {
+    delivery_id: delivery.deliveryId,
+    generation_id: delivery.generationId,
+    event: delivery.event,
+    state: delivery.state,
+    url: delivery.url,
+    occurred_at: timestamp(delivery.occurredAt),
+    created_at: timestamp(delivery.createdAt),
+    updated_at: timestamp(delivery.updatedAt),
+    attempts_made: delivery.attemptsMade,
+    next_attempt_at: optional(delivery.nextAttemptAt),
+    attempts: delivery.attempts.map(renderAttempt),
+  };
+}
+
+function renderAttempt({ event, startedAt, durationMs, result, status, fault }: DeliveryAttempt): object {
+  return { event, started_at: timestamp(startedAt), duration_ms: durationMs, result, status, fault };
+}
+
+function optional(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : timestamp(at);
+}

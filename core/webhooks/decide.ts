@@ -1,0 +1,180 @@
+import { assert } from '../assert.js';
+import { isFarAhead } from '../settings.js';
+import {
+  isOpen,
+  type AttemptFault,
+  type AttemptResult,
+  type Delivery,
+  type DeliveryAttempt,
+  type DeliveryState,
+} from './delivery.js';
+import { isLater, type WebhookEvent } from './events.js';
+import { DELIVERY_TRANSITIONS } from './transitions.js';
+
+/** How an attempt ended. */
+export interface AttemptEnd {
+  readonly result: AttemptResult;
+  readonly status?: number;
+  readonly fault?: AttemptFault;
+}
+
+export type DeliveryCommand =
+  /** Something later has happened to the generation. */
+  | { readonly event: 'announce'; readonly of: WebhookEvent; readonly at: number; readonly isDisabled: boolean }
+  /** This process sends it now. */
+  | { readonly event: 'begin'; readonly token: string; readonly leaseMs: number }
+  | {
+      readonly event: 'end-attempt';
+      readonly token: string;
+      readonly end: AttemptEnd;
+      /** Sent again so many milliseconds later, or never again. */
+      readonly afterFailure: { readonly retryMs: number } | 'exhausted' | 'disabled';
+    }
+  | { readonly event: 'disable' }
+  | { readonly event: 'cancel' }
+  | { readonly event: 'replay' }
+  /** Recovery looks at it again no earlier than this. */
+  | { readonly event: 'postpone'; readonly until: number };
+
+/**
+ * `NOTHING_TO_DO`: it is as the command wants it. `LEASED`: somebody may be sending it. `NOT_DUE`: it waits for its next
+ * attempt. `STALE`: somebody else has begun another attempt.
+ */
+export type DeliveryRefusal = 'NOT_ALLOWED' | 'NOTHING_TO_DO' | 'LEASED' | 'NOT_DUE' | 'STALE';
+
+export type DeliveryDecision = { readonly refused: DeliveryRefusal } | { readonly next: Delivery };
+
+/** How long its log is kept after its last change, in milliseconds. */
+export const DELIVERY_RETENTION_MS = 30 * 86_400_000;
+
+/** How many attempts the log shows. */
+const MAX_LOGGED_ATTEMPTS = 20;
+
+/** How long after its time recovery takes a wake-up for lost, in milliseconds. */
+const ATTENTION_MARGIN_MS = 60_000;
+
+/** Decides one command on one version of a delivery. Pure; the store applies the result only onto that version. */
+export function decideDelivery(delivery: Delivery, command: DeliveryCommand, now: number): DeliveryDecision {
+  const allowed = DELIVERY_TRANSITIONS[delivery.state][command.event];
+  if (allowed === undefined) return { refused: 'NOT_ALLOWED' };
+  const changed = change(delivery, command, now);
+  if ('refused' in changed) return changed;
+  const updatedAt = Math.max(now, delivery.updatedAt);
+  const next = { ...changed.next, version: delivery.version + 1, updatedAt };
+  assert(allowed.includes(next.state), `a delivery that is ${delivery.state} does not become ${next.state}`);
+  assert(isOpen(next) === (next.nextAttemptAt !== undefined), 'exactly an open delivery has a next attempt');
+  return { next: command.event === 'postpone' ? { ...next, dueAt: command.until } : withAttention(next) };
+}
+
+/** A new delivery, as of before it is inserted. */
+export function announced(
+  base: Omit<Delivery, 'version' | 'state' | 'updatedAt' | 'attemptsMade' | 'attempts' | 'nextAttemptAt' | 'dueAt'>,
+  isDisabled: boolean,
+): Delivery {
+  const fresh = { ...base, version: 1, updatedAt: base.createdAt, attemptsMade: 0, attempts: [], dueAt: 0 };
+  return withAttention(
+    isDisabled ? { ...fresh, state: 'disabled' } : { ...fresh, state: 'pending', nextAttemptAt: base.createdAt },
+  );
+}
+
+function change(d: Delivery, command: DeliveryCommand, now: number): DeliveryDecision {
+  switch (command.event) {
+    case 'announce':
+      return announce(d, command, now);
+    case 'begin':
+      return begin(d, command, now);
+    case 'end-attempt':
+      return endAttempt(d, command, now);
+    case 'disable':
+      return { next: closed(d, 'disabled') };
+    case 'cancel':
+      return { next: closed(d, 'cancelled') };
+    case 'replay':
+      return { next: { ...d, state: 'pending', attemptsMade: 0, nextAttemptAt: now } };
+    case 'postpone':
+      return { next: d };
+  }
+}
+
+function announce(
+  d: Delivery,
+  command: Extract<DeliveryCommand, { event: 'announce' }>,
+  now: number,
+): DeliveryDecision {
+  if (!isLater(command.of, d.event)) return { refused: 'NOTHING_TO_DO' };
+  const told = { ...d, event: command.of, occurredAt: command.at, attemptsMade: 0 };
+  if (command.isDisabled) return { next: closed(told, 'disabled') };
+  return { next: { ...told, state: 'pending', nextAttemptAt: now } };
+}
+
+function begin(
+  d: Delivery,
+  { token, leaseMs }: Extract<DeliveryCommand, { event: 'begin' }>,
+  now: number,
+): DeliveryDecision {
+  if (isLeased(d, now)) return { refused: 'LEASED' };
+  if (!isDue(d, now)) return { refused: 'NOT_DUE' };
+  const lease = { token, event: d.event, startedAt: now, expiresAt: now + leaseMs };
+  return {
+    next: { ...d, attempts: withAbandoned(d), attemptsMade: d.attemptsMade + 1, lease, nextAttemptAt: now },
+  };
+}
+
+function endAttempt(
+  d: Delivery,
+  { token, end, afterFailure }: Extract<DeliveryCommand, { event: 'end-attempt' }>,
+  now: number,
+): DeliveryDecision {
+  const { lease, ...rest } = d;
+  if (lease?.token !== token) return { refused: 'STALE' };
+  const { event, startedAt } = lease;
+  const attempt = { event, startedAt, durationMs: Math.max(0, now - startedAt), ...end };
+  const ended = { ...rest, attempts: logged(d, attempt) };
+  // What it told is not the newest any more: that comes next.
+  if (event !== d.event) return { next: isOpen(d) ? { ...ended, nextAttemptAt: now } : ended };
+  if (end.result === 'delivered') return { next: closed(ended, 'delivered') };
+  if (!isOpen(d)) return { next: ended };
+  if (typeof afterFailure === 'string') return { next: closed(ended, afterFailure) };
+  return { next: { ...ended, state: 'retrying', nextAttemptAt: now + afterFailure.retryMs } };
+}
+
+/** The lease stays: whoever holds it may be sending, and says how that ended. */
+function closed(d: Delivery, state: DeliveryState): Delivery {
+  const { nextAttemptAt: _nextAttemptAt, ...rest } = d;
+  return { ...rest, state };
+}
+
+/** What a process that ended has left is logged once its lease is over. */
+function withAbandoned(d: Delivery): readonly DeliveryAttempt[] {
+  if (d.lease === undefined) return d.attempts;
+  const { event, startedAt } = d.lease;
+  return logged(d, { event, startedAt, durationMs: 0, result: 'unknown' });
+}
+
+function logged(d: Delivery, attempt: DeliveryAttempt): readonly DeliveryAttempt[] {
+  return [...d.attempts, attempt].slice(-MAX_LOGGED_ATTEMPTS);
+}
+
+/**
+ * Whether a process may be sending it. What a process has sent may still be on its way when it is known to be dead, so the
+ * lease holds until its time.
+ */
+function isLeased({ lease }: Delivery, now: number): boolean {
+  return lease !== undefined && lease.expiresAt > now && !isFarAhead(lease.startedAt, now);
+}
+
+/** A time that was set by a clock far ahead does not count. */
+function isDue({ nextAttemptAt = 0, updatedAt }: Delivery, now: number): boolean {
+  return nextAttemptAt <= now || isFarAhead(updatedAt, now);
+}
+
+/** When its next attempt may begin. */
+export function dueFrom(d: Delivery, now: number): number {
+  const from = isDue(d, now) ? now : (d.nextAttemptAt ?? now);
+  return isLeased(d, now) ? Math.max(from, d.lease?.expiresAt ?? from) : from;
+}
+
+function withAttention(d: Delivery): Delivery {
+  if (!isOpen(d)) return { ...d, dueAt: d.updatedAt + DELIVERY_RETENTION_MS };
+  return { ...d, dueAt: Math.max(d.nextAttemptAt ?? 0, d.lease?.expiresAt ?? 0) + ATTENTION_MARGIN_MS };
+}

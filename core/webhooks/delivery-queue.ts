@@ -1,0 +1,127 @@
+import { AbortSource } from '../abort-signal.js';
+import type { Context } from '../context.js';
+import type { Delivery } from './delivery.js';
+import { SEND_MS, sendDelivery } from './send-delivery.js';
+import { wakeDelivery } from './wake-delivery.js';
+
+/** How many messages one process sends at once: in all, for one account, and to one endpoint. */
+const MAX_SENDING = 128;
+const MAX_SENDING_FOR_ACCOUNT = 16;
+const MAX_SENDING_TO_ENDPOINT = 4;
+
+/** How many wait for one endpoint in one process; further ones are woken again later. */
+const MAX_WAITING_FOR_ENDPOINT = 256;
+/** How many wait in one process, whoever they are for. */
+const MAX_WAITING = 2_000;
+/** When those are woken again, in milliseconds: as long as one slow answer may take. */
+const WAKE_AGAIN_MS = SEND_MS;
+
+class Stopping extends Error {
+  constructor() {
+    super('This process is stopping.');
+    this.name = 'Stopping';
+  }
+}
+
+interface Waiting {
+  readonly delivery: Delivery;
+  readonly admit: () => void;
+  readonly refuse: (why: Error) => void;
+}
+
+/**
+ * Sends deliveries that this process is woken for, a bounded number at a time. A slow endpoint delays only its own: each
+ * endpoint and each account has a bound of its own below that of the process.
+ */
+export class DeliveryQueue {
+  private readonly stopped = new AbortSource();
+  private readonly sending = new Set<Delivery>();
+  private readonly waiting: Waiting[] = [];
+  private readonly promises = new Map<string, Promise<void>>();
+  private isStopping = false;
+
+  constructor(private readonly context: Context) {}
+
+  get counts(): { readonly sending: number; readonly waiting: number } {
+    return { sending: this.sending.size, waiting: this.waiting.length };
+  }
+
+  /** Rejects when the wake-up should be delivered again later. One that is here already is not taken twice. */
+  deliver(deliveryId: string): Promise<void> {
+    if (this.isStopping) return Promise.reject(new Stopping());
+    const known = this.promises.get(deliveryId);
+    if (known !== undefined) return known;
+    const done = this.take(deliveryId).finally(() => this.promises.delete(deliveryId));
+    this.promises.set(deliveryId, done);
+    return done;
+  }
+
+  /** Takes no more, and cuts what is being sent after `graceMs`. Answers whether it ended by itself. */
+  async stop(graceMs: number): Promise<boolean> {
+    this.isStopping = true;
+    for (const { refuse } of this.waiting.splice(0)) refuse(new Stopping());
+    let isCut = false;
+    const cancel = this.context.clock.after(graceMs, () => {
+      isCut = true;
+      this.stopped.abort(new Stopping());
+    });
+    await Promise.allSettled(this.promises.values());
+    cancel();
+    return !isCut;
+  }
+
+  private async take(deliveryId: string): Promise<void> {
+    const delivery = await this.context.deliveries.read(deliveryId);
+    if (delivery === null) return;
+    if (this.isFullFor(delivery)) {
+      wakeDelivery(this.context, delivery, this.context.clock.now() + WAKE_AGAIN_MS);
+      return;
+    }
+    await this.enter(delivery);
+    try {
+      await sendDelivery(this.context, deliveryId, this.stopped.signal);
+    } finally {
+      this.sending.delete(delivery);
+      this.admit();
+    }
+  }
+
+  private isFullFor(delivery: Delivery): boolean {
+    if (this.waiting.length >= MAX_WAITING) return true;
+    return this.waiting.filter((one) => isSameEndpoint(one.delivery, delivery)).length >= MAX_WAITING_FOR_ENDPOINT;
+  }
+
+  private enter(delivery: Delivery): Promise<void> {
+    if (this.isStopping) return Promise.reject(new Stopping());
+    if (this.hasRoomFor(delivery)) {
+      this.sending.add(delivery);
+      return Promise.resolve();
+    }
+    return new Promise((admit, refuse) => this.waiting.push({ delivery, admit, refuse }));
+  }
+
+  /** In the order in which they came, past those whose endpoint or account has no room. */
+  private admit(): void {
+    for (let index = 0; index < this.waiting.length && this.sending.size < MAX_SENDING;) {
+      const next = this.waiting[index] as Waiting;
+      if (!this.hasRoomFor(next.delivery)) {
+        index += 1;
+        continue;
+      }
+      this.waiting.splice(index, 1);
+      this.sending.add(next.delivery);
+      next.admit();
+    }
+  }
+
+  private hasRoomFor(delivery: Delivery): boolean {
+    if (this.sending.size >= MAX_SENDING) return false;
+    const ofAccount = [...this.sending].filter(({ accountId }) => accountId === delivery.accountId);
+    if (ofAccount.length >= MAX_SENDING_FOR_ACCOUNT) return false;
+    return ofAccount.filter((one) => isSameEndpoint(one, delivery)).length < MAX_SENDING_TO_ENDPOINT;
+  }
+}
+
+function isSameEndpoint(a: Delivery, b: Delivery): boolean {
+  return a.endpointId === b.endpointId && a.url === b.url;
+}

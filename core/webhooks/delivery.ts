@@ -1,0 +1,84 @@
+import { derivedUuid } from '../derived-uuid.js';
+import type { Digests } from '../ports/digests.js';
+import type { WebhookEvent } from './events.js';
+
+export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'exhausted', 'disabled', 'cancelled'] as const;
+/**
+ * `pending`: not yet tried. `retrying`: tried, and to be tried again. `exhausted`: tried as often as it may be.
+ * `disabled`: its endpoint was disabled. `cancelled`: its generation was deleted, or its endpoint.
+ */
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** What became of an attempt. `unknown`: the process that made it ended first. */
+export type AttemptResult = 'delivered' | 'failed' | 'unknown';
+
+/** Why there was no answer that counts. `address`: it must not be called. `answer`: what came is not HTTP. */
+export type AttemptFault = 'address' | 'connection' | 'timeout' | 'answer';
+
+export interface DeliveryAttempt {
+  readonly event: WebhookEvent;
+  readonly startedAt: number;
+  readonly durationMs: number;
+  readonly result: AttemptResult;
+  /** Of the answer, if there was one. */
+  readonly status?: number;
+  readonly fault?: AttemptFault;
+}
+
+/** The time one process may send the message. */
+export interface SendingLease {
+  /** Names the attempt. */
+  readonly token: string;
+  readonly event: WebhookEvent;
+  readonly startedAt: number;
+  readonly expiresAt: number;
+}
+
+/**
+ * What one destination is told of one generation: the newest event, so that an older one is never sent after it. All
+ * times are milliseconds since the epoch.
+ */
+export interface Delivery {
+  readonly deliveryId: string;
+  readonly accountId: string;
+  readonly appId: string;
+  readonly endpointId: string;
+  readonly generationId: string;
+  /** The address that the generation was created with; that of the endpoint when absent. */
+  readonly url?: string;
+  /** Grows by one with every change; a change applies only onto the version it was decided on. */
+  readonly version: number;
+  readonly state: DeliveryState;
+  readonly event: WebhookEvent;
+  /** When the event happened. */
+  readonly occurredAt: number;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  /** Of this event, since it was announced or replayed. */
+  readonly attemptsMade: number;
+  /** While it is open. */
+  readonly nextAttemptAt?: number;
+  readonly lease?: SendingLease;
+  /** The last ones, of all events, the oldest first. */
+  readonly attempts: readonly DeliveryAttempt[];
+  /** When recovery should examine it: to wake it while it is open, and to remove it afterwards. */
+  readonly dueAt: number;
+}
+
+export function isOpen({ state }: Pick<Delivery, 'state'>): boolean {
+  return state === 'pending' || state === 'retrying';
+}
+
+/** One for each destination and generation, so that a step that is done twice finds what it has made. */
+export function deliveryIdOf(
+  { digests }: { readonly digests: Digests },
+  endpointId: string,
+  generationId: string,
+): string {
+  return derivedUuid(digests.ofJson(['delivery', endpointId, generationId]));
+}
+
+/** Names a message to its receiver: the same in each attempt, another one for each event. */
+export function messageIdOf({ digests }: { readonly digests: Digests }, { deliveryId, event }: Delivery): string {
+  return `msg_${derivedUuid(digests.ofJson(['message', deliveryId, event]))}`;
+}

@@ -1,0 +1,102 @@
+import type { Digests } from '../ports/digests.js';
+import { END_EVENTS, type WebhookEvent } from './events.js';
+
+export const MAX_ENDPOINTS_PER_APP = 10;
+
+/** How long messages are signed by the secret before the newest one too, in milliseconds. */
+export const PREVIOUS_SECRET_MS = 86_400_000;
+
+/**
+ * Which secret signs the messages of an endpoint. Secrets are derived from the installation's own secret, the endpoint's id
+ * and a number, so that none is stored.
+ */
+export interface SigningSecret {
+  /** From 1, higher by one with each rotation. */
+  readonly number: number;
+  readonly madeAt: number;
+}
+
+/** `client`: by its own request. `gone`: the address answered 410. `failing`: no delivery succeeded for five days. */
+export type DisabledBecause = 'client' | 'gone' | 'failing';
+
+/** An address of an App that is told of events. All times are milliseconds since the epoch. */
+export interface WebhookEndpoint {
+  readonly endpointId: string;
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly description?: string;
+  readonly secret: SigningSecret;
+  readonly createdAt: number;
+  readonly updatedAt: number;
+  readonly disabled?: { readonly at: number; readonly because: DisabledBecause };
+  /** When its first attempt failed after the last one that succeeded. */
+  readonly failingSince?: number;
+}
+
+/** All endpoints of one App: one record, so that one read says who is told of an event. */
+export interface AppWebhooks {
+  readonly appId: string;
+  readonly accountId: string;
+  /** Grows by one with every change; a change applies only onto the version it was decided on. */
+  readonly version: number;
+  readonly endpoints: readonly WebhookEndpoint[];
+  /** Signs the messages to addresses that were given for one generation; made when its client first asks for it. */
+  readonly defaultSecret?: SigningSecret;
+}
+
+/** Where a delivery goes: to an endpoint, or to the address that one generation was created with. */
+export interface Destination {
+  /** Of the latter, the App's. */
+  readonly endpointId: string;
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly secret: SigningSecret;
+  readonly disabled?: WebhookEndpoint['disabled'];
+  readonly failingSince?: number;
+}
+
+export function newAppWebhooks(appId: string, accountId: string): AppWebhooks {
+  return { appId, accountId, version: 0, endpoints: [] };
+}
+
+/** The destination with this id, if there is one; `url` is that of the one generation it is asked for. */
+export function destinationOf(
+  webhooks: AppWebhooks | null,
+  { endpointId, url }: { readonly endpointId: string; readonly url?: string | undefined },
+): Destination | undefined {
+  if (url === undefined) return webhooks?.endpoints.find((endpoint) => endpoint.endpointId === endpointId);
+  const secret = webhooks?.defaultSecret;
+  return secret && { endpointId, url, events: END_EVENTS, secret };
+}
+
+/** A new secret in place of `current`, which stays valid for `PREVIOUS_SECRET_MS`. */
+export function nextSecret(current: SigningSecret | undefined, now: number): SigningSecret {
+  return { number: (current?.number ?? 0) + 1, madeAt: now };
+}
+
+/** Until when the secret before this one is valid; undefined if there is none that is. */
+export function previousValidUntil({ number, madeAt }: SigningSecret, now: number): number | undefined {
+  const until = madeAt + PREVIOUS_SECRET_MS;
+  return number > 1 && now < until ? until : undefined;
+}
+
+/** The key of the newest secret: 32 bytes in hex. */
+export function signingKey(
+  { digests }: { readonly digests: Digests },
+  endpointId: string,
+  { number }: Pick<SigningSecret, 'number'>,
+): string {
+  return digests.keyed(`webhook-secret:${endpointId}:${number}`);
+}
+
+/** The keys that sign a message now, the newest first. */
+export function signingKeys(
+  ports: { readonly digests: Digests },
+  endpointId: string,
+  secret: SigningSecret,
+  now: number,
+): readonly string[] {
+  const newest = signingKey(ports, endpointId, secret);
+  if (previousValidUntil(secret, now) === undefined) return [newest];
+  return [newest, signingKey(ports, endpointId, { number: secret.number - 1 })];
+}

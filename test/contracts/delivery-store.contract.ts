@@ -1,0 +1,113 @@
+// Goal: every store of webhook deliveries keeps one record for each id, finds it when it is due, and lists what an endpoint
+// was told in the order of creation.
+// Method: what all stores of versioned records are asked; lists in pages of any size beside a plain array; reads for calls
+// that are over.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { DeliveryStore, ListedDeliveries } from '../../core/ports/delivery-store.js';
+import type { Delivery } from '../../core/webhooks/delivery.js';
+import { uuidAt } from '../fixtures/stored-records.js';
+import { allPages } from './all-pages.js';
+import { endedCalls } from './ended-calls.js';
+import type { ContractSubject } from './subject.js';
+import { versionedRecords } from './versioned-records.js';
+
+const ENDPOINT = uuidAt(500);
+
+function delivery(n: number, values: Partial<Delivery> = {}): Delivery {
+  return {
+    deliveryId: uuidAt(n),
+    accountId: uuidAt(600),
+    appId: uuidAt(700),
+    endpointId: ENDPOINT,
+    generationId: uuidAt(800),
+    url: 'https://receiver.example/a$b.c?d="e"',
+    version: 0,
+    state: 'retrying',
+    event: 'generation.succeeded',
+    occurredAt: 4,
+    createdAt: 5,
+    updatedAt: 6,
+    attemptsMade: 2,
+    nextAttemptAt: 70,
+    lease: { token: 't', event: 'generation.running', startedAt: 6, expiresAt: 96 },
+    attempts: [
+      { event: 'generation.running', startedAt: 5, durationMs: 12, result: 'failed', status: 503 },
+      { event: 'generation.running', startedAt: 6, durationMs: 15_000, result: 'failed', fault: 'timeout' },
+    ],
+    dueAt: 130,
+    ...values,
+  };
+}
+
+export function deliveryStoreContract(subject: ContractSubject<DeliveryStore>): void {
+  describe(`DeliveryStore contract: ${subject.name}`, () => {
+    let store: DeliveryStore;
+    beforeEach(async () => {
+      store = await subject.open();
+    });
+    afterEach(async () => subject.close(store));
+
+    versionedRecords({ store: () => store, make: delivery, idAt: uuidAt });
+
+    describe('lists', () => lists(() => store));
+
+    describe('a call that is over', () =>
+      endedCalls(async () => {
+        await store.insert(delivery(1));
+        return {
+          read: (call) => store.read(uuidAt(1), call),
+          list: (call) => store.list({ endpointId: ENDPOINT }, { limit: 5 }, call),
+        };
+      }));
+  });
+}
+
+function lists(store: () => DeliveryStore): void {
+  it('has nothing of an endpoint that was told nothing, and of an id that is none', async () => {
+    await store().insert(delivery(1));
+    for (const endpointId of [uuidAt(501), 'x', ''])
+      expect(await store().list({ endpointId }, { limit: 10 }), endpointId).to.deep.equal({ items: [] });
+  });
+
+  it('lists an endpoint, newest first and complete, in pages of any size, within bounds of time', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.record({ at: fc.nat(6), ofOther: fc.boolean() }), { maxLength: 12 }),
+        fc.option(fc.nat(7), { nil: undefined }),
+        fc.option(fc.nat(7), { nil: undefined }),
+        fc.integer({ min: 1, max: 5 }),
+        async (kept, createdFrom, createdBefore, limit) => {
+          const all = kept.map(({ at, ofOther }, n) =>
+            delivery(n, { createdAt: at, endpointId: ofOther ? uuidAt(501) : ENDPOINT }),
+          );
+          for (const one of all) await store().insert(one);
+          const wanted: ListedDeliveries = {
+            endpointId: ENDPOINT,
+            ...(createdFrom === undefined ? {} : { createdFrom }),
+            ...(createdBefore === undefined ? {} : { createdBefore }),
+          };
+          const listed = await allPages((page) => store().list(wanted, page), limit);
+          expect(listed).to.deep.equal(expectedOf(all, wanted));
+          for (const one of all) expect(await store().remove(one.deliveryId, 0)).to.equal('applied');
+          expect(await store().list(wanted, { limit })).to.deep.equal({ items: [] });
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('shows each delivery as it is now', async () => {
+    await store().insert(delivery(1));
+    await store().replace(delivery(1, { version: 1, state: 'delivered' }), 0);
+    const { items } = await store().list({ endpointId: ENDPOINT }, { limit: 10 });
+    expect(items).to.deep.equal([delivery(1, { version: 1, state: 'delivered' })]);
+  });
+}
+
+function expectedOf(all: readonly Delivery[], wanted: ListedDeliveries): readonly Delivery[] {
+  const { endpointId, createdFrom = 0, createdBefore = Number.POSITIVE_INFINITY } = wanted;
+  return all
+    .filter((one) => one.endpointId === endpointId && one.createdAt >= createdFrom && one.createdAt < createdBefore)
+    .toSorted((a, b) => b.createdAt - a.createdAt || (a.deliveryId < b.deliveryId ? 1 : -1));
+}

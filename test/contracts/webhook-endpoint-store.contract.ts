@@ -1,0 +1,46 @@
+// Goal: every store of webhook endpoints keeps one record for each App.
+// Method: what all stores of named records are asked, and reads for calls that are over.
+import type { WebhookEndpointStore } from '../../core/ports/webhook-endpoint-store.js';
+import { END_EVENTS, WEBHOOK_EVENTS } from '../../core/webhooks/events.js';
+import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
+import { uuidAt } from '../fixtures/stored-records.js';
+import { endedCalls } from './ended-calls.js';
+import { namedRecords } from './named-records.js';
+import type { ContractSubject } from './subject.js';
+
+function webhooks(version: number, appId: string): AppWebhooks {
+  const own = {
+    endpointId: uuidAt(8),
+    url: 'https://receiver.example/a$b.c?d="e"',
+    events: END_EVENTS,
+    description: 'Orders ✗',
+    secret: { number: 2, madeAt: 7 },
+    createdAt: 5,
+    updatedAt: 9,
+  };
+  const disabled = {
+    ...own,
+    events: WEBHOOK_EVENTS,
+    disabled: { at: 9, because: 'failing' },
+    failingSince: 6,
+  } as const;
+  return { appId, accountId: uuidAt(9), version, endpoints: [own, disabled], defaultSecret: { number: 1, madeAt: 3 } };
+}
+
+export function webhookEndpointStoreContract(subject: ContractSubject<WebhookEndpointStore>): void {
+  describe(`WebhookEndpointStore contract: ${subject.name}`, () => {
+    let store: WebhookEndpointStore;
+    beforeEach(async () => {
+      store = await subject.open();
+    });
+    afterEach(async () => subject.close(store));
+
+    namedRecords({ store: () => store, make: webhooks, names: [uuidAt(1), uuidAt(2)] });
+
+    describe('a call that is over', () =>
+      endedCalls(async () => {
+        await store.replace(webhooks(1, uuidAt(1)), 0);
+        return { read: (call) => store.read(uuidAt(1), call) };
+      }));
+  });
+}

@@ -1,0 +1,195 @@
+// Goal: a delivery never tells an older event after a newer one, is sent by one process at a time, and ends in one of the
+// states that its table allows, through any sequence of commands.
+// Method: random commands by two processes at random times beside a model of what each may do; the schedule in numbers.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import { decideDelivery, announced, type DeliveryCommand } from '../../../core/webhooks/decide.js';
+import { isOpen, type Delivery } from '../../../core/webhooks/delivery.js';
+import { isLater, WEBHOOK_EVENTS } from '../../../core/webhooks/events.js';
+import { MAX_ATTEMPTS, retryDelayMs } from '../../../core/webhooks/schedule.js';
+import { DELIVERY_TRANSITIONS } from '../../../core/webhooks/transitions.js';
+import { uuidAt } from '../../fixtures/stored-records.js';
+
+const START = Date.UTC(2030, 0, 1);
+const LEASE_MS = 90_000;
+
+function newDelivery(event: Delivery['event'] = 'generation.running', isDisabled = false): Delivery {
+  return announced(
+    {
+      deliveryId: uuidAt(1),
+      accountId: uuidAt(2),
+      appId: uuidAt(3),
+      endpointId: uuidAt(4),
+      generationId: uuidAt(5),
+      event,
+      occurredAt: START,
+      createdAt: START,
+    },
+    isDisabled,
+  );
+}
+
+const anyCommand: fc.Arbitrary<DeliveryCommand> = fc.oneof(
+  fc.record({
+    event: fc.constant('announce' as const),
+    of: fc.constantFrom(...WEBHOOK_EVENTS),
+    at: fc.constant(START + 1),
+    isDisabled: fc.boolean(),
+  }),
+  fc.record({ event: fc.constant('begin' as const), token: fc.constantFrom('a', 'b'), leaseMs: fc.constant(LEASE_MS) }),
+  fc.record({
+    event: fc.constant('end-attempt' as const),
+    token: fc.constantFrom('a', 'b'),
+    end: fc.constantFrom(
+      { result: 'delivered' as const, status: 200 },
+      { result: 'failed' as const, status: 500 },
+      { result: 'unknown' as const },
+    ),
+    afterFailure: fc.constantFrom({ retryMs: 5_000 }, 'exhausted' as const, 'disabled' as const),
+  }),
+  fc.constantFrom<DeliveryCommand>({ event: 'disable' }, { event: 'cancel' }, { event: 'replay' }),
+);
+
+describe('decideDelivery', () => {
+  it('keeps order, exclusive sending and the table of states through any commands', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.record({ command: anyCommand, afterMs: fc.constantFrom(0, 1, 5_000, LEASE_MS) }), {
+          maxLength: 40,
+        }),
+        (steps) => {
+          let now = START;
+          let delivery = newDelivery();
+          let sending: { token: string; until: number } | undefined;
+          for (const step of steps) {
+            now += step.afterMs;
+            const decision = decideDelivery(delivery, step.command, now);
+            if ('refused' in decision) continue;
+            const { next } = decision;
+            expect(next.version).to.equal(delivery.version + 1);
+            expect(DELIVERY_TRANSITIONS[delivery.state][step.command.event]).to.include(next.state);
+            expect(isLater(delivery.event, next.event), 'an older event after a newer one').to.equal(false);
+            expect(next.attempts.length).to.be.at.most(20);
+            expect(isOpen(next)).to.equal(next.nextAttemptAt !== undefined);
+            if (step.command.event === 'begin') {
+              expect(sending === undefined || sending.until <= now, 'two send at once').to.equal(true);
+              expect(next.lease?.event, 'what is sent is the newest event').to.equal(delivery.event);
+              sending = { token: step.command.token, until: now + LEASE_MS };
+            }
+            if (step.command.event === 'end-attempt') sending = undefined;
+            expect(next.dueAt).to.be.greaterThan(now);
+            delivery = next;
+          }
+        },
+      ),
+    );
+  });
+
+  it('sends the end that was announced while the start was being sent, whatever became of that', () => {
+    for (const result of ['delivered', 'failed', 'unknown'] as const) {
+      const begun = after(newDelivery(), { event: 'begin', token: 't', leaseMs: LEASE_MS });
+      const ended = after(begun, { event: 'announce', of: 'generation.failed', at: START + 5, isDisabled: false });
+      expect(refusal(ended, { event: 'begin', token: 'u', leaseMs: LEASE_MS })).to.equal('LEASED');
+      const told = after(ended, {
+        event: 'end-attempt',
+        token: 't',
+        end: { result },
+        afterFailure: { retryMs: 9_000 },
+      });
+      expect(told).to.include({
+        state: 'pending',
+        event: 'generation.failed',
+        attemptsMade: 0,
+        nextAttemptAt: START,
+      });
+      expect(told.attempts).to.deep.equal([{ event: 'generation.running', startedAt: START, durationMs: 0, result }]);
+    }
+  });
+
+  it('takes no second event of the same rank: a generation ends once', () => {
+    const ended = newDelivery('generation.succeeded');
+    for (const later of ['generation.succeeded', 'generation.failed', 'generation.running'] as const)
+      expect(refusal(ended, { event: 'announce', of: later, at: START, isDisabled: false })).to.equal('NOTHING_TO_DO');
+  });
+
+  it('logs what a process left that ended, once another one begins', () => {
+    const left = after(newDelivery(), { event: 'begin', token: 't', leaseMs: LEASE_MS });
+    const later = decideDelivery(left, { event: 'begin', token: 'u', leaseMs: LEASE_MS }, START + LEASE_MS);
+    expect('next' in later && later.next.attempts).to.deep.equal([
+      { event: 'generation.running', startedAt: START, durationMs: 0, result: 'unknown' },
+    ]);
+    expect('next' in later && later.next.attemptsMade).to.equal(2);
+    expect(
+      refusal('next' in later ? later.next : left, {
+        event: 'end-attempt',
+        token: 't',
+        end: { result: 'delivered', status: 200 },
+        afterFailure: 'exhausted',
+      }),
+    ).to.equal('STALE');
+  });
+
+  it('sends nothing of one that is disabled, until it is replayed', () => {
+    const disabled = newDelivery('generation.succeeded', true);
+    expect(disabled).to.include({ state: 'disabled' }).and.not.have.property('nextAttemptAt');
+    expect(refusal(disabled, { event: 'begin', token: 't', leaseMs: LEASE_MS })).to.equal('NOT_ALLOWED');
+    expect(after(disabled, { event: 'replay' })).to.include({ state: 'pending', nextAttemptAt: START });
+  });
+
+  it('does nothing more with one that is cancelled', () => {
+    const cancelled = after(newDelivery(), { event: 'cancel' });
+    const commands: readonly DeliveryCommand[] = [
+      { event: 'announce', of: 'generation.succeeded', at: START, isDisabled: false },
+      { event: 'begin', token: 't', leaseMs: LEASE_MS },
+      { event: 'replay' },
+      { event: 'disable' },
+    ];
+    for (const one of commands) expect(refusal(cancelled, one), one.event).to.equal('NOT_ALLOWED');
+  });
+});
+
+describe('the schedule of attempts', () => {
+  it('has ten attempts over 75 hours, each delay by a tenth shorter or longer at most', () => {
+    let shortest = 0;
+    let longest = 0;
+    for (let made = 1; made < MAX_ATTEMPTS; made += 1) {
+      const delays = Array.from({ length: 500 }, (_, n) => delayOf(n, made));
+      const middle = (Math.min(...delays) + Math.max(...delays)) / 2;
+      expect(Math.max(...delays) / Math.min(...delays), `delay ${made}`).to.be.within(1.15, 1.1 / 0.9 + 0.001);
+      expect(new Set(delays).size, 'the delays of many deliveries differ').to.be.greaterThan(400);
+      shortest += middle * 0.9;
+      longest += middle * 1.1;
+    }
+    expect((shortest + longest) / 2 / 3_600_000).to.be.within(74, 76);
+    expect(retryDelayMs({ deliveryId: uuidAt(1), attemptsMade: MAX_ATTEMPTS })).to.equal(undefined);
+  });
+
+  it('waits as long as the receiver asks, a day at most, and never less than its own delay', () => {
+    const delivery = { deliveryId: digestId(7), attemptsMade: 1 };
+    const own = retryDelayMs(delivery) as number;
+    expect(retryDelayMs(delivery, 1)).to.equal(own);
+    expect(retryDelayMs(delivery, 60_000)).to.equal(60_000);
+    expect(retryDelayMs(delivery, 9e12)).to.equal(86_400_000);
+  });
+});
+
+/** An id as deliveries have one: all its digits count. */
+function digestId(n: number): string {
+  const digits = ((n + 1) * 2_654_435_761).toString(16).padStart(12, '0').slice(-8);
+  return `${digits}-${digits.slice(0, 4)}-8${digits.slice(1, 4)}-8${digits.slice(2, 5)}-${digits}${digits.slice(0, 4)}`;
+}
+
+function delayOf(n: number, attemptsMade: number): number {
+  return retryDelayMs({ deliveryId: digestId(n), attemptsMade }) as number;
+}
+
+function after(delivery: Delivery, command: DeliveryCommand): Delivery {
+  const decision = decideDelivery(delivery, command, START);
+  if ('refused' in decision) throw new Error(`${command.event} was refused: ${decision.refused}`);
+  return decision.next;
+}
+
+function refusal(delivery: Delivery, command: DeliveryCommand): string | undefined {
+  const decision = decideDelivery(delivery, command, START);
+  return 'refused' in decision ? decision.refused : undefined;
+}

@@ -1,0 +1,57 @@
+import type { Generation } from '../../../core/generation/generation.js';
+import type { Delivery } from '../../../core/webhooks/delivery.js';
+import { createEndpoint } from '../../../core/webhooks/manage-endpoints.js';
+import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
+import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
+import type { Json } from '../../../core/json.js';
+import { ReceivingSender } from '../../fixtures/receiving-sender.js';
+import { CoreHarness, type HarnessOptions } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+
+const URL = 'https://receiver.example/hook';
+
+/** Core on memory adapters, with receivers whose answers a test gives. */
+export class DeliveredHarness {
+  private constructor(
+    readonly core: CoreHarness,
+    readonly sender: ReceivingSender,
+  ) {}
+
+  static async open(options: HarnessOptions = {}): Promise<DeliveredHarness> {
+    const sender = new ReceivingSender();
+    return new DeliveredHarness(await CoreHarness.open({ ...options, ports: { webhookSender: sender } }), sender);
+  }
+
+  async endpoint(body: Json = { url: URL }, caller = this.core.caller): Promise<WebhookEndpoint> {
+    return (await createEndpoint(this.core.context, caller, body)).endpoint;
+  }
+
+  /** One that has ended and is settled, by a worker of its own. */
+  async ended(caller = this.core.caller): Promise<Generation> {
+    const generation = await this.core.create({}, caller);
+    await CoreWorker.start(this.core, 'worker');
+    return untilSettled(this.core, generation.generationId);
+  }
+
+  async deliveries(endpointId: string): Promise<readonly Delivery[]> {
+    return (await this.core.ports.deliveries.list({ endpointId }, { limit: 100 })).items;
+  }
+
+  /** Of the one delivery that there is. */
+  async delivery(endpointId: string): Promise<Delivery> {
+    const [delivery, ...more] = await this.deliveries(endpointId);
+    if (delivery === undefined || more.length > 0)
+      throw new Error(`There are ${more.length + (delivery ? 1 : 0)} deliveries.`);
+    return delivery;
+  }
+
+  async untilState(endpointId: string, state: Delivery['state'], limitMs?: number): Promise<Delivery> {
+    const { clock } = this.core;
+    await clock.until(async () => (await this.deliveries(endpointId))[0]?.state === state, `it is ${state}`, limitMs);
+    return this.delivery(endpointId);
+  }
+
+  told(): readonly (readonly [WebhookMessage['event'], string])[] {
+    return this.sender.received.map(({ event, url }) => [event, url] as const);
+  }
+}

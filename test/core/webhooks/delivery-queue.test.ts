@@ -1,0 +1,158 @@
+// Goal: one process sends a bounded number of messages at once, and a slow endpoint delays no other; what finds no room is
+// sent later, and what is being sent when the process stops too.
+// Method: receivers that answer when the test says so, with many deliveries at once.
+import { expect } from 'chai';
+import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
+import { announced } from '../../../core/webhooks/decide.js';
+import { DeliveryQueue } from '../../../core/webhooks/delivery-queue.js';
+import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
+import type { Caller } from '../../../core/access/credential.js';
+import { DeliveredHarness } from './delivered-harness.js';
+
+const SLOW = 'https://slow.example/hook';
+const FAST = 'https://fast.example/hook';
+
+describe('the queue of deliveries', () => {
+  let harness: DeliveredHarness;
+  let queue: DeliveryQueue;
+  let generationId: string;
+  /** Answers what is being sent to slow endpoints. */
+  let answers: (() => void)[];
+  let most: number;
+
+  beforeEach(async () => {
+    harness = await DeliveredHarness.open();
+    queue = new DeliveryQueue(harness.core.context);
+    answers = [];
+    most = 0;
+    generationId = (await harness.ended()).generationId;
+    harness.sender.receive = ({ url }, signal) => {
+      if (!url.startsWith('https://slow.')) return { status: 200 };
+      return new Promise((resolve, reject) => {
+        answers.push(() => resolve({ status: 200 }));
+        most = Math.max(most, queue.counts.sending);
+        signal.addEventListener('abort', () => reject(new Error('aborted')));
+      });
+    };
+  });
+
+  /** Makes this many deliveries to an endpoint, and wakes the queue for each; answers when all wake-ups are done. */
+  async function deliver(
+    endpoint: WebhookEndpoint,
+    count: number,
+    caller: Caller = harness.core.caller,
+  ): Promise<void> {
+    const { ports, clock } = harness.core;
+    const { accountId, appId } = caller;
+    const ids = Array.from({ length: count }, () => ports.ids.uuid());
+    for (const deliveryId of ids)
+      await ports.deliveries.insert(
+        announced(
+          {
+            deliveryId,
+            accountId,
+            appId,
+            endpointId: endpoint.endpointId,
+            generationId,
+            event: 'generation.succeeded',
+            occurredAt: clock.now(),
+            createdAt: clock.now(),
+          },
+          false,
+        ),
+      );
+    await Promise.all(ids.map((id) => queue.deliver(id)));
+  }
+
+  const sentTo = (wanted: string) => harness.sender.received.filter(({ url }: WebhookMessage) => url === wanted).length;
+
+  /** Answers everything that comes, until nothing comes any more. */
+  async function answerAll(): Promise<void> {
+    for (;;) {
+      await harness.core.clock.advance(1);
+      const waiting = answers.splice(0);
+      if (waiting.length === 0) return;
+      for (const answer of waiting) answer();
+    }
+  }
+
+  it('sends four messages to an endpoint at once, and others past those that wait for it', async () => {
+    const slow = await harness.endpoint({ url: SLOW });
+    const fast = await harness.endpoint({ url: FAST });
+    const waiting = deliver(slow, 12);
+    await harness.core.clock.advance(1);
+    expect([sentTo(SLOW), queue.counts.waiting]).to.deep.equal([4, 8]);
+    await deliver(fast, 30);
+    expect(sentTo(FAST)).to.equal(30);
+    await answerAll();
+    await waiting;
+    expect([sentTo(SLOW), queue.counts.sending, queue.counts.waiting]).to.deep.equal([12, 0, 0]);
+  });
+
+  it('wakes again what finds no place to wait for its endpoint, and sends all of it', async () => {
+    const slow = await harness.endpoint({ url: SLOW });
+    const waiting = deliver(slow, 300);
+    await harness.core.clock.advance(1);
+    expect([queue.counts.sending, queue.counts.waiting]).to.deep.equal([4, 256]);
+    await answerAll();
+    await waiting;
+    expect(sentTo(SLOW)).to.equal(260);
+    await harness.core.context.wakeUps.start(({ id }) => queue.deliver(id), 100);
+    await harness.core.clock.advance(15_000);
+    await answerAll();
+    expect(sentTo(SLOW)).to.equal(300);
+    const states = new Set((await harness.deliveries(slow.endpointId)).map(({ state }) => state));
+    expect([...states]).to.deep.equal(['delivered']);
+  });
+
+  it('takes a delivery once, however often it is woken for it', async () => {
+    const slow = await harness.endpoint({ url: SLOW });
+    const waiting = deliver(slow, 1);
+    await harness.core.clock.advance(1);
+    const again = queue.deliver((await harness.delivery(slow.endpointId)).deliveryId);
+    await harness.core.clock.advance(1);
+    expect(queue.counts).to.deep.equal({ sending: 1, waiting: 0 });
+    await answerAll();
+    await Promise.all([waiting, again]);
+    expect(sentTo(SLOW)).to.equal(1);
+  });
+
+  it('sends sixteen messages of an account at once, and 128 in all', async () => {
+    const all: Promise<void>[] = [];
+    for (let number = 0; number < 10; number += 1) {
+      const caller = await harness.core.newCaller(0);
+      for (let hook = 0; hook < 6; hook += 1)
+        all.push(deliver(await harness.endpoint({ url: `https://slow.example/${hook}` }, caller), 4, caller));
+      await harness.core.clock.advance(1);
+      expect(queue.counts.sending, `${number + 1} accounts`).to.equal(Math.min(16 * (number + 1), 128));
+    }
+    await answerAll();
+    await Promise.all(all);
+    expect(most).to.equal(128);
+    expect(harness.sender.received).to.have.length(10 * 6 * 4);
+  });
+
+  it('lets what is being sent end while it stops, cuts it after a while, and leaves it to the next process', async () => {
+    const slow = await harness.endpoint({ url: SLOW });
+    const waiting = Promise.allSettled([deliver(slow, 6)]);
+    await harness.core.clock.advance(1);
+    answers.shift()?.();
+    const stopped = queue.stop(5_000);
+    await harness.core.clock.advance(1);
+    answers.shift()?.();
+    await harness.core.clock.advance(5_000);
+    expect(await stopped).to.equal(false);
+    await waiting;
+    const { attempts } = (await harness.deliveries(slow.endpointId)).find(({ state }) => state === 'retrying') ?? {};
+    expect(attempts?.map(({ result }) => result)).to.deep.equal(['unknown']);
+    const left = (await harness.deliveries(slow.endpointId)).filter(({ state }) => state !== 'delivered');
+    expect(left.length).to.be.greaterThan(2);
+    const next = new DeliveryQueue(harness.core.process());
+    harness.sender.receive = () => ({ status: 200 });
+    await harness.core.context.wakeUps.start(({ id }) => next.deliver(id), 100);
+    await harness.core.clock.advance(60_000);
+    await Promise.all(left.map(({ deliveryId }) => next.deliver(deliveryId)));
+    const states = new Set((await harness.deliveries(slow.endpointId)).map(({ state }) => state));
+    expect([...states]).to.deep.equal(['delivered']);
+  });
+});

@@ -1,0 +1,15 @@
+import type { DescMessage, DescMethodUnary, MessageInitShape, MessageShape } from '@bufbuild/protobuf';
+import type { JsonObject } from '../../../core/json.js';
+import type { FrontAnswer } from '../vectors/play.js';
+
+/** A refusal as it came over the wire. */
+export interface GrpcAnswer extends FrontAnswer {
+  readonly status: number;
+}
+
+/** Makes one call, and shows what is answered as REST does. */
+export type Calling = <I extends DescMessage, O extends DescMessage>(
+  desc: DescMethodUnary<I, O>,
+  init: MessageInitShape<I>,
+  shown: (response: MessageShape<O>) => JsonObject,
+) => Promise<GrpcAnswer>;

@@ -1,0 +1,134 @@
+import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
+import type { Delivery } from '../../../core/webhooks/delivery.js';
+import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
+import type { Told } from '../observed.js';
+import type { Handlers } from './calls.js';
+import { demand } from './demand.js';
+import type { GenerationListener, Generations, Step } from './generations.js';
+import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
+
+/**
+ * How long after its time an open delivery may be untried once nothing goes wrong: the lease of a process that died,
+ * recovery's margin, the ten minutes after which recovery looks again, its interval, and the difference of clocks.
+ */
+const OVERDUE_MS = 90_000 + 60_000 + 10 * 60_000 + 60_000 + MAX_SKEW_MS;
+
+/** Invariant 27: what the receivers of clients are told of generations. */
+export class Webhooks implements GenerationListener {
+  /** By App. */
+  private readonly endpoints = new Map<string, readonly WebhookEndpoint[]>();
+  /** By endpoint and generation. */
+  private readonly deliveries = new Map<string, Delivery>();
+  /** By endpoint, generation and event. */
+  private readonly taken = new Set<string>();
+  private readonly messageIds = new Map<string, string>();
+  private readonly named = new Map<string, string>();
+  /** By endpoint and generation: what was told last. */
+  private readonly newest = new Map<string, string>();
+
+  constructor(
+    private readonly generations: Pick<Generations, 'lives'>,
+    private readonly clocks: ProcessClocks,
+  ) {}
+
+  readonly handlers: Handlers = {
+    'webhookEndpoints.replace': ({ args: [next], result }) => {
+      if (result === 'applied') this.endpoints.set(next.appId, next.endpoints);
+    },
+    'deliveries.insert': ({ args: [delivery], result }) => {
+      if (result.inserted) this.deliveries.set(placeOf(delivery), delivery);
+    },
+    'deliveries.replace': ({ args: [next], result }) => {
+      if (result === 'applied') this.replaced(next);
+    },
+    'deliveries.remove': ({ args: [deliveryId], result }) => {
+      demand(result !== 'applied', 27, () => `delivery ${deliveryId} was removed long before its time`);
+    },
+  };
+
+  /** What is settled is announced to everybody who wants it: nobody looks at it again. */
+  stepped({ next, event }: Pick<Step, 'next' | 'event'>): void {
+    if (event !== 'settle') return;
+    const { appId, generationId, status } = next;
+    for (const { endpointId, events } of this.endpoints.get(appId) ?? []) {
+      if (!events.some((one) => one === `generation.${status}`)) continue;
+      const delivery = this.deliveries.get(`${endpointId} ${generationId}`);
+      demand(
+        delivery?.event === `generation.${status}`,
+        27,
+        () =>
+          `generation ${generationId} is settled, and endpoint ${endpointId} has ${delivery?.event} to be told of it`,
+      );
+    }
+  }
+
+  told({ url, event, messageId, view }: WebhookMessage, { at, isTaken }: Told): void {
+    const { generationId } = view.generation;
+    const life = this.generations.lives.get(generationId);
+    const endpoint = [...this.endpoints.values()].flat().find((one) => one.url === url);
+    const isOwn = this.endpoints.get(life?.appId ?? '')?.some((one) => one.url === url) === true;
+    demand(isOwn, 27, () => `${url} was told of generation ${generationId}, which is of another App`);
+    demand(
+      endpoint?.events.includes(event) === true,
+      27,
+      () => `${url} was told ${event} of ${generationId}, and does not want that`,
+    );
+    const isEnd = event !== 'generation.running';
+    demand(
+      !isEnd || (life?.endedAt !== undefined && event === `generation.${life.newest.status}`),
+      27,
+      () => `${url} was told ${event} of generation ${generationId}, which is ${life?.newest.status}`,
+    );
+    const place = `${endpoint?.endpointId} ${generationId}`;
+    const before = this.newest.get(place);
+    demand(
+      isEnd || before === undefined || before === event || !this.clocks.areSteady(at),
+      27,
+      () => `${url} was told ${event} of generation ${generationId} after ${before}`,
+    );
+    if (isEnd || before === undefined) this.newest.set(place, event);
+    const name = `${place} ${event}`;
+    const known = this.messageIds.get(name) ?? messageId;
+    demand(known === messageId, 27, () => `${name} was sent as ${known} and as ${messageId}`);
+    this.messageIds.set(name, messageId);
+    const named = this.named.get(messageId) ?? name;
+    demand(named === name, 27, () => `${messageId} names ${named} and ${name}`);
+    this.named.set(messageId, name);
+    if (isTaken) this.taken.add(name);
+  }
+
+  /** Nothing waits for ever: what is open is tried soon after its time. */
+  checkAtRest(at: number, quietAt: number | undefined): void {
+    for (const delivery of this.deliveries.values()) {
+      const { nextAttemptAt } = delivery;
+      if (nextAttemptAt === undefined) continue;
+      const latest = Math.max(nextAttemptAt, quietAt ?? at) + OVERDUE_MS;
+      demand(at <= latest, 27, () => `at rest delivery ${placeOf(delivery)} waits since ${nextAttemptAt}, at ${at}`);
+    }
+  }
+
+  private replaced(next: Delivery): void {
+    const place = placeOf(next);
+    const before = this.deliveries.get(place);
+    demand(
+      before === undefined || next.version === before.version + 1,
+      27,
+      () => `delivery ${place} went from version ${before?.version} to ${next.version}`,
+    );
+    demand(
+      before === undefined || before.event === 'generation.running' || next.event === before.event,
+      27,
+      () => `delivery ${place} tells ${next.event} after ${before?.event}`,
+    );
+    demand(
+      next.state !== 'delivered' || this.taken.has(`${place} ${next.event}`),
+      27,
+      () => `delivery ${place} of ${next.event} counts as delivered, and nobody has taken it`,
+    );
+    this.deliveries.set(place, next);
+  }
+}
+
+function placeOf({ endpointId, generationId }: Delivery): string {
+  return `${endpointId} ${generationId}`;
+}
