@@ -4,6 +4,9 @@ import type { CapUse } from './cap.js';
 export type Book = 'issued' | 'available' | 'reserved' | 'spent';
 export type EntryKind = 'grant' | 'adjustment' | 'hold' | 'charge' | 'release';
 
+/** The reason in the entry that ends the hold of a generation that failed. */
+export const FAILED = 'failed';
+
 /** What a generation's credits are used for, and by whom: usage and caps are counted by it. */
 export interface Attribution {
   /** The key, or `service:` and the name of an internal service. */
@@ -64,6 +67,7 @@ export interface Entry {
   readonly attribution?: Attribution;
   /** The operator's id of a grant or adjustment; at most one entry of an account carries it. */
   readonly operationId?: string;
+  /** The operator's, of a grant or an adjustment; `FAILED` in the last entry of a generation that failed. */
   readonly reason?: string;
 }
 

@@ -1,5 +1,6 @@
 import { assert } from '../assert.js';
-import type { Account, AccountProfile, Attribution, Book, Entry, EntryKind, Hold } from './account.js';
+import { FAILED, type Account, type AccountProfile, type Attribution, type Book, type Entry } from './account.js';
+import type { EntryKind, Hold } from './account.js';
 import { isPast, MAX_CAP_USES, periodOf, usedIn, type Cap, type CapUse } from './cap.js';
 
 export type AccountCommand =
@@ -15,8 +16,13 @@ export type AccountCommand =
       /** That of the credential in `attribution`; absent for one without. */
       readonly cap?: Cap;
     }
-  /** Ends the hold: `charge` is spent, the rest is available again. */
-  | { readonly kind: 'settle'; readonly generationId: string; readonly charge: number }
+  /** Ends the hold: `charge` is spent, the rest is available again. `failed`: the generation did, and usage counts it. */
+  | {
+      readonly kind: 'settle';
+      readonly generationId: string;
+      readonly charge: number;
+      readonly failed?: boolean;
+    }
   /**
    * No hold opens until the account is resumed. Existing holds end as usual, and credits can be granted and corrected.
    */
@@ -53,6 +59,8 @@ export interface Move {
   readonly kind: EntryKind;
   readonly postings: readonly [from: Posting, to: Posting];
   readonly attribution?: Attribution;
+  /** Of the move that ends the hold of a failed generation. */
+  readonly reason?: typeof FAILED;
 }
 
 /** The input of a decision. */
@@ -185,6 +193,8 @@ function settle(account: AccountView, command: Extract<AccountCommand, { kind: '
   const moves: Move[] = [];
   if (charge > 0) moves.push(move('charge', 'reserved', 'spent', charge, open.attribution));
   if (rest > 0 || charge === 0) moves.push(move('release', 'reserved', 'available', rest, open.attribution));
+  const last = moves.pop();
+  if (last !== undefined) moves.push(command.failed === true ? { ...last, reason: FAILED } : last);
   return { moves, closes: open.generationId, ...countRelease(account, open, rest) };
 }
 
@@ -227,7 +237,7 @@ export function needsFreshState(decision: AccountDecision): boolean {
  * much as the rest of a decision, and every generation has three entries.
  */
 export function entryOf(
-  { kind, postings: [from, to], attribution }: Move,
+  { kind, postings: [from, to], attribution, reason }: Move,
   command: AccountCommand,
   { accountId, sequence, at, availableAfter }: Pick<Entry, 'accountId' | 'sequence' | 'at' | 'availableAfter'>,
 ): Entry {
@@ -244,6 +254,7 @@ export function entryOf(
   if (attribution !== undefined) entry.attribution = attribution;
   if ('generationId' in command) {
     entry.generationId = command.generationId;
+    if (reason !== undefined) entry.reason = reason;
     return entry;
   }
   assert('operationId' in command, 'only commands that move credits have entries');

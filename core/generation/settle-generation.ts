@@ -13,8 +13,9 @@ import { retentionOf } from './retention.js';
 export async function settleGeneration(context: Context, generation: Generation): Promise<Generation> {
   assert(isTerminal(generation.status), 'only an ended generation is settled');
   if (generation.settledAt !== undefined) return generation;
-  const { generationId, accountId, chargedCredits } = generation;
-  await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });
+  const { generationId, accountId, chargedCredits: charge } = generation;
+  const failed = generation.status === 'failed';
+  await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge, failed });
   await announceState(context, generation);
   const retention = retentionOf(generation, context.settings);
   const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);

@@ -54,7 +54,14 @@ async function recoverHold(
   }
   if (!isTerminal(standing.status)) return null;
   if (standing.settledAt === undefined) await settleGeneration(context, standing);
-  else
-    await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: standing.chargedCredits });
+  else {
+    const { chargedCredits: charge, status } = standing;
+    await context.accountWriter.execute(accountId, {
+      kind: 'settle',
+      generationId,
+      charge,
+      failed: status === 'failed',
+    });
+  }
   return 'settled';
 }

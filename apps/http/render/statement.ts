@@ -22,7 +22,10 @@ const ENTRY_SCHEMA: TitledSchema = {
     client_trace_id: { type: 'string' },
     credential_id: { type: 'string', description: 'What the generation was created with.' },
     credential_name: { type: 'string', description: 'Absent once there is no such credential any more.' },
-    reason: { type: 'string', description: "The operator's reason for a grant or an adjustment." },
+    reason: {
+      type: 'string',
+      description: "The operator's reason for a grant or an adjustment; `failed` where a generation failed.",
+    },
   },
 };
 

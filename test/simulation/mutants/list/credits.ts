@@ -101,7 +101,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     breaks: [4],
     file: 'core/generation/settle-generation.js',
     find:
-      "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits }); " +
+      "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge, failed }); " +
       'await announceState(context, generation); ' +
       'const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);",
@@ -109,7 +109,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
       'await announceState(context, generation); ' +
       'const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved); " +
-      "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: chargedCredits });",
+      "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge, failed });",
     why: 'The generation says that it is settled while its hold is still open.',
   },
 ];
