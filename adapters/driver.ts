@@ -69,6 +69,7 @@ export type DatabaseStores = Pick<
   | 'providerUses'
   | 'webhookEndpoints'
   | 'deliveries'
+  | 'usage'
 >;
 
 /** What a database remembers of its first use, as fingerprints. */

@@ -215,10 +215,10 @@ export function entryId(accountId: string, sequence: number): string {
   return `${accountId}/${String(sequence).padStart(16, '0')}`;
 }
 
-function longOf(credits: number): Long {
+export function longOf(credits: number): Long {
   return Long.fromNumber(credits);
 }
 
-function numberOf(credits: Credits): number {
+export function numberOf(credits: Credits): number {
   return typeof credits === 'number' ? credits : credits.toNumber();
 }

@@ -14,6 +14,7 @@ import { MongoPersonStore } from './mongo-person-store.js';
 import { MongoProviderUseStore } from './mongo-provider-use-store.js';
 import { MongoUploadStore } from './mongo-upload-store.js';
 import { MongoWebhookEndpointStore } from './mongo-webhook-endpoint-store.js';
+import { MongoUsageStore } from './mongo-usage-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
 import { checkReadable, schemaVersions, type SchemaState } from './schema-version.js';
@@ -33,6 +34,7 @@ export interface MongoStores {
   readonly providerUses: MongoProviderUseStore;
   readonly webhookEndpoints: MongoWebhookEndpointStore;
   readonly deliveries: MongoDeliveryStore;
+  readonly usage: MongoUsageStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
   /** For adapters of other technologies that keep something in the same database. */
@@ -93,6 +95,7 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
     providerUses: new MongoProviderUseStore(connection),
     webhookEndpoints: new MongoWebhookEndpointStore(connection),
     deliveries: new MongoDeliveryStore(connection),
+    usage: new MongoUsageStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),
     db,

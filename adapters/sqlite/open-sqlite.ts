@@ -19,6 +19,7 @@ import { SqlitePersonStore } from './sqlite-person-store.js';
 import { SqliteProviderUseStore } from './sqlite-provider-use-store.js';
 import { SqliteUploadStore } from './sqlite-upload-store.js';
 import { SqliteWebhookEndpointStore } from './sqlite-webhook-endpoint-store.js';
+import { SqliteUsageStore } from './sqlite-usage-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
 import { SqliteWriter } from './writer.js';
 
@@ -44,6 +45,7 @@ export interface SqliteStores {
   readonly providerUses: SqliteProviderUseStore;
   readonly webhookEndpoints: SqliteWebhookEndpointStore;
   readonly deliveries: SqliteDeliveryStore;
+  readonly usage: SqliteUsageStore;
   readonly wakeUpTable: SqliteWakeUpTable;
   readonly installation: SqliteInstallation;
   /** Writes acknowledged by this process, and the transactions they took. */
@@ -133,6 +135,7 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
     providerUses: new SqliteProviderUseStore(writer, reader),
     webhookEndpoints: new SqliteWebhookEndpointStore(writer, reader),
     deliveries: new SqliteDeliveryStore(writer, reader),
+    usage: new SqliteUsageStore(writer, reader),
     wakeUpTable: new SqliteWakeUpTable(writer, reader),
     installation: new SqliteInstallation(writer, reader),
     counters: writer.counters,

@@ -167,6 +167,14 @@ export const MIGRATIONS: readonly string[] = [
   CREATE INDEX deliveries_by_attention ON deliveries (attention_at, id);
   CREATE INDEX deliveries_by_endpoint ON deliveries (endpoint, created_at, id);
   `,
+  // What the entries of a ledger add up to, by day, credential and model.
+  `
+  CREATE TABLE usage (
+    account BLOB NOT NULL, day TEXT NOT NULL, credential TEXT NOT NULL, model TEXT NOT NULL, last_sequence INTEGER NOT NULL,
+    generations INTEGER NOT NULL, failed INTEGER NOT NULL, reserved INTEGER NOT NULL, charged INTEGER NOT NULL,
+    released INTEGER NOT NULL, PRIMARY KEY (account, day, credential, model)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

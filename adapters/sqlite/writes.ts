@@ -9,6 +9,7 @@ import { personWrites } from './person-writes.js';
 import { providerUseWrites } from './provider-use-writes.js';
 import { uploadWrites } from './upload-writes.js';
 import { webhookWrites } from './webhook-writes.js';
+import { usageWrites } from './usage-writes.js';
 import { wakeUpWrites } from './wake-up-writes.js';
 
 /** What a write answers: how many rows it changed, or the JSON of what stood in its way. */
@@ -31,6 +32,7 @@ export function prepareWrites(database: Database) {
     ...artefactWrites(database),
     ...providerUseWrites(database),
     ...webhookWrites(database),
+    ...usageWrites(database),
     ...wakeUpWrites(database),
     ...installationWrites(database),
   } satisfies Record<string, Write>;

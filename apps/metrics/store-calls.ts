@@ -18,6 +18,7 @@ export interface StorePorts extends Pick<
   | 'providerUses'
   | 'webhookEndpoints'
   | 'deliveries'
+  | 'usage'
   | 'objects'
 > {
   readonly wakeUps: Pick<Ports['wakeUps'], 'schedule'>;
@@ -72,6 +73,7 @@ export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]
   providerUses: { read: true, replace: true },
   webhookEndpoints: { read: true, replace: true },
   deliveries: { insert: true, read: true, replace: true, remove: true, due: true, list: true },
+  usage: { read: true, apply: true, list: true },
   objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
   wakeUps: { schedule: true },
 };

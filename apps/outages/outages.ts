@@ -18,6 +18,7 @@ const STORES: Readonly<Record<StorePort, Store>> = {
   providerUses: 'database',
   webhookEndpoints: 'database',
   deliveries: 'database',
+  usage: 'database',
   objects: 'objects',
   wakeUps: 'wake-ups',
 };
@@ -69,6 +70,7 @@ export class Outages {
       providerUses: watched('providerUses'),
       webhookEndpoints: watched('webhookEndpoints'),
       deliveries: watched('deliveries'),
+      usage: watched('usage'),
       objects: watched('objects'),
       wakeUps: {
         ...watched('wakeUps'),

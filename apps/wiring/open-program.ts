@@ -197,7 +197,7 @@ async function openProviders(
 /** What a database serves, without whatever else a driver may have there. */
 function storesOf(stores: DatabaseStores): DatabaseStores {
   const { accounts, generations, claims, uploads, credentials, people, artefacts, providerUses } = stores;
-  const { webhookEndpoints, deliveries } = stores;
+  const { webhookEndpoints, deliveries, usage } = stores;
   return {
     accounts,
     generations,
@@ -209,6 +209,7 @@ function storesOf(stores: DatabaseStores): DatabaseStores {
     providerUses,
     webhookEndpoints,
     deliveries,
+    usage,
   };
 }
 
@@ -266,6 +267,7 @@ function portsFrom(container: Container): Ports {
     providerUses: resolve(container, TOKENS.providerUses),
     webhookEndpoints: resolve(container, TOKENS.webhookEndpoints),
     deliveries: resolve(container, TOKENS.deliveries),
+    usage: resolve(container, TOKENS.usage),
     objects: resolve(container, TOKENS.objects),
     wakeUps: resolve(container, TOKENS.wakeUps),
     webhookSender: resolve(container, TOKENS.webhookSender),

@@ -75,7 +75,11 @@ async function namesOf(ports: Ports, accountId: string, entries: readonly Entry[
 }
 
 /** That of a key, of an internal service, or of the program that a person has allowed to act for them. */
-async function nameOfCredential(ports: Ports, accountId: string, id: string): Promise<string | undefined> {
+export async function nameOfCredential(
+  ports: Pick<Context, 'credentials' | 'artefacts' | 'call'>,
+  accountId: string,
+  id: string,
+): Promise<string | undefined> {
   if (id.startsWith(SERVICE)) return id.slice(SERVICE.length);
   const key = await ports.credentials.findKey({ keyId: id });
   if (key !== null) return key.accountId === accountId ? key.name : undefined;

@@ -3,6 +3,8 @@ import { isTerminal, type Generation } from '../generation/generation.js';
 import type { Page, PageRequest } from '../paging.js';
 import type { Account } from './account.js';
 import { Replay } from './replay.js';
+import { UsageCheck } from '../usage/check-usage.js';
+import { wholeAccount, type UsageRow } from '../usage/usage.js';
 
 const PAGE = 500;
 const MAX_LOOKS = 3;
@@ -16,7 +18,8 @@ export interface Verification {
 }
 
 /**
- * Recomputes every account from its entries and compares the result with the account and its generations. It may run
+ * Recomputes every account from its entries and compares the result with the account, its generations and its usage,
+ * as far as that has come. It may run
  * beside live processes: an account and its entries are compared as of one version, and a generation that looks wrong
  * is read again before it is reported, since it and its account are written one after the other. Keeps a few hundred
  * bytes for each generation of one account at a time.
@@ -76,6 +79,7 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
       isSettled: g.settledAt !== undefined,
     });
   }
+  const usage = await storedUsage(context, accountId);
   const account = await context.accounts.read(accountId, context.call);
   if (!account)
     return {
@@ -89,13 +93,23 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
   for await (const entry of pages((page) => context.accounts.entries(accountId, page, context.call))) {
     if (entry.sequence > account.lastSequence) break;
     replay.add(entry);
+    usage.add(entry);
   }
-  const ledger = [...replay.findings, ...replay.compare(account)];
+  const ledger = [...replay.findings, ...replay.compare(account), ...usage.findings()];
   const suspicions = [
     ...generations.flatMap((g) => checkGeneration(g, account, replay)),
     ...forgottenHolds(context, account, generations),
   ];
   return { entries: account.lastSequence, generations: generations.length, ledger, suspicions };
+}
+
+/** The row of the whole account first: the others have come at least as far. */
+async function storedUsage(context: Context, accountId: string): Promise<UsageCheck> {
+  const [whole] = await context.usage.read([wholeAccount(accountId)], context.call);
+  const rows: UsageRow[] = [];
+  const always = { from: '0000-00-00', to: '9999-99-99' };
+  for await (const row of pages((page) => context.usage.list(accountId, always, page, context.call))) rows.push(row);
+  return new UsageCheck(accountId, whole, rows);
 }
 
 /** A create may be between its hold and its generation; one that old is none, and recovery should have ended it. */

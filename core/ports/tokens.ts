@@ -21,6 +21,7 @@ import type { DeliveryStore } from './delivery-store.js';
 import type { UploadStore } from './upload-store.js';
 import type { WebhookEndpointStore } from './webhook-endpoint-store.js';
 import type { WebhookSender } from './webhook-sender.js';
+import type { UsageStore } from './usage-store.js';
 import type { WakeUps } from './wake-ups.js';
 
 /** Every port, by the name it is wired under. Use cases ask for the few they need with `Pick<Ports, …>`. */
@@ -35,6 +36,7 @@ export interface Ports {
   readonly providerUses: ProviderUseStore;
   readonly webhookEndpoints: WebhookEndpointStore;
   readonly deliveries: DeliveryStore;
+  readonly usage: UsageStore;
   readonly objects: ObjectStore;
   readonly wakeUps: WakeUps;
   readonly webhookSender: WebhookSender;
@@ -73,6 +75,7 @@ export const TOKENS = {
   providerUses: token('providerUses'),
   webhookEndpoints: token('webhookEndpoints'),
   deliveries: token('deliveries'),
+  usage: token('usage'),
   objects: token('objects'),
   wakeUps: token('wakeUps'),
   webhookSender: token('webhookSender'),

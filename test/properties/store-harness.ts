@@ -60,6 +60,7 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
     providerUses,
     webhookEndpoints,
     deliveries,
+    usage,
     wakeUpTable,
     ...opened
   } = await openSqlite({
@@ -84,6 +85,7 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
       providerUses,
       webhookEndpoints,
       deliveries,
+      usage,
       objects,
     },
     wakeUps: (_, interceptor) =>
@@ -111,6 +113,7 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
     providerUses,
     webhookEndpoints,
     deliveries,
+    usage,
     wakeUpTable,
   } = await place.open();
   return {
@@ -125,6 +128,7 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
       providerUses,
       webhookEndpoints,
       deliveries,
+      usage,
       objects: signedBy(new MemoryObjectStore({ clock }), objects),
     },
     wakeUps: (_, interceptor) =>

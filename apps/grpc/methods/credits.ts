@@ -1,12 +1,15 @@
 import { getBalance } from '../../../core/credits/get-balance.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
 import { listEntries } from '../../../core/credits/list-entries.js';
+import { readUsage, readUsageRequest } from '../../../core/usage/read-usage.js';
 import { cursorOf, tokenOf } from '../../requests/page-token.js';
 import { StoreOperator } from '../../operator/store-operator.js';
 import { Credits } from '../generated/darkroom/v1/credits_pb.js';
 import { acting, plain } from '../method.js';
 import { readPage } from '../pages.js';
 import { renderEntry, renderOperated, renderOwnEntry } from '../render/credits.js';
+import { wordOf } from '../render/enums.js';
+import { renderSums, renderUsageRow, USAGE_BY } from '../render/usage.js';
 
 const { method } = Credits;
 
@@ -28,6 +31,22 @@ export const CREDIT_METHODS = [
         openingCredits: BigInt(statement.openingCredits),
         closingCredits: BigInt(statement.closingCredits),
         nextPageToken: tokenOf(list, statement.nextCursor) ?? '',
+      };
+    },
+  }),
+  acting(method.getUsage, {
+    scope: 'credits:read',
+    async answer({ context, caller, request: { by, from, to, ...page } }) {
+      const sent = { by: wordOf(USAGE_BY, by), from, to };
+      const request = readUsageRequest(sent, context.clock.now());
+      const list = `usage of ${caller.accountId} ${JSON.stringify(request)}`;
+      const usage = await readUsage(context, caller, request, cursorOf(readPage(page), list));
+      return {
+        rows: usage.groups.map(renderUsageRow),
+        total: renderSums(usage.total),
+        from: request.from,
+        to: request.to,
+        nextPageToken: tokenOf(list, usage.nextCursor) ?? '',
       };
     },
   }),

@@ -1,4 +1,5 @@
 import { loggedIds } from '../../logging/logged-fields.js';
+import { prefersCsv } from '../host/accept.js';
 import type { Answer, NoContent, StreamedAnswer } from '../host/answer.js';
 import { authenticateRequest, type AuthenticatingParts } from '../host/authenticate-request.js';
 import type { HttpContext } from '../host/http-context.js';
@@ -21,7 +22,8 @@ export async function answerOperation(
   const { req, res } = ctx;
   const seconds = operation.canWait === true ? preferredWait(req) : undefined;
   if (seconds === undefined && operation.canFollow !== true) {
-    const answer = await operation.answer(call);
+    if (operation.hasCsv === true) res.setHeader('Vary', 'Accept');
+    const answer = await operation.answer(operation.hasCsv === true ? { ...call, wantsCsv: prefersCsv(req) } : call);
     noteCreated(ctx, answer);
     return sendAnswer(ctx, operation.status, answer);
   }

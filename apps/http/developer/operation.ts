@@ -39,6 +39,8 @@ export interface Call {
   readonly webhookUrl?: string | undefined;
   /** Where the operation streams events: what the client has received, and when the stream is to end. */
   readonly following?: { readonly lastEventId: string | undefined; readonly until: Waits } | undefined;
+  /** Whether the client prefers CSV, where the operation has it. */
+  readonly wantsCsv?: boolean;
   /** An empty object where the operation takes no body, or an optional one was not sent. */
   readonly body: Json;
 }
@@ -69,6 +71,8 @@ export interface ProtectedOperation extends Description {
   readonly takesWebhookUrl?: true;
   /** Whether it streams events for as long as the client listens. */
   readonly canFollow?: true;
+  /** Whether it answers CSV, as text of its own, where the client prefers that (`Accept: text/csv`). */
+  readonly hasCsv?: true;
   answer(call: Call): Promise<Answer | StreamedAnswer | NoContent>;
 }
 

@@ -13,6 +13,7 @@ import { getModelOperation } from './operations/get-model.js';
 import { getUploadOperation } from './operations/get-upload.js';
 import { getWebhookOperation } from './operations/get-webhook.js';
 import { listDeliveriesOperation } from './operations/list-deliveries.js';
+import { getUsageOperation } from './operations/get-usage.js';
 import { listEntriesOperation } from './operations/list-entries.js';
 import { listGenerationsOperation } from './operations/list-generations.js';
 import { listModelsOperation } from './operations/list-models.js';
@@ -39,6 +40,7 @@ export const ROUTES: readonly Route[] = [
     scope: 'credits:read',
     rate: 'reads',
   },
+  { method: 'GET', path: '/usage', operation: getUsageOperation, scope: 'credits:read', rate: 'reads' },
   {
     method: 'POST',
     path: '/generations',

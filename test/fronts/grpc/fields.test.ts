@@ -191,6 +191,10 @@ const ASKED: Readonly<Record<string, Asked>> = {
   },
   GetBalance: { right: {}, faults: [] },
   ListOwnEntries: { right: {}, faults: PAGE },
+  GetUsage: {
+    right: {},
+    faults: [...each('by', 99), ...each('from', '', '2026-02-30'), ...each('to', 'x'), ...PAGE],
+  },
   GrantCredits: {
     right: { account_id: 'OWNER', operation_id: 'g', credits: '1', reason: '' },
     faults: [...OPERATION, ...each('credits', '0', '-1', String(2n ** 53n - 1n), String(2n ** 53n))],

@@ -34,6 +34,8 @@ import {
   prepareOf,
   preparedOf,
   statementOf,
+  usageOf,
+  usageRequestOf,
   taskOf,
   uploadOf,
 } from './messages.js';
@@ -125,6 +127,8 @@ async function ask(client: Client, request: FrontRequest, metadata: Metadata): P
       });
     case 'listCreditEntries':
       return call(Credits.method.listOwnEntries, listOf(query), statementOf);
+    case 'getUsage':
+      return call(Credits.method.getUsage, usageRequestOf(query), (usage) => usageOf(usage, query['by']));
     case 'estimateGeneration':
       return call(method.estimateGeneration, { input: inputOf(body) }, (estimate) => ({
         model_key: estimate.modelKey,

@@ -1,7 +1,14 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { timestampDate, timestampFromDate, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
 import { PriceUnit, type Model } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
-import { EntryKind, type ListOwnEntriesResponse } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
+import {
+  EntryKind,
+  UsageBy,
+  type GetUsageRequest,
+  type GetUsageResponse,
+  type ListOwnEntriesResponse,
+  type UsageSums,
+} from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import {
   GenerationStatus,
   type Generation,
@@ -77,6 +84,15 @@ export const LIST: Fields = {
   created_before: ['createdBefore', moment],
 };
 
+const USAGE: typeof INPUT = {
+  ...LIST,
+  by: ['by', word(UsageBy)],
+  from: ['from', text],
+  to: ['to', text],
+};
+
+export const usageRequestOf = (query: JsonObject) =>
+  messageOf(USAGE, query) as Omit<GetUsageRequest, '$typeName' | '$unknown'>;
 export const listOf = (query: JsonObject) =>
   messageOf(LIST, query) as Omit<ListGenerationsRequest, '$typeName' | '$unknown'>;
 export const inputOf = (body: Json | undefined) =>
@@ -217,3 +233,25 @@ export function defined(members: Readonly<Record<string, Json | undefined>>): Js
     Object.entries(members).filter((member): member is [string, Json] => member[1] !== undefined),
   );
 }
+
+export function usageOf({ rows, total, from, to, nextPageToken }: GetUsageResponse, by: Json = 'day'): JsonObject {
+  const name = by === 'day' ? 'day' : by === 'model' ? 'model_key' : 'credential_id';
+  return defined({
+    by,
+    from,
+    to,
+    usage: rows.map(({ group, credentialName, sums }) =>
+      defined({ [name]: group, credential_name: credentialName, ...sumsOf(sums) }),
+    ),
+    total: sumsOf(total),
+    next_cursor: nextPageToken === '' ? undefined : nextPageToken,
+  });
+}
+
+const sumsOf = (sums: UsageSums | undefined) => ({
+  generations: Number(sums?.generations),
+  failed: Number(sums?.failed),
+  reserved_credits: Number(sums?.reservedCredits),
+  charged_credits: Number(sums?.chargedCredits),
+  released_credits: Number(sums?.releasedCredits),
+});

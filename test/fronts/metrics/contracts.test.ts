@@ -13,6 +13,7 @@ import { MemoryGenerationStore } from '../../../adapters/memory/memory-generatio
 import { MemoryPersonStore } from '../../../adapters/memory/memory-person-store.js';
 import { MemoryUploadStore } from '../../../adapters/memory/memory-upload-store.js';
 import { MemoryWebhookEndpointStore } from '../../../adapters/memory/memory-webhook-endpoint-store.js';
+import { MemoryUsageStore } from '../../../adapters/memory/memory-usage-store.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import type { Ports } from '../../../core/ports/tokens.js';
@@ -25,6 +26,7 @@ import { generationStoreContract } from '../../contracts/generation-store.contra
 import { personStoreContract } from '../../contracts/person-store.contract.js';
 import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
 import { webhookEndpointStoreContract } from '../../contracts/webhook-endpoint-store.contract.js';
+import { usageStoreContract } from '../../contracts/usage-store.contract.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
@@ -48,6 +50,7 @@ webhookEndpointStoreContract({
   ...subject,
   open: () => measured('webhookEndpoints', new MemoryWebhookEndpointStore()),
 });
+usageStoreContract({ ...subject, open: () => measured('usage', new MemoryUsageStore()) });
 uploadStoreContract({ ...subject, open: () => measured('uploads', new MemoryUploadStore()) });
 
 const clock = new ManualClock();

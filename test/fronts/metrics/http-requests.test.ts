@@ -78,6 +78,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'providerUses',
     'webhookEndpoints',
     'deliveries',
+    'usage',
     'objects',
     'wakeUps',
   ],

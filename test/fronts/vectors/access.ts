@@ -6,6 +6,7 @@ import { once, PICTURE, PNG_UPLOAD } from './vector.js';
 const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallStep, 'code'> }[] = [
   { scope: 'credits:read', request: { operation: 'getCredits' } },
   { scope: 'credits:read', request: { operation: 'listCreditEntries' } },
+  { scope: 'credits:read', request: { operation: 'getUsage' } },
   { scope: 'generations:write', request: { operation: 'createGeneration', body: PICTURE } },
   { scope: 'generations:write', request: { operation: 'estimateGeneration', body: PICTURE } },
   { scope: 'generations:read', request: { operation: 'getGeneration', id: '@own-generation' } },

@@ -6,6 +6,10 @@ const made = (save: string, client_trace_id: string, body: object = PICTURE) =>
 const LATER = { event: 'advance', byMs: 10 } as const;
 const of = (...names: readonly string[]) => ({ generations: names.map((name) => ({ generation_id: `@${name}` })) });
 
+const UNUSED = { generations: 0, failed: 0, reserved_credits: 0, charged_credits: 0, released_credits: 0 };
+/** Of one that was cancelled, and one that is open. */
+const USED = { generations: 2, failed: 0, reserved_credits: 30, charged_credits: 0, released_credits: 20 };
+
 /** What clients list: in order, by page and by filter, and of their own App only. */
 export const LIST_VECTORS: readonly Vector[] = [
   {
@@ -171,6 +175,54 @@ export const LIST_VECTORS: readonly Vector[] = [
       { operation: 'listGenerations', query: { cursor: '@next' }, code: 'FIELD_INVALID' },
     ],
   },
+  {
+    name: 'usage adds up the entries of the account, also those of its other Apps, by day, model and key',
+    steps: [
+      made('one', 'mine:1', { ...PICTURE, parameters: { size: '96x64', n: 2 } }),
+      { operation: 'cancelGeneration', id: '@one', code: 'OK' },
+      { operation: 'createGeneration', as: 'other-app', body: PICTURE, code: 'OK' },
+      {
+        operation: 'getUsage',
+        as: 'stranger',
+        code: 'OK',
+        data: { usage: [], total: UNUSED },
+        without: ['next_cursor'],
+      },
+      ...(['day', 'model'] as const).map((by) => ({
+        operation: 'getUsage' as const,
+        query: { by },
+        code: 'OK' as const,
+        data: { usage: [{ ...(by === 'model' ? { model_key: 'picture' } : {}), ...USED }], total: USED },
+        without: ['next_cursor'],
+      })),
+      { operation: 'getUsage', query: { by: 'key', limit: '1' }, code: 'OK', data: { total: USED }, save: 'next' },
+      {
+        operation: 'getUsage',
+        query: { by: 'key', limit: '1', cursor: '@next' },
+        code: 'OK',
+        data: { total: USED },
+        without: ['next_cursor'],
+      },
+      { operation: 'getUsage', query: { by: 'model', cursor: '@next' }, code: 'FIELD_INVALID' },
+      {
+        operation: 'getUsage',
+        query: { from: '2001-01-01', to: '2001-12-31' },
+        code: 'OK',
+        data: { from: '2001-01-01', to: '2001-12-31', usage: [], total: UNUSED },
+      },
+    ],
+  },
+  ...(
+    [
+      [{ by: 'week' }, 'by must be one of day, model, key.'],
+      [{ from: '2026-02-30' }, 'from must be a day such as 2026-01-31.'],
+      [{ to: '2026-01-31T00:00:00Z' }, 'to must be a day such as 2026-01-31.'],
+      [{ from: '2026-01-02', to: '2026-01-01' }, 'to must not be before from.'],
+      [{ from: '2025-01-01', to: '2026-01-02' }, 'at most 366 days'],
+    ] as const
+  ).map(([query, says]) =>
+    once(`getUsage with ${JSON.stringify(query)}`, { operation: 'getUsage', query, code: 'FIELD_INVALID', says }),
+  ),
   ...(
     [
       ['status', 'done'],

@@ -11,6 +11,7 @@ export type OperationName =
   | 'getModel'
   | 'getCredits'
   | 'listCreditEntries'
+  | 'getUsage'
   | 'createGeneration'
   | 'estimateGeneration'
   | 'getGeneration'

@@ -39,7 +39,10 @@ function success(route: Route): JsonObject {
         : {}),
       ...('hasLocation' in operation ? { Location: { $ref: '#/components/headers/Location' } } : {}),
     },
-    content: contentOf(operation),
+    content: {
+      ...contentOf(operation),
+      ...('hasCsv' in operation ? { 'text/csv': { schema: { type: 'string' } } } : {}),
+    },
   };
 }
 

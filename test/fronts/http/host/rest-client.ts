@@ -48,6 +48,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   getModel: ['GET', (id) => `/models/${id}`],
   getCredits: ['GET', () => '/credits'],
   listCreditEntries: ['GET', () => '/credits/entries'],
+  getUsage: ['GET', () => '/usage'],
   createGeneration: ['POST', () => '/generations'],
   listGenerations: ['GET', () => '/generations'],
   estimateGeneration: ['POST', () => '/generations/estimate'],

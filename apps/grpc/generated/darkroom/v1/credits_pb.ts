@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/credits.proto.
  */
 export const file_darkroom_v1_credits: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS9jcmVkaXRzLnByb3RvEgtkYXJrcm9vbS52MSLeAgoFRW50cnkSEAoIc2VxdWVuY2UYASABKAMSJAoEa2luZBgCIAEoDjIWLmRhcmtyb29tLnYxLkVudHJ5S2luZBIkCglmcm9tX2Jvb2sYAyABKA4yES5kYXJrcm9vbS52MS5Cb29rEiIKB3RvX2Jvb2sYBCABKA4yES5kYXJrcm9vbS52MS5Cb29rEg8KB2NyZWRpdHMYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2F2YWlsYWJsZV9hZnRlchgHIAEoAxIaCg1nZW5lcmF0aW9uX2lkGAggASgJSACIAQESGQoMb3BlcmF0aW9uX2lkGAkgASgJSAGIAQESEwoGcmVhc29uGAogASgJSAKIAQFCEAoOX2dlbmVyYXRpb25faWRCDwoNX29wZXJhdGlvbl9pZEIJCgdfcmVhc29uIhMKEUdldEJhbGFuY2VSZXF1ZXN0IkEKEkdldEJhbGFuY2VSZXNwb25zZRIZChFhdmFpbGFibGVfY3JlZGl0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSI+ChVMaXN0T3duRW50cmllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAki/wEKCE93bkVudHJ5EiEKBWVudHJ5GAEgASgLMhIuZGFya3Jvb20udjEuRW50cnkSGAoQYXZhaWxhYmxlX2NoYW5nZRgCIAEoAxIWCgltb2RlbF9rZXkYAyABKAlIAIgBARIcCg9jbGllbnRfdHJhY2VfaWQYBCABKAlIAYgBARIaCg1jcmVkZW50aWFsX2lkGAUgASgJSAKIAQESHAoPY3JlZGVudGlhbF9uYW1lGAYgASgJSAOIAQFCDAoKX21vZGVsX2tleUISChBfY2xpZW50X3RyYWNlX2lkQhAKDl9jcmVkZW50aWFsX2lkQhIKEF9jcmVkZW50aWFsX25hbWUiiwEKFkxpc3RPd25FbnRyaWVzUmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmRhcmtyb29tLnYxLk93bkVudHJ5EhcKD29wZW5pbmdfY3JlZGl0cxgCIAEoAxIXCg9jbG9zaW5nX2NyZWRpdHMYAyABKAMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJImAKE0dyYW50Q3JlZGl0c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkibwoUR3JhbnRDcmVkaXRzUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQSMAoMZWFybGllcl90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJhChRBZGp1c3RDcmVkaXRzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhQKDG9wZXJhdGlvbl9pZBgCIAEoCRIPCgdjcmVkaXRzGAMgASgDEg4KBnJlYXNvbhgEIAEoCSJwChVBZGp1c3RDcmVkaXRzUmVzcG9uc2USJQoHYWNjb3VudBgBIAEoCzIULmRhcmtyb29tLnYxLkFjY291bnQSMAoMZWFybGllcl90aW1lGAIgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcCJPChJMaXN0RW50cmllc1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIRCglwYWdlX3NpemUYAiABKAUSEgoKcGFnZV90b2tlbhgDIAEoCSJTChNMaXN0RW50cmllc1Jlc3BvbnNlEiMKB2VudHJpZXMYASADKAsyEi5kYXJrcm9vbS52MS5FbnRyeRIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiFgoUVmVyaWZ5Q3JlZGl0c1JlcXVlc3QiYQoVVmVyaWZ5Q3JlZGl0c1Jlc3BvbnNlEhAKCGFjY291bnRzGAEgASgDEg8KB2VudHJpZXMYAiABKAMSEwoLZ2VuZXJhdGlvbnMYAyABKAMSEAoIZmluZGluZ3MYBCADKAkqZAoEQm9vaxIUChBCT09LX1VOU1BFQ0lGSUVEEAASDwoLQk9PS19JU1NVRUQQARISCg5CT09LX0FWQUlMQUJMRRACEhEKDUJPT0tfUkVTRVJWRUQQAxIOCgpCT09LX1NQRU5UEAQqnAEKCUVudHJ5S2luZBIaChZFTlRSWV9LSU5EX1VOU1BFQ0lGSUVEEAASFAoQRU5UUllfS0lORF9HUkFOVBABEhkKFUVOVFJZX0tJTkRfQURKVVNUTUVOVBACEhMKD0VOVFJZX0tJTkRfSE9MRBADEhUKEUVOVFJZX0tJTkRfQ0hBUkdFEAQSFgoSRU5UUllfS0lORF9SRUxFQVNFEAUyqAQKB0NyZWRpdHMSUgoKR2V0QmFsYW5jZRIeLmRhcmtyb29tLnYxLkdldEJhbGFuY2VSZXF1ZXN0Gh8uZGFya3Jvb20udjEuR2V0QmFsYW5jZVJlc3BvbnNlIgOQAgESXgoOTGlzdE93bkVudHJpZXMSIi5kYXJrcm9vbS52MS5MaXN0T3duRW50cmllc1JlcXVlc3QaIy5kYXJrcm9vbS52MS5MaXN0T3duRW50cmllc1Jlc3BvbnNlIgOQAgESWAoMR3JhbnRDcmVkaXRzEiAuZGFya3Jvb20udjEuR3JhbnRDcmVkaXRzUmVxdWVzdBohLmRhcmtyb29tLnYxLkdyYW50Q3JlZGl0c1Jlc3BvbnNlIgOQAgISWwoNQWRqdXN0Q3JlZGl0cxIhLmRhcmtyb29tLnYxLkFkanVzdENyZWRpdHNSZXF1ZXN0GiIuZGFya3Jvb20udjEuQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlIgOQAgISVQoLTGlzdEVudHJpZXMSHy5kYXJrcm9vbS52MS5MaXN0RW50cmllc1JlcXVlc3QaIC5kYXJrcm9vbS52MS5MaXN0RW50cmllc1Jlc3BvbnNlIgOQAgESWwoNVmVyaWZ5Q3JlZGl0cxIhLmRhcmtyb29tLnYxLlZlcmlmeUNyZWRpdHNSZXF1ZXN0GiIuZGFya3Jvb20udjEuVmVyaWZ5Q3JlZGl0c1Jlc3BvbnNlIgOQAgFiBnByb3RvMw", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
+  fileDesc("ChlkYXJrcm9vbS92MS9jcmVkaXRzLnByb3RvEgtkYXJrcm9vbS52MSLeAgoFRW50cnkSEAoIc2VxdWVuY2UYASABKAMSJAoEa2luZBgCIAEoDjIWLmRhcmtyb29tLnYxLkVudHJ5S2luZBIkCglmcm9tX2Jvb2sYAyABKA4yES5kYXJrcm9vbS52MS5Cb29rEiIKB3RvX2Jvb2sYBCABKA4yES5kYXJrcm9vbS52MS5Cb29rEg8KB2NyZWRpdHMYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2F2YWlsYWJsZV9hZnRlchgHIAEoAxIaCg1nZW5lcmF0aW9uX2lkGAggASgJSACIAQESGQoMb3BlcmF0aW9uX2lkGAkgASgJSAGIAQESEwoGcmVhc29uGAogASgJSAKIAQFCEAoOX2dlbmVyYXRpb25faWRCDwoNX29wZXJhdGlvbl9pZEIJCgdfcmVhc29uIhMKEUdldEJhbGFuY2VSZXF1ZXN0IkEKEkdldEJhbGFuY2VSZXNwb25zZRIZChFhdmFpbGFibGVfY3JlZGl0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSI+ChVMaXN0T3duRW50cmllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAki/wEKCE93bkVudHJ5EiEKBWVudHJ5GAEgASgLMhIuZGFya3Jvb20udjEuRW50cnkSGAoQYXZhaWxhYmxlX2NoYW5nZRgCIAEoAxIWCgltb2RlbF9rZXkYAyABKAlIAIgBARIcCg9jbGllbnRfdHJhY2VfaWQYBCABKAlIAYgBARIaCg1jcmVkZW50aWFsX2lkGAUgASgJSAKIAQESHAoPY3JlZGVudGlhbF9uYW1lGAYgASgJSAOIAQFCDAoKX21vZGVsX2tleUISChBfY2xpZW50X3RyYWNlX2lkQhAKDl9jcmVkZW50aWFsX2lkQhIKEF9jcmVkZW50aWFsX25hbWUiiwEKFkxpc3RPd25FbnRyaWVzUmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmRhcmtyb29tLnYxLk93bkVudHJ5EhcKD29wZW5pbmdfY3JlZGl0cxgCIAEoAxIXCg9jbG9zaW5nX2NyZWRpdHMYAyABKAMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIo4BCg9HZXRVc2FnZVJlcXVlc3QSIAoCYnkYASABKA4yFC5kYXJrcm9vbS52MS5Vc2FnZUJ5EhEKBGZyb20YAiABKAlIAIgBARIPCgJ0bxgDIAEoCUgBiAEBEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9mcm9tQgUKA190byJ9CglVc2FnZVN1bXMSEwoLZ2VuZXJhdGlvbnMYASABKAMSDgoGZmFpbGVkGAIgASgDEhgKEHJlc2VydmVkX2NyZWRpdHMYAyABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAQgASgDEhgKEHJlbGVhc2VkX2NyZWRpdHMYBSABKAMicQoIVXNhZ2VSb3cSDQoFZ3JvdXAYASABKAkSHAoPY3JlZGVudGlhbF9uYW1lGAIgASgJSACIAQESJAoEc3VtcxgDIAEoCzIWLmRhcmtyb29tLnYxLlVzYWdlU3Vtc0ISChBfY3JlZGVudGlhbF9uYW1lIpEBChBHZXRVc2FnZVJlc3BvbnNlEiMKBHJvd3MYASADKAsyFS5kYXJrcm9vbS52MS5Vc2FnZVJvdxIlCgV0b3RhbBgCIAEoCzIWLmRhcmtyb29tLnYxLlVzYWdlU3VtcxIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEhcKD25leHRfcGFnZV90b2tlbhgFIAEoCSJgChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIm8KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYQoUQWRqdXN0Q3JlZGl0c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkicAoVQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoSTGlzdEVudHJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUwoTTGlzdEVudHJpZXNSZXNwb25zZRIjCgdlbnRyaWVzGAEgAygLMhIuZGFya3Jvb20udjEuRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIhYKFFZlcmlmeUNyZWRpdHNSZXF1ZXN0ImEKFVZlcmlmeUNyZWRpdHNSZXNwb25zZRIQCghhY2NvdW50cxgBIAEoAxIPCgdlbnRyaWVzGAIgASgDEhMKC2dlbmVyYXRpb25zGAMgASgDEhAKCGZpbmRpbmdzGAQgAygJKmQKBEJvb2sSFAoQQk9PS19VTlNQRUNJRklFRBAAEg8KC0JPT0tfSVNTVUVEEAESEgoOQk9PS19BVkFJTEFCTEUQAhIRCg1CT09LX1JFU0VSVkVEEAMSDgoKQk9PS19TUEVOVBAEKpwBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEEVOVFJZX0tJTkRfR1JBTlQQARIZChVFTlRSWV9LSU5EX0FESlVTVE1FTlQQAhITCg9FTlRSWV9LSU5EX0hPTEQQAxIVChFFTlRSWV9LSU5EX0NIQVJHRRAEEhYKEkVOVFJZX0tJTkRfUkVMRUFTRRAFKlsKB1VzYWdlQnkSGAoUVVNBR0VfQllfVU5TUEVDSUZJRUQQABIQCgxVU0FHRV9CWV9EQVkQARISCg5VU0FHRV9CWV9NT0RFTBACEhAKDFVTQUdFX0JZX0tFWRADMvYECgdDcmVkaXRzElIKCkdldEJhbGFuY2USHi5kYXJrcm9vbS52MS5HZXRCYWxhbmNlUmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEJhbGFuY2VSZXNwb25zZSIDkAIBEl4KDkxpc3RPd25FbnRyaWVzEiIuZGFya3Jvb20udjEuTGlzdE93bkVudHJpZXNSZXF1ZXN0GiMuZGFya3Jvb20udjEuTGlzdE93bkVudHJpZXNSZXNwb25zZSIDkAIBEkwKCEdldFVzYWdlEhwuZGFya3Jvb20udjEuR2V0VXNhZ2VSZXF1ZXN0Gh0uZGFya3Jvb20udjEuR2V0VXNhZ2VSZXNwb25zZSIDkAIBElgKDEdyYW50Q3JlZGl0cxIgLmRhcmtyb29tLnYxLkdyYW50Q3JlZGl0c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5HcmFudENyZWRpdHNSZXNwb25zZSIDkAICElsKDUFkanVzdENyZWRpdHMSIS5kYXJrcm9vbS52MS5BZGp1c3RDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkFkanVzdENyZWRpdHNSZXNwb25zZSIDkAICElUKC0xpc3RFbnRyaWVzEh8uZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXNwb25zZSIDkAIBElsKDVZlcmlmeUNyZWRpdHMSIS5kYXJrcm9vbS52MS5WZXJpZnlDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLlZlcmlmeUNyZWRpdHNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
 
 /**
  * One entry of the ledger. Entries are never changed or removed.
@@ -88,7 +88,7 @@ export type Entry = Message<"darkroom.v1.Entry"> & {
   operationId?: string | undefined;
 
   /**
-   * Operator's reason for a grant or an adjustment.
+   * Operator's reason for a grant or an adjustment; "failed" in the last entry of a generation that failed.
    *
    * @generated from field: optional string reason = 10;
    */
@@ -272,6 +272,188 @@ export const ListOwnEntriesResponseSchema: GenMessage<ListOwnEntriesResponse> = 
   messageDesc(file_darkroom_v1_credits, 5);
 
 /**
+ * Requests a page of the usage of the account in the metadata.
+ *
+ * @generated from message darkroom.v1.GetUsageRequest
+ */
+export type GetUsageRequest = Message<"darkroom.v1.GetUsageRequest"> & {
+  /**
+   * What usage is added up by.
+   *
+   * @generated from field: darkroom.v1.UsageBy by = 1;
+   */
+  by: UsageBy;
+
+  /**
+   * First day, UTC, as 2026-01-31; 30 days before the last one when not given.
+   *
+   * @generated from field: optional string from = 2;
+   */
+  from?: string | undefined;
+
+  /**
+   * Last day, UTC; today when neither day is given, 30 days after the first one when only that is. At most 366 days.
+   *
+   * @generated from field: optional string to = 3;
+   */
+  to?: string | undefined;
+
+  /**
+   * Page size. 0 means 50; values above 1,000 are treated as 1,000; negative values are refused.
+   *
+   * @generated from field: int32 page_size = 4;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous response, with the same other fields; empty for the first page.
+   *
+   * @generated from field: string page_token = 5;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetUsageRequest.
+ * Use `create(GetUsageRequestSchema)` to create a new message.
+ */
+export const GetUsageRequestSchema: GenMessage<GetUsageRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 6);
+
+/**
+ * Sums of ledger entries.
+ *
+ * @generated from message darkroom.v1.UsageSums
+ */
+export type UsageSums = Message<"darkroom.v1.UsageSums"> & {
+  /**
+   * Generations that were accepted.
+   *
+   * @generated from field: int64 generations = 1;
+   */
+  generations: bigint;
+
+  /**
+   * Generations that ended as failed.
+   *
+   * @generated from field: int64 failed = 2;
+   */
+  failed: bigint;
+
+  /**
+   * Credits held when generations were accepted.
+   *
+   * @generated from field: int64 reserved_credits = 3;
+   */
+  reservedCredits: bigint;
+
+  /**
+   * Credits taken for what was delivered.
+   *
+   * @generated from field: int64 charged_credits = 4;
+   */
+  chargedCredits: bigint;
+
+  /**
+   * Credits given back from what was held.
+   *
+   * @generated from field: int64 released_credits = 5;
+   */
+  releasedCredits: bigint;
+};
+
+/**
+ * Describes the message darkroom.v1.UsageSums.
+ * Use `create(UsageSumsSchema)` to create a new message.
+ */
+export const UsageSumsSchema: GenMessage<UsageSums> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 7);
+
+/**
+ * The usage of one day, model or credential. What was not used is left out of lists.
+ *
+ * @generated from message darkroom.v1.UsageRow
+ */
+export type UsageRow = Message<"darkroom.v1.UsageRow"> & {
+  /**
+   * Day, model key or credential id; empty for entries that do not say.
+   *
+   * @generated from field: string group = 1;
+   */
+  group: string;
+
+  /**
+   * Name of the credential; absent by day and by model, and once there is no such credential any more.
+   *
+   * @generated from field: optional string credential_name = 2;
+   */
+  credentialName?: string | undefined;
+
+  /**
+   * Sums of the group.
+   *
+   * @generated from field: darkroom.v1.UsageSums sums = 3;
+   */
+  sums?: UsageSums | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.UsageRow.
+ * Use `create(UsageRowSchema)` to create a new message.
+ */
+export const UsageRowSchema: GenMessage<UsageRow> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 8);
+
+/**
+ * A page of usage.
+ *
+ * @generated from message darkroom.v1.GetUsageResponse
+ */
+export type GetUsageResponse = Message<"darkroom.v1.GetUsageResponse"> & {
+  /**
+   * Rows in the order of their group.
+   *
+   * @generated from field: repeated darkroom.v1.UsageRow rows = 1;
+   */
+  rows: UsageRow[];
+
+  /**
+   * Sums of all days from the first to the last, the same on every page.
+   *
+   * @generated from field: darkroom.v1.UsageSums total = 2;
+   */
+  total?: UsageSums | undefined;
+
+  /**
+   * First day, UTC.
+   *
+   * @generated from field: string from = 3;
+   */
+  from: string;
+
+  /**
+   * Last day, UTC.
+   *
+   * @generated from field: string to = 4;
+   */
+  to: string;
+
+  /**
+   * Token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 5;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetUsageResponse.
+ * Use `create(GetUsageResponseSchema)` to create a new message.
+ */
+export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 9);
+
+/**
  * Describes a grant.
  *
  * @generated from message darkroom.v1.GrantCreditsRequest
@@ -311,7 +493,7 @@ export type GrantCreditsRequest = Message<"darkroom.v1.GrantCreditsRequest"> & {
  * Use `create(GrantCreditsRequestSchema)` to create a new message.
  */
 export const GrantCreditsRequestSchema: GenMessage<GrantCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 6);
+  messageDesc(file_darkroom_v1_credits, 10);
 
 /**
  * The account after a grant.
@@ -339,7 +521,7 @@ export type GrantCreditsResponse = Message<"darkroom.v1.GrantCreditsResponse"> &
  * Use `create(GrantCreditsResponseSchema)` to create a new message.
  */
 export const GrantCreditsResponseSchema: GenMessage<GrantCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 7);
+  messageDesc(file_darkroom_v1_credits, 11);
 
 /**
  * Describes an adjustment.
@@ -381,7 +563,7 @@ export type AdjustCreditsRequest = Message<"darkroom.v1.AdjustCreditsRequest"> &
  * Use `create(AdjustCreditsRequestSchema)` to create a new message.
  */
 export const AdjustCreditsRequestSchema: GenMessage<AdjustCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 8);
+  messageDesc(file_darkroom_v1_credits, 12);
 
 /**
  * The account after an adjustment.
@@ -409,7 +591,7 @@ export type AdjustCreditsResponse = Message<"darkroom.v1.AdjustCreditsResponse">
  * Use `create(AdjustCreditsResponseSchema)` to create a new message.
  */
 export const AdjustCreditsResponseSchema: GenMessage<AdjustCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 9);
+  messageDesc(file_darkroom_v1_credits, 13);
 
 /**
  * Requests a page of the ledger.
@@ -444,7 +626,7 @@ export type ListEntriesRequest = Message<"darkroom.v1.ListEntriesRequest"> & {
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 10);
+  messageDesc(file_darkroom_v1_credits, 14);
 
 /**
  * A page of the ledger.
@@ -472,7 +654,7 @@ export type ListEntriesResponse = Message<"darkroom.v1.ListEntriesResponse"> & {
  * Use `create(ListEntriesResponseSchema)` to create a new message.
  */
 export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 11);
+  messageDesc(file_darkroom_v1_credits, 15);
 
 /**
  * Requests a check of all accounts.
@@ -487,7 +669,7 @@ export type VerifyCreditsRequest = Message<"darkroom.v1.VerifyCreditsRequest"> &
  * Use `create(VerifyCreditsRequestSchema)` to create a new message.
  */
 export const VerifyCreditsRequestSchema: GenMessage<VerifyCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 12);
+  messageDesc(file_darkroom_v1_credits, 16);
 
 /**
  * Result of the check.
@@ -529,7 +711,7 @@ export type VerifyCreditsResponse = Message<"darkroom.v1.VerifyCreditsResponse">
  * Use `create(VerifyCreditsResponseSchema)` to create a new message.
  */
 export const VerifyCreditsResponseSchema: GenMessage<VerifyCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 13);
+  messageDesc(file_darkroom_v1_credits, 17);
 
 /**
  * A book of an account's ledger.
@@ -635,6 +817,47 @@ export const EntryKindSchema: GenEnum<EntryKind> = /*@__PURE__*/
   enumDesc(file_darkroom_v1_credits, 1);
 
 /**
+ * What usage is added up by.
+ *
+ * @generated from enum darkroom.v1.UsageBy
+ */
+export enum UsageBy {
+  /**
+   * By day.
+   *
+   * @generated from enum value: USAGE_BY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * By UTC day.
+   *
+   * @generated from enum value: USAGE_BY_DAY = 1;
+   */
+  DAY = 1,
+
+  /**
+   * By model.
+   *
+   * @generated from enum value: USAGE_BY_MODEL = 2;
+   */
+  MODEL = 2,
+
+  /**
+   * By what generations were created with: API keys, connected programs and services.
+   *
+   * @generated from enum value: USAGE_BY_KEY = 3;
+   */
+  KEY = 3,
+}
+
+/**
+ * Describes the enum darkroom.v1.UsageBy.
+ */
+export const UsageBySchema: GenEnum<UsageBy> = /*@__PURE__*/
+  enumDesc(file_darkroom_v1_credits, 2);
+
+/**
  * Credits. All amounts are whole credits.
  *
  * @generated from service darkroom.v1.Credits
@@ -659,6 +882,16 @@ export const Credits: GenService<{
     methodKind: "unary";
     input: typeof ListOwnEntriesRequestSchema;
     output: typeof ListOwnEntriesResponseSchema;
+  },
+  /**
+   * Adds up the ledger of the account that the call's metadata name, by day, model or credential.
+   *
+   * @generated from rpc darkroom.v1.Credits.GetUsage
+   */
+  getUsage: {
+    methodKind: "unary";
+    input: typeof GetUsageRequestSchema;
+    output: typeof GetUsageResponseSchema;
   },
   /**
    * Grants credits to an account. Idempotent by operation id: a repeated grant has no effect and keeps the first reason. Reusing

@@ -1,0 +1,54 @@
+import { assert } from '../../core/assert.js';
+import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
+import type { DayRange, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
+import { textOfKey, type UsageKey, type UsageRow } from '../../core/usage/usage.js';
+import { frozenCopy } from './frozen-copy.js';
+import { compareText } from './ordered-list.js';
+
+/** Rows of usage in this process's memory; gone when the process ends. */
+export class MemoryUsageStore implements UsageStore {
+  /** By account, then by key. */
+  private readonly rows = new Map<string, Map<string, UsageRow>>();
+
+  async read(keys: readonly UsageKey[], call?: Cancellation): Promise<readonly UsageRow[]> {
+    requireWanted(call);
+    assert(keys.length <= 1_000, 'at most 1,000 rows are read at once');
+    return keys.flatMap((key) => this.rows.get(key.accountId)?.get(textOfKey(key)) ?? []);
+  }
+
+  async apply(changes: readonly UsageChange[]): Promise<'applied' | 'conflict'> {
+    assert(changes.length <= 1_000, 'at most 1,000 rows are written at once');
+    let outcome: 'applied' | 'conflict' = 'applied';
+    for (const { row, expectedSequence } of changes) {
+      const rows = this.rows.get(row.accountId) ?? new Map<string, UsageRow>();
+      const key = textOfKey(row);
+      if ((rows.get(key)?.lastSequence ?? 0) !== expectedSequence) {
+        outcome = 'conflict';
+        continue;
+      }
+      this.rows.set(row.accountId, rows.set(key, frozenCopy(row)));
+    }
+    return outcome;
+  }
+
+  async list(
+    accountId: string,
+    { from, to }: DayRange,
+    page: PageRequest,
+    call?: Cancellation,
+  ): Promise<Page<UsageRow>> {
+    requireWanted(call);
+    const found = [...(this.rows.get(accountId) ?? [])]
+      .filter(
+        ([key, { day }]) => day >= from && day <= to && day !== '' && (page.cursor === undefined || key > page.cursor),
+      )
+      .toSorted(([a], [b]) => compareText(a, b))
+      .slice(0, checkedLimit(page.limit) + 1);
+    return pageOf(
+      found.map(([, row]) => row),
+      page,
+      textOfKey,
+    );
+  }
+}

@@ -1,0 +1,86 @@
+import { USAGE_BY, type Usage, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
+import type { UsageSums } from '../../../core/usage/usage.js';
+import { csvLine, type CsvValue } from './csv.js';
+import { CREDITS, NEXT_CURSOR } from './schema-parts.js';
+import type { TitledSchema } from './titled-schema.js';
+
+/** A day of a request or an answer. */
+export const DAY = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' } as const;
+
+const SUMS = {
+  generations: { type: 'integer', minimum: 0, description: 'Generations that were accepted.' },
+  failed: { type: 'integer', minimum: 0, description: 'Generations that ended as failed.' },
+  reserved_credits: { ...CREDITS, description: 'Held when generations were accepted.' },
+  charged_credits: { ...CREDITS, description: 'Taken for what was delivered.' },
+  released_credits: { ...CREDITS, description: 'Given back from what was held.' },
+} as const;
+const SUM_NAMES = Object.keys(SUMS);
+
+export const USAGE_SCHEMA: TitledSchema = {
+  title: 'Usage',
+  type: 'object',
+  required: ['by', 'from', 'to', 'usage', 'total'],
+  properties: {
+    by: { type: 'string', enum: [...USAGE_BY] },
+    from: { ...DAY, description: 'The first day, UTC.' },
+    to: { ...DAY, description: 'The last day, UTC.' },
+    usage: {
+      type: 'array',
+      description: 'In the order of `day`, `model_key` or `credential_id`. What was not used is left out.',
+      items: {
+        title: 'UsageRow',
+        type: 'object',
+        required: SUM_NAMES,
+        properties: {
+          day: { ...DAY, description: 'By day.' },
+          model_key: { type: 'string', description: 'By model; absent for entries that do not say.' },
+          credential_id: { type: 'string', description: 'By key; absent for entries that do not say.' },
+          credential_name: { type: 'string', description: 'By key; absent once there is no such credential any more.' },
+          ...SUMS,
+        },
+      },
+    },
+    total: { type: 'object', description: 'Of all days from `from` to `to`.', required: SUM_NAMES, properties: SUMS },
+    next_cursor: NEXT_CURSOR,
+  },
+};
+
+const NAME = { day: 'day', model: 'model_key', key: 'credential_id' } as const satisfies Record<UsageBy, string>;
+
+/** What is undefined is left out of the JSON. */
+export function renderUsage({ request, groups, total }: Usage, nextCursor?: string): object {
+  const { by, from, to } = request;
+  return {
+    by,
+    from,
+    to,
+    usage: groups.map((group) => ({
+      [NAME[by]]: group.group === '' ? undefined : group.group,
+      credential_name: group.credentialName,
+      ...sumsOf(group),
+    })),
+    total: sumsOf(total),
+    next_cursor: nextCursor,
+  };
+}
+
+/** A line of names, then one for each group. */
+export function* renderUsageCsv({ request: { by }, groups }: Usage): Generator<string> {
+  const names = by === 'key' ? [NAME[by], 'credential_name'] : [NAME[by]];
+  yield csvLine([...names, ...SUM_NAMES]);
+  for (const group of groups) yield csvLine([...namesOf(by, group), ...Object.values(sumsOf(group))]);
+}
+
+function namesOf(by: UsageBy, { group, credentialName }: UsageGroup): CsvValue[] {
+  return by === 'key' ? [group, credentialName] : [group];
+}
+
+function sumsOf({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageSums) {
+  return {
+    generations,
+    failed,
+    reserved_credits: reservedCredits,
+    charged_credits: chargedCredits,
+    released_credits: releasedCredits,
+  };
+}

@@ -1,0 +1,93 @@
+// Goal: every store of usage keeps each row whole, writes a row onto the expected sequence only and each by itself, also
+// for concurrent writers, and lists the days of one account without the row of the whole account.
+// Method: failure cases one by one, writers that race for one row, and pages of every size.
+import { expect } from 'chai';
+import type { UsageStore } from '../../core/ports/usage-store.js';
+import { wholeAccount, type UsageRow } from '../../core/usage/usage.js';
+import { uuidAt } from '../fixtures/stored-records.js';
+import type { ContractSubject } from './subject.js';
+
+const [ACCOUNT, OTHER] = [uuidAt(1), uuidAt(2)];
+
+function row(day: string, modelKey: string, lastSequence: number, accountId = ACCOUNT): UsageRow {
+  return {
+    accountId,
+    day,
+    modelKey,
+    credentialId: 'service:a/b c',
+    lastSequence,
+    generations: 3,
+    failed: 1,
+    reservedCredits: Number.MAX_SAFE_INTEGER,
+    chargedCredits: 2 ** 40,
+    releasedCredits: 0,
+  };
+}
+
+const added = (...rows: readonly UsageRow[]) => rows.map((one) => ({ row: one, expectedSequence: 0 }));
+const always = { from: '0000-00-00', to: '9999-99-99' };
+
+export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
+  describe(`UsageStore contract: ${subject.name}`, () => {
+    let store: UsageStore;
+    beforeEach(async () => {
+      store = await subject.open();
+    });
+    afterEach(async () => subject.close(store));
+
+    it('has nothing of an account without use, and of one that is none', async () => {
+      expect(await store.read([wholeAccount(ACCOUNT)])).to.deep.equal([]);
+      expect(await store.read([])).to.deep.equal([]);
+      expect(await store.apply([])).to.equal('applied');
+      expect(await store.list(ACCOUNT, always, { limit: 10 })).to.deep.equal({ items: [] });
+      expect(await store.list('no-account', always, { limit: 10 })).to.deep.equal({ items: [] });
+    });
+
+    it('keeps every field of each row, also without a model, and reads those that it has', async () => {
+      const rows = [row('2026-01-31', 'a/b', 4), row('2026-01-31', '', 5), { ...row('', '', 9), credentialId: '' }];
+      expect(await store.apply(added(...rows))).to.equal('applied');
+      const read = await store.read([...rows, row('2026-01-30', 'a/b', 0)]);
+      expect(read).to.have.deep.members(rows);
+    });
+
+    it('writes a row onto no other sequence than the expected one, and the others all the same', async () => {
+      const [first, second, third] = [row('2026-01-31', 'a', 4), row('2026-01-31', 'b', 5), row('2026-02-01', 'a', 6)];
+      await store.apply(added(first));
+      expect(await store.apply(added({ ...first, generations: 9 }, second))).to.equal('conflict');
+      const wrong = { row: { ...first, lastSequence: 8 }, expectedSequence: 5 };
+      const missing = { row: third, expectedSequence: 1 };
+      const right = { row: { ...second, lastSequence: 7 }, expectedSequence: 5 };
+      expect(await store.apply([wrong, missing, right])).to.equal('conflict');
+      expect(await store.read([first, second, third])).to.have.deep.members([first, { ...second, lastSequence: 7 }]);
+    });
+
+    it('lets one of twelve concurrent writers write onto a sequence', async () => {
+      for (const last of [1, 2, 3]) {
+        const change = { row: row('2026-01-31', 'a', last), expectedSequence: last - 1 };
+        const outcomes = await Promise.all(Array.from({ length: 12 }, () => store.apply([change])));
+        expect(outcomes.filter((outcome) => outcome === 'applied')).to.have.length(1);
+      }
+    });
+
+    it('lists the rows of the days of a range, both included, in pages of every size', async () => {
+      const days = ['2026-01-29', '2026-01-30', '2026-01-31', '2026-02-01'];
+      const rows = days.flatMap((day) => ['a', 'b', 'c'].map((model) => row(day, model, 1)));
+      const whole = { ...row('', '', 9), credentialId: '' };
+      await store.apply(added(...rows, whole));
+      await store.apply(added(row('2026-01-30', 'a', 1, OTHER)));
+      for (const limit of [1, 2, 3, 5, 6, 1000]) {
+        const found: UsageRow[] = [];
+        for (let cursor: string | undefined; ;) {
+          const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+          const { items, nextCursor } = await store.list(ACCOUNT, { from: '2026-01-30', to: '2026-01-31' }, page);
+          expect(items.length).to.be.at.most(limit);
+          found.push(...items);
+          cursor = nextCursor;
+          if (cursor === undefined) break;
+        }
+        expect(found).to.deep.equal(rows.slice(3, 9));
+      }
+      expect((await store.list(ACCOUNT, always, { limit: 1000 })).items).to.deep.equal(rows);
+    });
+  });
+}

@@ -1,0 +1,221 @@
+// Goal: the use of an account is what its ledger says, whoever computes it, however often, and wherever that is cut.
+// Method: random histories on memory adapters; the sums are compared with those of a small model that reads the entries;
+// readers run beside each other and beside writers, and are cut at every write. The rows are then damaged, and verified.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Entry } from '../../../core/credits/account.js';
+import { verifyCredits } from '../../../core/credits/verify.js';
+import type { UsageChange } from '../../../core/ports/usage-store.js';
+import { projectUsage } from '../../../core/usage/project-usage.js';
+import { readUsage, readUsageRequest, USAGE_BY, type UsageBy } from '../../../core/usage/read-usage.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+
+const DAY_MS = 86_400_000;
+
+type Step =
+  | { readonly do: 'hold'; readonly credits: number; readonly model: string; readonly key: string }
+  | { readonly do: 'settle'; readonly which: number; readonly charge: number; readonly failed: boolean }
+  | { readonly do: 'wait'; readonly days: number }
+  | { readonly do: 'read' };
+
+const step: fc.Arbitrary<Step> = fc.oneof(
+  fc.record({
+    do: fc.constant('hold' as const),
+    credits: fc.nat({ max: 9 }),
+    model: fc.constantFrom('m', 'n'),
+    key: fc.constantFrom('k', 'service:s'),
+  }),
+  fc.record({
+    do: fc.constant('settle' as const),
+    which: fc.nat({ max: 9 }),
+    charge: fc.nat({ max: 9 }),
+    failed: fc.boolean(),
+  }),
+  fc.record({ do: fc.constant('wait' as const), days: fc.nat({ max: 2 }) }),
+  fc.record({ do: fc.constant('read' as const) }),
+);
+
+async function play(harness: CoreHarness, steps: readonly Step[], read: () => Promise<unknown>): Promise<void> {
+  const { context, caller, clock } = harness;
+  const held: { readonly generationId: string; readonly credits: number }[] = [];
+  for (const one of steps) {
+    if (one.do === 'wait') await clock.advance(one.days * DAY_MS);
+    if (one.do === 'read') await read();
+    if (one.do === 'hold') {
+      const generationId = context.ids.uuid();
+      const attribution = { credentialId: one.key, modelKey: one.model };
+      const hold = { kind: 'hold', generationId, credits: one.credits, maxOpenHolds: 100, attribution } as const;
+      const outcome = await context.accountWriter.execute(caller.accountId, hold);
+      if (outcome.refused === undefined) held.push({ generationId, credits: one.credits });
+    }
+    if (one.do === 'settle') {
+      const [hold] = held.splice(one.which % Math.max(held.length, 1), 1);
+      if (hold === undefined) continue;
+      const { generationId, credits } = hold;
+      const settle = {
+        kind: 'settle',
+        generationId,
+        charge: Math.min(one.charge, credits),
+        failed: one.failed,
+      } as const;
+      await context.accountWriter.execute(caller.accountId, settle);
+    }
+  }
+}
+
+/** What the entries say, by their text. */
+function model(entries: readonly Entry[], by: UsageBy): Record<string, readonly number[]> {
+  const sums: Record<string, [number, number, number, number, number]> = {};
+  for (const { kind, credits, at, attribution, reason } of entries) {
+    if (kind === 'grant' || kind === 'adjustment') continue;
+    const day = new Date(at).toISOString().slice(0, 10);
+    const group = { day, model: attribution?.modelKey ?? '', key: attribution?.credentialId ?? '' }[by];
+    const sum = sums[group] ?? [0, 0, 0, 0, 0];
+    sums[group] = sum;
+    if (kind === 'hold') sum[0] += 1;
+    if (kind !== 'hold' && reason === 'failed') sum[1] += 1;
+    const book = { hold: 2, charge: 3, release: 4 } as const;
+    sum[book[kind]] += credits;
+  }
+  return sums;
+}
+
+const requestFor = (harness: CoreHarness, by: UsageBy) => {
+  const to = new Date(harness.clock.now()).toISOString().slice(0, 10);
+  const from = new Date(harness.clock.now() - 365 * DAY_MS).toISOString().slice(0, 10);
+  return readUsageRequest({ by, from, to }, harness.clock.now());
+};
+
+async function expectLedger(harness: CoreHarness): Promise<void> {
+  const entries = await harness.entries();
+  for (const by of USAGE_BY) {
+    const usage = await readUsage(harness.context, harness.caller, requestFor(harness, by));
+    const shown = usage.groups.map((group) => [
+      group.group,
+      [group.generations, group.failed, group.reservedCredits, group.chargedCredits, group.releasedCredits],
+    ]);
+    expect(Object.fromEntries(shown)).to.deep.equal(model(entries, by));
+  }
+  const { total } = await readUsage(harness.context, harness.caller, requestFor(harness, 'day'));
+  const { spent, reserved } = await harness.account();
+  expect(total.chargedCredits).to.equal(spent);
+  expect(total.reservedCredits - total.chargedCredits - total.releasedCredits).to.equal(reserved);
+  expect((await verifyCredits(harness.context)).findings.filter((one) => one.includes('usage'))).to.deep.equal([]);
+}
+
+describe('projectUsage', () => {
+  it('gives the sums of the ledger by day, model and key after any history, read at any time', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+        const harness = await CoreHarness.open({ credits: 50 });
+        const read = () => readUsage(harness.context, harness.caller, requestFor(harness, 'day'));
+        await play(harness, steps, read);
+        await expectLedger(harness);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it('counts no entry twice and misses none when readers run beside each other and are cut anywhere', async () => {
+    const cuts = fc.array(fc.constantFrom('before' as const, 'after' as const, 'part' as const, 'not' as const), {
+      maxLength: 8,
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 25 }), cuts, async (steps, fates) => {
+        const harness = await CoreHarness.open({ credits: 50 });
+        const { usage } = harness.context;
+        const left = [...fates];
+        // A process that dies before, after or in the middle of a write of rows, which the next one finds so.
+        const dying = {
+          ...harness.context,
+          usage: {
+            read: usage.read.bind(usage),
+            list: usage.list.bind(usage),
+            async apply(changes: readonly UsageChange[]) {
+              const fate = left.shift() ?? 'not';
+              if (fate === 'before') throw new Error('died');
+              const outcome = await usage.apply(fate === 'part' ? changes.slice(0, 1) : changes);
+              if (fate !== 'not') throw new Error('died');
+              return outcome;
+            },
+          },
+        };
+        const { accountId } = harness.caller;
+        const read = async () => {
+          const { lastSequence } = await harness.account();
+          const readers = [dying, dying, harness.context].map((context, n) =>
+            projectUsage(context, accountId, lastSequence - n, 1 + 3 * n).catch(() => undefined),
+          );
+          await Promise.all(readers);
+        };
+        await play(harness, steps, read);
+        await read();
+        const { findings } = await verifyCredits(harness.context);
+        expect(findings.filter((one) => one.includes('usage'))).to.deep.equal([]);
+        await expectLedger(harness);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it('takes in no more entries than it may, keeps them, and goes on from there', async () => {
+    const harness = await CoreHarness.open({ credits: 50 });
+    const hold = { do: 'hold', credits: 1, model: 'm', key: 'k' } as const;
+    await play(
+      harness,
+      Array.from({ length: 10 }, () => hold),
+      async () => undefined,
+    );
+    const { accountId } = harness.caller;
+    const { lastSequence } = await harness.account();
+    for (const outcome of ['behind', 'behind', 'current'])
+      expect(await projectUsage(harness.context, accountId, lastSequence, 5)).to.equal(outcome);
+    await expectLedger(harness);
+  });
+
+  it('verifies rows: one that took in an entry twice, one that missed one, and one that should not be there', async () => {
+    const hold = { do: 'hold', credits: 3, model: 'm', key: 'k' } as const;
+    for (const damage of [
+      { generations: 2, reservedCredits: 6 },
+      { generations: 0, reservedCredits: 0 },
+      { modelKey: 'x' },
+    ]) {
+      const harness = await CoreHarness.open({ credits: 50 });
+      await play(harness, [hold], async () => undefined);
+      await readUsage(harness.context, harness.caller, requestFor(harness, 'day'));
+      const { usage } = harness.context;
+      const [row] = (await usage.list(harness.caller.accountId, { from: '0', to: '9' }, { limit: 9 })).items;
+      if (row === undefined) throw new Error('there is a row');
+      const expectedSequence = 'modelKey' in damage ? 0 : row.lastSequence;
+      await usage.apply([{ row: { ...row, ...damage }, expectedSequence }]);
+      const { findings } = await verifyCredits(harness.context);
+      expect(findings.filter((one) => one.includes('counts usage'))).to.have.length(1);
+    }
+  });
+});
+
+describe('readUsageRequest', () => {
+  const now = Date.parse('2026-03-15T12:00:00Z');
+
+  it('has 31 days by day unless it is told', () => {
+    expect(readUsageRequest({}, now)).to.deep.equal({ by: 'day', from: '2026-02-13', to: '2026-03-15' });
+    expect(readUsageRequest({ from: '2026-01-01' }, now)).to.include({ from: '2026-01-01', to: '2026-01-31' });
+    expect(readUsageRequest({ to: '2026-01-31' }, now)).to.include({ from: '2026-01-01', to: '2026-01-31' });
+  });
+
+  it('refuses days that do not exist, in the wrong order and too many, and words that it does not know', () => {
+    for (const sent of [
+      { from: '2026-02-29' },
+      { from: '2026-1-1' },
+      { to: 'today' },
+      { from: '0000-01-01' },
+      { from: '2026-01-02', to: '2026-01-01' },
+      { from: '2025-01-01', to: '2026-01-02' },
+      { by: 'month' },
+    ])
+      expect(() => readUsageRequest(sent, now), JSON.stringify(sent))
+        .to.throw()
+        .with.property('code', 'FIELD_INVALID');
+    expect(readUsageRequest({ from: '2025-01-01', to: '2026-01-01' }, now)).to.include({ to: '2026-01-01' });
+  });
+});
