@@ -1,6 +1,7 @@
 import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
 import { AccountWriter } from './credits/account-writer.js';
+import { AppWatch } from './generation/app-watch.js';
 import { GenerationWatch } from './generation/generation-watch.js';
 import { watchedGenerations } from './generation/watched-generations.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
@@ -10,7 +11,7 @@ import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
 /**
- * What use cases work with: the ports, the settings, the account writer, cached sums, the watch, the gates of providers,
+ * What use cases work with: the ports, the settings, the account writer, cached sums, the watches, the gates of providers,
  * and a log.
  */
 export interface Context extends Ports {
@@ -18,6 +19,7 @@ export interface Context extends Ports {
   readonly accountWriter: AccountWriter;
   readonly unchargedSums: UnchargedSums;
   readonly generationWatch: GenerationWatch;
+  readonly appWatch: AppWatch;
   readonly providerGates: ProviderGates;
   readonly log: Log;
   /** Of this process; its leases and claims carry the id. */
@@ -40,15 +42,17 @@ export function createContext(
   boot: Boot = { id: ports.ids.uuid(), isExclusive: false },
 ): Context {
   const generationWatch = new GenerationWatch(ports, boot.isExclusive);
+  const appWatch = new AppWatch(ports, boot.isExclusive);
   return {
     ...ports,
-    generations: watchedGenerations(ports.generations, generationWatch),
+    generations: watchedGenerations(ports.generations, generationWatch, appWatch),
     settings,
     log,
     boot,
     accountWriter: new AccountWriter(ports),
     unchargedSums: new UnchargedSums(ports),
     generationWatch,
+    appWatch,
     providerGates: new ProviderGates({ ...ports, settings, log, boot }),
   };
 }

@@ -21,12 +21,12 @@ export interface GenerationEvent {
 }
 
 /** How far a follower has come: the last event, and for progress how much. */
-interface Place {
+export interface Place {
   readonly rank: number;
   readonly progress: number;
 }
 
-const BEGINNING: Place = { rank: -1, progress: 0 };
+export const BEGINNING: Place = { rank: -1, progress: 0 };
 const PROGRESS = EVENT_TYPES.indexOf('progress');
 const STEPS = 1_000;
 
@@ -89,7 +89,7 @@ export async function* generationEvents(
 }
 
 /** Everything that happened up to this version. */
-function eventsOf(generation: Generation): GenerationEvent[] {
+export function eventsOf(generation: Generation): GenerationEvent[] {
   const { createdAt, updatedAt, runDeadlineAt, terms, progress, cancelRequestedAt, completedAt } = generation;
   const times: Readonly<Record<EventType, number | undefined>> = {
     queued: createdAt,
@@ -108,11 +108,11 @@ function idOf({ rank, progress }: Place): string {
   return rank === PROGRESS ? `${rank}-${Math.floor(progress * STEPS)}` : String(rank);
 }
 
-function placeOf(id: string | undefined): Place {
+export function placeOf(id: string | undefined): Place {
   const [, rank, steps = '0'] = /^([0-4])(?:-(\d{1,4}))?$/.exec(id ?? '') ?? [];
   return rank === undefined ? BEGINNING : { rank: Number(rank), progress: Number(steps) / STEPS };
 }
 
-function isAfter(a: Place, b: Place): boolean {
+export function isAfter(a: Place, b: Place): boolean {
   return a.rank > b.rank || (a.rank === b.rank && a.progress > b.progress);
 }

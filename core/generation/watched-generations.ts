@@ -1,14 +1,24 @@
 import type { GenerationStore } from '../ports/generation-store.js';
-import type { GenerationWatch } from './generation-watch.js';
+import type { GenerationRecord } from './generation.js';
 
-/** The store, which tells the watch of this process what is written through it. */
-export function watchedGenerations(store: GenerationStore, watch: Pick<GenerationWatch, 'written'>): GenerationStore {
+/** The store, which tells the watches of this process what is written through it. */
+export function watchedGenerations(
+  store: GenerationStore,
+  ...watches: readonly { written(record: GenerationRecord): void }[]
+): GenerationStore {
+  const written = (record: GenerationRecord): void => {
+    for (const watch of watches) watch.written(record);
+  };
   return {
-    insert: (record) => store.insert(record),
+    async insert(record) {
+      const outcome = await store.insert(record);
+      if (outcome.inserted) written(record);
+      return outcome;
+    },
     read: (generationId, call) => store.read(generationId, call),
     async replace(next, expectedVersion) {
       const outcome = await store.replace(next, expectedVersion);
-      if (outcome === 'applied') watch.written(next);
+      if (outcome === 'applied') written(next);
       return outcome;
     },
     remove: (generationId, expectedVersion) => store.remove(generationId, expectedVersion),

@@ -1,9 +1,13 @@
 import { ServiceError } from '../../../core/errors.js';
+import { fieldInvalid } from '../../../core/fields.js';
+import { appEvents, isEventId } from '../../../core/generation/app-events.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { isTerminal, type GenerationRecord } from '../../../core/generation/generation.js';
 import { WakeableDelay } from '../../../core/generation/run/waiting.js';
 import { Generations } from '../generated/darkroom/v1/generations_pb.js';
 import { streaming } from '../method.js';
+import { EVENT_TYPE } from '../render/enums.js';
+import { timestamp } from '../render/times.js';
 import { readMask, showGeneration } from '../shown-generation.js';
 
 /** How often it is asked whether the caller may still watch. */
@@ -35,6 +39,35 @@ export const WATCH_METHODS = [
         }
       } finally {
         followNoMore();
+      }
+    },
+  }),
+  streaming(Generations.method.watchEvents, {
+    scope: 'generations:read',
+    async *answer({ context, caller, request, signal, requireAllowed }) {
+      const mask = readMask(request.readMask);
+      const until = {
+        get isOver() {
+          return signal.aborted;
+        },
+        onOver: (listener: () => void) => {
+          signal.addEventListener('abort', listener);
+          return () => signal.removeEventListener('abort', listener);
+        },
+      };
+      const after = request.afterEventId === '' ? undefined : request.afterEventId;
+      if (after !== undefined && !isEventId(after))
+        throw fieldInvalid('/after_event_id', 'after_event_id must be the event_id of an event of this App.');
+      for await (const event of appEvents(context, caller, { after, until, beatMs: ASK_EVERY_MS })) {
+        await requireAllowed();
+        if (event === 'beat') continue;
+        const { id, type, at, generation } = event;
+        yield {
+          eventId: id,
+          type: EVENT_TYPE[type],
+          eventTime: timestamp(at),
+          generation: await showGeneration(context, generation, mask),
+        };
       }
     },
   }),

@@ -4,10 +4,11 @@ import type {
   Operation as CoreOperation,
   ReferenceRole as CoreRole,
 } from '../../../core/generation/generation.js';
+import type { EventType as CoreEventType } from '../../../core/generation/generation-events.js';
 import type { PriceUnit as CoreUnit } from '../../../core/catalog/model.js';
 import type { UploadState as CoreUploadState } from '../../../core/uploads/get-upload.js';
 import { PriceUnit } from '../generated/darkroom/v1/catalog_pb.js';
-import { GenerationStatus } from '../generated/darkroom/v1/generations_pb.js';
+import { GenerationEventType, GenerationStatus } from '../generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from '../generated/darkroom/v1/media_pb.js';
 import { UploadState } from '../generated/darkroom/v1/uploads_pb.js';
 
@@ -40,6 +41,14 @@ export const PRICE_UNIT: Readonly<Record<CoreUnit, PriceUnit>> = {
   second: PriceUnit.SECOND,
   video: PriceUnit.VIDEO,
   task: PriceUnit.TASK,
+};
+
+export const EVENT_TYPE: Readonly<Record<CoreEventType, GenerationEventType>> = {
+  queued: GenerationEventType.QUEUED,
+  running: GenerationEventType.RUNNING,
+  progress: GenerationEventType.PROGRESS,
+  cancel_requested: GenerationEventType.CANCEL_REQUESTED,
+  ended: GenerationEventType.ENDED,
 };
 
 export const UPLOAD_STATE: Readonly<Record<CoreUploadState, UploadState>> = {

@@ -23,6 +23,7 @@ import { replayDeliveriesOperation } from './operations/replay-deliveries.js';
 import { replayDeliveryOperation } from './operations/replay-delivery.js';
 import { rotateWebhookSecretOperation } from './operations/rotate-webhook-secret.js';
 import { updateWebhookOperation } from './operations/update-webhook.js';
+import { watchEventsOperation } from './operations/watch-events.js';
 import { watchGenerationOperation } from './operations/watch-generation.js';
 
 /** The base path of every endpoint of the interface. */
@@ -84,6 +85,7 @@ export const ROUTES: readonly Route[] = [
     scope: 'generations:read',
     rate: 'reads',
   },
+  { method: 'GET', path: '/events', operation: watchEventsOperation, scope: 'generations:read', rate: 'reads' },
   {
     method: 'POST',
     path: '/generations/:generation_id/cancel',

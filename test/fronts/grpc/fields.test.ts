@@ -26,6 +26,8 @@ import type { ErrorCode } from '../../../core/errors.js';
 import { detail, errorOf, GrpcHarness } from './grpc-harness.js';
 
 const ID = '00000000-0000-4000-8000-000000000000';
+/** The id of an event of 1970: all of the last day comes first. */
+const LONG_AGO = `1_${ID}_4`;
 
 interface Fault {
   /** The name in the proto files, dotted; also the reported name, unless `told` differs. */
@@ -113,6 +115,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
   DeleteGeneration: { right: { generation_id: ID }, faults: GENERATION },
   CancelGeneration: { right: { generation_id: ID }, faults: GENERATION },
   WatchGeneration: { right: { generation_id: ID }, faults: [...GENERATION, ...MASK] },
+  WatchEvents: { right: { after_event_id: LONG_AGO }, faults: [...each('after_event_id', 'nonsense'), ...MASK] },
   PrepareUpload: {
     right: {
       filename: 'a.png',

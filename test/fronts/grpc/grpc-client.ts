@@ -2,6 +2,7 @@ import {
   create,
   fromBinary,
   type DescMessage,
+  type DescMethodServerStreaming,
   type DescMethodUnary,
   type MessageInitShape,
   type MessageShape,
@@ -14,7 +15,7 @@ import { CallersFile } from '../../../apps/grpc/callers/callers-file.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import { Catalog } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
-import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { Generations, type Generation } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
@@ -145,7 +146,9 @@ async function ask(client: Client, request: FrontRequest, metadata: Metadata): P
     case 'getGeneration':
       return call(method.getGeneration, { generationId: id }, ({ generation }) => taskOf(present(generation)));
     case 'watchGeneration':
-      return firstOf(client, id, metadata);
+      return firstOf(client, Generations.method.watchGeneration, { generationId: id }, metadata);
+    case 'watchEvents':
+      return firstOf(client, Generations.method.watchEvents, { afterEventId: request.lastEventId ?? '' }, metadata);
     case 'listGenerations':
       return call(method.listGenerations, listOf(query), ({ generations, nextPageToken }) => ({
         generations: generations.map(taskOf),
@@ -186,17 +189,21 @@ async function ask(client: Client, request: FrontRequest, metadata: Metadata): P
   }
 }
 
-/** What a watched generation is answered with first. */
-function firstOf(client: Client, generationId: string, metadata: Metadata): Promise<GrpcAnswer> {
-  const { watchGeneration } = Generations.method;
-  const { path, requestSerialize, responseDeserialize } = methodDefinition(watchGeneration);
-  const request = create(watchGeneration.input, { generationId });
+/** What a stream is answered with first. */
+function firstOf<I extends DescMessage, O extends DescMessage>(
+  client: Client,
+  desc: DescMethodServerStreaming<I, O>,
+  init: MessageInitShape<I>,
+  metadata: Metadata,
+): Promise<GrpcAnswer> {
+  const { path, requestSerialize, responseDeserialize } = methodDefinition(desc);
+  const request = create(desc.input, init);
   return new Promise((resolve) => {
     const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
     stream.on('error', (error: ServiceError) => {
       if (error.code !== Status.CANCELLED) resolve(refusal(error));
     });
-    stream.on('data', ({ generation }: MessageShape<typeof watchGeneration.output>) => {
+    stream.on('data', ({ generation }: { readonly generation?: Generation }) => {
       resolve({ status: 0, code: 'OK', message: '', data: taskOf(present(generation)), replayed: false });
       stream.cancel();
     });

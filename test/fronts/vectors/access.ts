@@ -3,6 +3,9 @@ import type { ErrorCode } from '../../../core/errors.js';
 import type { CallStep, CredentialKind, OperationName, Vector } from './vector.js';
 import { once, PICTURE, PNG_UPLOAD } from './vector.js';
 
+/** The id of an event of 1970, whose generation was never: all of the last day comes first. The id of a request says what there must be. */
+const LONG_AGO = '1_0198c0de-0000-7000-8000-000000000000_4';
+
 const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallStep, 'code'> }[] = [
   { scope: 'credits:read', request: { operation: 'getCredits' } },
   { scope: 'credits:read', request: { operation: 'listCreditEntries' } },
@@ -12,6 +15,7 @@ const PROTECTED: readonly { readonly scope: Scope; readonly request: Omit<CallSt
   { scope: 'generations:read', request: { operation: 'getGeneration', id: '@own-generation' } },
   { scope: 'generations:read', request: { operation: 'listGenerations' } },
   { scope: 'generations:read', request: { operation: 'watchGeneration', id: '@own-generation' } },
+  { scope: 'generations:read', request: { operation: 'watchEvents', id: '@own-generation', lastEventId: LONG_AGO } },
   { scope: 'generations:write', request: { operation: 'deleteGeneration', id: '@ended-generation' } },
   { scope: 'generations:write', request: { operation: 'cancelGeneration', id: '@own-generation' } },
   { scope: 'uploads:write', request: { operation: 'prepareUpload', body: PNG_UPLOAD } },

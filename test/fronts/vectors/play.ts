@@ -19,6 +19,7 @@ export interface FrontRequest {
   readonly id?: string;
   readonly deliveryId?: string;
   readonly webhookUrl?: string;
+  readonly lastEventId?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: Json;
 }
@@ -89,6 +90,7 @@ async function request(target: Play, step: CallStep, freshKey: string): Promise<
     ...(step.id === undefined ? {} : { id: resolveId(step.id, fixture.ids) }),
     ...(step.deliveryId === undefined ? {} : { deliveryId: resolveId(step.deliveryId, fixture.ids) }),
     ...(step.webhookUrl === undefined ? {} : { webhookUrl: step.webhookUrl }),
+    ...(step.lastEventId === undefined ? {} : { lastEventId: step.lastEventId }),
     ...(step.query === undefined
       ? {}
       : { query: (await resolveReferences(step.query, fixture.ids)) as Readonly<Record<string, string>> }),

@@ -16,6 +16,7 @@ export type OperationName =
   | 'estimateGeneration'
   | 'getGeneration'
   | 'watchGeneration'
+  | 'watchEvents'
   | 'listGenerations'
   | 'cancelGeneration'
   | 'deleteGeneration'
@@ -71,6 +72,8 @@ export interface CallStep {
   readonly id?: string;
   /** The delivery, where `id` is its webhook. */
   readonly deliveryId?: string;
+  /** Of a stream: the id of the last event that was received. */
+  readonly lastEventId?: string;
   /** Where the end of the generation that is created is to be told. */
   readonly webhookUrl?: string;
   /** What a list is asked for; a cursor `@name` is the one that was saved under this name. */

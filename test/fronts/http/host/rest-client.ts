@@ -54,6 +54,7 @@ const PATHS: Readonly<Record<FrontRequest['operation'], readonly [method: string
   estimateGeneration: ['POST', () => '/generations/estimate'],
   getGeneration: ['GET', (id) => `/generations/${id}`],
   watchGeneration: ['GET', (id) => `/generations/${id}/events`],
+  watchEvents: ['GET', () => '/events'],
   deleteGeneration: ['DELETE', (id) => `/generations/${id}`],
   cancelGeneration: ['POST', (id) => `/generations/${id}/cancel`],
   prepareUpload: ['POST', () => '/uploads'],
@@ -79,6 +80,7 @@ export function toHttp({
   id = '',
   deliveryId = '',
   webhookUrl,
+  lastEventId,
   query,
   body,
 }: FrontRequest): {
@@ -93,6 +95,7 @@ export function toHttp({
     ...(appId === undefined ? {} : { 'X-App-Id': appId }),
     ...(key === undefined ? {} : { 'Idempotency-Key': key }),
     ...(webhookUrl === undefined ? {} : { 'Darkroom-Webhook-Url': webhookUrl }),
+    ...(lastEventId === undefined ? {} : { 'Last-Event-ID': lastEventId }),
     ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
   };
   return {

@@ -16,7 +16,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/generations.proto.
  */
 export const file_darkroom_v1_generations: GenFile = /*@__PURE__*/
-  fileDesc("Ch1kYXJrcm9vbS92MS9nZW5lcmF0aW9ucy5wcm90bxILZGFya3Jvb20udjEisQIKD0dlbmVyYXRpb25JbnB1dBIWCgltb2RlbF9rZXkYASABKAlIAIgBARIpCglvcGVyYXRpb24YAiABKA4yFi5kYXJrcm9vbS52MS5PcGVyYXRpb24SEwoGcHJvbXB0GAMgASgJSAGIAQESHAoPbmVnYXRpdmVfcHJvbXB0GAQgASgJSAKIAQESKwoKcGFyYW1ldGVycxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBiADKAkSHAoPY2xpZW50X3RyYWNlX2lkGAcgASgJSAOIAQFCDAoKX21vZGVsX2tleUIJCgdfcHJvbXB0QhIKEF9uZWdhdGl2ZV9wcm9tcHRCEgoQX2NsaWVudF90cmFjZV9pZCLQBAoKR2VuZXJhdGlvbhIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEi0KBnN0YXR1cxgCIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAMgASgJEicKCG1vZGFsaXR5GAQgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSKQoJb3BlcmF0aW9uGAUgASgOMhYuZGFya3Jvb20udjEuT3BlcmF0aW9uEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNY29tcGxldGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoKcG9sbF9hZnRlchgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFlc3RpbWF0ZWRfY3JlZGl0cxgKIAEoAxIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIkCgdvdXRwdXRzGA0gAygLMhMuZGFya3Jvb20udjEuT3V0cHV0EisKBWVycm9yGA4gASgLMhwuZGFya3Jvb20udjEuR2VuZXJhdGlvbkVycm9yEhwKD2NsaWVudF90cmFjZV9pZBgPIAEoCUgAiAEBQhIKEF9jbGllbnRfdHJhY2VfaWQinAEKBk91dHB1dBIQCghtZWRpYV9pZBgBIAEoCRInCghtb2RhbGl0eRgCIAEoDjIVLmRhcmtyb29tLnYxLk1vZGFsaXR5EgsKA3VybBgDIAEoCRINCgV3aWR0aBgEIAEoBRIOCgZoZWlnaHQYBSABKAUSKwoIZHVyYXRpb24YBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iQwoPR2VuZXJhdGlvbkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgiSAoZRXN0aW1hdGVHZW5lcmF0aW9uUmVxdWVzdBIrCgVpbnB1dBgBIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25JbnB1dCKHAQoaRXN0aW1hdGVHZW5lcmF0aW9uUmVzcG9uc2USEQoJbW9kZWxfa2V5GAEgASgJEikKCW9wZXJhdGlvbhgCIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIZChFlc3RpbWF0ZWRfY3JlZGl0cxgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCSKiAQoXQ3JlYXRlR2VuZXJhdGlvblJlcXVlc3QSKwoFaW5wdXQYASABKAsyHC5kYXJrcm9vbS52MS5HZW5lcmF0aW9uSW5wdXQSHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSACIAQESGAoLd2ViaG9va191cmwYAyABKAlIAYgBAUISChBfaWRlbXBvdGVuY3lfa2V5Qg4KDF93ZWJob29rX3VybCJZChhDcmVhdGVHZW5lcmF0aW9uUmVzcG9uc2USKwoKZ2VuZXJhdGlvbhgBIAEoCzIXLmRhcmtyb29tLnYxLkdlbmVyYXRpb24SEAoIcmVwbGF5ZWQYAiABKAgiXAoUR2V0R2VuZXJhdGlvblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRItCglyZWFkX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkQKFUdldEdlbmVyYXRpb25SZXNwb25zZRIrCgpnZW5lcmF0aW9uGAEgASgLMhcuZGFya3Jvb20udjEuR2VuZXJhdGlvbiLcAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRItCglyZWFkX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSFgoJbW9kZWxfa2V5GAUgASgJSACIAQESHAoPY2xpZW50X3RyYWNlX2lkGAYgASgJSAGIAQESMQoNY3JlYXRlZF9hZnRlchgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgwKCl9tb2RlbF9rZXlCEgoQX2NsaWVudF90cmFjZV9pZCJgChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIsCgtnZW5lcmF0aW9ucxgBIAMoCzIXLmRhcmtyb29tLnYxLkdlbmVyYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjAKF0NhbmNlbEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRwoYQ2FuY2VsR2VuZXJhdGlvblJlc3BvbnNlEisKCmdlbmVyYXRpb24YASABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uIjAKF0RlbGV0ZUdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiGgoYRGVsZXRlR2VuZXJhdGlvblJlc3BvbnNlIl4KFldhdGNoR2VuZXJhdGlvblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRItCglyZWFkX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkYKF1dhdGNoR2VuZXJhdGlvblJlc3BvbnNlEisKCmdlbmVyYXRpb24YASABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uKtIBChBHZW5lcmF0aW9uU3RhdHVzEiEKHUdFTkVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYR0VORVJBVElPTl9TVEFUVVNfUVVFVUVEEAESHQoZR0VORVJBVElPTl9TVEFUVVNfUlVOTklORxACEh8KG0dFTkVSQVRJT05fU1RBVFVTX1NVQ0NFRURFRBADEhwKGEdFTkVSQVRJT05fU1RBVFVTX0ZBSUxFRBAEEh8KG0dFTkVSQVRJT05fU1RBVFVTX0NBTkNFTExFRBAFMtAFCgtHZW5lcmF0aW9ucxJqChJFc3RpbWF0ZUdlbmVyYXRpb24SJi5kYXJrcm9vbS52MS5Fc3RpbWF0ZUdlbmVyYXRpb25SZXF1ZXN0GicuZGFya3Jvb20udjEuRXN0aW1hdGVHZW5lcmF0aW9uUmVzcG9uc2UiA5ACARJkChBDcmVhdGVHZW5lcmF0aW9uEiQuZGFya3Jvb20udjEuQ3JlYXRlR2VuZXJhdGlvblJlcXVlc3QaJS5kYXJrcm9vbS52MS5DcmVhdGVHZW5lcmF0aW9uUmVzcG9uc2UiA5ACAhJbCg1HZXRHZW5lcmF0aW9uEiEuZGFya3Jvb20udjEuR2V0R2VuZXJhdGlvblJlcXVlc3QaIi5kYXJrcm9vbS52MS5HZXRHZW5lcmF0aW9uUmVzcG9uc2UiA5ACARJhCg9MaXN0R2VuZXJhdGlvbnMSIy5kYXJrcm9vbS52MS5MaXN0R2VuZXJhdGlvbnNSZXF1ZXN0GiQuZGFya3Jvb20udjEuTGlzdEdlbmVyYXRpb25zUmVzcG9uc2UiA5ACARJkChBDYW5jZWxHZW5lcmF0aW9uEiQuZGFya3Jvb20udjEuQ2FuY2VsR2VuZXJhdGlvblJlcXVlc3QaJS5kYXJrcm9vbS52MS5DYW5jZWxHZW5lcmF0aW9uUmVzcG9uc2UiA5ACAhJkChBEZWxldGVHZW5lcmF0aW9uEiQuZGFya3Jvb20udjEuRGVsZXRlR2VuZXJhdGlvblJlcXVlc3QaJS5kYXJrcm9vbS52MS5EZWxldGVHZW5lcmF0aW9uUmVzcG9uc2UiA5ACAhJjCg9XYXRjaEdlbmVyYXRpb24SIy5kYXJrcm9vbS52MS5XYXRjaEdlbmVyYXRpb25SZXF1ZXN0GiQuZGFya3Jvb20udjEuV2F0Y2hHZW5lcmF0aW9uUmVzcG9uc2UiA5ACATABYgZwcm90bzM", [file_darkroom_v1_media, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("Ch1kYXJrcm9vbS92MS9nZW5lcmF0aW9ucy5wcm90bxILZGFya3Jvb20udjEisQIKD0dlbmVyYXRpb25JbnB1dBIWCgltb2RlbF9rZXkYASABKAlIAIgBARIpCglvcGVyYXRpb24YAiABKA4yFi5kYXJrcm9vbS52MS5PcGVyYXRpb24SEwoGcHJvbXB0GAMgASgJSAGIAQESHAoPbmVnYXRpdmVfcHJvbXB0GAQgASgJSAKIAQESKwoKcGFyYW1ldGVycxgFIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBiADKAkSHAoPY2xpZW50X3RyYWNlX2lkGAcgASgJSAOIAQFCDAoKX21vZGVsX2tleUIJCgdfcHJvbXB0QhIKEF9uZWdhdGl2ZV9wcm9tcHRCEgoQX2NsaWVudF90cmFjZV9pZCLQBAoKR2VuZXJhdGlvbhIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEi0KBnN0YXR1cxgCIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAMgASgJEicKCG1vZGFsaXR5GAQgASgOMhUuZGFya3Jvb20udjEuTW9kYWxpdHkSKQoJb3BlcmF0aW9uGAUgASgOMhYuZGFya3Jvb20udjEuT3BlcmF0aW9uEi8KC2NyZWF0ZV90aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIvCgt1cGRhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMQoNY29tcGxldGVfdGltZRgIIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoKcG9sbF9hZnRlchgJIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIZChFlc3RpbWF0ZWRfY3JlZGl0cxgKIAEoAxIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIkCgdvdXRwdXRzGA0gAygLMhMuZGFya3Jvb20udjEuT3V0cHV0EisKBWVycm9yGA4gASgLMhwuZGFya3Jvb20udjEuR2VuZXJhdGlvbkVycm9yEhwKD2NsaWVudF90cmFjZV9pZBgPIAEoCUgAiAEBQhIKEF9jbGllbnRfdHJhY2VfaWQinAEKBk91dHB1dBIQCghtZWRpYV9pZBgBIAEoCRInCghtb2RhbGl0eRgCIAEoDjIVLmRhcmtyb29tLnYxLk1vZGFsaXR5EgsKA3VybBgDIAEoCRINCgV3aWR0aBgEIAEoBRIOCgZoZWlnaHQYBSABKAUSKwoIZHVyYXRpb24YBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iQwoPR2VuZXJhdGlvbkVycm9yEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIRCglyZXRyeWFibGUYAyABKAgiSAoZRXN0aW1hdGVHZW5lcmF0aW9uUmVxdWVzdBIrCgVpbnB1dBgBIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25JbnB1dCKHAQoaRXN0aW1hdGVHZW5lcmF0aW9uUmVzcG9uc2USEQoJbW9kZWxfa2V5GAEgASgJEikKCW9wZXJhdGlvbhgCIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIZChFlc3RpbWF0ZWRfY3JlZGl0cxgDIAEoAxIQCghjdXJyZW5jeRgEIAEoCSKiAQoXQ3JlYXRlR2VuZXJhdGlvblJlcXVlc3QSKwoFaW5wdXQYASABKAsyHC5kYXJrcm9vbS52MS5HZW5lcmF0aW9uSW5wdXQSHAoPaWRlbXBvdGVuY3lfa2V5GAIgASgJSACIAQESGAoLd2ViaG9va191cmwYAyABKAlIAYgBAUISChBfaWRlbXBvdGVuY3lfa2V5Qg4KDF93ZWJob29rX3VybCJZChhDcmVhdGVHZW5lcmF0aW9uUmVzcG9uc2USKwoKZ2VuZXJhdGlvbhgBIAEoCzIXLmRhcmtyb29tLnYxLkdlbmVyYXRpb24SEAoIcmVwbGF5ZWQYAiABKAgiXAoUR2V0R2VuZXJhdGlvblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRItCglyZWFkX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkQKFUdldEdlbmVyYXRpb25SZXNwb25zZRIrCgpnZW5lcmF0aW9uGAEgASgLMhcuZGFya3Jvb20udjEuR2VuZXJhdGlvbiLcAgoWTGlzdEdlbmVyYXRpb25zUmVxdWVzdBIRCglwYWdlX3NpemUYASABKAUSEgoKcGFnZV90b2tlbhgCIAEoCRItCglyZWFkX21hc2sYAyABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSFgoJbW9kZWxfa2V5GAUgASgJSACIAQESHAoPY2xpZW50X3RyYWNlX2lkGAYgASgJSAGIAQESMQoNY3JlYXRlZF9hZnRlchgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASMgoOY3JlYXRlZF9iZWZvcmUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wQgwKCl9tb2RlbF9rZXlCEgoQX2NsaWVudF90cmFjZV9pZCJgChdMaXN0R2VuZXJhdGlvbnNSZXNwb25zZRIsCgtnZW5lcmF0aW9ucxgBIAMoCzIXLmRhcmtyb29tLnYxLkdlbmVyYXRpb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIjAKF0NhbmNlbEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiRwoYQ2FuY2VsR2VuZXJhdGlvblJlc3BvbnNlEisKCmdlbmVyYXRpb24YASABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uIjAKF0RlbGV0ZUdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiGgoYRGVsZXRlR2VuZXJhdGlvblJlc3BvbnNlIl4KFldhdGNoR2VuZXJhdGlvblJlcXVlc3QSFQoNZ2VuZXJhdGlvbl9pZBgBIAEoCRItCglyZWFkX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIkYKF1dhdGNoR2VuZXJhdGlvblJlc3BvbnNlEisKCmdlbmVyYXRpb24YASABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uIlsKEldhdGNoRXZlbnRzUmVxdWVzdBIWCg5hZnRlcl9ldmVudF9pZBgBIAEoCRItCglyZWFkX21hc2sYAiABKAsyGi5nb29nbGUucHJvdG9idWYuRmllbGRNYXNrIrQBChNXYXRjaEV2ZW50c1Jlc3BvbnNlEhAKCGV2ZW50X2lkGAEgASgJEi4KBHR5cGUYAiABKA4yIC5kYXJrcm9vbS52MS5HZW5lcmF0aW9uRXZlbnRUeXBlEi4KCmV2ZW50X3RpbWUYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEisKCmdlbmVyYXRpb24YBCABKAsyFy5kYXJrcm9vbS52MS5HZW5lcmF0aW9uKtIBChBHZW5lcmF0aW9uU3RhdHVzEiEKHUdFTkVSQVRJT05fU1RBVFVTX1VOU1BFQ0lGSUVEEAASHAoYR0VORVJBVElPTl9TVEFUVVNfUVVFVUVEEAESHQoZR0VORVJBVElPTl9TVEFUVVNfUlVOTklORxACEh8KG0dFTkVSQVRJT05fU1RBVFVTX1NVQ0NFRURFRBADEhwKGEdFTkVSQVRJT05fU1RBVFVTX0ZBSUxFRBAEEh8KG0dFTkVSQVRJT05fU1RBVFVTX0NBTkNFTExFRBAFKvIBChNHZW5lcmF0aW9uRXZlbnRUeXBlEiUKIUdFTkVSQVRJT05fRVZFTlRfVFlQRV9VTlNQRUNJRklFRBAAEiAKHEdFTkVSQVRJT05fRVZFTlRfVFlQRV9RVUVVRUQQARIhCh1HRU5FUkFUSU9OX0VWRU5UX1RZUEVfUlVOTklORxACEiIKHkdFTkVSQVRJT05fRVZFTlRfVFlQRV9QUk9HUkVTUxADEioKJkdFTkVSQVRJT05fRVZFTlRfVFlQRV9DQU5DRUxfUkVRVUVTVEVEEAQSHwobR0VORVJBVElPTl9FVkVOVF9UWVBFX0VOREVEEAUyqQYKC0dlbmVyYXRpb25zEmoKEkVzdGltYXRlR2VuZXJhdGlvbhImLmRhcmtyb29tLnYxLkVzdGltYXRlR2VuZXJhdGlvblJlcXVlc3QaJy5kYXJrcm9vbS52MS5Fc3RpbWF0ZUdlbmVyYXRpb25SZXNwb25zZSIDkAIBEmQKEENyZWF0ZUdlbmVyYXRpb24SJC5kYXJrcm9vbS52MS5DcmVhdGVHZW5lcmF0aW9uUmVxdWVzdBolLmRhcmtyb29tLnYxLkNyZWF0ZUdlbmVyYXRpb25SZXNwb25zZSIDkAICElsKDUdldEdlbmVyYXRpb24SIS5kYXJrcm9vbS52MS5HZXRHZW5lcmF0aW9uUmVxdWVzdBoiLmRhcmtyb29tLnYxLkdldEdlbmVyYXRpb25SZXNwb25zZSIDkAIBEmEKD0xpc3RHZW5lcmF0aW9ucxIjLmRhcmtyb29tLnYxLkxpc3RHZW5lcmF0aW9uc1JlcXVlc3QaJC5kYXJrcm9vbS52MS5MaXN0R2VuZXJhdGlvbnNSZXNwb25zZSIDkAIBEmQKEENhbmNlbEdlbmVyYXRpb24SJC5kYXJrcm9vbS52MS5DYW5jZWxHZW5lcmF0aW9uUmVxdWVzdBolLmRhcmtyb29tLnYxLkNhbmNlbEdlbmVyYXRpb25SZXNwb25zZSIDkAICEmQKEERlbGV0ZUdlbmVyYXRpb24SJC5kYXJrcm9vbS52MS5EZWxldGVHZW5lcmF0aW9uUmVxdWVzdBolLmRhcmtyb29tLnYxLkRlbGV0ZUdlbmVyYXRpb25SZXNwb25zZSIDkAICEmMKD1dhdGNoR2VuZXJhdGlvbhIjLmRhcmtyb29tLnYxLldhdGNoR2VuZXJhdGlvblJlcXVlc3QaJC5kYXJrcm9vbS52MS5XYXRjaEdlbmVyYXRpb25SZXNwb25zZSIDkAIBMAESVwoLV2F0Y2hFdmVudHMSHy5kYXJrcm9vbS52MS5XYXRjaEV2ZW50c1JlcXVlc3QaIC5kYXJrcm9vbS52MS5XYXRjaEV2ZW50c1Jlc3BvbnNlIgOQAgEwAWIGcHJvdG8z", [file_darkroom_v1_media, file_google_protobuf_duration, file_google_protobuf_field_mask, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * Input of a generation.
@@ -694,6 +694,77 @@ export const WatchGenerationResponseSchema: GenMessage<WatchGenerationResponse> 
   messageDesc(file_darkroom_v1_generations, 17);
 
 /**
+ * Requests a stream of the events of the App.
+ *
+ * @generated from message darkroom.v1.WatchEventsRequest
+ */
+export type WatchEventsRequest = Message<"darkroom.v1.WatchEventsRequest"> & {
+  /**
+   * event_id of the last event that was received; empty to begin now. What has happened since that event, and a little before,
+   * comes first, for events of the last day.
+   *
+   * @generated from field: string after_event_id = 1;
+   */
+  afterEventId: string;
+
+  /**
+   * Fields of Generation to return; all when absent or empty.
+   *
+   * @generated from field: google.protobuf.FieldMask read_mask = 2;
+   */
+  readMask?: FieldMask | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.WatchEventsRequest.
+ * Use `create(WatchEventsRequestSchema)` to create a new message.
+ */
+export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_generations, 18);
+
+/**
+ * An event of a generation. One may come twice.
+ *
+ * @generated from message darkroom.v1.WatchEventsResponse
+ */
+export type WatchEventsResponse = Message<"darkroom.v1.WatchEventsResponse"> & {
+  /**
+   * Where a later call goes on.
+   *
+   * @generated from field: string event_id = 1;
+   */
+  eventId: string;
+
+  /**
+   * What has happened.
+   *
+   * @generated from field: darkroom.v1.GenerationEventType type = 2;
+   */
+  type: GenerationEventType;
+
+  /**
+   * When it happened.
+   *
+   * @generated from field: google.protobuf.Timestamp event_time = 3;
+   */
+  eventTime?: Timestamp | undefined;
+
+  /**
+   * The generation as it is now.
+   *
+   * @generated from field: darkroom.v1.Generation generation = 4;
+   */
+  generation?: Generation | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.WatchEventsResponse.
+ * Use `create(WatchEventsResponseSchema)` to create a new message.
+ */
+export const WatchEventsResponseSchema: GenMessage<WatchEventsResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_generations, 19);
+
+/**
  * Status of a generation.
  *
  * @generated from enum darkroom.v1.GenerationStatus
@@ -747,6 +818,61 @@ export enum GenerationStatus {
  */
 export const GenerationStatusSchema: GenEnum<GenerationStatus> = /*@__PURE__*/
   enumDesc(file_darkroom_v1_generations, 0);
+
+/**
+ * What has happened to a generation.
+ *
+ * @generated from enum darkroom.v1.GenerationEventType
+ */
+export enum GenerationEventType {
+  /**
+   * Not used.
+   *
+   * @generated from enum value: GENERATION_EVENT_TYPE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * It was created.
+   *
+   * @generated from enum value: GENERATION_EVENT_TYPE_QUEUED = 1;
+   */
+  QUEUED = 1,
+
+  /**
+   * It has begun to run.
+   *
+   * @generated from enum value: GENERATION_EVENT_TYPE_RUNNING = 2;
+   */
+  RUNNING = 2,
+
+  /**
+   * Its provider says that more of it is done.
+   *
+   * @generated from enum value: GENERATION_EVENT_TYPE_PROGRESS = 3;
+   */
+  PROGRESS = 3,
+
+  /**
+   * Its cancellation was requested.
+   *
+   * @generated from enum value: GENERATION_EVENT_TYPE_CANCEL_REQUESTED = 4;
+   */
+  CANCEL_REQUESTED = 4,
+
+  /**
+   * It has succeeded, failed or was cancelled.
+   *
+   * @generated from enum value: GENERATION_EVENT_TYPE_ENDED = 5;
+   */
+  ENDED = 5,
+}
+
+/**
+ * Describes the enum darkroom.v1.GenerationEventType.
+ */
+export const GenerationEventTypeSchema: GenEnum<GenerationEventType> = /*@__PURE__*/
+  enumDesc(file_darkroom_v1_generations, 1);
 
 /**
  * Image and video generations. Every method acts for the account and the App that the call's metadata name.
@@ -824,6 +950,16 @@ export const Generations: GenService<{
     methodKind: "server_streaming";
     input: typeof WatchGenerationRequestSchema;
     output: typeof WatchGenerationResponseSchema;
+  },
+  /**
+   * Streams what happens to all generations of the App, in order for each of them, until the call ends.
+   *
+   * @generated from rpc darkroom.v1.Generations.WatchEvents
+   */
+  watchEvents: {
+    methodKind: "server_streaming";
+    input: typeof WatchEventsRequestSchema;
+    output: typeof WatchEventsResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_darkroom_v1_generations, 0);

@@ -1,0 +1,56 @@
+import type { Context } from '../../../core/context.js';
+import { EVENT_TYPES, type GenerationEvent } from '../../../core/generation/generation-events.js';
+import { viewGeneration } from '../../../core/generation/view.js';
+import type { StreamedAnswer } from '../host/answer.js';
+import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
+import { TIMESTAMP } from '../render/schema-parts.js';
+import { timestamp } from '../render/timestamp.js';
+import type { TitledSchema } from '../render/titled-schema.js';
+
+/** How long clients are told to wait before they connect again, in milliseconds. */
+const RETRY_MS = 1_000;
+/** A proxy closes a connection on which nothing is sent for long. */
+export const BEAT_MS = 15_000;
+
+/** The data of an event of a generation. */
+export const EVENT_SCHEMA: TitledSchema = {
+  title: 'GenerationEvent',
+  type: 'object',
+  description: 'The data of an event.',
+  required: ['type', 'at', 'task'],
+  properties: {
+    type: { type: 'string', enum: [...EVENT_TYPES] },
+    at: TIMESTAMP,
+    progress: { type: 'number', minimum: 0, maximum: 1, description: 'How much is done, where the provider says.' },
+    task: TASK_SCHEMA,
+  },
+};
+
+/** Events as a stream of server-sent events; a beat is a comment. */
+export function eventStream(context: Context, events: () => AsyncIterable<GenerationEvent | 'beat'>): StreamedAnswer {
+  return {
+    stream: () => framesOf(context, events()),
+    mediaType: 'text/event-stream; charset=utf-8',
+    // Of nginx: what is buffered comes too late.
+    headers: { 'X-Accel-Buffering': 'no' },
+  };
+}
+
+async function* framesOf(context: Context, events: AsyncIterable<GenerationEvent | 'beat'>): AsyncGenerator<string> {
+  yield `retry: ${RETRY_MS}\n\n`;
+  for await (const event of events) {
+    if (event === 'beat') {
+      yield ': \n\n';
+      continue;
+    }
+    const { type, at, id, generation } = event;
+    const { progress } = generation;
+    const data = {
+      type,
+      at: timestamp(at),
+      ...(type === 'progress' ? { progress } : {}),
+      task: renderTask(await viewGeneration(context, generation)),
+    };
+    yield `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+  }
+}

@@ -1,0 +1,227 @@
+// Goal: a follower of an App is told of everything that happens to its generations, in order for each, whoever writes it, and
+// misses nothing when its stream is cut anywhere and resumed.
+// Method: streams in memory beside workers of the same and of another process, on a clock that only the test moves.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { Context } from '../../../core/context.js';
+import { appEvents } from '../../../core/generation/app-events.js';
+import { EVENT_TYPES, type GenerationEvent } from '../../../core/generation/generation-events.js';
+import type { Waits } from '../../../core/memory-budget.js';
+import { deleteGeneration } from '../../../core/generation/delete-generation.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+
+const BEAT_MS = 15_000;
+
+/** Reads a stream until it is told to stop; the harness's clock has to move meanwhile. */
+class Reader {
+  readonly told: GenerationEvent[] = [];
+  beats = 0;
+  isOver = false;
+  hasEnded = false;
+  private over: (() => void) | undefined;
+  readonly done: Promise<void>;
+
+  constructor(
+    context: Context,
+    private readonly harness: CoreHarness,
+    after?: string,
+    /** Leaves the stream after so many events, as a broken line does. */
+    private readonly most = Infinity,
+    caller = harness.caller,
+  ) {
+    this.done = this.read(appEvents(context, caller, { after, beatMs: BEAT_MS, until: this.until() }));
+  }
+
+  get types(): readonly (readonly [string, string])[] {
+    return this.told.map(({ type, generation }) => [generation.generationId, type] as const);
+  }
+
+  async stop(): Promise<void> {
+    this.isOver = true;
+    this.over?.();
+    await this.harness.clock.run(this.done);
+  }
+
+  private until(): Waits {
+    const isOver = (): boolean => this.isOver;
+    return {
+      get isOver() {
+        return isOver();
+      },
+      onOver: (listener) => {
+        this.over = listener;
+        return () => {
+          this.over = undefined;
+        };
+      },
+    };
+  }
+
+  private async read(events: AsyncGenerator<GenerationEvent | 'beat'>): Promise<void> {
+    for await (const event of events) {
+      if (event === 'beat') this.beats += 1;
+      else this.told.push(event);
+      if (this.told.length >= this.most) break;
+    }
+    this.hasEnded = true;
+  }
+}
+
+/** For each generation the types that were told, in order. */
+function byGeneration(told: readonly (readonly [string, string])[]): Map<string, string[]> {
+  const types = new Map<string, string[]>();
+  for (const [id, type] of told) types.set(id, [...(types.get(id) ?? []), type]);
+  return types;
+}
+
+function expectInOrder(told: Reader['types']): void {
+  for (const [id, types] of byGeneration(told)) {
+    const ranks = types.map((type) => EVENT_TYPES.indexOf(type as (typeof EVENT_TYPES)[number]));
+    expect(ranks, id).to.deep.equal(ranks.toSorted((a, b) => a - b));
+  }
+}
+
+describe('the events of an App', () => {
+  let harness: CoreHarness;
+  beforeEach(async () => {
+    harness = await CoreHarness.open({ credits: 100_000 });
+  });
+
+  it('tell of every generation of the App from now on, and of no other App', async () => {
+    const before = await harness.create();
+    const reader = new Reader(harness.context, harness);
+    await harness.clock.advance(1);
+    const after = await harness.create();
+    await harness.create({}, await harness.newCaller(1_000));
+    await CoreWorker.start(harness);
+    await untilSettled(harness, before.generationId);
+    await untilSettled(harness, after.generationId);
+    await harness.clock.advance(10_000);
+    await reader.stop();
+    const types = byGeneration(reader.types);
+    expect([...types.keys()].sort()).to.deep.equal([before.generationId, after.generationId].sort());
+    expect(types.get(before.generationId)?.[0]).not.to.equal('queued');
+    expect(types.get(before.generationId)?.at(-1)).to.equal('ended');
+    expect(types.get(after.generationId)?.[0]).to.equal('queued');
+    expect(types.get(after.generationId)?.at(-1)).to.equal('ended');
+    expectInOrder(reader.types);
+    expect(harness.context.appWatch.followed).to.equal(0);
+  });
+
+  it('tell at once of what this process writes, and of what others write at the next look', async () => {
+    const other = harness.process();
+    const [near, far] = [new Reader(harness.context, harness), new Reader(other, harness)];
+    await harness.clock.advance(1);
+    await harness.create();
+    await harness.clock.advance(0);
+    expect([near.told.length, far.told.length]).to.deep.equal([1, 0]);
+    await harness.clock.advance(500);
+    expect(far.types).to.deep.equal(near.types);
+    await near.stop();
+    await far.stop();
+  });
+
+  it('tell of an end that came between two looks, or between the start of the stream and the first look', async () => {
+    const { generationId } = await harness.create();
+    const reader = new Reader(harness.process(), harness);
+    await harness.clock.advance(1);
+    await CoreWorker.start(harness);
+    await untilSettled(harness, generationId);
+    await harness.clock.advance(1_000);
+    expect(reader.types.at(-1)).to.deep.equal([generationId, 'ended']);
+    await reader.stop();
+  });
+
+  it('tell nothing twice of what has ended, whatever becomes of its record', async () => {
+    const reader = new Reader(harness.context, harness);
+    await harness.clock.advance(1);
+    const { generationId } = await harness.create();
+    await CoreWorker.start(harness);
+    await untilSettled(harness, generationId);
+    await harness.clock.advance(1_000);
+    await harness.clock.run(deleteGeneration(harness.context, harness.caller, generationId));
+    await harness.clock.advance(60_000);
+    await reader.stop();
+    expect(reader.types.filter(([, type]) => type === 'ended')).to.have.length(1);
+    expect(reader.beats).to.be.greaterThan(1);
+  });
+
+  it('miss no end, though the stream is cut after any event and resumed, by any process', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 1, max: 7 }), { minLength: 1, maxLength: 6 }),
+        fc.integer({ min: 1, max: 5 }),
+        fc.constantFrom(0, 400, 5_000, 600_000),
+        async (cuts, count, awayMs) => {
+          const one = await CoreHarness.open({ credits: 100_000 });
+          const processes = [one.context, one.process()];
+          await CoreWorker.start(one);
+          let reader = new Reader(one.context, one, undefined, cuts[0]);
+          await one.clock.advance(1);
+          const made: string[] = [];
+          const told: (readonly [string, string])[] = [];
+          for (const [index, most] of cuts.entries()) {
+            for (let n = 0; n < count; n += 1) made.push((await one.create()).generationId);
+            await one.clock.advance(700);
+            const last = reader.told.at(-1)?.id;
+            expectInOrder(reader.types);
+            await reader.stop();
+            told.push(...reader.types);
+            await one.clock.advance(awayMs);
+            if (last === undefined) throw new Error('Nothing was told.');
+            reader = new Reader(processes[index % 2] as Context, one, last, most);
+            await one.clock.advance(1);
+          }
+          await reader.stop();
+          for (const id of made) await untilSettled(one, id);
+          // The last one is not cut.
+          const last = new Reader(one.context, one, reader.told.at(-1)?.id);
+          await one.clock.advance(10_000);
+          await last.stop();
+          told.push(...reader.types, ...last.types);
+          const ended = new Set(told.filter(([, type]) => type === 'ended').map(([id]) => id));
+          expect(made.filter((id) => !ended.has(id))).to.deep.equal([]);
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+
+  it('go on behind an id of the last day, and begin anew behind what is none', async () => {
+    const { generationId } = await harness.create();
+    await CoreWorker.start(harness);
+    await untilSettled(harness, generationId);
+    const id = `${(harness.clock.now() - 3_600_000).toString(36)}_${harness.ports.ids.uuid()}_4`;
+    for (const [after, expected] of [
+      [id, ['queued', 'running', 'ended']],
+      ['', []],
+      ['4', []],
+      [`${id}_5`, []],
+      [`zzzzzzzzzzzz_${generationId}_4`, []],
+      [`a_${generationId}_9`, []],
+    ] as const) {
+      const reader = new Reader(harness.context, harness, after);
+      await harness.clock.advance(1_000);
+      await reader.stop();
+      expect(
+        reader.types.map(([, type]) => type).filter((type) => type !== 'progress'),
+        after,
+      ).to.deep.equal(expected);
+    }
+  });
+
+  it('end for a client that was not told of ten thousand that have changed', async () => {
+    const template = await harness.create();
+    const reader = new Reader(harness.context, harness);
+    await harness.clock.advance(1);
+    for (let n = 0; n < 10_002; n += 1)
+      harness.context.appWatch.written({
+        ...template,
+        generationId: harness.ports.ids.uuid(),
+        createdAt: harness.clock.now(),
+      });
+    await harness.clock.run(reader.done);
+    expect([reader.hasEnded, harness.context.appWatch.followed]).to.deep.equal([true, 0]);
+  });
+});
