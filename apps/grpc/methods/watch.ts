@@ -58,9 +58,14 @@ export const WATCH_METHODS = [
       const after = request.afterEventId === '' ? undefined : request.afterEventId;
       if (after !== undefined && !isEventId(after))
         throw fieldInvalid('/after_event_id', 'after_event_id must be the event_id of an event of this App.');
+      let hasPosition = false;
       for await (const event of appEvents(context, caller, { after, until, beatMs: ASK_EVERY_MS })) {
         await requireAllowed();
-        if (event === 'beat') continue;
+        if (event.type === 'position') {
+          if (!hasPosition) yield { eventId: event.id };
+          hasPosition = true;
+          continue;
+        }
         const { id, type, at, generation } = event;
         yield {
           eventId: id,

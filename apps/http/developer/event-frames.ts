@@ -1,4 +1,5 @@
 import type { Context } from '../../../core/context.js';
+import type { Position } from '../../../core/generation/app-events.js';
 import { EVENT_TYPES, type GenerationEvent } from '../../../core/generation/generation-events.js';
 import { viewGeneration } from '../../../core/generation/view.js';
 import type { StreamedAnswer } from '../host/answer.js';
@@ -26,8 +27,10 @@ export const EVENT_SCHEMA: TitledSchema = {
   },
 };
 
-/** Events as a stream of server-sent events; a beat is a comment. */
-export function eventStream(context: Context, events: () => AsyncIterable<GenerationEvent | 'beat'>): StreamedAnswer {
+type Followed = GenerationEvent | Position | 'beat';
+
+/** Events as a stream of server-sent events; a beat is a comment, and a position an id without an event. */
+export function eventStream(context: Context, events: () => AsyncIterable<Followed>): StreamedAnswer {
   return {
     stream: () => framesOf(context, events()),
     mediaType: 'text/event-stream; charset=utf-8',
@@ -36,11 +39,15 @@ export function eventStream(context: Context, events: () => AsyncIterable<Genera
   };
 }
 
-async function* framesOf(context: Context, events: AsyncIterable<GenerationEvent | 'beat'>): AsyncGenerator<string> {
+async function* framesOf(context: Context, events: AsyncIterable<Followed>): AsyncGenerator<string> {
   yield `retry: ${RETRY_MS}\n\n`;
   for await (const event of events) {
     if (event === 'beat') {
       yield ': \n\n';
+      continue;
+    }
+    if (event.type === 'position') {
+      yield `id: ${event.id}\n\n`;
       continue;
     }
     const { type, at, id, generation } = event;

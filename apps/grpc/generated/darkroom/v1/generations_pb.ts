@@ -700,8 +700,8 @@ export const WatchGenerationResponseSchema: GenMessage<WatchGenerationResponse> 
  */
 export type WatchEventsRequest = Message<"darkroom.v1.WatchEventsRequest"> & {
   /**
-   * event_id of the last event that was received; empty to begin now. What has happened since that event, and a little before,
-   * comes first, for events of the last day.
+   * The last event_id that was received; empty to begin now. What has happened since, and a little before, comes first, for
+   * ids of the last day.
    *
    * @generated from field: string after_event_id = 1;
    */
@@ -723,7 +723,8 @@ export const WatchEventsRequestSchema: GenMessage<WatchEventsRequest> = /*@__PUR
   messageDesc(file_darkroom_v1_generations, 18);
 
 /**
- * An event of a generation. One may come twice.
+ * An event of a generation, which may come twice. Once what is past was sent, one message has only an event_id, so that a
+ * stream without events can be continued too.
  *
  * @generated from message darkroom.v1.WatchEventsResponse
  */
@@ -736,7 +737,7 @@ export type WatchEventsResponse = Message<"darkroom.v1.WatchEventsResponse"> & {
   eventId: string;
 
   /**
-   * What has happened.
+   * What has happened; unspecified in the message that has only an event_id.
    *
    * @generated from field: darkroom.v1.GenerationEventType type = 2;
    */
