@@ -3,9 +3,12 @@ import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Submission } from '../../core/ports/provider.js';
+import type { Position } from '../../core/generation/app-events.js';
+import type { GenerationEvent } from '../../core/generation/generation-events.js';
 import type { WebhookMessage } from '../../core/ports/webhook-sender.js';
 import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
+import type { UsageBy } from '../../core/usage/read-usage.js';
 import type { Stores } from '../fixtures/memory-stores.js';
 
 /**
@@ -41,6 +44,7 @@ export type Request =
   | { readonly operation: 'estimate'; readonly body: JsonObject }
   | { readonly operation: 'get' | 'cancel' | 'delete'; readonly generationId: string }
   | { readonly operation: 'credits' }
+  | { readonly operation: 'usage'; readonly by: UsageBy }
   | { readonly operation: 'prepare'; readonly key: string; readonly body: JsonObject }
   | { readonly operation: 'delete-upload'; readonly uploadId: string }
   | { readonly operation: 'complete'; readonly key: string; readonly uploadId: string; readonly body: JsonObject }
@@ -100,6 +104,16 @@ export interface Told {
   readonly isTaken: boolean;
 }
 
+/** What a client got that follows the events of an App. */
+export interface Heard {
+  readonly at: number;
+  readonly follower: string;
+  readonly appId: string;
+  /** Counts the follower's connections. */
+  readonly stream: number;
+  readonly event: GenerationEvent | Position;
+}
+
 /** Whoever watches a run. Every method throws a `Violation` when something is not as it must be. */
 export interface Observer {
   /** How often each step of a generation was seen, as `running cancel running`. */
@@ -114,6 +128,8 @@ export interface Observer {
   spoiled(objectKey: string): void;
   /** A receiver of a client has got a message, and takes it or not. */
   told(message: WebhookMessage, told: Told): void;
+  /** A follower has got an event of its App. */
+  heard(heard: Heard): void;
   /** Bytes were PUT by a client to the address of an upload. `status` is the store's answer. */
   sent(uploadId: string, bytes: Uint8Array, status: number): Promise<void>;
   asked(asked: Asked): void;

@@ -7,6 +7,7 @@ import { Network } from './harness/network.js';
 import { SimulationChecker } from './checker/checker.js';
 import { Violation, type Observer } from './observed.js';
 import { passHours, createClients, type Clients } from './workload/clients.js';
+import { Readers } from './workload/readers.js';
 import { SIMULATED_LIMITS } from './faults/simulated-providers.js';
 import { Scheduler } from './harness/scheduler.js';
 import { Service } from './harness/service.js';
@@ -122,6 +123,7 @@ export class SimulatedRun implements RunContext {
     });
     this.clients = clients;
     const { developers, operators } = clients;
+    const readers = new Readers(this.seed, this, this.service, this.network, clients.lasting);
 
     this.profile = this.drawnProfile;
     new Disturbances(this, this.service).begin();
@@ -130,6 +132,7 @@ export class SimulatedRun implements RunContext {
     await Promise.all([
       ...developers.map((one) => one.work(actions, thinkMs)),
       ...operators.map((one) => one.work(actions >> 1, thinkMs)),
+      readers.work(actions >> 1, thinkMs),
     ]);
     // What is kept for a time only goes while everything else goes wrong.
     if (life.happens(25)) await passHours(scheduler, developers, 6);
@@ -140,6 +143,6 @@ export class SimulatedRun implements RunContext {
     this.service.startAll();
     this.observer.quiet(scheduler.now);
     for (const operator of operators) await operator.resumeAll();
-    await new AfterFaults(this, this.service, this.network, clients, life).pass();
+    await new AfterFaults(this, this.service, this.network, { ...clients, readers }, life).pass();
   }
 }

@@ -1,6 +1,6 @@
 import type { Submission } from '../../../core/ports/provider.js';
 import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
-import type { Answer, Asked, Effect, Premises, Observer, Told } from '../observed.js';
+import type { Answer, Asked, Effect, Heard, Premises, Observer, Told } from '../observed.js';
 import { Violation } from '../observed.js';
 import { Accepted } from './accepted.js';
 import { Access } from './access.js';
@@ -25,7 +25,9 @@ import { ForeignIds } from './foreign-ids.js';
 import { SharesOfProviders } from './shares-of-providers.js';
 import { Suspensions } from './suspensions.js';
 import { EventOrder } from './event-order.js';
+import { EventStreams } from './event-streams.js';
 import { Uploads } from './uploads.js';
+import { Usage } from './usage.js';
 import { Views } from './views.js';
 import { Webhooks } from './webhooks.js';
 
@@ -67,6 +69,8 @@ export class SimulationChecker implements Observer {
   private readonly suspensions: Suspensions;
   private readonly secrets: Secrets;
   private readonly webhooks: Webhooks;
+  private readonly eventStreams: EventStreams;
+  private readonly usage: Usage;
   private readonly rest: Rest;
   private quietAt: number | undefined;
 
@@ -112,9 +116,12 @@ export class SimulationChecker implements Observer {
     this.suspensions = new Suspensions(order);
     this.secrets = new Secrets(() => premises.secrets());
     this.webhooks = new Webhooks(generations, clocks);
+    this.eventStreams = new EventStreams(generations, clocks);
+    this.usage = new Usage(order);
     this.rest = new Rest({ premises, books, claims, keys, generations, objects, accepted: this.accepted });
 
     books.listen(this.caps);
+    books.listen(this.usage);
     const charges = new Charges({
       settings,
       books,
@@ -182,6 +189,11 @@ export class SimulationChecker implements Observer {
     this.webhooks.told(message, told);
   }
 
+  heard(heard: Heard): void {
+    this.order.tick();
+    this.eventStreams.heard(heard);
+  }
+
   spoiled(objectKey: string): void {
     this.objects.spoiled(objectKey);
   }
@@ -218,6 +230,7 @@ export class SimulationChecker implements Observer {
     this.suspensions.served(asked, answer, at);
     this.foreignIds.served(asked, answer);
     this.views.served(asked, answer);
+    this.usage.served(asked, answer);
     this.uploads.served(asked, answer);
     await this.deletions.served(asked, answer);
     await this.uploads.servedDeletion(asked, answer);
@@ -252,5 +265,6 @@ export class SimulationChecker implements Observer {
     await this.rest.check();
     await this.deletions.checkAtRest();
     this.webhooks.checkAtRest(at, this.quietAt);
+    this.eventStreams.checkAtRest();
   }
 }

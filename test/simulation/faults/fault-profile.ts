@@ -95,6 +95,8 @@ export const FAULTED_CALLS = [
   'deliveries.insert',
   'deliveries.read',
   'deliveries.replace',
+  'usage.read',
+  'usage.apply',
   'wakeUps.schedule',
   'provider.submit',
   'provider.poll',

@@ -72,6 +72,7 @@ const OPERATION_IDS: Readonly<Record<ClientRequest['operation'], string>> = {
   'cancel': 'cancelGeneration',
   'delete': 'deleteGeneration',
   'credits': 'getCredits',
+  'usage': 'getUsage',
   'prepare': 'prepareUpload',
   'complete': 'completeUpload',
   'delete-upload': 'deleteUpload',
@@ -89,7 +90,7 @@ async function answer(
     context,
     caller,
     params: paramsOf(request),
-    query: {},
+    query: request.operation === 'usage' ? { by: request.by, limit: '100' } : {},
     idempotencyKey: 'key' in request ? request.key : '',
     body: 'body' in request ? request.body : {},
   });

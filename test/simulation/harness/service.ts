@@ -26,6 +26,7 @@ const STORES = [
   'providerUses',
   'webhookEndpoints',
   'deliveries',
+  'usage',
   'objects',
   'wakeUps',
 ];

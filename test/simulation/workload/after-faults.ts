@@ -2,6 +2,7 @@ import type { Chance } from '../harness/chance.js';
 import type { Credential, Network } from '../harness/network.js';
 import { Violation, type Answer } from '../observed.js';
 import { passHours, type Clients } from './clients.js';
+import type { Readers } from './readers.js';
 import type { Service } from '../harness/service.js';
 import { SIMULATED_SETTINGS } from '../harness/settings.js';
 import type { RunContext } from '../harness/run-context.js';
@@ -20,7 +21,7 @@ export class AfterFaults {
     private readonly context: RunContext,
     private readonly service: Service,
     private readonly network: Network,
-    private readonly clients: Clients,
+    private readonly clients: Clients & { readonly readers: Readers },
     private readonly chance: Chance,
   ) {
     this.run = new ScenarioRun(context, service, network, clients.lasting);
@@ -30,6 +31,7 @@ export class AfterFaults {
     const { scheduler, observer } = this.context;
     await Promise.all(this.clients.developers.map((developer) => developer.makeSure()));
     await this.rest();
+    await this.clients.readers.reconcile();
     await observer.atRest(scheduler.now);
     for (const credential of this.clients.capped) {
       await this.spendAll(credential);

@@ -8,6 +8,7 @@ import { DELETION_MUTANTS } from './deletions.js';
 import { FOUND_MUTANTS } from './found.js';
 import { KEY_MUTANTS } from './keys.js';
 import { PROGRAM_MUTANTS } from './programs.js';
+import { READER_MUTANTS } from './readers.js';
 import { RECOVERY_MUTANTS } from './recovery.js';
 import { RUN_MUTANTS } from './run.js';
 import { SHARE_MUTANTS } from './shares.js';
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...BOOT_MUTANTS,
   ...UPLOAD_MUTANTS,
   ...WEBHOOK_MUTANTS,
+  ...READER_MUTANTS,
   ...ACCESS_MUTANTS,
   ...PROGRAM_MUTANTS,
   ...FOUND_MUTANTS,

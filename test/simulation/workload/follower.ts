@@ -1,0 +1,97 @@
+import { appEvents, type Position } from '../../../core/generation/app-events.js';
+import type { GenerationEvent } from '../../../core/generation/generation-events.js';
+import type { Waits } from '../../../core/memory-budget.js';
+import type { Chance } from '../harness/chance.js';
+import type { RunContext } from '../harness/run-context.js';
+import type { Service } from '../harness/service.js';
+import type { SimulatedProcess } from '../harness/simulated-process.js';
+
+/** As the REST front has it. */
+const BEAT_MS = 15_000;
+const LOOK_EVERY_MS = 1_000;
+const LONGEST_STREAM_MS = 120_000;
+const LATENCY_MS = 50;
+
+/**
+ * A client that follows all generations of its App, by one process after the other: lines break, processes die, and it
+ * goes on behind the last id that it got.
+ */
+export class Follower {
+  private streams = 0;
+  private lastId: string | undefined;
+
+  constructor(
+    readonly name: string,
+    private readonly appId: string,
+    private readonly context: RunContext,
+    private readonly service: Service,
+    private readonly chance: Chance,
+  ) {}
+
+  /** To the end of the run. */
+  async follow(): Promise<never> {
+    const { scheduler } = this.context;
+    for (;;) {
+      const process = this.service.door();
+      if (process !== undefined) await this.listen(process);
+      await scheduler.pause(this.chance.pick([0, 1_000, 10_000]));
+    }
+  }
+
+  private async listen(process: SimulatedProcess): Promise<void> {
+    const { scheduler, timeline, tally } = this.context;
+    this.streams += 1;
+    tally.add('stream of an App');
+    const line = new Line();
+    const after = this.lastId;
+    timeline.note(scheduler.now, this.name, () => `follows ${process.name} after ${after ?? 'nothing'}`);
+    const events = appEvents(process.context, { appId: this.appId }, { after, beatMs: BEAT_MS, until: line });
+    void this.read(events, line);
+    const endAt = scheduler.now + (this.isCutOften() ? this.chance.skewed(LONGEST_STREAM_MS) : LONGEST_STREAM_MS);
+    while (!line.isOver && process.takesRequests && scheduler.now < endAt) await scheduler.pause(LOOK_EVERY_MS);
+    line.break();
+  }
+
+  private isCutOften(): boolean {
+    return this.context.profile.clientPerMille > 0;
+  }
+
+  /** What is on its way when the line breaks is lost. A stream that fails ends. */
+  private async read(events: AsyncGenerator<GenerationEvent | Position>, line: Line): Promise<void> {
+    const { scheduler, observer, timeline } = this.context;
+    const stream = this.streams;
+    try {
+      for await (const event of events) {
+        await scheduler.pause(this.chance.skewed(LATENCY_MS));
+        if (line.isOver) return;
+        this.lastId = event.id;
+        timeline.note(scheduler.now, this.name, () => `hears ${event.type} ${event.id}`);
+        try {
+          observer.heard({ at: scheduler.now, follower: this.name, appId: this.appId, stream, event });
+        } catch (error) {
+          scheduler.fail(error);
+        }
+      }
+    } catch (error) {
+      timeline.note(scheduler.now, this.name, () => `is cut off: ${String(error)}`);
+    } finally {
+      line.break();
+    }
+  }
+}
+
+/** A connection, which can only end. */
+class Line implements Waits {
+  isOver = false;
+  private readonly listeners = new Set<() => void>();
+
+  onOver(listener: () => void): () => void {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  }
+
+  break(): void {
+    this.isOver = true;
+    for (const listener of this.listeners) listener();
+  }
+}
