@@ -130,6 +130,8 @@ export interface Observer {
   told(message: WebhookMessage, told: Told): void;
   /** A follower has got an event of its App. */
   heard(heard: Heard): void;
+  /** A follower has left for good. */
+  left(follower: string): void;
   /** Bytes were PUT by a client to the address of an upload. `status` is the store's answer. */
   sent(uploadId: string, bytes: Uint8Array, status: number): Promise<void>;
   asked(asked: Asked): void;

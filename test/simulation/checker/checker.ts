@@ -194,6 +194,10 @@ export class SimulationChecker implements Observer {
     this.eventStreams.heard(heard);
   }
 
+  left(follower: string): void {
+    this.eventStreams.left(follower);
+  }
+
   spoiled(objectKey: string): void {
     this.objects.spoiled(objectKey);
   }

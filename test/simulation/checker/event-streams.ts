@@ -47,6 +47,10 @@ export class EventStreams {
     if (type === 'ended') follower.ended.add(generationId);
   }
 
+  left(follower: string): void {
+    this.followers.delete(follower);
+  }
+
   /** Everybody has heard of every end, but of what was deleted or is kept no longer. */
   checkAtRest(): void {
     // A clock that leaps may say that a stream is complete to a time that has not come.

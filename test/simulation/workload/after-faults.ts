@@ -33,6 +33,7 @@ export class AfterFaults {
     await this.rest();
     await this.clients.readers.reconcile();
     await observer.atRest(scheduler.now);
+    this.clients.readers.leave();
     for (const credential of this.clients.capped) {
       await this.spendAll(credential);
       await this.rest();

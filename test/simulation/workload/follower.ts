@@ -17,6 +17,7 @@ const LATENCY_MS = 50;
  * goes on behind the last id that it got.
  */
 export class Follower {
+  private hasLeft = false;
   private streams = 0;
   private lastId: string | undefined;
 
@@ -28,14 +29,19 @@ export class Follower {
     private readonly chance: Chance,
   ) {}
 
-  /** To the end of the run. */
-  async follow(): Promise<never> {
+  /** Until it leaves. */
+  async follow(): Promise<void> {
     const { scheduler } = this.context;
-    for (;;) {
+    while (!this.hasLeft) {
       const process = this.service.door();
       if (process !== undefined) await this.listen(process);
       await scheduler.pause(this.chance.pick([0, 1_000, 10_000]));
     }
+  }
+
+  leave(): void {
+    this.hasLeft = true;
+    this.context.observer.left(this.name);
   }
 
   private async listen(process: SimulatedProcess): Promise<void> {
@@ -48,7 +54,8 @@ export class Follower {
     const events = appEvents(process.context, { appId: this.appId }, { after, beatMs: BEAT_MS, until: line });
     void this.read(events, line);
     const endAt = scheduler.now + (this.isCutOften() ? this.chance.skewed(LONGEST_STREAM_MS) : LONGEST_STREAM_MS);
-    while (!line.isOver && process.takesRequests && scheduler.now < endAt) await scheduler.pause(LOOK_EVERY_MS);
+    while (!line.isOver && !this.hasLeft && process.takesRequests && scheduler.now < endAt)
+      await scheduler.pause(LOOK_EVERY_MS);
     line.break();
   }
 
@@ -63,7 +70,7 @@ export class Follower {
     try {
       for await (const event of events) {
         await scheduler.pause(this.chance.skewed(LATENCY_MS));
-        if (line.isOver) return;
+        if (line.isOver || this.hasLeft) return;
         this.lastId = event.id;
         timeline.note(scheduler.now, this.name, () => `hears ${event.type} ${event.id}`);
         try {

@@ -31,7 +31,7 @@ export class Readers {
     );
   }
 
-  /** Followers go on to the end of the run; what is awaited is the end of the questions. */
+  /** Followers go on until `leave`; what is awaited is the end of the questions. */
   async work(questions: number, thinkMs: number): Promise<void> {
     for (const follower of this.followers)
       follower.follow().catch((error: unknown) => this.context.scheduler.fail(error));
@@ -41,5 +41,10 @@ export class Readers {
   /** Asks for everything, once nothing goes wrong any more. */
   async reconcile(): Promise<void> {
     for (const accountant of this.accountants) await accountant.reconcile();
+  }
+
+  /** Once they have heard of all that ended: to look on for hours costs as many steps as all else. */
+  leave(): void {
+    for (const follower of this.followers) follower.leave();
   }
 }
