@@ -1,8 +1,15 @@
 import { assert } from '../../core/assert.js';
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
-import type { DayRange, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
-import { textOfKey, type UsageKey, type UsageRow } from '../../core/usage/usage.js';
+import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
+import {
+  isTrace,
+  textOfKey,
+  type TraceRow,
+  type UsageKey,
+  type UsageRow,
+  type UseRow,
+} from '../../core/usage/usage.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText } from './ordered-list.js';
 
@@ -32,17 +39,11 @@ export class MemoryUsageStore implements UsageStore {
     return outcome;
   }
 
-  async list(
-    accountId: string,
-    { from, to }: DayRange,
-    page: PageRequest,
-    call?: Cancellation,
-  ): Promise<Page<UsageRow>> {
+  async list(accountId: string, { from, to }: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
     requireWanted(call);
-    const found = [...(this.rows.get(accountId) ?? [])]
-      .filter(
-        ([key, { day }]) => day >= from && day <= to && day !== '' && (page.cursor === undefined || key > page.cursor),
-      )
+    const found = this.within(accountId, { from, to })
+      .flatMap((row) => (isTrace(row) ? [] : [[textOfKey(row), row] as const]))
+      .filter(([key]) => page.cursor === undefined || key > page.cursor)
       .toSorted(([a], [b]) => compareText(a, b))
       .slice(0, checkedLimit(page.limit) + 1);
     return pageOf(
@@ -51,4 +52,29 @@ export class MemoryUsageStore implements UsageStore {
       textOfKey,
     );
   }
+
+  async listTraces(
+    accountId: string,
+    range: DayRange,
+    { limit, after }: TracePage,
+    call?: Cancellation,
+  ): Promise<readonly TraceRow[]> {
+    requireWanted(call);
+    return this.within(accountId, range)
+      .filter((row) => isTrace(row))
+      .filter((row) => after === undefined || compareTraces(row, after) > 0)
+      .toSorted(compareTraces)
+      .slice(0, checkedLimit(limit));
+  }
+
+  private within(accountId: string, { from, to }: DayRange): readonly UsageRow[] {
+    const rows = [...(this.rows.get(accountId)?.values() ?? [])];
+    return rows.filter(({ day }) => day >= from && day <= to && day !== '');
+  }
 }
+
+function compareTraces(a: TracePlace, b: TracePlace): number {
+  return compareText(a.day, b.day) || compareText(a.clientTraceId, b.clientTraceId);
+}
+
+type TracePlace = Pick<TraceRow, 'day' | 'clientTraceId'>;

@@ -1,9 +1,9 @@
-import { MongoBulkWriteError, type AnyBulkWriteOperation, type Collection, type UUID } from 'mongodb';
+import { MongoBulkWriteError, type AnyBulkWriteOperation, type Collection, type Document, type UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
-import type { DayRange, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
-import type { UsageKey, UsageRow } from '../../core/usage/usage.js';
+import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
+import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
 import { longOf, numberOf, type Credits } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
 import { BY_ID } from './schema.js';
@@ -11,12 +11,12 @@ import { DUPLICATE_KEY } from './store-errors.js';
 import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
 
 interface UsageDocument {
-  /** Account, day, credential and model, so that the order of ids is that of an account's days. */
+  /**
+   * Account and day, then credential and model or the trace id, so that the order of ids is that of an account's days.
+   */
   readonly _id: string;
   readonly account: UUID;
   readonly day: string;
-  readonly credential: string;
-  readonly model: string;
   /** The last entry that it took in. */
   readonly last: number;
   readonly generations: number;
@@ -26,32 +26,50 @@ interface UsageDocument {
   readonly released: Credits;
 }
 
+interface UseDocument extends UsageDocument {
+  readonly credential: string;
+  readonly model: string;
+}
+
+interface TraceDocument extends UsageDocument {
+  readonly trace: string;
+}
+
+type WrittenDocument = UseDocument | TraceDocument;
+
 /** Rows of usage in MongoDB: one document each. */
 export class MongoUsageStore implements UsageStore {
-  private readonly rows: Collection<UsageDocument>;
+  private readonly uses: Collection<UseDocument>;
+  private readonly traces: Collection<TraceDocument>;
 
   constructor(private readonly connection: MongoConnection) {
-    this.rows = connection.collection('usage');
+    this.uses = connection.collection('usage');
+    this.traces = connection.collection('usage_by_trace');
   }
 
   async read(keys: readonly UsageKey[], call?: Cancellation): Promise<readonly UsageRow[]> {
     assert(keys.length <= 1_000, 'at most 1,000 rows are read at once');
-    const account = uuidOf(keys[0]?.accountId ?? '');
-    if (account === null) return [];
+    const [first] = keys;
+    const account = uuidOf(first?.accountId ?? '');
+    if (first === undefined || account === null) return [];
     const filter = { _id: { $in: keys.map(idOf) }, account };
-    const found = await this.connection.ask(
-      (limits) => this.rows.find(filter, { ...limits, hint: BY_ID }).toArray(),
-      call,
-    );
-    return found.map(rowOf);
+    return this.connection.ask(async (limits) => {
+      const options = { ...limits, hint: BY_ID };
+      if (isTrace(first)) return (await this.traces.find(filter, options).toArray()).map(traceRowOf);
+      return (await this.uses.find(filter, options).toArray()).map(useRowOf);
+    }, call);
   }
 
   async apply(changes: readonly UsageChange[]): Promise<'applied' | 'conflict'> {
     assert(changes.length <= 1_000, 'at most 1,000 rows are written at once');
-    if (changes.length === 0) return 'applied';
+    const [first] = changes;
+    if (first === undefined) return 'applied';
+    const rows: Collection<WrittenDocument> = this.connection.collection(
+      isTrace(first.row) ? 'usage_by_trace' : 'usage',
+    );
     try {
       const { insertedCount, matchedCount } = await this.connection.ask((limits) =>
-        this.rows.bulkWrite(changes.map(writeOf), { ...limits, ordered: false }),
+        rows.bulkWrite(changes.map(writeOf), { ...limits, ordered: false }),
       );
       return insertedCount + matchedCount === changes.length ? 'applied' : 'conflict';
     } catch (error) {
@@ -60,30 +78,58 @@ export class MongoUsageStore implements UsageStore {
     }
   }
 
-  async list(
-    accountId: string,
-    { from, to }: DayRange,
-    page: PageRequest,
-    call?: Cancellation,
-  ): Promise<Page<UsageRow>> {
+  async list(accountId: string, { from, to }: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
     const [account, limit] = [uuidOf(accountId), checkedLimit(page.limit) + 1];
     if (account === null) return { items: [] };
     const start = page.cursor === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: page.cursor };
-    // The character after the slash, so that all of the last day is in the range.
-    const filter = { _id: { ...start, $lt: `${accountId}/${to}0` }, account };
+    const pipeline = pageOfIds({ _id: { ...start, $lt: endOf(accountId, to) }, account }, limit);
     const found = await this.connection.ask(
-      (limits) => this.rows.find(filter, { sort: { _id: 1 }, limit, ...limits, hint: BY_ID }).toArray(),
+      (limits) => this.uses.aggregate<UseDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(),
       call,
     );
-    return pageOf(found.map(rowOf), page, idOf);
+    return pageOf(found.map(useRowOf), page, idOf);
+  }
+
+  async listTraces(
+    accountId: string,
+    { from, to }: DayRange,
+    page: TracePage,
+    call?: Cancellation,
+  ): Promise<readonly TraceRow[]> {
+    const [account, limit] = [uuidOf(accountId), checkedLimit(page.limit)];
+    if (account === null) return [];
+    const { after } = page;
+    const start =
+      after === undefined ? { $gte: `${accountId}/${from}/` } : { $gt: idOf({ accountId, ...placeOf(after) }) };
+    const pipeline = pageOfIds({ _id: { ...start, $lt: endOf(accountId, to) }, account }, limit);
+    const found = await this.connection.ask(
+      (limits) => this.traces.aggregate<TraceDocument>(pipeline, { ...limits, hint: BY_ID }).toArray(),
+      call,
+    );
+    return found.map(traceRowOf);
   }
 }
 
-function idOf({ accountId, day, credentialId, modelKey }: UsageKey): string {
-  return `${accountId}/${day}/${encodeURIComponent(credentialId)}/${modelKey}`;
+function pageOfIds(filter: object, limit: number): Document[] {
+  return [{ $match: filter }, { $sort: { _id: 1 } }, { $limit: limit }];
 }
 
-function writeOf({ row, expectedSequence }: UsageChange): AnyBulkWriteOperation<UsageDocument> {
+function placeOf({ day, clientTraceId }: NonNullable<TracePage['after']>) {
+  return { day, clientTraceId };
+}
+
+/** The character after the slash, so that all of the last day is in the range. */
+function endOf(accountId: string, day: string): string {
+  return `${accountId}/${day}0`;
+}
+
+function idOf(key: UsageKey): string {
+  const { accountId, day } = key;
+  const of = isTrace(key) ? key.clientTraceId : `${encodeURIComponent(key.credentialId)}/${key.modelKey}`;
+  return `${accountId}/${day}/${of}`;
+}
+
+function writeOf({ row, expectedSequence }: UsageChange): AnyBulkWriteOperation<WrittenDocument> {
   const [_id, account] = [idOf(row), ownUuid(row.accountId)];
   const sums = {
     last: row.lastSequence,
@@ -95,17 +141,23 @@ function writeOf({ row, expectedSequence }: UsageChange): AnyBulkWriteOperation<
   };
   if (expectedSequence > 0)
     return { updateOne: { filter: { _id, account, last: expectedSequence }, update: { $set: sums }, hint: BY_ID } };
-  const { day, credentialId: credential, modelKey: model } = row;
-  return { insertOne: { document: { _id, account, day, credential, model, ...sums } } };
+  const { day } = row;
+  const of = isTrace(row) ? { trace: row.clientTraceId } : { credential: row.credentialId, model: row.modelKey };
+  return { insertOne: { document: { _id, account, day, ...of, ...sums } } };
 }
 
-function rowOf(document: UsageDocument): UsageRow {
-  const { account, day, credential, model, last, generations, failed, reserved, charged, released } = document;
+function useRowOf(document: UseDocument): UseRow {
+  return { ...countedOf(document), credentialId: document.credential, modelKey: document.model };
+}
+
+function traceRowOf(document: TraceDocument): TraceRow {
+  return { ...countedOf(document), clientTraceId: document.trace };
+}
+
+function countedOf({ account, day, last, generations, failed, reserved, charged, released }: UsageDocument) {
   return {
     accountId: textOf(account),
     day,
-    credentialId: credential,
-    modelKey: model,
     lastSequence: last,
     generations,
     failed,

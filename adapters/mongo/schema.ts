@@ -1,5 +1,5 @@
 /** Grows by one with every release that changes what is below, or the form of a document. */
-export const SCHEMA_VERSION = 6;
+export const SCHEMA_VERSION = 7;
 
 /**
  * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so
@@ -190,6 +190,7 @@ export const SCHEMA = {
   },
   // What the entries of a ledger add up to; the rows of one account are on one shard, their ids begin with its id.
   usage: { shardKey: { account: 'hashed' }, indexes: [] },
+  usage_by_trace: { shardKey: { account: 'hashed' }, indexes: [] },
   wake_ups: {
     shardKey: { _id: 'hashed' },
     indexes: [{ name: 'wake_ups_by_time', keys: { at: 1, _id: 1 }, why: 'timers look for what is due' }],

@@ -175,6 +175,14 @@ export const MIGRATIONS: readonly string[] = [
     released INTEGER NOT NULL, PRIMARY KEY (account, day, credential, model)
   ) STRICT, WITHOUT ROWID;
   `,
+  // And by day and trace id, of accounts that were asked for it.
+  `
+  CREATE TABLE usage_by_trace (
+    account BLOB NOT NULL, day TEXT NOT NULL, trace TEXT NOT NULL, last_sequence INTEGER NOT NULL, generations INTEGER NOT NULL,
+    failed INTEGER NOT NULL, reserved INTEGER NOT NULL, charged INTEGER NOT NULL, released INTEGER NOT NULL,
+    PRIMARY KEY (account, day, trace)
+  ) STRICT, WITHOUT ROWID;
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */

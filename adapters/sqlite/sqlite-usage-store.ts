@@ -1,75 +1,94 @@
 import { assert } from '../../core/assert.js';
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
-import type { DayRange, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
-import type { UsageKey, UsageRow } from '../../core/usage/usage.js';
+import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
+import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Row, SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import { uuidOfHex } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';
 
-const USAGE = `
-  SELECT hex(account) AS account, day, credential, model, last_sequence, generations, failed, reserved, charged, released
-  FROM usage WHERE account = unhex(?, '-')`;
+const select = (table: string, key: string) => `
+  SELECT hex(account) AS account, ${key}, last_sequence, generations, failed, reserved, charged, released
+  FROM ${table} WHERE account = unhex(?, '-')`;
+const USES = select('usage', 'day, credential, model');
+const TRACES = select('usage_by_trace', 'day, trace');
 
 /** Rows of usage in SQLite. */
 export class SqliteUsageStore implements UsageStore {
-  private readonly byKey: Query;
-  private readonly fromDay: Query;
-  private readonly fromCursor: Query;
+  private readonly use: Query;
+  private readonly usesFromDay: Query;
+  private readonly usesFromCursor: Query;
+  private readonly trace: Query;
+  private readonly tracesFromDay: Query;
+  private readonly tracesFromPlace: Query;
 
   constructor(
     private readonly writer: Pick<SqliteWriter, 'write'>,
     reader: SqliteReader,
   ) {
-    this.byKey = reader.query(`${USAGE} AND day = ? AND credential = ? AND model = ?`);
+    this.use = reader.query(`${USES} AND day = ? AND credential = ? AND model = ?`);
     const rest = 'AND day <= ? ORDER BY day, credential, model LIMIT ?';
-    this.fromDay = reader.query(`${USAGE} AND day >= ? ${rest}`);
-    this.fromCursor = reader.query(`${USAGE} AND (day, credential, model) > (?, ?, ?) ${rest}`);
+    this.usesFromDay = reader.query(`${USES} AND day >= ? ${rest}`);
+    this.usesFromCursor = reader.query(`${USES} AND (day, credential, model) > (?, ?, ?) ${rest}`);
+    this.trace = reader.query(`${TRACES} AND day = ? AND trace = ?`);
+    this.tracesFromDay = reader.query(`${TRACES} AND day >= ? AND day <= ? ORDER BY day, trace LIMIT ?`);
+    this.tracesFromPlace = reader.query(`${TRACES} AND (day, trace) > (?, ?) AND day <= ? ORDER BY day, trace LIMIT ?`);
   }
 
   async read(keys: readonly UsageKey[], call?: Cancellation): Promise<readonly UsageRow[]> {
     requireWanted(call);
     assert(keys.length <= 1_000, 'at most 1,000 rows are read at once');
-    return keys.flatMap(({ accountId, day, credentialId, modelKey }) => {
-      const row = this.byKey.get(accountId, day, credentialId, modelKey);
-      return row === undefined ? [] : usageRowOf(row);
+    return keys.flatMap((key): UsageRow[] => {
+      const { accountId, day } = key;
+      if (isTrace(key)) return this.trace.all(accountId, day, key.clientTraceId).map(traceRowOf);
+      return this.use.all(accountId, day, key.credentialId, key.modelKey).map(useRowOf);
     });
   }
 
   async apply(changes: readonly UsageChange[]): Promise<'applied' | 'conflict'> {
     assert(changes.length <= 1_000, 'at most 1,000 rows are written at once');
-    const written = await this.writer.write('applyUsage', ...changes.flatMap(valuesOf));
+    const [first] = changes;
+    if (first === undefined) return 'applied';
+    const write = isTrace(first.row) ? 'applyTraceUsage' : 'applyUsage';
+    const written = await this.writer.write(write, ...changes.flatMap(valuesOf));
     return written === changes.length ? 'applied' : 'conflict';
   }
 
-  async list(
-    accountId: string,
-    { from, to }: DayRange,
-    page: PageRequest,
-    call?: Cancellation,
-  ): Promise<Page<UsageRow>> {
+  async list(accountId: string, { from, to }: DayRange, page: PageRequest, call?: Cancellation): Promise<Page<UseRow>> {
     await requireWantedBetweenTurns(call);
     const limit = checkedLimit(page.limit) + 1;
     const rows =
       page.cursor === undefined
-        ? this.fromDay.all(accountId, from, to, limit)
-        : this.fromCursor.all(accountId, ...(JSON.parse(page.cursor) as string[]), to, limit);
-    return pageOf(rows.map(usageRowOf), page, ({ day, credentialId, modelKey }) =>
+        ? this.usesFromDay.all(accountId, from, to, limit)
+        : this.usesFromCursor.all(accountId, ...(JSON.parse(page.cursor) as string[]), to, limit);
+    return pageOf(rows.map(useRowOf), page, ({ day, credentialId, modelKey }) =>
       JSON.stringify([day, credentialId, modelKey]),
     );
+  }
+
+  async listTraces(
+    accountId: string,
+    { from, to }: DayRange,
+    page: TracePage,
+    call?: Cancellation,
+  ): Promise<readonly TraceRow[]> {
+    await requireWantedBetweenTurns(call);
+    const { limit, after } = page;
+    const rows =
+      after === undefined
+        ? this.tracesFromDay.all(accountId, from, to, checkedLimit(limit))
+        : this.tracesFromPlace.all(accountId, after.day, after.clientTraceId, to, checkedLimit(limit));
+    return rows.map(traceRowOf);
   }
 }
 
 function valuesOf({ row, expectedSequence }: UsageChange): SqlValue[] {
-  const { accountId, day, credentialId, modelKey, lastSequence } = row;
+  const { accountId, day, lastSequence } = row;
   const { generations, failed, reservedCredits, chargedCredits, releasedCredits } = row;
   return [
     accountId,
-    day,
-    credentialId,
-    modelKey,
     expectedSequence,
     lastSequence,
     generations,
@@ -77,15 +96,23 @@ function valuesOf({ row, expectedSequence }: UsageChange): SqlValue[] {
     reservedCredits,
     chargedCredits,
     releasedCredits,
+    day,
+    ...(isTrace(row) ? [row.clientTraceId] : [row.credentialId, row.modelKey]),
   ];
 }
 
-function usageRowOf(row: Row): UsageRow {
+function useRowOf(row: Row): UseRow {
+  return { ...countedOf(row), credentialId: row['credential'] as string, modelKey: row['model'] as string };
+}
+
+function traceRowOf(row: Row): TraceRow {
+  return { ...countedOf(row), clientTraceId: row['trace'] as string };
+}
+
+function countedOf(row: Row) {
   return {
     accountId: uuidOfHex(row['account'] as string),
     day: row['day'] as string,
-    credentialId: row['credential'] as string,
-    modelKey: row['model'] as string,
     lastSequence: row['last_sequence'] as number,
     generations: row['generations'] as number,
     failed: row['failed'] as number,

@@ -1,25 +1,33 @@
 import type { Database, SqlValue } from './driver.js';
 
-/** Account, day, credential, model, expected and new sequence, and five sums. */
-const ROW_FIELDS = 11;
+/** Account, expected and new sequence, and five sums; then the key. */
+const COUNTED = 8;
 
 export function usageWrites(database: Database) {
-  const insert = database.prepare(`
-    INSERT INTO usage (account, day, credential, model, last_sequence, generations, failed, reserved, charged, released)
-    SELECT unhex(?1, '-'), ?2, ?3, ?4, ?6, ?7, ?8, ?9, ?10, ?11 WHERE ?5 = 0 ON CONFLICT DO NOTHING`);
-  const replace = database.prepare(`
-    UPDATE usage SET last_sequence = ?6, generations = ?7, failed = ?8, reserved = ?9, charged = ?10, released = ?11
-    WHERE account = unhex(?1, '-') AND day = ?2 AND credential = ?3 AND model = ?4 AND last_sequence = ?5`);
-
   return {
-    /** Any number of rows, eleven values each. Answers how many were written. */
-    applyUsage(...values: SqlValue[]): number {
-      let written = 0;
-      for (let at = 0; at < values.length; at += ROW_FIELDS) {
-        const row = values.slice(at, at + ROW_FIELDS);
-        written += Number((row[4] === 0 ? insert : replace).run(...row).changes);
-      }
-      return written;
-    },
+    /** Any number of rows, with day, credential and model as key. Answers how many were written. */
+    applyUsage: rowWrites(database, 'usage', ['day', 'credential', 'model']),
+    /** The same with day and trace id as key. */
+    applyTraceUsage: rowWrites(database, 'usage_by_trace', ['day', 'trace']),
+  };
+}
+
+function rowWrites(database: Database, table: string, key: readonly string[]) {
+  const values = key.map((_, index) => `?${COUNTED + 1 + index}`);
+  const insert = database.prepare(`
+    INSERT INTO ${table} (account, last_sequence, generations, failed, reserved, charged, released, ${key.join(', ')})
+    SELECT unhex(?1, '-'), ?3, ?4, ?5, ?6, ?7, ?8, ${values.join(', ')} WHERE ?2 = 0 ON CONFLICT DO NOTHING`);
+  const replace = database.prepare(`
+    UPDATE ${table} SET last_sequence = ?3, generations = ?4, failed = ?5, reserved = ?6, charged = ?7, released = ?8
+    WHERE account = unhex(?1, '-') AND last_sequence = ?2
+      AND ${key.map((column, index) => `${column} = ${values[index]}`).join(' AND ')}`);
+
+  return (...rows: SqlValue[]): number => {
+    let written = 0;
+    for (let at = 0; at < rows.length; at += COUNTED + key.length) {
+      const row = rows.slice(at, at + COUNTED + key.length);
+      written += Number((row[1] === 0 ? insert : replace).run(...row).changes);
+    }
+    return written;
   };
 }

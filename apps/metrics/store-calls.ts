@@ -73,7 +73,7 @@ export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]
   providerUses: { read: true, replace: true },
   webhookEndpoints: { read: true, replace: true },
   deliveries: { insert: true, read: true, replace: true, remove: true, due: true, list: true },
-  usage: { read: true, apply: true, list: true },
+  usage: { read: true, apply: true, list: true, listTraces: true },
   objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
   wakeUps: { schedule: true },
 };

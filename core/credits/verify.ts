@@ -4,10 +4,11 @@ import type { Page, PageRequest } from '../paging.js';
 import type { Account } from './account.js';
 import { Replay } from './replay.js';
 import { UsageCheck } from '../usage/check-usage.js';
-import { wholeAccount, type UsageRow } from '../usage/usage.js';
+import { wholeAccount, type TraceRow, type UsageList, type UsageRow } from '../usage/usage.js';
 
 const PAGE = 500;
 const MAX_LOOKS = 3;
+const ALWAYS = { from: '0000-00-00', to: '9999-99-99' };
 
 export interface Verification {
   readonly accounts: number;
@@ -79,7 +80,7 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
       isSettled: g.settledAt !== undefined,
     });
   }
-  const usage = await storedUsage(context, accountId);
+  const usage = [await storedUsage(context, accountId, 'uses'), await storedUsage(context, accountId, 'traces')];
   const account = await context.accounts.read(accountId, context.call);
   if (!account)
     return {
@@ -93,9 +94,9 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
   for await (const entry of pages((page) => context.accounts.entries(accountId, page, context.call))) {
     if (entry.sequence > account.lastSequence) break;
     replay.add(entry);
-    usage.add(entry);
+    for (const list of usage) list.add(entry);
   }
-  const ledger = [...replay.findings, ...replay.compare(account), ...usage.findings()];
+  const ledger = [...replay.findings, ...replay.compare(account), ...usage.flatMap((list) => list.findings())];
   const suspicions = [
     ...generations.flatMap((g) => checkGeneration(g, account, replay)),
     ...forgottenHolds(context, account, generations),
@@ -104,12 +105,23 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
 }
 
 /** The row of the whole account first: the others have come at least as far. */
-async function storedUsage(context: Context, accountId: string): Promise<UsageCheck> {
-  const [whole] = await context.usage.read([wholeAccount(accountId)], context.call);
+async function storedUsage(context: Context, accountId: string, list: UsageList): Promise<UsageCheck> {
+  const [whole] = await context.usage.read([wholeAccount(accountId, list)], context.call);
   const rows: UsageRow[] = [];
-  const always = { from: '0000-00-00', to: '9999-99-99' };
-  for await (const row of pages((page) => context.usage.list(accountId, always, page, context.call))) rows.push(row);
-  return new UsageCheck(accountId, whole, rows);
+  if (list === 'uses')
+    for await (const row of pages((page) => context.usage.list(accountId, ALWAYS, page, context.call))) rows.push(row);
+  else for await (const row of traces(context, accountId)) rows.push(row);
+  return new UsageCheck(accountId, list, whole, rows);
+}
+
+async function* traces({ usage, call }: Context, accountId: string): AsyncGenerator<TraceRow> {
+  let after: TraceRow | undefined;
+  do {
+    const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
+    const found = await usage.listTraces(accountId, ALWAYS, page, call);
+    yield* found;
+    after = found.length < PAGE ? undefined : found.at(-1);
+  } while (after !== undefined);
 }
 
 /** A create may be between its hold and its generation; one that old is none, and recovery should have ended it. */

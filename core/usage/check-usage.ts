@@ -1,11 +1,11 @@
 import { FAILED, type Entry } from '../credits/account.js';
-import type { UsageRow } from './usage.js';
+import type { UsageList, UsageRow } from './usage.js';
 
 type Sums = [generations: number, failed: number, reserved: number, charged: number, released: number];
 
 /**
- * Adds up the use in a ledger's entries, without any of the code that wrote the stored rows, and notes which of them
- * differ. The rows may be ahead of the whole account's: what a row must have is what its own last entry says, and at
+ * Adds up the use in a ledger's entries, without any of the code that wrote the stored rows of a list, and notes which of
+ * them differ. The rows may be ahead of the whole account's: what a row must have is what its own last entry says, and at
  * least what the whole account's says.
  */
 export class UsageCheck {
@@ -15,6 +15,7 @@ export class UsageCheck {
 
   constructor(
     private readonly accountId: string,
+    private readonly list: UsageList,
     whole: UsageRow | undefined,
     rows: readonly UsageRow[],
   ) {
@@ -27,7 +28,12 @@ export class UsageCheck {
     const { kind, at, attribution, sequence } = entry;
     if (kind === 'grant' || kind === 'adjustment') return;
     const day = new Date(at).toISOString().slice(0, 10);
-    this.addTo(`${day} ${attribution?.credentialId ?? ''} ${attribution?.modelKey ?? ''}`, entry, sequence);
+    const { credentialId = '', modelKey = '', clientTraceId = '' } = attribution ?? {};
+    this.addTo(
+      this.list === 'traces' ? `${day} ${clientTraceId}` : `${day} ${credentialId} ${modelKey}`,
+      entry,
+      sequence,
+    );
     this.addTo(WHOLE, entry, sequence);
   }
 
@@ -40,7 +46,7 @@ export class UsageCheck {
       if (expected.every((sum, index) => sum === sums[index])) return [];
       const of = name === WHOLE ? 'in all' : `of "${name}"`;
       return [
-        `Account ${this.accountId} counts usage ${of} as ${sums.join(', ')}, and its entries ${expected.join(', ')}.`,
+        `Account ${this.accountId} counts ${this.list === 'traces' ? 'usage by trace id' : 'usage'} ${of} as ${sums.join(', ')}, and its entries ${expected.join(', ')}.`,
       ];
     });
   }
@@ -59,10 +65,12 @@ export class UsageCheck {
   }
 }
 
-const WHOLE = '  ';
+const WHOLE = '';
 
-function nameOf({ day, credentialId, modelKey }: UsageRow): string {
-  return `${day} ${credentialId} ${modelKey}`;
+function nameOf(row: UsageRow): string {
+  if (row.day === '') return WHOLE;
+  const { day } = row;
+  return 'clientTraceId' in row ? `${day} ${row.clientTraceId}` : `${day} ${row.credentialId} ${row.modelKey}`;
 }
 
 function sumsOf({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageRow): Sums {

@@ -1,17 +1,35 @@
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import { NO_USAGE, textOfKey, usageKeyOf, wholeAccount, withEntry, type UsageKey, type UsageRow } from './usage.js';
+import {
+  NO_USAGE,
+  textOfKey,
+  usageKeyOf,
+  wholeAccount,
+  withEntry,
+  type UsageKey,
+  type UsageList,
+  type UsageRow,
+} from './usage.js';
 import type { Entry } from '../credits/account.js';
 
 type Ports = Pick<Context, 'accounts' | 'usage' | 'call'>;
 
+export interface Projection {
+  readonly accountId: string;
+  readonly list: UsageList;
+  /** The number of the last entry to take in. */
+  readonly through: number;
+  /** Entries that it takes in at most. */
+  readonly maxEntries?: number;
+}
+
 const PAGE = 500;
-/** Entries that one call takes in at most. */
-const MAX_ENTRIES = 50_000;
+/** A list of traces may have a row for each generation, the other one few for each day. */
+const MAX_ENTRIES: Readonly<Record<UsageList, number>> = { uses: 50_000, traces: 10_000 };
 const MAX_CONFLICTS = 100;
 
 /**
- * Takes the entries of an account up to number `through` into its rows of usage. `behind`: there were more than one call
+ * Takes the entries of an account up to number `through` into its rows of a list. `behind`: there were more than one call
  * takes in; what it took in is kept.
  *
  * May run many times concurrently, be cut anywhere, and be repeated: each row remembers its last entry and takes in only
@@ -20,31 +38,35 @@ const MAX_CONFLICTS = 100;
  */
 export async function projectUsage(
   ports: Ports,
-  accountId: string,
-  through: number,
-  maxEntries: number = MAX_ENTRIES,
+  { accountId, list, through, maxEntries = MAX_ENTRIES[list] }: Projection,
 ): Promise<'current' | 'behind'> {
   let budget = maxEntries;
   for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
-    const whole = await rowOf(ports, wholeAccount(accountId));
+    const whole = await rowOf(ports, wholeAccount(accountId, list));
     const from = whole.lastSequence;
     if (from >= through) return 'current';
     if (budget <= 0) return 'behind';
     const limit = Math.min(PAGE, through - from, budget);
     const { items } = await ports.accounts.entries(accountId, { limit, cursor: String(from) }, ports.call);
     budget -= limit;
-    if ((await takeIn(ports, whole, items)) === 'conflict') conflicts += 1;
+    if ((await takeIn(ports, list, whole, items)) === 'conflict') conflicts += 1;
   }
   throw busy();
 }
 
-async function takeIn(ports: Ports, whole: UsageRow, entries: readonly Entry[]): Promise<'applied' | 'conflict'> {
-  const before = await rowsOf(ports, entries);
+async function takeIn(
+  ports: Ports,
+  list: UsageList,
+  whole: UsageRow,
+  entries: readonly Entry[],
+): Promise<'applied' | 'conflict'> {
+  const before = await rowsOf(ports, list, entries);
   const after = new Map(before);
   for (const entry of entries) {
-    const key = textOf(entry);
-    const row = key === undefined ? undefined : after.get(key);
-    if (key !== undefined && row !== undefined) after.set(key, withEntry(row, entry));
+    const key = usageKeyOf(entry, list);
+    const text = key === undefined ? '' : textOfKey(key);
+    const row = after.get(text);
+    if (row !== undefined) after.set(text, withEntry(row, entry));
   }
   const changes = [...after]
     .map(([key, row]) => ({ row, expectedSequence: before.get(key)?.lastSequence ?? 0 }))
@@ -55,20 +77,19 @@ async function takeIn(ports: Ports, whole: UsageRow, entries: readonly Entry[]):
 }
 
 /** The stored rows of the entries, and empty ones where there are none yet. */
-async function rowsOf(ports: Ports, entries: readonly Entry[]): Promise<ReadonlyMap<string, UsageRow>> {
+async function rowsOf(
+  ports: Ports,
+  list: UsageList,
+  entries: readonly Entry[],
+): Promise<ReadonlyMap<string, UsageRow>> {
   const rows = new Map<string, UsageRow>();
   for (const entry of entries) {
-    const key = usageKeyOf(entry);
+    const key = usageKeyOf(entry, list);
     if (key !== undefined) rows.set(textOfKey(key), { ...key, ...NO_USAGE, lastSequence: 0 });
   }
   if (rows.size === 0) return rows;
   for (const row of await ports.usage.read([...rows.values()], ports.call)) rows.set(textOfKey(row), row);
   return rows;
-}
-
-function textOf(entry: Entry): string | undefined {
-  const key = usageKeyOf(entry);
-  return key === undefined ? undefined : textOfKey(key);
 }
 
 async function rowOf(ports: Ports, key: UsageKey): Promise<UsageRow> {

@@ -2,34 +2,15 @@ import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { nameOfCredential } from '../credits/list-entries.js';
 import { ServiceError } from '../errors.js';
-import { fieldInvalid } from '../fields.js';
 import type { PageRequest } from '../paging.js';
-import type { DayRange } from '../ports/usage-store.js';
 import { projectUsage } from './project-usage.js';
-import { added, NO_USAGE, utcDay, type UsageRow, type UsageSums } from './usage.js';
+import { traceGroups } from './trace-groups.js';
+import { added, NO_USAGE, type UsageList, type UsageSums, type UseRow } from './usage.js';
+import type { UsageRequest } from './usage-request.js';
 
-/** What use is added up by. */
-export const USAGE_BY = ['day', 'model', 'key'] as const;
-export type UsageBy = (typeof USAGE_BY)[number];
-
-/** The days of a range that was not asked for, and the most that can be. */
-export const USUAL_DAYS = 31;
-export const MAX_DAYS = 366;
-
-/** What of the use is asked for; what was not sent is undefined. */
-export interface SentUsage {
-  readonly by?: string | undefined;
-  readonly from?: string | undefined;
-  readonly to?: string | undefined;
-}
-
-export interface UsageRequest extends DayRange {
-  readonly by: UsageBy;
-}
-
-/** The use of one day, model or credential. */
+/** The use of one day, model, credential or trace id. */
 export interface UsageGroup extends UsageSums {
-  /** The day, the model's key or the credential's id; empty for entries that do not say. */
+  /** The day, the model's key, the credential's id or the trace id; empty for entries that do not say. */
   readonly group: string;
   /** By credential: absent for one that is gone. */
   readonly credentialName?: string;
@@ -46,67 +27,76 @@ export interface Usage {
 
 type Ports = Pick<Context, 'accounts' | 'usage' | 'credentials' | 'artefacts' | 'call'>;
 
-const DAY_MS = 86_400_000;
 const ROWS = 1_000;
+/** Of each day by trace id: for a page, which may take few of each of 31 days, and for all. */
+const ROWS_A_DAY = { page: 32, all: 500 };
 
 /**
- * Both days are in the range. Without them it ends today and has 31 days; with one of them, it has 31 days from or to
- * that. Throws FIELD_INVALID for a word that use is not added up by, and for days that do not exist, are in the wrong
- * order, or are more than 366.
- */
-export function readUsageRequest({ by = 'day', from, to }: SentUsage, now: number): UsageRequest {
-  const known = USAGE_BY.find((one) => one === by);
-  if (known === undefined) throw fieldInvalid('/by', `by must be one of ${USAGE_BY.join(', ')}.`);
-  const [first, last] = [readDay('from', from), readDay('to', to)];
-  const usual = (USUAL_DAYS - 1) * DAY_MS;
-  const start = first ?? (last ?? Date.parse(utcDay(now))) - usual;
-  const end = last ?? (first === undefined ? Date.parse(utcDay(now)) : first + usual);
-  if (end < start) throw fieldInvalid('/to', 'to must not be before from.');
-  if (end - start >= MAX_DAYS * DAY_MS) throw fieldInvalid('/to', `The range must have at most ${MAX_DAYS} days.`);
-  return { by: known, from: utcDay(start), to: utcDay(end) };
-}
-
-function readDay(name: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const at = /^[12]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
-  // Some days that do not exist are read as one of the next month.
-  if (Number.isNaN(at) || utcDay(at) !== text)
-    throw fieldInvalid(`/${name}`, `${name} must be a day such as 2026-01-31.`);
-  return at;
-}
-
-/**
- * The use of the caller's account, by what the request says, from all entries that were in the ledger when it was asked:
- * the sums are those of the entries whose time is in the range. Without a page all groups. Throws
- * `SERVICE_UNAVAILABLE` while more entries have to be taken in than one request may; each request takes in some.
+ * A page of the use of the caller's account, by what the request says, from all entries that were in the ledger when it
+ * was asked: the sums are those of the entries whose time is in the range. Throws `SERVICE_UNAVAILABLE` while more entries
+ * have to be taken in than one request may; each request takes in some.
  */
 export async function readUsage(
   ports: Ports,
-  { accountId }: Pick<Caller, 'accountId'>,
+  caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
-  page?: PageRequest,
+  { limit, cursor }: PageRequest,
 ): Promise<Usage> {
+  const { total, groupsAfter } = await currentUsage(ports, caller, request);
+  const found: UsageGroup[] = [];
+  for await (const group of groupsAfter(cursor, ROWS_A_DAY.page)) if (found.push(group) > limit) break;
+  const groups = await Promise.all(found.slice(0, limit).map((group) => withName(ports, caller, request, group)));
+  const last = groups.at(-1);
+  return { request, groups, total, ...(found.length > limit && last ? { nextCursor: last.group } : {}) };
+}
+
+/** All groups, in the order of their text; read as they are taken. Throws as `readUsage` does. */
+export async function readAllUsage(
+  ports: Ports,
+  caller: Pick<Caller, 'accountId'>,
+  request: UsageRequest,
+): Promise<AsyncIterable<UsageGroup>> {
+  const { groupsAfter } = await currentUsage(ports, caller, request);
+  return namedGroups(ports, caller, request, groupsAfter(undefined, ROWS_A_DAY.all));
+}
+
+async function* namedGroups(
+  ports: Ports,
+  caller: Pick<Caller, 'accountId'>,
+  request: UsageRequest,
+  groups: AsyncIterable<UsageGroup>,
+): AsyncGenerator<UsageGroup> {
+  for await (const group of groups) yield withName(ports, caller, request, group);
+}
+
+/** Takes in what the ledger has, and sums up what does not grow with the number of generations. */
+async function currentUsage(ports: Ports, { accountId }: Pick<Caller, 'accountId'>, request: UsageRequest) {
   const account = await ports.accounts.read(accountId, ports.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
-  if ((await projectUsage(ports, accountId, account.lastSequence)) === 'behind') throw behind();
+  const lists: readonly UsageList[] = request.by === 'client_trace_id' ? ['uses', 'traces'] : ['uses'];
+  for (const list of lists) {
+    const outcome = await projectUsage(ports, { accountId, list, through: account.lastSequence });
+    if (outcome === 'behind') throw behind();
+  }
   const { groups, total } = await sumUp(ports, accountId, request);
-  const after = [...groups.keys()].toSorted().filter((group) => page?.cursor === undefined || group > page.cursor);
-  const shown = after.slice(0, page?.limit);
-  const last = shown.at(-1);
   return {
-    request,
-    groups: await Promise.all(
-      shown.map(async (group) => ({
-        group,
-        ...(groups.get(group) ?? NO_USAGE),
-        ...(request.by === 'key' && group !== '' ? await nameOf(ports, accountId, group) : {}),
-      })),
-    ),
     total,
-    ...(after.length === shown.length || last === undefined ? {} : { nextCursor: last }),
+    groupsAfter: (after: string | undefined, rowsADay: number): AsyncIterable<UsageGroup> =>
+      request.by === 'client_trace_id'
+        ? traceGroups(ports, { accountId, days: [...groups.keys()], after, rowsADay })
+        : sortedAfter(groups, after),
   };
 }
 
+async function* sortedAfter(
+  groups: ReadonlyMap<string, UsageSums>,
+  after: string | undefined,
+): AsyncGenerator<UsageGroup> {
+  for (const group of [...groups.keys()].toSorted())
+    if (after === undefined || group > after) yield { group, ...(groups.get(group) ?? NO_USAGE) };
+}
+
+/** By day for trace ids, too: traces are read from the days with use. */
 async function sumUp(ports: Ports, accountId: string, request: UsageRequest) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
@@ -115,7 +105,7 @@ async function sumUp(ports: Ports, accountId: string, request: UsageRequest) {
     const page = { limit: ROWS, ...(cursor === undefined ? {} : { cursor }) };
     const { items, nextCursor } = await ports.usage.list(accountId, request, page, ports.call);
     for (const row of items) {
-      const group = groupOf(row, request.by);
+      const group = groupOf(row, request);
       groups.set(group, added(groups.get(group) ?? NO_USAGE, row));
       total = added(total, row);
     }
@@ -124,14 +114,20 @@ async function sumUp(ports: Ports, accountId: string, request: UsageRequest) {
   return { groups, total };
 }
 
-function groupOf({ day, modelKey, credentialId }: UsageRow, by: UsageBy): string {
-  if (by === 'day') return day;
-  return by === 'model' ? modelKey : credentialId;
+function groupOf({ day, modelKey, credentialId }: UseRow, { by }: UsageRequest): string {
+  if (by === 'model') return modelKey;
+  return by === 'key' ? credentialId : day;
 }
 
-async function nameOf(ports: Ports, accountId: string, id: string): Promise<Pick<UsageGroup, 'credentialName'>> {
-  const credentialName = await nameOfCredential(ports, accountId, id);
-  return credentialName === undefined ? {} : { credentialName };
+async function withName(
+  ports: Ports,
+  { accountId }: Pick<Caller, 'accountId'>,
+  { by }: UsageRequest,
+  group: UsageGroup,
+): Promise<UsageGroup> {
+  if (by !== 'key' || group.group === '') return group;
+  const credentialName = await nameOfCredential(ports, accountId, group.group);
+  return credentialName === undefined ? group : { ...group, credentialName };
 }
 
 function behind(): ServiceError {

@@ -12,20 +12,40 @@ export interface UsageSums {
   readonly releasedCredits: number;
 }
 
-/** Which entries a row is about. */
-export interface UsageKey {
+/**
+ * The lists of rows that an account has: by model and credential, and by trace id. Each has come as far as its own row of
+ * the whole account says.
+ */
+export type UsageList = 'uses' | 'traces';
+
+interface DayKey {
   readonly accountId: string;
   /** The UTC day of the entries, `2026-01-31`; empty in the row of the whole account. */
   readonly day: string;
-  /** Empty where the entries do not say. */
+}
+
+/** The entries of a day that are of a model and a credential; both are empty where the entries do not say. */
+export interface UseKey extends DayKey {
   readonly modelKey: string;
   readonly credentialId: string;
 }
 
-/** The sums of all entries of its key up to number `lastSequence`, which is the last one that it took in. */
-export interface UsageRow extends UsageKey, UsageSums {
+/** The entries of a day that have a trace id; it is empty for those without one. */
+export interface TraceKey extends DayKey {
+  readonly clientTraceId: string;
+}
+
+/** Which entries a row is about. */
+export type UsageKey = UseKey | TraceKey;
+
+/** The sums of all entries of a key up to number `lastSequence`, which is the last one that it took in. */
+interface Counted extends UsageSums {
   readonly lastSequence: number;
 }
+
+export type UseRow = UseKey & Counted;
+export type TraceRow = TraceKey & Counted;
+export type UsageRow = UseRow | TraceRow;
 
 export const NO_USAGE: UsageSums = {
   generations: 0,
@@ -35,25 +55,29 @@ export const NO_USAGE: UsageSums = {
   releasedCredits: 0,
 };
 
-/** The row of all entries of the account. Its `lastSequence` says how far every row of the account has come. */
-export function wholeAccount(accountId: string): UsageKey {
-  return { accountId, day: '', modelKey: '', credentialId: '' };
+/** The row of all entries of the account. Its `lastSequence` says how far every row of the list has come. */
+export function wholeAccount(accountId: string, list: UsageList): UsageKey {
+  const key = { accountId, day: '' };
+  return list === 'traces' ? { ...key, clientTraceId: '' } : { ...key, modelKey: '', credentialId: '' };
 }
 
 /** The key of the row that an entry belongs to; undefined for grants and adjustments, which are no use. */
-export function usageKeyOf({ accountId, kind, at, attribution }: Entry): UsageKey | undefined {
+export function usageKeyOf({ accountId, kind, at, attribution }: Entry, list: UsageList): UsageKey | undefined {
   if (kind === 'grant' || kind === 'adjustment') return undefined;
-  return {
-    accountId,
-    day: utcDay(at),
-    modelKey: attribution?.modelKey ?? '',
-    credentialId: attribution?.credentialId ?? '',
-  };
+  const key = { accountId, day: utcDay(at) };
+  if (list === 'traces') return { ...key, clientTraceId: attribution?.clientTraceId ?? '' };
+  return { ...key, modelKey: attribution?.modelKey ?? '', credentialId: attribution?.credentialId ?? '' };
+}
+
+export function isTrace(key: UsageKey): key is TraceKey {
+  return 'clientTraceId' in key;
 }
 
 /** A key as text: rows of two keys are the same only if this is. */
-export function textOfKey({ accountId, day, modelKey, credentialId }: UsageKey): string {
-  return JSON.stringify([accountId, day, modelKey, credentialId]);
+export function textOfKey(key: UsageKey): string {
+  const { accountId, day } = key;
+  if (isTrace(key)) return JSON.stringify([accountId, day, key.clientTraceId]);
+  return JSON.stringify([accountId, day, key.modelKey, key.credentialId]);
 }
 
 /** The row after an entry of its key. An entry that it has taken in changes nothing. */

@@ -3,13 +3,13 @@
 // Method: failure cases one by one, writers that race for one row, and pages of every size.
 import { expect } from 'chai';
 import type { UsageStore } from '../../core/ports/usage-store.js';
-import { wholeAccount, type UsageRow } from '../../core/usage/usage.js';
+import { wholeAccount, type TraceRow, type UsageRow, type UseRow } from '../../core/usage/usage.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import type { ContractSubject } from './subject.js';
 
 const [ACCOUNT, OTHER] = [uuidAt(1), uuidAt(2)];
 
-function row(day: string, modelKey: string, lastSequence: number, accountId = ACCOUNT): UsageRow {
+function row(day: string, modelKey: string, lastSequence: number, accountId = ACCOUNT): UseRow {
   return {
     accountId,
     day,
@@ -24,6 +24,11 @@ function row(day: string, modelKey: string, lastSequence: number, accountId = AC
   };
 }
 
+function trace(day: string, clientTraceId: string, lastSequence = 1, accountId = ACCOUNT): TraceRow {
+  const { modelKey: _, credentialId: __, ...sums } = row(day, '', lastSequence, accountId);
+  return { ...sums, clientTraceId };
+}
+
 const added = (...rows: readonly UsageRow[]) => rows.map((one) => ({ row: one, expectedSequence: 0 }));
 const always = { from: '0000-00-00', to: '9999-99-99' };
 
@@ -36,11 +41,14 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
     afterEach(async () => subject.close(store));
 
     it('has nothing of an account without use, and of one that is none', async () => {
-      expect(await store.read([wholeAccount(ACCOUNT)])).to.deep.equal([]);
+      for (const list of ['uses', 'traces'] as const)
+        expect(await store.read([wholeAccount(ACCOUNT, list)])).to.deep.equal([]);
       expect(await store.read([])).to.deep.equal([]);
       expect(await store.apply([])).to.equal('applied');
       expect(await store.list(ACCOUNT, always, { limit: 10 })).to.deep.equal({ items: [] });
       expect(await store.list('no-account', always, { limit: 10 })).to.deep.equal({ items: [] });
+      expect(await store.listTraces(ACCOUNT, always, { limit: 10 })).to.deep.equal([]);
+      expect(await store.listTraces('no-account', always, { limit: 10 })).to.deep.equal([]);
     });
 
     it('keeps every field of each row, also without a model, and reads those that it has', async () => {
@@ -50,16 +58,34 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
       expect(read).to.have.deep.members(rows);
     });
 
-    it('writes a row onto no other sequence than the expected one, and the others all the same', async () => {
-      const [first, second, third] = [row('2026-01-31', 'a', 4), row('2026-01-31', 'b', 5), row('2026-02-01', 'a', 6)];
-      await store.apply(added(first));
-      expect(await store.apply(added({ ...first, generations: 9 }, second))).to.equal('conflict');
-      const wrong = { row: { ...first, lastSequence: 8 }, expectedSequence: 5 };
-      const missing = { row: third, expectedSequence: 1 };
-      const right = { row: { ...second, lastSequence: 7 }, expectedSequence: 5 };
-      expect(await store.apply([wrong, missing, right])).to.equal('conflict');
-      expect(await store.read([first, second, third])).to.have.deep.members([first, { ...second, lastSequence: 7 }]);
+    it('keeps uses and traces apart', async () => {
+      const [use, traced] = [row('2026-01-31', '', 4), trace('2026-01-31', '', 7)];
+      await store.apply(added(use));
+      expect(await store.apply(added(traced, trace('2026-01-31', 'a:b.c_D-9', 8)))).to.equal('applied');
+      expect(await store.read([traced])).to.deep.equal([traced]);
+      expect(await store.read([use])).to.deep.equal([use]);
+      expect((await store.list(ACCOUNT, always, { limit: 10 })).items).to.deep.equal([use]);
+      expect(await store.listTraces(ACCOUNT, always, { limit: 1 })).to.deep.equal([traced]);
     });
+
+    for (const [kind, make] of [
+      ['use', row],
+      ['trace', trace],
+    ] as const)
+      it(`writes a ${kind} onto no other sequence than the expected one, and the others all the same`, async () => {
+        const [first, second, third] = [
+          make('2026-01-31', 'a', 4),
+          make('2026-01-31', 'b', 5),
+          make('2026-02-01', 'a', 6),
+        ];
+        await store.apply(added(first));
+        expect(await store.apply(added({ ...first, generations: 9 }, second))).to.equal('conflict');
+        const wrong = { row: { ...first, lastSequence: 8 }, expectedSequence: 5 };
+        const missing = { row: third, expectedSequence: 1 };
+        const right = { row: { ...second, lastSequence: 7 }, expectedSequence: 5 };
+        expect(await store.apply([wrong, missing, right])).to.equal('conflict');
+        expect(await store.read([first, second, third])).to.have.deep.members([first, { ...second, lastSequence: 7 }]);
+      });
 
     it('lets one of twelve concurrent writers write onto a sequence', async () => {
       for (const last of [1, 2, 3]) {
@@ -88,6 +114,30 @@ export function usageStoreContract(subject: ContractSubject<UsageStore>): void {
         expect(found).to.deep.equal(rows.slice(3, 9));
       }
       expect((await store.list(ACCOUNT, always, { limit: 1000 })).items).to.deep.equal(rows);
+    });
+
+    it('lists the traces of the days of a range in the order of their text, from any place, for pages of every size', async () => {
+      const days = ['2026-01-29', '2026-01-30', '2026-01-31', '2026-02-01'];
+      const texts = ['', '-', '.', '0', '1:', 'A', '_', 'a', 'a-b', 'ab'];
+      const rows = days.flatMap((day) => texts.map((text) => trace(day, text)));
+      await store.apply(added(...rows.toReversed(), trace('', '', 9)));
+      await store.apply(added(trace('2026-01-30', 'a', 1, OTHER)));
+      const range = { from: '2026-01-30', to: '2026-01-31' };
+      for (const limit of [1, 2, 7, 20, 1000]) {
+        const found: TraceRow[] = [];
+        for (let after: TraceRow | undefined; ;) {
+          const page = await store.listTraces(ACCOUNT, range, { limit, ...(after === undefined ? {} : { after }) });
+          expect(page.length).to.be.at.most(limit);
+          found.push(...page);
+          after = page.at(-1);
+          if (after === undefined) break;
+        }
+        expect(found).to.deep.equal(rows.slice(10, 30));
+      }
+      const behind = { day: '2026-01-30', clientTraceId: 'Z' };
+      expect(
+        (await store.listTraces(ACCOUNT, range, { limit: 2, after: behind })).map((one) => one.clientTraceId),
+      ).to.deep.equal(['_', 'a']);
     });
   });
 }

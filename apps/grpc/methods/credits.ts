@@ -1,7 +1,8 @@
 import { getBalance } from '../../../core/credits/get-balance.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
 import { listEntries } from '../../../core/credits/list-entries.js';
-import { readUsage, readUsageRequest } from '../../../core/usage/read-usage.js';
+import { readUsage } from '../../../core/usage/read-usage.js';
+import { readUsageRequest } from '../../../core/usage/usage-request.js';
 import { cursorOf, tokenOf } from '../../requests/page-token.js';
 import { StoreOperator } from '../../operator/store-operator.js';
 import { Credits } from '../generated/darkroom/v1/credits_pb.js';

@@ -1,4 +1,5 @@
-import { USAGE_BY, type Usage, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
+import type { Usage, UsageGroup } from '../../../core/usage/read-usage.js';
+import { USAGE_BY, type UsageBy } from '../../../core/usage/usage-request.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
 import { csvLine, type CsvValue } from './csv.js';
 import { CREDITS, NEXT_CURSOR } from './schema-parts.js';
@@ -16,6 +17,9 @@ const SUMS = {
 } as const;
 const SUM_NAMES = Object.keys(SUMS);
 
+/** Characters of CSV that are sent at a time, about. */
+const PIECE = 16_384;
+
 export const USAGE_SCHEMA: TitledSchema = {
   title: 'Usage',
   type: 'object',
@@ -26,7 +30,8 @@ export const USAGE_SCHEMA: TitledSchema = {
     to: { ...DAY, description: 'The last day, UTC.' },
     usage: {
       type: 'array',
-      description: 'In the order of `day`, `model_key` or `credential_id`. What was not used is left out.',
+      description:
+        'In the order of `day`, `model_key`, `credential_id` or `client_trace_id`. What was not used is left out.',
       items: {
         title: 'UsageRow',
         type: 'object',
@@ -36,6 +41,7 @@ export const USAGE_SCHEMA: TitledSchema = {
           model_key: { type: 'string', description: 'By model; absent for entries that do not say.' },
           credential_id: { type: 'string', description: 'By key; absent for entries that do not say.' },
           credential_name: { type: 'string', description: 'By key; absent once there is no such credential any more.' },
+          client_trace_id: { type: 'string', description: 'By trace id; absent for entries without one.' },
           ...SUMS,
         },
       },
@@ -45,7 +51,12 @@ export const USAGE_SCHEMA: TitledSchema = {
   },
 };
 
-const NAME = { day: 'day', model: 'model_key', key: 'credential_id' } as const satisfies Record<UsageBy, string>;
+const NAME = {
+  day: 'day',
+  model: 'model_key',
+  key: 'credential_id',
+  client_trace_id: 'client_trace_id',
+} as const satisfies Record<UsageBy, string>;
 
 /** What is undefined is left out of the JSON. */
 export function renderUsage({ request, groups, total }: Usage, nextCursor?: string): object {
@@ -64,11 +75,17 @@ export function renderUsage({ request, groups, total }: Usage, nextCursor?: stri
   };
 }
 
-/** A line of names, then one for each group. */
-export function* renderUsageCsv({ request: { by }, groups }: Usage): Generator<string> {
+/** A line of names, then one for each group; some lines at a time. */
+export async function* renderUsageCsv(by: UsageBy, groups: AsyncIterable<UsageGroup>): AsyncGenerator<string> {
   const names = by === 'key' ? [NAME[by], 'credential_name'] : [NAME[by]];
-  yield csvLine([...names, ...SUM_NAMES]);
-  for (const group of groups) yield csvLine([...namesOf(by, group), ...Object.values(sumsOf(group))]);
+  let lines = csvLine([...names, ...SUM_NAMES]);
+  for await (const group of groups) {
+    lines += csvLine([...namesOf(by, group), ...Object.values(sumsOf(group))]);
+    if (lines.length < PIECE) continue;
+    yield lines;
+    lines = '';
+  }
+  yield lines;
 }
 
 function namesOf(by: UsageBy, { group, credentialName }: UsageGroup): CsvValue[] {

@@ -7,13 +7,22 @@ import type { Entry } from '../../../core/credits/account.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { UsageChange } from '../../../core/ports/usage-store.js';
 import { projectUsage } from '../../../core/usage/project-usage.js';
-import { readUsage, readUsageRequest, USAGE_BY, type UsageBy } from '../../../core/usage/read-usage.js';
+import { readAllUsage, readUsage, type UsageGroup } from '../../../core/usage/read-usage.js';
+import { readUsageRequest, USAGE_BY, type UsageBy } from '../../../core/usage/usage-request.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
 const DAY_MS = 86_400_000;
+const PAGE = { limit: 100 };
+const LISTS = ['uses', 'traces'] as const;
 
 type Step =
-  | { readonly do: 'hold'; readonly credits: number; readonly model: string; readonly key: string }
+  | {
+      readonly do: 'hold';
+      readonly credits: number;
+      readonly model: string;
+      readonly key: string;
+      readonly trace?: string | undefined;
+    }
   | { readonly do: 'settle'; readonly which: number; readonly charge: number; readonly failed: boolean }
   | { readonly do: 'wait'; readonly days: number }
   | { readonly do: 'read' };
@@ -24,6 +33,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     credits: fc.nat({ max: 9 }),
     model: fc.constantFrom('m', 'n'),
     key: fc.constantFrom('k', 'service:s'),
+    trace: fc.constantFrom(undefined, 'a', 'a-b', 'a.b', 'B', '_', '0'),
   }),
   fc.record({
     do: fc.constant('settle' as const),
@@ -43,7 +53,9 @@ async function play(harness: CoreHarness, steps: readonly Step[], read: () => Pr
     if (one.do === 'read') await read();
     if (one.do === 'hold') {
       const generationId = context.ids.uuid();
-      const attribution = { credentialId: one.key, modelKey: one.model };
+      const { trace } = one;
+      const traced = trace === undefined ? {} : { clientTraceId: trace };
+      const attribution = { credentialId: one.key, modelKey: one.model, ...traced };
       const hold = { kind: 'hold', generationId, credits: one.credits, maxOpenHolds: 100, attribution } as const;
       const outcome = await context.accountWriter.execute(caller.accountId, hold);
       if (outcome.refused === undefined) held.push({ generationId, credits: one.credits });
@@ -69,7 +81,8 @@ function model(entries: readonly Entry[], by: UsageBy): Record<string, readonly 
   for (const { kind, credits, at, attribution, reason } of entries) {
     if (kind === 'grant' || kind === 'adjustment') continue;
     const day = new Date(at).toISOString().slice(0, 10);
-    const group = { day, model: attribution?.modelKey ?? '', key: attribution?.credentialId ?? '' }[by];
+    const { modelKey = '', credentialId = '', clientTraceId = '' } = attribution ?? {};
+    const group = { day, model: modelKey, key: credentialId, client_trace_id: clientTraceId }[by];
     const sum = sums[group] ?? [0, 0, 0, 0, 0];
     sums[group] = sum;
     if (kind === 'hold') sum[0] += 1;
@@ -80,23 +93,49 @@ function model(entries: readonly Entry[], by: UsageBy): Record<string, readonly 
   return sums;
 }
 
-const requestFor = (harness: CoreHarness, by: UsageBy) => {
+const request = (harness: CoreHarness, by: UsageBy, days: number) => {
   const to = new Date(harness.clock.now()).toISOString().slice(0, 10);
-  const from = new Date(harness.clock.now() - 365 * DAY_MS).toISOString().slice(0, 10);
+  const from = new Date(harness.clock.now() - (days - 1) * DAY_MS).toISOString().slice(0, 10);
   return readUsageRequest({ by, from, to }, harness.clock.now());
 };
+const requestFor = (harness: CoreHarness, by: UsageBy) => request(harness, by, by === 'client_trace_id' ? 31 : 366);
+
+async function pages(harness: CoreHarness, by: UsageBy, limit: number): Promise<UsageGroup[]> {
+  const groups: UsageGroup[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
+    const usage = await readUsage(harness.context, harness.caller, requestFor(harness, by), page);
+    expect(usage.groups.length).to.be.at.most(limit);
+    groups.push(...usage.groups);
+    cursor = usage.nextCursor;
+    if (cursor === undefined) return groups;
+  }
+}
 
 async function expectLedger(harness: CoreHarness): Promise<void> {
   const entries = await harness.entries();
   for (const by of USAGE_BY) {
-    const usage = await readUsage(harness.context, harness.caller, requestFor(harness, by));
-    const shown = usage.groups.map((group) => [
-      group.group,
-      [group.generations, group.failed, group.reservedCredits, group.chargedCredits, group.releasedCredits],
-    ]);
-    expect(Object.fromEntries(shown)).to.deep.equal(model(entries, by));
+    const { from } = requestFor(harness, by);
+    const sums = model(
+      entries.filter(({ at }) => at >= Date.parse(from)),
+      by,
+    );
+    const all: UsageGroup[] = [];
+    const stream = await readAllUsage(harness.context, harness.caller, requestFor(harness, by));
+    for await (const group of stream) all.push(group);
+    for (const groups of [all, await pages(harness, by, 1), await pages(harness, by, 3)]) {
+      const shown = groups.map((group) => [
+        group.group,
+        [group.generations, group.failed, group.reservedCredits, group.chargedCredits, group.releasedCredits],
+      ]);
+      expect(Object.fromEntries(shown), by).to.deep.equal(sums);
+      expect(
+        groups.map(({ group }) => group),
+        'in order, each once',
+      ).to.deep.equal(Object.keys(sums).toSorted());
+    }
   }
-  const { total } = await readUsage(harness.context, harness.caller, requestFor(harness, 'day'));
+  const { total } = await readUsage(harness.context, harness.caller, requestFor(harness, 'day'), { limit: 1 });
   const { spent, reserved } = await harness.account();
   expect(total.chargedCredits).to.equal(spent);
   expect(total.reservedCredits - total.chargedCredits - total.releasedCredits).to.equal(reserved);
@@ -104,11 +143,11 @@ async function expectLedger(harness: CoreHarness): Promise<void> {
 }
 
 describe('projectUsage', () => {
-  it('gives the sums of the ledger by day, model and key after any history, read at any time', async () => {
+  it('gives the sums of the ledger by day, model, key and trace id after any history, read at any time', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+      fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.constantFrom(...USAGE_BY), async (steps, by) => {
         const harness = await CoreHarness.open({ credits: 50 });
-        const read = () => readUsage(harness.context, harness.caller, requestFor(harness, 'day'));
+        const read = () => readUsage(harness.context, harness.caller, requestFor(harness, by), PAGE);
         await play(harness, steps, read);
         await expectLedger(harness);
       }),
@@ -131,6 +170,7 @@ describe('projectUsage', () => {
           usage: {
             read: usage.read.bind(usage),
             list: usage.list.bind(usage),
+            listTraces: usage.listTraces.bind(usage),
             async apply(changes: readonly UsageChange[]) {
               const fate = left.shift() ?? 'not';
               if (fate === 'before') throw new Error('died');
@@ -143,8 +183,11 @@ describe('projectUsage', () => {
         const { accountId } = harness.caller;
         const read = async () => {
           const { lastSequence } = await harness.account();
-          const readers = [dying, dying, harness.context].map((context, n) =>
-            projectUsage(context, accountId, lastSequence - n, 1 + 3 * n).catch(() => undefined),
+          const readers = [dying, dying, harness.context].flatMap((context, n) =>
+            LISTS.map((list) => {
+              const projection = { accountId, list, through: lastSequence - n, maxEntries: 1 + 3 * n };
+              return projectUsage(context, projection).catch(() => undefined);
+            }),
           );
           await Promise.all(readers);
         };
@@ -168,29 +211,39 @@ describe('projectUsage', () => {
     );
     const { accountId } = harness.caller;
     const { lastSequence } = await harness.account();
-    for (const outcome of ['behind', 'behind', 'current'])
-      expect(await projectUsage(harness.context, accountId, lastSequence, 5)).to.equal(outcome);
+    for (const list of LISTS)
+      for (const outcome of ['behind', 'behind', 'current']) {
+        const projection = { accountId, list, through: lastSequence, maxEntries: 5 };
+        expect(await projectUsage(harness.context, projection)).to.equal(outcome);
+      }
     await expectLedger(harness);
   });
 
   it('verifies rows: one that took in an entry twice, one that missed one, and one that should not be there', async () => {
-    const hold = { do: 'hold', credits: 3, model: 'm', key: 'k' } as const;
-    for (const damage of [
+    const hold = { do: 'hold', credits: 3, model: 'm', key: 'k', trace: 't' } as const;
+    const damages = [
       { generations: 2, reservedCredits: 6 },
       { generations: 0, reservedCredits: 0 },
-      { modelKey: 'x' },
-    ]) {
-      const harness = await CoreHarness.open({ credits: 50 });
-      await play(harness, [hold], async () => undefined);
-      await readUsage(harness.context, harness.caller, requestFor(harness, 'day'));
-      const { usage } = harness.context;
-      const [row] = (await usage.list(harness.caller.accountId, { from: '0', to: '9' }, { limit: 9 })).items;
-      if (row === undefined) throw new Error('there is a row');
-      const expectedSequence = 'modelKey' in damage ? 0 : row.lastSequence;
-      await usage.apply([{ row: { ...row, ...damage }, expectedSequence }]);
-      const { findings } = await verifyCredits(harness.context);
-      expect(findings.filter((one) => one.includes('counts usage'))).to.have.length(1);
-    }
+      'elsewhere',
+    ] as const;
+    for (const damage of damages)
+      for (const by of ['model', 'client_trace_id'] as const) {
+        const harness = await CoreHarness.open({ credits: 50 });
+        await play(harness, [hold], async () => undefined);
+        await readUsage(harness.context, harness.caller, requestFor(harness, by), PAGE);
+        const { usage } = harness.context;
+        const [of, always] = [harness.caller.accountId, { from: '0', to: '9' }];
+        const rows =
+          by === 'model' ? (await usage.list(of, always, PAGE)).items : await usage.listTraces(of, always, PAGE);
+        const [row] = rows;
+        if (row === undefined) throw new Error('there is a row');
+        const expectedSequence = damage === 'elsewhere' ? 0 : row.lastSequence;
+        const elsewhere = by === 'model' ? { modelKey: 'x' } : { clientTraceId: 'x' };
+        const damaged = { ...row, ...(damage === 'elsewhere' ? elsewhere : damage) };
+        await usage.apply([{ row: damaged, expectedSequence }]);
+        const { findings } = await verifyCredits(harness.context);
+        expect(findings.filter((one) => one.includes('counts usage'))).to.have.length(1);
+      }
   });
 });
 
@@ -212,10 +265,13 @@ describe('readUsageRequest', () => {
       { from: '2026-01-02', to: '2026-01-01' },
       { from: '2025-01-01', to: '2026-01-02' },
       { by: 'month' },
+      { by: 'client_trace_id', from: '2026-01-01', to: '2026-02-01' },
     ])
       expect(() => readUsageRequest(sent, now), JSON.stringify(sent))
         .to.throw()
         .with.property('code', 'FIELD_INVALID');
     expect(readUsageRequest({ from: '2025-01-01', to: '2026-01-01' }, now)).to.include({ to: '2026-01-01' });
+    const month = { by: 'client_trace_id', from: '2026-01-01', to: '2026-01-31' };
+    expect(readUsageRequest(month, now)).to.deep.equal(month);
   });
 });

@@ -235,13 +235,13 @@ export function defined(members: Readonly<Record<string, Json | undefined>>): Js
 }
 
 export function usageOf({ rows, total, from, to, nextPageToken }: GetUsageResponse, by: Json = 'day'): JsonObject {
-  const name = by === 'day' ? 'day' : by === 'model' ? 'model_key' : 'credential_id';
+  const name = { day: 'day', model: 'model_key', key: 'credential_id' }[String(by)] ?? 'client_trace_id';
   return defined({
     by,
     from,
     to,
     usage: rows.map(({ group, credentialName, sums }) =>
-      defined({ [name]: group, credential_name: credentialName, ...sumsOf(sums) }),
+      defined({ [name]: group === '' ? undefined : group, credential_name: credentialName, ...sumsOf(sums) }),
     ),
     total: sumsOf(total),
     next_cursor: nextPageToken === '' ? undefined : nextPageToken,

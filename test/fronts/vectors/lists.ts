@@ -212,13 +212,54 @@ export const LIST_VECTORS: readonly Vector[] = [
       },
     ],
   },
+  {
+    name: 'usage by trace id has a row for each, and one for what has none, on pages of every size',
+    steps: [
+      made('one', 'mine:2'),
+      made('two', 'mine:1', { ...PICTURE, parameters: { size: '96x64', n: 2 } }),
+      { operation: 'cancelGeneration', id: '@two', code: 'OK' },
+      { operation: 'createGeneration', body: PICTURE, code: 'OK' },
+      {
+        operation: 'getUsage',
+        query: { by: 'client_trace_id' },
+        code: 'OK',
+        data: {
+          by: 'client_trace_id',
+          usage: [
+            { ...UNUSED, generations: 1, reserved_credits: 10 },
+            { ...UNUSED, client_trace_id: 'mine:1', generations: 1, reserved_credits: 20, released_credits: 20 },
+            { ...UNUSED, client_trace_id: 'mine:2', generations: 1, reserved_credits: 10 },
+          ],
+          total: { ...UNUSED, generations: 3, reserved_credits: 40, released_credits: 20 },
+        },
+        without: ['next_cursor'],
+      },
+      { operation: 'getUsage', query: { by: 'client_trace_id', limit: '1' }, code: 'OK', save: 'behind-none' },
+      {
+        operation: 'getUsage',
+        query: { by: 'client_trace_id', limit: '1', cursor: '@behind-none' },
+        code: 'OK',
+        data: { usage: [{ client_trace_id: 'mine:1' }] },
+        save: 'behind-first',
+      },
+      {
+        operation: 'getUsage',
+        query: { by: 'client_trace_id', limit: '1', cursor: '@behind-first' },
+        code: 'OK',
+        data: { usage: [{ client_trace_id: 'mine:2' }] },
+        without: ['next_cursor'],
+      },
+      { operation: 'getUsage', query: { by: 'key', cursor: '@behind-first' }, code: 'FIELD_INVALID' },
+    ],
+  },
   ...(
     [
-      [{ by: 'week' }, 'by must be one of day, model, key.'],
+      [{ by: 'week' }, 'by must be one of day, model, key, client_trace_id.'],
       [{ from: '2026-02-30' }, 'from must be a day such as 2026-01-31.'],
       [{ to: '2026-01-31T00:00:00Z' }, 'to must be a day such as 2026-01-31.'],
       [{ from: '2026-01-02', to: '2026-01-01' }, 'to must not be before from.'],
       [{ from: '2025-01-01', to: '2026-01-02' }, 'at most 366 days'],
+      [{ by: 'client_trace_id', from: '2026-01-01', to: '2026-02-01' }, 'at most 31 days by client_trace_id'],
     ] as const
   ).map(([query, says]) =>
     once(`getUsage with ${JSON.stringify(query)}`, { operation: 'getUsage', query, code: 'FIELD_INVALID', says }),

@@ -1,4 +1,11 @@
-import { MAX_DAYS, readUsage, readUsageRequest, USAGE_BY, USUAL_DAYS } from '../../../../core/usage/read-usage.js';
+import { readAllUsage, readUsage } from '../../../../core/usage/read-usage.js';
+import {
+  MAX_DAYS,
+  MAX_TRACE_DAYS,
+  readUsageRequest,
+  USAGE_BY,
+  USUAL_DAYS,
+} from '../../../../core/usage/usage-request.js';
 import { cursorOf, tokenOf } from '../../../requests/page-token.js';
 import { DAY, renderUsage, renderUsageCsv, USAGE_SCHEMA } from '../../render/usage.js';
 import type { ProtectedOperation } from '../operation.js';
@@ -7,12 +14,15 @@ import { CURSOR, LIMIT, readPage } from '../paging.js';
 export const getUsageOperation: ProtectedOperation = {
   operationId: 'getUsage',
   summary: 'Add up what was used',
-  description: `Generations and credits of the account by day, model or key, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
+  description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
   status: 200,
   query: {
     by: { type: 'string', enum: [...USAGE_BY], default: 'day', description: 'What the rows are added up by.' },
     from: { ...DAY, description: 'The first day, UTC.' },
-    to: { ...DAY, description: `The last day, UTC; ${MAX_DAYS} days at most.` },
+    to: {
+      ...DAY,
+      description: `The last day, UTC; ${MAX_DAYS} days at most, and ${MAX_TRACE_DAYS} by client_trace_id.`,
+    },
     limit: LIMIT,
     cursor: CURSOR,
   },
@@ -22,9 +32,9 @@ export const getUsageOperation: ProtectedOperation = {
   async answer({ context, caller, query, wantsCsv }) {
     const request = readUsageRequest({ by: query['by'], from: query['from'], to: query['to'] }, context.clock.now());
     if (wantsCsv === true) {
-      const usage = await readUsage(context, caller, request);
+      const groups = await readAllUsage(context, caller, request);
       return {
-        stream: () => linesOf(renderUsageCsv(usage)),
+        stream: () => renderUsageCsv(request.by, groups),
         mediaType: 'text/csv; charset=utf-8; header=present',
         headers: { 'Content-Disposition': `attachment; filename="usage-${request.from}-${request.to}.csv"` },
       };
@@ -34,7 +44,3 @@ export const getUsageOperation: ProtectedOperation = {
     return { data: renderUsage(usage, tokenOf(list, usage.nextCursor)) };
   },
 };
-
-async function* linesOf(lines: Iterable<string>): AsyncGenerator<string> {
-  yield* lines;
-}

@@ -63,6 +63,18 @@ describe('GET /usage as CSV', () => {
     expect(lines).to.have.length(4);
   });
 
+  it('has a line for each trace id, and an empty name for what has none', async () => {
+    const traced = {
+      operation: 'createGeneration',
+      key: 'traced',
+      body: { ...PICTURE, client_trace_id: '-1' },
+    } as const;
+    await sendHttp(running.origin, { ...traced, credential: fixture.secrets.get('owner') ?? '' });
+    const [names, none, one, ...more] = (await (await ask('?by=client_trace_id', 'text/csv')).text()).split('\r\n');
+    expect([names, none?.split(',')[0], more]).to.deep.equal([`client_trace_id,${NAMES}`, '', ['']]);
+    expect(one).to.equal("'-1,1,0,10,0,0");
+  });
+
   it('refuses in JSON, and sends no body for HEAD', async () => {
     const refused = await ask('?by=week', 'text/csv');
     expect([refused.status, await refused.json()]).to.have.nested.property('[1].code', 'FIELD_INVALID');
