@@ -81,12 +81,12 @@ module.exports = {
       severity: 'error',
       from: {
         path: '^apps/cli/',
-        pathNot: '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers|people|providers|values)\\.ts',
+        pathNot: '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers|people|providers|usage|values)\\.ts',
       },
       to: {
         path: [
           '^apps/grpc/',
-          '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers|people|providers|values)\\.ts',
+          '^apps/cli/operator/grpc-(operator|calls|failure|storage|answers|people|providers|usage|values)\\.ts',
           'node_modules/(@grpc|@bufbuild)',
         ],
         dependencyTypesNot: ['dynamic-import'],

@@ -23,6 +23,7 @@ import { addProviders } from './commands/providers.js';
 import { addRecover } from './commands/recover.js';
 import { addServe } from './commands/serve.js';
 import { addStatus } from './commands/status.js';
+import { addUsage } from './commands/usage.js';
 import { addVerify } from './commands/verify.js';
 import type { CliIo, Output } from './io.js';
 
@@ -65,6 +66,7 @@ export function createProgram(io: CliIo): Command {
     addPeople,
     addCreditOperations,
     addLedger,
+    addUsage,
     addGenerations,
     addCatalog,
     addProviders,

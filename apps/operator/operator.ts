@@ -10,6 +10,10 @@ import type { ConnectedProvider } from '../../core/providers/list-providers.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import type { NewPerson } from '../../core/people/manage-people.js';
 import type { Person } from '../../core/people/person.js';
+import type { ModelCosts } from '../../core/usage/model-costs.js';
+import type { Usage } from '../../core/usage/read-usage.js';
+import type { SentUsage } from '../../core/usage/usage-request.js';
+import type { DayRange } from '../../core/ports/usage-store.js';
 import type { RecoveredTotals } from './recover-all.js';
 import type { AccountStorage } from './account-storage.js';
 
@@ -64,6 +68,16 @@ export interface Suspended {
   readonly account: ShownAccount;
   /** The result for its open generations, if they were to be cancelled. */
   readonly work?: CancelledWork;
+}
+
+/** Costs of the generations that were created on these days. */
+export interface CostReport extends DayRange {
+  readonly models: readonly ModelCosts[];
+}
+
+/** Without an account, of all. Days are read as those of usage. */
+export interface SentCosts extends Omit<SentUsage, 'by'> {
+  readonly accountId?: string;
 }
 
 type Listed =
@@ -137,6 +151,9 @@ export interface Operator {
   /** As a grant; CREDITS_INSUFFICIENT below zero. */
   adjustCredits(operation: CreditOperation): Promise<Operated>;
   listEntries(accountId: string, page: PageRequest): Promise<Page<ShownEntry>>;
+  /** SERVICE_UNAVAILABLE while the sums are still being made; each call goes on where the last one stopped. */
+  getUsage(accountId: string, sent: SentUsage, page: PageRequest): Promise<Usage>;
+  getModelCosts(sent: SentCosts): Promise<CostReport>;
   /** Newest first; a page may hold fewer although there are more. */
   searchGenerations(filter: GenerationFilter, page: PageRequest): Promise<Page<ShownGeneration>>;
   inspectGeneration(generationId: string): Promise<InspectedGeneration>;

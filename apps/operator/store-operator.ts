@@ -23,15 +23,20 @@ import {
   resetPerson,
   type NewPerson,
 } from '../../core/people/manage-people.js';
-import { pageByToken } from '../requests/page-token.js';
+import { addUpCosts } from '../../core/usage/model-costs.js';
+import { readUsage, type Usage } from '../../core/usage/read-usage.js';
+import { readUsageRequest, type SentUsage } from '../../core/usage/usage-request.js';
+import { cursorOf, pageByToken, tokenOf } from '../requests/page-token.js';
 import { readUuid } from './read-uuid.js';
 import { recoverAll } from './recover-all.js';
 import { accountStorage, type AccountStorage } from './account-storage.js';
 import type {
+  CostReport,
   InspectedGeneration,
   NewAccount,
   Operated,
   Operator,
+  SentCosts,
   ShownAccount,
   ShownEntry,
   ShownGeneration,
@@ -149,6 +154,20 @@ export class StoreOperator implements Operator {
     return this.pageOf(id, 'entries', page, (accountId, asked) =>
       this.context.accounts.entries(accountId, asked, this.context.call),
     );
+  }
+
+  async getUsage(id: string, sent: SentUsage, page: PageRequest): Promise<Usage> {
+    const { accountId } = await this.account(id);
+    const request = readUsageRequest(sent, this.context.clock.now());
+    const list = `usage of ${accountId} ${JSON.stringify(request)}`;
+    const { nextCursor, ...usage } = await readUsage(this.context, { accountId }, request, cursorOf(page, list));
+    return { ...usage, ...(nextCursor === undefined ? {} : { nextCursor: tokenOf(list, nextCursor) }) };
+  }
+
+  async getModelCosts({ accountId: id, ...sent }: SentCosts): Promise<CostReport> {
+    const account = id === undefined ? {} : { accountId: (await this.account(id)).accountId };
+    const { from, to } = readUsageRequest({ ...sent, by: 'model' }, this.context.clock.now());
+    return { from, to, models: await addUpCosts(this.context, { from, to, ...account }) };
   }
 
   async searchGenerations(asked: GenerationFilter, page: PageRequest): Promise<Page<ShownGeneration>> {

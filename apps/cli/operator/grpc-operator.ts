@@ -1,6 +1,8 @@
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { NewKey } from '../../../core/access/manage.js';
 import { DEFAULT_SCOPES, type App } from '../../../core/access/credential.js';
+import type { Usage } from '../../../core/usage/read-usage.js';
+import type { SentUsage } from '../../../core/usage/usage-request.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
 import type { GenerationFilter } from '../../../core/generation/operators-generations.js';
 import type { ConnectedProvider } from '../../../core/providers/list-providers.js';
@@ -11,10 +13,12 @@ import { Credits } from '../../grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
 import { STATUS } from '../../grpc/render/enums.js';
 import type {
+  CostReport,
   InspectedGeneration,
   NewAccount,
   Operated,
   Operator,
+  SentCosts,
   ShownAccount,
   ShownEntry,
   ShownGeneration,
@@ -32,6 +36,7 @@ import type { AccountStorage } from '../../operator/account-storage.js';
 import { GrpcPeople } from './grpc-people.js';
 import { providerOf } from './grpc-providers.js';
 import { storageOf } from './grpc-storage.js';
+import { costReportOf, daysOf, usageByOf, usageOf } from './grpc-usage.js';
 
 /** For calls that examine all data. */
 const EVERYTHING_MS = 3_600_000;
@@ -179,6 +184,16 @@ export class GrpcOperator implements Operator {
       ...sizeAndToken(page),
     });
     return { items: entries.map(entryOf), ...cursorOf(nextPageToken) };
+  }
+
+  async getUsage(accountId: string, sent: SentUsage, page: PageRequest): Promise<Usage> {
+    const asked = { accountId, by: usageByOf(sent.by), ...daysOf(sent), ...sizeAndToken(page) };
+    return usageOf(await this.calls.call(Credits.method.getAccountUsage, asked), sent.by);
+  }
+
+  async getModelCosts({ accountId = '', ...sent }: SentCosts): Promise<CostReport> {
+    const asked = { accountId, ...daysOf(sent) };
+    return costReportOf(await this.calls.call(Operations.method.getModelCosts, asked, EVERYTHING_MS));
   }
 
   async searchGenerations(

@@ -10,7 +10,7 @@ import { acting, plain } from '../method.js';
 import { readPage } from '../pages.js';
 import { renderEntry, renderOperated, renderOwnEntry } from '../render/credits.js';
 import { wordOf } from '../render/enums.js';
-import { renderSums, renderUsageRow, USAGE_BY } from '../render/usage.js';
+import { renderUsage, USAGE_BY } from '../render/usage.js';
 
 const { method } = Credits;
 
@@ -42,13 +42,14 @@ export const CREDIT_METHODS = [
       const request = readUsageRequest(sent, context.clock.now());
       const list = `usage of ${caller.accountId} ${JSON.stringify(request)}`;
       const usage = await readUsage(context, caller, request, cursorOf(readPage(page), list));
-      return {
-        rows: usage.groups.map(renderUsageRow),
-        total: renderSums(usage.total),
-        from: request.from,
-        to: request.to,
-        nextPageToken: tokenOf(list, usage.nextCursor) ?? '',
-      };
+      return { ...renderUsage(usage), nextPageToken: tokenOf(list, usage.nextCursor) ?? '' };
+    },
+  }),
+  plain(method.getAccountUsage, {
+    scope: 'ledger:read',
+    async answer({ context, request: { accountId, by, from, to, ...page } }) {
+      const sent = { by: wordOf(USAGE_BY, by), from, to };
+      return renderUsage(await new StoreOperator(context).getUsage(accountId, sent, readPage(page)));
     },
   }),
   plain(method.grantCredits, {

@@ -9,6 +9,7 @@ import { STATUS, wordOf } from '../render/enums.js';
 import { renderContent, renderRecord } from '../render/generation-record.js';
 import { renderProvider } from '../render/providers.js';
 import { duration } from '../render/times.js';
+import { renderModelCosts } from '../render/usage.js';
 
 const { method } = Operations;
 
@@ -73,6 +74,14 @@ export const OPERATIONS_METHODS = [
     answer: async ({ context }) => ({
       providers: (await new StoreOperator(context).listProviders()).map(renderProvider),
     }),
+  }),
+  plain(method.getModelCosts, {
+    scope: 'operations:read',
+    async answer({ context, request: { accountId, from, to } }) {
+      const account = accountId === '' ? {} : { accountId };
+      const report = await new StoreOperator(context).getModelCosts({ ...account, from, to });
+      return { models: report.models.map(renderModelCosts), from: report.from, to: report.to };
+    },
   }),
   plain(method.stopGeneration, {
     scope: 'operations:write',

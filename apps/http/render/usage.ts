@@ -1,6 +1,7 @@
 import type { Usage, UsageGroup } from '../../../core/usage/read-usage.js';
 import { USAGE_BY, type UsageBy } from '../../../core/usage/usage-request.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
+import { USAGE_NAMES } from '../../requests/usage-names.js';
 import { csvLine, type CsvValue } from './csv.js';
 import { CREDITS, NEXT_CURSOR } from './schema-parts.js';
 import type { TitledSchema } from './titled-schema.js';
@@ -51,13 +52,6 @@ export const USAGE_SCHEMA: TitledSchema = {
   },
 };
 
-const NAME = {
-  day: 'day',
-  model: 'model_key',
-  key: 'credential_id',
-  client_trace_id: 'client_trace_id',
-} as const satisfies Record<UsageBy, string>;
-
 /** What is undefined is left out of the JSON. */
 export function renderUsage({ request, groups, total }: Usage, nextCursor?: string): object {
   const { by, from, to } = request;
@@ -66,7 +60,7 @@ export function renderUsage({ request, groups, total }: Usage, nextCursor?: stri
     from,
     to,
     usage: groups.map((group) => ({
-      [NAME[by]]: group.group === '' ? undefined : group.group,
+      [USAGE_NAMES[by]]: group.group === '' ? undefined : group.group,
       credential_name: group.credentialName,
       ...sumsOf(group),
     })),
@@ -77,7 +71,7 @@ export function renderUsage({ request, groups, total }: Usage, nextCursor?: stri
 
 /** A line of names, then one for each group; some lines at a time. */
 export async function* renderUsageCsv(by: UsageBy, groups: AsyncIterable<UsageGroup>): AsyncGenerator<string> {
-  const names = by === 'key' ? [NAME[by], 'credential_name'] : [NAME[by]];
+  const names = by === 'key' ? [USAGE_NAMES[by], 'credential_name'] : [USAGE_NAMES[by]];
   let lines = csvLine([...names, ...SUM_NAMES]);
   for await (const group of groups) {
     lines += csvLine([...namesOf(by, group), ...Object.values(sumsOf(group))]);

@@ -140,6 +140,21 @@ async function runWorkCommands(service: CliService, run: Run): Promise<string[]>
   await record('generations', 'cancel', newest?.generation_id ?? '');
   await record('generations', 'cancel', newest?.generation_id ?? '', '--json');
   await record('keys', 'list', account);
+  for (const by of ['day', 'model', 'key', 'client_trace_id']) await record('usage', '--account', account, '--by', by);
+  await record('usage', '--account', account.toUpperCase(), '--json');
+  await record('usage', '--account', account, '--from', '2001-01-01', '--to', '2001-01-31', '--json');
+  for (const prompt of ['one', 'two'])
+    expect((await service.run(['generate', prompt, '-m', 'sandbox-test', '--trace-id', prompt])).code).to.equal(0);
+  const traces = ['usage', '--account', account, '--by', 'client_trace_id', '--limit', '1'] as const;
+  const { next_cursor: next } = await made<{ next_cursor: string }>(...traces);
+  await record(...traces, '--cursor', next);
+  await record('usage', '--account', account, '--by', 'key', '--cursor', next);
+  await record('usage', '--cost');
+  await record('usage', '--cost', '--account', account, '--credit-value', '0.01:USD');
+  await record('usage', '--cost', '--account', account, '--credit-value', '0.01:USD', '--json');
+  for (const refused of USAGE_REFUSALS) await record('usage', ...refused);
+  await record('usage', '--account', UNKNOWN_ID);
+  await record('usage', '--cost', '--account', UNKNOWN_ID);
   await record('generations', 'list', '--account', UNKNOWN_ID);
   await record('generations', 'list', '--app', UNKNOWN_ID);
   await record('generations', 'list', '--status', 'lost');
@@ -153,6 +168,20 @@ async function runWorkCommands(service: CliService, run: Run): Promise<string[]>
   await record('accounts', 'resume', account, '--json');
   return transcript;
 }
+
+/** What `usage` refuses whatever there is. */
+const USAGE_REFUSALS = [
+  [],
+  ['--account', 'x'],
+  ['--account', UNKNOWN_ID, '--credit-value', '1:USD'],
+  ['--account', UNKNOWN_ID, '--by', 'week'],
+  ['--cost', '--by', 'day'],
+  ['--cost', '--cursor', 'x'],
+  ['--cost', '--credit-value', '0.0000001:USD'],
+  ['--cost', '--credit-value', '1 USD'],
+  ['--cost', '--from', '2026-02-30'],
+  ['--cost', '--from', '2026-01-02', '--to', '2026-01-01'],
+] as const;
 
 /** Commands that are refused. */
 function refusals(account: string, app: string): readonly (readonly string[])[] {

@@ -93,6 +93,8 @@ const OPERATION = [
 const END = '9999-12-31T23:59:59Z';
 
 /** By the name of the method. */
+const DAYS = [...each('from', '', '2026-02-30'), ...each('to', 'x')];
+
 const ASKED: Readonly<Record<string, Asked>> = {
   EstimateGeneration: { right: { input: RIGHT_INPUT }, faults: INPUT },
   CreateGeneration: {
@@ -194,10 +196,8 @@ const ASKED: Readonly<Record<string, Asked>> = {
   },
   GetBalance: { right: {}, faults: [] },
   ListOwnEntries: { right: {}, faults: PAGE },
-  GetUsage: {
-    right: {},
-    faults: [...each('by', 99), ...each('from', '', '2026-02-30'), ...each('to', 'x'), ...PAGE],
-  },
+  GetUsage: { right: {}, faults: [...each('by', 99), ...DAYS, ...PAGE] },
+  GetAccountUsage: { right: { account_id: 'OWNER' }, faults: [...ACCOUNT, ...each('by', 99), ...DAYS, ...PAGE] },
   GrantCredits: {
     right: { account_id: 'OWNER', operation_id: 'g', credits: '1', reason: '' },
     faults: [...OPERATION, ...each('credits', '0', '-1', String(2n ** 53n - 1n), String(2n ** 53n))],
@@ -242,6 +242,7 @@ const ASKED: Readonly<Record<string, Asked>> = {
     right: {},
     faults: [...each('account_id', 'x'), ...each('app_id', 'x'), ...each('statuses', [99]), ...PAGE],
   },
+  GetModelCosts: { right: {}, faults: [...each('account_id', 'x'), ...DAYS] },
   InspectGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },
   ListProviders: { right: {}, faults: [] },
   StopGeneration: { right: { generation_id: ID }, faults: each('generation_id', '', 'x') },

@@ -235,7 +235,7 @@ export function defined(members: Readonly<Record<string, Json | undefined>>): Js
 }
 
 export function usageOf({ rows, total, from, to, nextPageToken }: GetUsageResponse, by: Json = 'day'): JsonObject {
-  const name = { day: 'day', model: 'model_key', key: 'credential_id' }[String(by)] ?? 'client_trace_id';
+  const name = by === 'model' ? 'model_key' : by === 'key' ? 'credential_id' : by === 'day' ? by : 'client_trace_id';
   return defined({
     by,
     from,

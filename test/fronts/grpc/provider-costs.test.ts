@@ -64,6 +64,22 @@ describe('what a provider costs', () => {
     expect(generation?.costs[0]?.money).to.deep.include({ micros: 70_007_004n, currency: 'XTS' });
   });
 
+  it('is added up by model for operators', async () => {
+    const asked = { accountId: grpc.owner.accountId };
+    const { models } = await unary(grpc.client, Operations.method.getModelCosts, asked, operator());
+    expect(models).to.have.length(1);
+    expect(models[0]).to.deep.include({
+      modelKey: 'picture',
+      generations: 1n,
+      withoutMoney: 0n,
+      inputTokens: 70_007_001n,
+      outputTokens: 70_007_002n,
+      computeMs: 70_007_003n,
+    });
+    expect(models[0]?.money).to.have.length(1);
+    expect(models[0]?.money[0]).to.deep.include({ micros: 70_007_004n, currency: 'XTS' });
+  });
+
   it('is not shown to clients over gRPC', async () => {
     const got = await unary(grpc.client, Generations.method.getGeneration, { generationId }, operator());
     const listed = await unary(grpc.client, Generations.method.listGenerations, {}, operator());

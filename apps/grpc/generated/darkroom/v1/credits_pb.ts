@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/credits.proto.
  */
 export const file_darkroom_v1_credits: GenFile = /*@__PURE__*/
-  fileDesc("ChlkYXJrcm9vbS92MS9jcmVkaXRzLnByb3RvEgtkYXJrcm9vbS52MSLeAgoFRW50cnkSEAoIc2VxdWVuY2UYASABKAMSJAoEa2luZBgCIAEoDjIWLmRhcmtyb29tLnYxLkVudHJ5S2luZBIkCglmcm9tX2Jvb2sYAyABKA4yES5kYXJrcm9vbS52MS5Cb29rEiIKB3RvX2Jvb2sYBCABKA4yES5kYXJrcm9vbS52MS5Cb29rEg8KB2NyZWRpdHMYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2F2YWlsYWJsZV9hZnRlchgHIAEoAxIaCg1nZW5lcmF0aW9uX2lkGAggASgJSACIAQESGQoMb3BlcmF0aW9uX2lkGAkgASgJSAGIAQESEwoGcmVhc29uGAogASgJSAKIAQFCEAoOX2dlbmVyYXRpb25faWRCDwoNX29wZXJhdGlvbl9pZEIJCgdfcmVhc29uIhMKEUdldEJhbGFuY2VSZXF1ZXN0IkEKEkdldEJhbGFuY2VSZXNwb25zZRIZChFhdmFpbGFibGVfY3JlZGl0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSI+ChVMaXN0T3duRW50cmllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAki/wEKCE93bkVudHJ5EiEKBWVudHJ5GAEgASgLMhIuZGFya3Jvb20udjEuRW50cnkSGAoQYXZhaWxhYmxlX2NoYW5nZRgCIAEoAxIWCgltb2RlbF9rZXkYAyABKAlIAIgBARIcCg9jbGllbnRfdHJhY2VfaWQYBCABKAlIAYgBARIaCg1jcmVkZW50aWFsX2lkGAUgASgJSAKIAQESHAoPY3JlZGVudGlhbF9uYW1lGAYgASgJSAOIAQFCDAoKX21vZGVsX2tleUISChBfY2xpZW50X3RyYWNlX2lkQhAKDl9jcmVkZW50aWFsX2lkQhIKEF9jcmVkZW50aWFsX25hbWUiiwEKFkxpc3RPd25FbnRyaWVzUmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmRhcmtyb29tLnYxLk93bkVudHJ5EhcKD29wZW5pbmdfY3JlZGl0cxgCIAEoAxIXCg9jbG9zaW5nX2NyZWRpdHMYAyABKAMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIo4BCg9HZXRVc2FnZVJlcXVlc3QSIAoCYnkYASABKA4yFC5kYXJrcm9vbS52MS5Vc2FnZUJ5EhEKBGZyb20YAiABKAlIAIgBARIPCgJ0bxgDIAEoCUgBiAEBEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9mcm9tQgUKA190byJ9CglVc2FnZVN1bXMSEwoLZ2VuZXJhdGlvbnMYASABKAMSDgoGZmFpbGVkGAIgASgDEhgKEHJlc2VydmVkX2NyZWRpdHMYAyABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAQgASgDEhgKEHJlbGVhc2VkX2NyZWRpdHMYBSABKAMicQoIVXNhZ2VSb3cSDQoFZ3JvdXAYASABKAkSHAoPY3JlZGVudGlhbF9uYW1lGAIgASgJSACIAQESJAoEc3VtcxgDIAEoCzIWLmRhcmtyb29tLnYxLlVzYWdlU3Vtc0ISChBfY3JlZGVudGlhbF9uYW1lIpEBChBHZXRVc2FnZVJlc3BvbnNlEiMKBHJvd3MYASADKAsyFS5kYXJrcm9vbS52MS5Vc2FnZVJvdxIlCgV0b3RhbBgCIAEoCzIWLmRhcmtyb29tLnYxLlVzYWdlU3VtcxIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEhcKD25leHRfcGFnZV90b2tlbhgFIAEoCSJgChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIm8KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYQoUQWRqdXN0Q3JlZGl0c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkicAoVQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoSTGlzdEVudHJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUwoTTGlzdEVudHJpZXNSZXNwb25zZRIjCgdlbnRyaWVzGAEgAygLMhIuZGFya3Jvb20udjEuRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIhYKFFZlcmlmeUNyZWRpdHNSZXF1ZXN0ImEKFVZlcmlmeUNyZWRpdHNSZXNwb25zZRIQCghhY2NvdW50cxgBIAEoAxIPCgdlbnRyaWVzGAIgASgDEhMKC2dlbmVyYXRpb25zGAMgASgDEhAKCGZpbmRpbmdzGAQgAygJKmQKBEJvb2sSFAoQQk9PS19VTlNQRUNJRklFRBAAEg8KC0JPT0tfSVNTVUVEEAESEgoOQk9PS19BVkFJTEFCTEUQAhIRCg1CT09LX1JFU0VSVkVEEAMSDgoKQk9PS19TUEVOVBAEKpwBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEEVOVFJZX0tJTkRfR1JBTlQQARIZChVFTlRSWV9LSU5EX0FESlVTVE1FTlQQAhITCg9FTlRSWV9LSU5EX0hPTEQQAxIVChFFTlRSWV9LSU5EX0NIQVJHRRAEEhYKEkVOVFJZX0tJTkRfUkVMRUFTRRAFKnkKB1VzYWdlQnkSGAoUVVNBR0VfQllfVU5TUEVDSUZJRUQQABIQCgxVU0FHRV9CWV9EQVkQARISCg5VU0FHRV9CWV9NT0RFTBACEhAKDFVTQUdFX0JZX0tFWRADEhwKGFVTQUdFX0JZX0NMSUVOVF9UUkFDRV9JRBAEMvYECgdDcmVkaXRzElIKCkdldEJhbGFuY2USHi5kYXJrcm9vbS52MS5HZXRCYWxhbmNlUmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEJhbGFuY2VSZXNwb25zZSIDkAIBEl4KDkxpc3RPd25FbnRyaWVzEiIuZGFya3Jvb20udjEuTGlzdE93bkVudHJpZXNSZXF1ZXN0GiMuZGFya3Jvb20udjEuTGlzdE93bkVudHJpZXNSZXNwb25zZSIDkAIBEkwKCEdldFVzYWdlEhwuZGFya3Jvb20udjEuR2V0VXNhZ2VSZXF1ZXN0Gh0uZGFya3Jvb20udjEuR2V0VXNhZ2VSZXNwb25zZSIDkAIBElgKDEdyYW50Q3JlZGl0cxIgLmRhcmtyb29tLnYxLkdyYW50Q3JlZGl0c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5HcmFudENyZWRpdHNSZXNwb25zZSIDkAICElsKDUFkanVzdENyZWRpdHMSIS5kYXJrcm9vbS52MS5BZGp1c3RDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkFkanVzdENyZWRpdHNSZXNwb25zZSIDkAICElUKC0xpc3RFbnRyaWVzEh8uZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXNwb25zZSIDkAIBElsKDVZlcmlmeUNyZWRpdHMSIS5kYXJrcm9vbS52MS5WZXJpZnlDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLlZlcmlmeUNyZWRpdHNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
+  fileDesc("ChlkYXJrcm9vbS92MS9jcmVkaXRzLnByb3RvEgtkYXJrcm9vbS52MSLeAgoFRW50cnkSEAoIc2VxdWVuY2UYASABKAMSJAoEa2luZBgCIAEoDjIWLmRhcmtyb29tLnYxLkVudHJ5S2luZBIkCglmcm9tX2Jvb2sYAyABKA4yES5kYXJrcm9vbS52MS5Cb29rEiIKB3RvX2Jvb2sYBCABKA4yES5kYXJrcm9vbS52MS5Cb29rEg8KB2NyZWRpdHMYBSABKAMSLwoLY3JlYXRlX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhcKD2F2YWlsYWJsZV9hZnRlchgHIAEoAxIaCg1nZW5lcmF0aW9uX2lkGAggASgJSACIAQESGQoMb3BlcmF0aW9uX2lkGAkgASgJSAGIAQESEwoGcmVhc29uGAogASgJSAKIAQFCEAoOX2dlbmVyYXRpb25faWRCDwoNX29wZXJhdGlvbl9pZEIJCgdfcmVhc29uIhMKEUdldEJhbGFuY2VSZXF1ZXN0IkEKEkdldEJhbGFuY2VSZXNwb25zZRIZChFhdmFpbGFibGVfY3JlZGl0cxgBIAEoAxIQCghjdXJyZW5jeRgCIAEoCSI+ChVMaXN0T3duRW50cmllc1JlcXVlc3QSEQoJcGFnZV9zaXplGAEgASgFEhIKCnBhZ2VfdG9rZW4YAiABKAki/wEKCE93bkVudHJ5EiEKBWVudHJ5GAEgASgLMhIuZGFya3Jvb20udjEuRW50cnkSGAoQYXZhaWxhYmxlX2NoYW5nZRgCIAEoAxIWCgltb2RlbF9rZXkYAyABKAlIAIgBARIcCg9jbGllbnRfdHJhY2VfaWQYBCABKAlIAYgBARIaCg1jcmVkZW50aWFsX2lkGAUgASgJSAKIAQESHAoPY3JlZGVudGlhbF9uYW1lGAYgASgJSAOIAQFCDAoKX21vZGVsX2tleUISChBfY2xpZW50X3RyYWNlX2lkQhAKDl9jcmVkZW50aWFsX2lkQhIKEF9jcmVkZW50aWFsX25hbWUiiwEKFkxpc3RPd25FbnRyaWVzUmVzcG9uc2USJgoHZW50cmllcxgBIAMoCzIVLmRhcmtyb29tLnYxLk93bkVudHJ5EhcKD29wZW5pbmdfY3JlZGl0cxgCIAEoAxIXCg9jbG9zaW5nX2NyZWRpdHMYAyABKAMSFwoPbmV4dF9wYWdlX3Rva2VuGAQgASgJIo4BCg9HZXRVc2FnZVJlcXVlc3QSIAoCYnkYASABKA4yFC5kYXJrcm9vbS52MS5Vc2FnZUJ5EhEKBGZyb20YAiABKAlIAIgBARIPCgJ0bxgDIAEoCUgBiAEBEhEKCXBhZ2Vfc2l6ZRgEIAEoBRISCgpwYWdlX3Rva2VuGAUgASgJQgcKBV9mcm9tQgUKA190byJ9CglVc2FnZVN1bXMSEwoLZ2VuZXJhdGlvbnMYASABKAMSDgoGZmFpbGVkGAIgASgDEhgKEHJlc2VydmVkX2NyZWRpdHMYAyABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAQgASgDEhgKEHJlbGVhc2VkX2NyZWRpdHMYBSABKAMicQoIVXNhZ2VSb3cSDQoFZ3JvdXAYASABKAkSHAoPY3JlZGVudGlhbF9uYW1lGAIgASgJSACIAQESJAoEc3VtcxgDIAEoCzIWLmRhcmtyb29tLnYxLlVzYWdlU3Vtc0ISChBfY3JlZGVudGlhbF9uYW1lIpEBChBHZXRVc2FnZVJlc3BvbnNlEiMKBHJvd3MYASADKAsyFS5kYXJrcm9vbS52MS5Vc2FnZVJvdxIlCgV0b3RhbBgCIAEoCzIWLmRhcmtyb29tLnYxLlVzYWdlU3VtcxIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEhcKD25leHRfcGFnZV90b2tlbhgFIAEoCSKpAQoWR2V0QWNjb3VudFVzYWdlUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEiAKAmJ5GAIgASgOMhQuZGFya3Jvb20udjEuVXNhZ2VCeRIRCgRmcm9tGAMgASgJSACIAQESDwoCdG8YBCABKAlIAYgBARIRCglwYWdlX3NpemUYBSABKAUSEgoKcGFnZV90b2tlbhgGIAEoCUIHCgVfZnJvbUIFCgNfdG8imAEKF0dldEFjY291bnRVc2FnZVJlc3BvbnNlEiMKBHJvd3MYASADKAsyFS5kYXJrcm9vbS52MS5Vc2FnZVJvdxIlCgV0b3RhbBgCIAEoCzIWLmRhcmtyb29tLnYxLlVzYWdlU3VtcxIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEhcKD25leHRfcGFnZV90b2tlbhgFIAEoCSJgChNHcmFudENyZWRpdHNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSFAoMb3BlcmF0aW9uX2lkGAIgASgJEg8KB2NyZWRpdHMYAyABKAMSDgoGcmVhc29uGAQgASgJIm8KFEdyYW50Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiYQoUQWRqdXN0Q3JlZGl0c1JlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkSDwoHY3JlZGl0cxgDIAEoAxIOCgZyZWFzb24YBCABKAkicAoVQWRqdXN0Q3JlZGl0c1Jlc3BvbnNlEiUKB2FjY291bnQYASABKAsyFC5kYXJrcm9vbS52MS5BY2NvdW50EjAKDGVhcmxpZXJfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiTwoSTGlzdEVudHJpZXNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUwoTTGlzdEVudHJpZXNSZXNwb25zZRIjCgdlbnRyaWVzGAEgAygLMhIuZGFya3Jvb20udjEuRW50cnkSFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIhYKFFZlcmlmeUNyZWRpdHNSZXF1ZXN0ImEKFVZlcmlmeUNyZWRpdHNSZXNwb25zZRIQCghhY2NvdW50cxgBIAEoAxIPCgdlbnRyaWVzGAIgASgDEhMKC2dlbmVyYXRpb25zGAMgASgDEhAKCGZpbmRpbmdzGAQgAygJKmQKBEJvb2sSFAoQQk9PS19VTlNQRUNJRklFRBAAEg8KC0JPT0tfSVNTVUVEEAESEgoOQk9PS19BVkFJTEFCTEUQAhIRCg1CT09LX1JFU0VSVkVEEAMSDgoKQk9PS19TUEVOVBAEKpwBCglFbnRyeUtpbmQSGgoWRU5UUllfS0lORF9VTlNQRUNJRklFRBAAEhQKEEVOVFJZX0tJTkRfR1JBTlQQARIZChVFTlRSWV9LSU5EX0FESlVTVE1FTlQQAhITCg9FTlRSWV9LSU5EX0hPTEQQAxIVChFFTlRSWV9LSU5EX0NIQVJHRRAEEhYKEkVOVFJZX0tJTkRfUkVMRUFTRRAFKnkKB1VzYWdlQnkSGAoUVVNBR0VfQllfVU5TUEVDSUZJRUQQABIQCgxVU0FHRV9CWV9EQVkQARISCg5VU0FHRV9CWV9NT0RFTBACEhAKDFVTQUdFX0JZX0tFWRADEhwKGFVTQUdFX0JZX0NMSUVOVF9UUkFDRV9JRBAEMtkFCgdDcmVkaXRzElIKCkdldEJhbGFuY2USHi5kYXJrcm9vbS52MS5HZXRCYWxhbmNlUmVxdWVzdBofLmRhcmtyb29tLnYxLkdldEJhbGFuY2VSZXNwb25zZSIDkAIBEl4KDkxpc3RPd25FbnRyaWVzEiIuZGFya3Jvb20udjEuTGlzdE93bkVudHJpZXNSZXF1ZXN0GiMuZGFya3Jvb20udjEuTGlzdE93bkVudHJpZXNSZXNwb25zZSIDkAIBEkwKCEdldFVzYWdlEhwuZGFya3Jvb20udjEuR2V0VXNhZ2VSZXF1ZXN0Gh0uZGFya3Jvb20udjEuR2V0VXNhZ2VSZXNwb25zZSIDkAIBEmEKD0dldEFjY291bnRVc2FnZRIjLmRhcmtyb29tLnYxLkdldEFjY291bnRVc2FnZVJlcXVlc3QaJC5kYXJrcm9vbS52MS5HZXRBY2NvdW50VXNhZ2VSZXNwb25zZSIDkAIBElgKDEdyYW50Q3JlZGl0cxIgLmRhcmtyb29tLnYxLkdyYW50Q3JlZGl0c1JlcXVlc3QaIS5kYXJrcm9vbS52MS5HcmFudENyZWRpdHNSZXNwb25zZSIDkAICElsKDUFkanVzdENyZWRpdHMSIS5kYXJrcm9vbS52MS5BZGp1c3RDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkFkanVzdENyZWRpdHNSZXNwb25zZSIDkAICElUKC0xpc3RFbnRyaWVzEh8uZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXF1ZXN0GiAuZGFya3Jvb20udjEuTGlzdEVudHJpZXNSZXNwb25zZSIDkAIBElsKDVZlcmlmeUNyZWRpdHMSIS5kYXJrcm9vbS52MS5WZXJpZnlDcmVkaXRzUmVxdWVzdBoiLmRhcmtyb29tLnYxLlZlcmlmeUNyZWRpdHNSZXNwb25zZSIDkAIBYgZwcm90bzM", [file_darkroom_v1_accounts, file_google_protobuf_timestamp]);
 
 /**
  * One entry of the ledger. Entries are never changed or removed.
@@ -455,6 +455,111 @@ export const GetUsageResponseSchema: GenMessage<GetUsageResponse> = /*@__PURE__*
   messageDesc(file_darkroom_v1_credits, 9);
 
 /**
+ * Requests a page of the usage of any account.
+ *
+ * @generated from message darkroom.v1.GetAccountUsageRequest
+ */
+export type GetAccountUsageRequest = Message<"darkroom.v1.GetAccountUsageRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * What usage is added up by.
+   *
+   * @generated from field: darkroom.v1.UsageBy by = 2;
+   */
+  by: UsageBy;
+
+  /**
+   * First and last day, as of GetUsage.
+   *
+   * @generated from field: optional string from = 3;
+   */
+  from?: string | undefined;
+
+  /**
+   * Last day.
+   *
+   * @generated from field: optional string to = 4;
+   */
+  to?: string | undefined;
+
+  /**
+   * Page size. 0 means 50; values above 1,000 are treated as 1,000; negative values are refused.
+   *
+   * @generated from field: int32 page_size = 5;
+   */
+  pageSize: number;
+
+  /**
+   * next_page_token of the previous response, with the same other fields; empty for the first page.
+   *
+   * @generated from field: string page_token = 6;
+   */
+  pageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetAccountUsageRequest.
+ * Use `create(GetAccountUsageRequestSchema)` to create a new message.
+ */
+export const GetAccountUsageRequestSchema: GenMessage<GetAccountUsageRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 10);
+
+/**
+ * A page of the usage of an account.
+ *
+ * @generated from message darkroom.v1.GetAccountUsageResponse
+ */
+export type GetAccountUsageResponse = Message<"darkroom.v1.GetAccountUsageResponse"> & {
+  /**
+   * Rows in the order of their group.
+   *
+   * @generated from field: repeated darkroom.v1.UsageRow rows = 1;
+   */
+  rows: UsageRow[];
+
+  /**
+   * Sums of all days from the first to the last, the same on every page.
+   *
+   * @generated from field: darkroom.v1.UsageSums total = 2;
+   */
+  total?: UsageSums | undefined;
+
+  /**
+   * First day, UTC.
+   *
+   * @generated from field: string from = 3;
+   */
+  from: string;
+
+  /**
+   * Last day, UTC.
+   *
+   * @generated from field: string to = 4;
+   */
+  to: string;
+
+  /**
+   * Token of the next page; empty on the last page.
+   *
+   * @generated from field: string next_page_token = 5;
+   */
+  nextPageToken: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetAccountUsageResponse.
+ * Use `create(GetAccountUsageResponseSchema)` to create a new message.
+ */
+export const GetAccountUsageResponseSchema: GenMessage<GetAccountUsageResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_credits, 11);
+
+/**
  * Describes a grant.
  *
  * @generated from message darkroom.v1.GrantCreditsRequest
@@ -494,7 +599,7 @@ export type GrantCreditsRequest = Message<"darkroom.v1.GrantCreditsRequest"> & {
  * Use `create(GrantCreditsRequestSchema)` to create a new message.
  */
 export const GrantCreditsRequestSchema: GenMessage<GrantCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 10);
+  messageDesc(file_darkroom_v1_credits, 12);
 
 /**
  * The account after a grant.
@@ -522,7 +627,7 @@ export type GrantCreditsResponse = Message<"darkroom.v1.GrantCreditsResponse"> &
  * Use `create(GrantCreditsResponseSchema)` to create a new message.
  */
 export const GrantCreditsResponseSchema: GenMessage<GrantCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 11);
+  messageDesc(file_darkroom_v1_credits, 13);
 
 /**
  * Describes an adjustment.
@@ -564,7 +669,7 @@ export type AdjustCreditsRequest = Message<"darkroom.v1.AdjustCreditsRequest"> &
  * Use `create(AdjustCreditsRequestSchema)` to create a new message.
  */
 export const AdjustCreditsRequestSchema: GenMessage<AdjustCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 12);
+  messageDesc(file_darkroom_v1_credits, 14);
 
 /**
  * The account after an adjustment.
@@ -592,7 +697,7 @@ export type AdjustCreditsResponse = Message<"darkroom.v1.AdjustCreditsResponse">
  * Use `create(AdjustCreditsResponseSchema)` to create a new message.
  */
 export const AdjustCreditsResponseSchema: GenMessage<AdjustCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 13);
+  messageDesc(file_darkroom_v1_credits, 15);
 
 /**
  * Requests a page of the ledger.
@@ -627,7 +732,7 @@ export type ListEntriesRequest = Message<"darkroom.v1.ListEntriesRequest"> & {
  * Use `create(ListEntriesRequestSchema)` to create a new message.
  */
 export const ListEntriesRequestSchema: GenMessage<ListEntriesRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 14);
+  messageDesc(file_darkroom_v1_credits, 16);
 
 /**
  * A page of the ledger.
@@ -655,7 +760,7 @@ export type ListEntriesResponse = Message<"darkroom.v1.ListEntriesResponse"> & {
  * Use `create(ListEntriesResponseSchema)` to create a new message.
  */
 export const ListEntriesResponseSchema: GenMessage<ListEntriesResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 15);
+  messageDesc(file_darkroom_v1_credits, 17);
 
 /**
  * Requests a check of all accounts.
@@ -670,7 +775,7 @@ export type VerifyCreditsRequest = Message<"darkroom.v1.VerifyCreditsRequest"> &
  * Use `create(VerifyCreditsRequestSchema)` to create a new message.
  */
 export const VerifyCreditsRequestSchema: GenMessage<VerifyCreditsRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 16);
+  messageDesc(file_darkroom_v1_credits, 18);
 
 /**
  * Result of the check.
@@ -712,7 +817,7 @@ export type VerifyCreditsResponse = Message<"darkroom.v1.VerifyCreditsResponse">
  * Use `create(VerifyCreditsResponseSchema)` to create a new message.
  */
 export const VerifyCreditsResponseSchema: GenMessage<VerifyCreditsResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_credits, 17);
+  messageDesc(file_darkroom_v1_credits, 19);
 
 /**
  * A book of an account's ledger.
@@ -900,6 +1005,16 @@ export const Credits: GenService<{
     methodKind: "unary";
     input: typeof GetUsageRequestSchema;
     output: typeof GetUsageResponseSchema;
+  },
+  /**
+   * Adds up the ledger of any account, for operators.
+   *
+   * @generated from rpc darkroom.v1.Credits.GetAccountUsage
+   */
+  getAccountUsage: {
+    methodKind: "unary";
+    input: typeof GetAccountUsageRequestSchema;
+    output: typeof GetAccountUsageResponseSchema;
   },
   /**
    * Grants credits to an account. Idempotent by operation id: a repeated grant has no effect and keeps the first reason. Reusing

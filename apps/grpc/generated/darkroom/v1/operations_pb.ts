@@ -10,7 +10,7 @@ import type { GenerationError, GenerationStatus } from "./generations_pb.js";
 import { file_darkroom_v1_generations } from "./generations_pb.js";
 import type { Operation } from "./media_pb.js";
 import { file_darkroom_v1_media } from "./media_pb.js";
-import type { ConnectedProvider, ProviderCost } from "./providers_pb.js";
+import type { ConnectedProvider, ProviderCost, ProviderMoney } from "./providers_pb.js";
 import { file_darkroom_v1_providers } from "./providers_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
@@ -20,7 +20,7 @@ import type { JsonObject, Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/operations.proto.
  */
 export const file_darkroom_v1_operations: GenFile = /*@__PURE__*/
-  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSKoBQoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAUSFQoIcHJvdmlkZXIYEiABKAlIAogBARIoCgVjb3N0cxgTIAMoCzIZLmRhcmtyb29tLnYxLlByb3ZpZGVyQ29zdEIJCgdfd29ya2VyQhIKEF9jbGllbnRfdHJhY2VfaWRCCwoJX3Byb3ZpZGVyIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoYSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkifwoZSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIvCgdjb250ZW50GAIgASgLMh4uZGFya3Jvb20udjEuR2VuZXJhdGlvbkNvbnRlbnQiLgoVU3RvcEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiSwoWU3RvcEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZCIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJKChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMQoJcHJvdmlkZXJzGAEgAygLMh4uZGFya3Jvb20udjEuQ29ubmVjdGVkUHJvdmlkZXIiFAoSUnVuUmVjb3ZlcnlSZXF1ZXN0It0CChNSdW5SZWNvdmVyeVJlc3BvbnNlEhkKEWdlbmVyYXRpb25zX3dva2VuGAEgASgDEhkKEWdlbmVyYXRpb25zX2VuZGVkGAIgASgDEhsKE2dlbmVyYXRpb25zX3NldHRsZWQYAyABKAMSGwoTZ2VuZXJhdGlvbnNfcmV0aXJlZBgEIAEoAxIWCg5ob2xkc19yZWxlYXNlZBgFIAEoAxIVCg1ob2xkc19zZXR0bGVkGAYgASgDEhcKD3VwbG9hZHNfcmVtb3ZlZBgHIAEoAxIWCg5jbGFpbXNfcmVtb3ZlZBgIIAEoAxIOCgZmYWlsZWQYCSABKAMSFQoNdXBsb2Fkc19zd2VwdBgKIAEoAxIZChFhcnRlZmFjdHNfcmVtb3ZlZBgLIAEoAxIYChBkZWxpdmVyaWVzX3dva2VuGAwgASgDEhoKEmRlbGl2ZXJpZXNfcmVtb3ZlZBgNIAEoAyIVChNHZXRSZXRlbnRpb25SZXF1ZXN0ItgCChRHZXRSZXRlbnRpb25SZXNwb25zZRIqCgdvdXRwdXRzGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2dlbmVyYXRpb25zGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHJlbW5hbnRzGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKB3VwbG9hZHMYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHcmVwbGF5cxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgZjbGFpbXMYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRdW5jaGFyZ2VkX2NvbnRlbnQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24yxwQKCk9wZXJhdGlvbnMSUAoLUnVuUmVjb3ZlcnkSHy5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlcXVlc3QaIC5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlc3BvbnNlElgKDEdldFJldGVudGlvbhIgLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5HZXRSZXRlbnRpb25SZXNwb25zZSIDkAIBEmcKEVNlYXJjaEdlbmVyYXRpb25zEiUuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0GiYuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXNwb25zZSIDkAIBEmcKEUluc3BlY3RHZW5lcmF0aW9uEiUuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0GiYuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZSIDkAIBElsKDUxpc3RQcm92aWRlcnMSIS5kYXJrcm9vbS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZSIDkAIBEl4KDlN0b3BHZW5lcmF0aW9uEiIuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXF1ZXN0GiMuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_generations, file_darkroom_v1_media, file_darkroom_v1_providers, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
+  fileDesc("ChxkYXJrcm9vbS92MS9vcGVyYXRpb25zLnByb3RvEgtkYXJrcm9vbS52MSKoBQoQR2VuZXJhdGlvblJlY29yZBIVCg1nZW5lcmF0aW9uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDgoGYXBwX2lkGAMgASgJEi0KBnN0YXR1cxgEIAEoDjIdLmRhcmtyb29tLnYxLkdlbmVyYXRpb25TdGF0dXMSEQoJbW9kZWxfa2V5GAUgASgJEikKCW9wZXJhdGlvbhgGIAEoDjIWLmRhcmtyb29tLnYxLk9wZXJhdGlvbhIvCgtjcmVhdGVfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLwoLdXBkYXRlX3RpbWUYCCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjEKDWNvbXBsZXRlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEi8KC2NhbmNlbF90aW1lGAogASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIYChByZXNlcnZlZF9jcmVkaXRzGAsgASgDEhcKD2NoYXJnZWRfY3JlZGl0cxgMIAEoAxIQCghhdHRlbXB0cxgNIAEoBRITCgZ3b3JrZXIYDiABKAlIAIgBARIrCgVlcnJvchgPIAEoCzIcLmRhcmtyb29tLnYxLkdlbmVyYXRpb25FcnJvchIcCg9jbGllbnRfdHJhY2VfaWQYECABKAlIAYgBARIUCgxvdXRwdXRfY291bnQYESABKAUSFQoIcHJvdmlkZXIYEiABKAlIAogBARIoCgVjb3N0cxgTIAMoCzIZLmRhcmtyb29tLnYxLlByb3ZpZGVyQ29zdEIJCgdfd29ya2VyQhIKEF9jbGllbnRfdHJhY2VfaWRCCwoJX3Byb3ZpZGVyIqABChFHZW5lcmF0aW9uQ29udGVudBIOCgZwcm9tcHQYASABKAkSHAoPbmVnYXRpdmVfcHJvbXB0GAIgASgJSACIAQESKwoKcGFyYW1ldGVycxgDIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSHAoUcmVmZXJlbmNlX3VwbG9hZF9pZHMYBCADKAlCEgoQX25lZ2F0aXZlX3Byb21wdCKWAQoYU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSDgoGYXBwX2lkGAIgASgJEi8KCHN0YXR1c2VzGAMgAygOMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblN0YXR1cxIRCglwYWdlX3NpemUYBCABKAUSEgoKcGFnZV90b2tlbhgFIAEoCSJoChlTZWFyY2hHZW5lcmF0aW9uc1Jlc3BvbnNlEjIKC2dlbmVyYXRpb25zGAEgAygLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiMQoYSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkifwoZSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZBIvCgdjb250ZW50GAIgASgLMh4uZGFya3Jvb20udjEuR2VuZXJhdGlvbkNvbnRlbnQiLgoVU3RvcEdlbmVyYXRpb25SZXF1ZXN0EhUKDWdlbmVyYXRpb25faWQYASABKAkiSwoWU3RvcEdlbmVyYXRpb25SZXNwb25zZRIxCgpnZW5lcmF0aW9uGAEgASgLMh0uZGFya3Jvb20udjEuR2VuZXJhdGlvblJlY29yZCJeChRHZXRNb2RlbENvc3RzUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKBGZyb20YAiABKAlIAIgBARIPCgJ0bxgDIAEoCUgBiAEBQgcKBV9mcm9tQgUKA190byLQAQoKTW9kZWxDb3N0cxIRCgltb2RlbF9rZXkYASABKAkSEwoLZ2VuZXJhdGlvbnMYAiABKAMSFwoPY2hhcmdlZF9jcmVkaXRzGAMgASgDEhUKDXdpdGhvdXRfbW9uZXkYBCABKAMSFAoMaW5wdXRfdG9rZW5zGAUgASgDEhUKDW91dHB1dF90b2tlbnMYBiABKAMSEgoKY29tcHV0ZV9tcxgHIAEoAxIpCgVtb25leRgIIAMoCzIaLmRhcmtyb29tLnYxLlByb3ZpZGVyTW9uZXkiWgoVR2V0TW9kZWxDb3N0c1Jlc3BvbnNlEicKBm1vZGVscxgBIAMoCzIXLmRhcmtyb29tLnYxLk1vZGVsQ29zdHMSDAoEZnJvbRgCIAEoCRIKCgJ0bxgDIAEoCSIWChRMaXN0UHJvdmlkZXJzUmVxdWVzdCJKChVMaXN0UHJvdmlkZXJzUmVzcG9uc2USMQoJcHJvdmlkZXJzGAEgAygLMh4uZGFya3Jvb20udjEuQ29ubmVjdGVkUHJvdmlkZXIiFAoSUnVuUmVjb3ZlcnlSZXF1ZXN0It0CChNSdW5SZWNvdmVyeVJlc3BvbnNlEhkKEWdlbmVyYXRpb25zX3dva2VuGAEgASgDEhkKEWdlbmVyYXRpb25zX2VuZGVkGAIgASgDEhsKE2dlbmVyYXRpb25zX3NldHRsZWQYAyABKAMSGwoTZ2VuZXJhdGlvbnNfcmV0aXJlZBgEIAEoAxIWCg5ob2xkc19yZWxlYXNlZBgFIAEoAxIVCg1ob2xkc19zZXR0bGVkGAYgASgDEhcKD3VwbG9hZHNfcmVtb3ZlZBgHIAEoAxIWCg5jbGFpbXNfcmVtb3ZlZBgIIAEoAxIOCgZmYWlsZWQYCSABKAMSFQoNdXBsb2Fkc19zd2VwdBgKIAEoAxIZChFhcnRlZmFjdHNfcmVtb3ZlZBgLIAEoAxIYChBkZWxpdmVyaWVzX3dva2VuGAwgASgDEhoKEmRlbGl2ZXJpZXNfcmVtb3ZlZBgNIAEoAyIVChNHZXRSZXRlbnRpb25SZXF1ZXN0ItgCChRHZXRSZXRlbnRpb25SZXNwb25zZRIqCgdvdXRwdXRzGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi4KC2dlbmVyYXRpb25zGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEisKCHJlbW5hbnRzGAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEioKB3VwbG9hZHMYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SKgoHcmVwbGF5cxgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIpCgZjbGFpbXMYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SNAoRdW5jaGFyZ2VkX2NvbnRlbnQYByABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24ypAUKCk9wZXJhdGlvbnMSUAoLUnVuUmVjb3ZlcnkSHy5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlcXVlc3QaIC5kYXJrcm9vbS52MS5SdW5SZWNvdmVyeVJlc3BvbnNlElgKDEdldFJldGVudGlvbhIgLmRhcmtyb29tLnYxLkdldFJldGVudGlvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5HZXRSZXRlbnRpb25SZXNwb25zZSIDkAIBEmcKEVNlYXJjaEdlbmVyYXRpb25zEiUuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXF1ZXN0GiYuZGFya3Jvb20udjEuU2VhcmNoR2VuZXJhdGlvbnNSZXNwb25zZSIDkAIBEmcKEUluc3BlY3RHZW5lcmF0aW9uEiUuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXF1ZXN0GiYuZGFya3Jvb20udjEuSW5zcGVjdEdlbmVyYXRpb25SZXNwb25zZSIDkAIBElsKDUxpc3RQcm92aWRlcnMSIS5kYXJrcm9vbS52MS5MaXN0UHJvdmlkZXJzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkxpc3RQcm92aWRlcnNSZXNwb25zZSIDkAIBElsKDUdldE1vZGVsQ29zdHMSIS5kYXJrcm9vbS52MS5HZXRNb2RlbENvc3RzUmVxdWVzdBoiLmRhcmtyb29tLnYxLkdldE1vZGVsQ29zdHNSZXNwb25zZSIDkAIBEl4KDlN0b3BHZW5lcmF0aW9uEiIuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXF1ZXN0GiMuZGFya3Jvb20udjEuU3RvcEdlbmVyYXRpb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_darkroom_v1_generations, file_darkroom_v1_media, file_darkroom_v1_providers, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_timestamp]);
 
 /**
  * A generation, without its content.
@@ -381,6 +381,146 @@ export const StopGenerationResponseSchema: GenMessage<StopGenerationResponse> = 
   messageDesc(file_darkroom_v1_operations, 7);
 
 /**
+ * Requests credits and costs by model.
+ *
+ * @generated from message darkroom.v1.GetModelCostsRequest
+ */
+export type GetModelCostsRequest = Message<"darkroom.v1.GetModelCostsRequest"> & {
+  /**
+   * UUID of an account; all accounts when empty.
+   *
+   * @generated from field: string account_id = 1;
+   */
+  accountId: string;
+
+  /**
+   * First day of acceptance, UTC, as 2026-01-31; 30 days before the last one when not given.
+   *
+   * @generated from field: optional string from = 2;
+   */
+  from?: string | undefined;
+
+  /**
+   * Last day, UTC; today when neither day is given, 30 days after the first one when only that is. At most 366 days.
+   *
+   * @generated from field: optional string to = 3;
+   */
+  to?: string | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.GetModelCostsRequest.
+ * Use `create(GetModelCostsRequestSchema)` to create a new message.
+ */
+export const GetModelCostsRequestSchema: GenMessage<GetModelCostsRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 8);
+
+/**
+ * Credits and costs of the generations of one model that are kept.
+ *
+ * @generated from message darkroom.v1.ModelCosts
+ */
+export type ModelCosts = Message<"darkroom.v1.ModelCosts"> & {
+  /**
+   * Key of the model.
+   *
+   * @generated from field: string model_key = 1;
+   */
+  modelKey: string;
+
+  /**
+   * Generations that were accepted.
+   *
+   * @generated from field: int64 generations = 2;
+   */
+  generations: bigint;
+
+  /**
+   * Credits charged for them.
+   *
+   * @generated from field: int64 charged_credits = 3;
+   */
+  chargedCredits: bigint;
+
+  /**
+   * Generations that were handed to a provider and for which none named money.
+   *
+   * @generated from field: int64 without_money = 4;
+   */
+  withoutMoney: bigint;
+
+  /**
+   * Sums of what providers reported.
+   *
+   * @generated from field: int64 input_tokens = 5;
+   */
+  inputTokens: bigint;
+
+  /**
+   * As above.
+   *
+   * @generated from field: int64 output_tokens = 6;
+   */
+  outputTokens: bigint;
+
+  /**
+   * Time of the providers' machines, in milliseconds.
+   *
+   * @generated from field: int64 compute_ms = 7;
+   */
+  computeMs: bigint;
+
+  /**
+   * One for each currency.
+   *
+   * @generated from field: repeated darkroom.v1.ProviderMoney money = 8;
+   */
+  money: ProviderMoney[];
+};
+
+/**
+ * Describes the message darkroom.v1.ModelCosts.
+ * Use `create(ModelCostsSchema)` to create a new message.
+ */
+export const ModelCostsSchema: GenMessage<ModelCosts> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 9);
+
+/**
+ * Credits and costs by model.
+ *
+ * @generated from message darkroom.v1.GetModelCostsResponse
+ */
+export type GetModelCostsResponse = Message<"darkroom.v1.GetModelCostsResponse"> & {
+  /**
+   * In the order of the models' keys.
+   *
+   * @generated from field: repeated darkroom.v1.ModelCosts models = 1;
+   */
+  models: ModelCosts[];
+
+  /**
+   * First day, UTC.
+   *
+   * @generated from field: string from = 2;
+   */
+  from: string;
+
+  /**
+   * Last day, UTC.
+   *
+   * @generated from field: string to = 3;
+   */
+  to: string;
+};
+
+/**
+ * Describes the message darkroom.v1.GetModelCostsResponse.
+ * Use `create(GetModelCostsResponseSchema)` to create a new message.
+ */
+export const GetModelCostsResponseSchema: GenMessage<GetModelCostsResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_operations, 10);
+
+/**
  * Requests the providers.
  *
  * @generated from message darkroom.v1.ListProvidersRequest
@@ -393,7 +533,7 @@ export type ListProvidersRequest = Message<"darkroom.v1.ListProvidersRequest"> &
  * Use `create(ListProvidersRequestSchema)` to create a new message.
  */
 export const ListProvidersRequestSchema: GenMessage<ListProvidersRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 8);
+  messageDesc(file_darkroom_v1_operations, 11);
 
 /**
  * The providers.
@@ -414,7 +554,7 @@ export type ListProvidersResponse = Message<"darkroom.v1.ListProvidersResponse">
  * Use `create(ListProvidersResponseSchema)` to create a new message.
  */
 export const ListProvidersResponseSchema: GenMessage<ListProvidersResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 9);
+  messageDesc(file_darkroom_v1_operations, 12);
 
 /**
  * Requests recovery.
@@ -429,7 +569,7 @@ export type RunRecoveryRequest = Message<"darkroom.v1.RunRecoveryRequest"> & {
  * Use `create(RunRecoveryRequestSchema)` to create a new message.
  */
 export const RunRecoveryRequestSchema: GenMessage<RunRecoveryRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 10);
+  messageDesc(file_darkroom_v1_operations, 13);
 
 /**
  * Result of recovery, as numbers of records.
@@ -534,7 +674,7 @@ export type RunRecoveryResponse = Message<"darkroom.v1.RunRecoveryResponse"> & {
  * Use `create(RunRecoveryResponseSchema)` to create a new message.
  */
 export const RunRecoveryResponseSchema: GenMessage<RunRecoveryResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 11);
+  messageDesc(file_darkroom_v1_operations, 14);
 
 /**
  * Requests the retention times.
@@ -549,7 +689,7 @@ export type GetRetentionRequest = Message<"darkroom.v1.GetRetentionRequest"> & {
  * Use `create(GetRetentionRequestSchema)` to create a new message.
  */
 export const GetRetentionRequestSchema: GenMessage<GetRetentionRequest> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 12);
+  messageDesc(file_darkroom_v1_operations, 15);
 
 /**
  * Retention times.
@@ -613,7 +753,7 @@ export type GetRetentionResponse = Message<"darkroom.v1.GetRetentionResponse"> &
  * Use `create(GetRetentionResponseSchema)` to create a new message.
  */
 export const GetRetentionResponseSchema: GenMessage<GetRetentionResponse> = /*@__PURE__*/
-  messageDesc(file_darkroom_v1_operations, 13);
+  messageDesc(file_darkroom_v1_operations, 16);
 
 /**
  * Operations on a running service, for operators.
@@ -670,6 +810,17 @@ export const Operations: GenService<{
     methodKind: "unary";
     input: typeof ListProvidersRequestSchema;
     output: typeof ListProvidersResponseSchema;
+  },
+  /**
+   * Adds up, by model, the credits that generations were charged and what they cost the operator. Reads every generation of the
+   * days, so that it may take long.
+   *
+   * @generated from rpc darkroom.v1.Operations.GetModelCosts
+   */
+  getModelCosts: {
+    methodKind: "unary";
+    input: typeof GetModelCostsRequestSchema;
+    output: typeof GetModelCostsResponseSchema;
   },
   /**
    * Requests cancellation of a generation of any account, as its client could. A queued generation ends at once; a generation

@@ -1,0 +1,146 @@
+// Goal: credits and provider costs by model are those of the kept generations that were created on the days asked for, of one
+// account or of all; no rate between currencies is made up, and a margin that lacks costs says so.
+// Method: random generations of several Apps against a small model; the margin case by case.
+import { expect } from 'chai';
+import fc from 'fast-check';
+import type { AttemptCost } from '../../../core/generation/generation.js';
+import { marginOf } from '../../../core/usage/margin.js';
+import { addUpCosts, totalCosts, type ModelCosts } from '../../../core/usage/model-costs.js';
+import { aGeneration } from '../../fixtures/stored-records.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+
+const RANGE = { from: '2026-01-02', to: '2026-01-03' };
+const BORDERS = [
+  '2026-01-01T23:59:59.999Z',
+  '2026-01-02T00:00:00Z',
+  '2026-01-03T23:59:59.999Z',
+  '2026-01-04T00:00:00Z',
+];
+
+const amount = fc.nat({ max: 1_000 });
+const cost = fc.record(
+  {
+    inputTokens: amount,
+    outputTokens: amount,
+    computeMs: amount,
+    money: fc.record({ micros: amount, currency: fc.constantFrom('EUR', 'USD') }),
+  },
+  { requiredKeys: [] },
+) as fc.Arbitrary<Omit<AttemptCost, 'attempt' | 'provider'>>;
+const made = fc.record({
+  modelKey: fc.constantFrom('a', 'b'),
+  app: fc.nat({ max: 2 }),
+  createdAt: fc.constantFrom(...BORDERS).map((time) => Date.parse(time)),
+  chargedCredits: amount,
+  costs: fc.array(cost, { maxLength: 2 }),
+});
+type Made = typeof made extends fc.Arbitrary<infer T> ? T : never;
+
+function model(generations: readonly Made[]): object {
+  const inRange = generations.filter(({ createdAt }) =>
+    [BORDERS[1], BORDERS[2]].some((at) => createdAt === Date.parse(at ?? '')),
+  );
+  const of = (modelKey: string) => {
+    const mine = inRange.filter((one) => one.modelKey === modelKey);
+    const costs = mine.flatMap((one) => one.costs);
+    const sum = (numbers: readonly (number | undefined)[]) => numbers.reduce<number>((all, one) => all + (one ?? 0), 0);
+    const money = ['EUR', 'USD'].flatMap((currency) => {
+      const paid = costs.flatMap((one) => (one.money?.currency === currency ? one.money.micros : []));
+      return paid.length === 0 ? [] : [{ currency, micros: sum(paid) }];
+    });
+    return {
+      modelKey,
+      generations: mine.length,
+      chargedCredits: sum(mine.map((one) => one.chargedCredits)),
+      withoutMoney: mine.filter((one) => !one.costs.some((each) => each.money !== undefined)).length,
+      inputTokens: sum(costs.map((one) => one.inputTokens)),
+      outputTokens: sum(costs.map((one) => one.outputTokens)),
+      computeMs: sum(costs.map((one) => one.computeMs)),
+      money,
+    };
+  };
+  return ['a', 'b'].map(of).filter(({ generations: count }) => count > 0);
+}
+
+async function insert(harness: CoreHarness, owner: { accountId: string; appId: string }, one: Made): Promise<void> {
+  const { modelKey, createdAt, chargedCredits } = one;
+  const costs = one.costs.map((each, index) => ({ ...each, attempt: index + 1, provider: 'p' }));
+  const record = { ...aGeneration(1), ...owner, modelKey, createdAt, chargedCredits, attemptsMade: 1, costs };
+  await harness.context.generations.insert({ ...record, generationId: harness.context.ids.uuid() });
+}
+
+describe('addUpCosts', () => {
+  it('adds up the generations of the days, of one account or of all', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(made, { maxLength: 20 }), async (generations) => {
+        const harness = await CoreHarness.open();
+        const callers = [harness.caller, await harness.newCaller(1), await harness.newCaller(1)];
+        for (const one of generations) {
+          const { accountId, appId } = callers[one.app] ?? harness.caller;
+          await insert(harness, { accountId, appId }, one);
+        }
+        expect(await addUpCosts(harness.context, RANGE)).to.deep.equal(model(generations));
+        const { accountId } = harness.caller;
+        expect(await addUpCosts(harness.context, { ...RANGE, accountId })).to.deep.equal(
+          model(generations.filter(({ app }) => app === 0)),
+        );
+      }),
+      { numRuns: 100 },
+    );
+  });
+
+  it('goes on with what a provider reports that is far too large', async () => {
+    const harness = await CoreHarness.open();
+    const money = { micros: Number.MAX_SAFE_INTEGER, currency: 'EUR' };
+    const one: Made = {
+      modelKey: 'a',
+      app: 0,
+      createdAt: Date.parse(BORDERS[1] ?? ''),
+      chargedCredits: 1,
+      costs: [{ money }],
+    };
+    for (let count = 0; count < 2; count += 1) await insert(harness, harness.caller, one);
+    const [costs] = await addUpCosts(harness.context, RANGE);
+    expect(costs?.money).to.deep.equal([money]);
+  });
+});
+
+describe('marginOf', () => {
+  const costs: ModelCosts = {
+    modelKey: 'a',
+    generations: 2,
+    chargedCredits: 150,
+    withoutMoney: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    computeMs: 0,
+    money: [{ currency: 'USD', micros: 2_000_000 }],
+  };
+  const cent = { micros: 10_000, currency: 'USD' };
+
+  it('is what the credits are worth less what was paid, also below zero', () => {
+    expect(marginOf(costs, cent)).to.deep.equal({
+      incomeMicros: 1_500_000,
+      marginMicros: -500_000,
+      isUpperBound: false,
+    });
+    expect(marginOf({ ...costs, money: [] }, cent)).to.include({ marginMicros: 1_500_000 });
+  });
+
+  it('says when costs are missing from it, also in a total', () => {
+    const missing = { ...costs, withoutMoney: 1 };
+    expect(marginOf(missing, cent)).to.include({ isUpperBound: true });
+    const total = totalCosts([costs, missing]);
+    expect(marginOf(total, cent)).to.deep.equal({
+      incomeMicros: 3_000_000,
+      marginMicros: -1_000_000,
+      isUpperBound: true,
+    });
+  });
+
+  it('is none between two currencies, and none that a number cannot hold', () => {
+    expect(marginOf(costs, { ...cent, currency: 'EUR' })).to.equal(undefined);
+    expect(marginOf({ ...costs, money: [...costs.money, { currency: 'EUR', micros: 1 }] }, cent)).to.equal(undefined);
+    expect(marginOf({ ...costs, chargedCredits: 2 ** 50 }, cent)).to.equal(undefined);
+  });
+});
