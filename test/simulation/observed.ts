@@ -8,7 +8,7 @@ import type { GenerationEvent } from '../../core/generation/generation-events.js
 import type { WebhookMessage } from '../../core/ports/webhook-sender.js';
 import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
-import type { UsageBy } from '../../core/usage/read-usage.js';
+import type { UsageBy } from '../../core/usage/usage-request.js';
 import type { Stores } from '../fixtures/memory-stores.js';
 
 /**

@@ -13,6 +13,7 @@ const GROUPS = {
   day: { name: 'day', of: dayOf },
   model: { name: 'model_key', of: ({ attribution }: Entry) => attribution?.modelKey ?? '' },
   key: { name: 'credential_id', of: ({ attribution }: Entry) => attribution?.credentialId ?? '' },
+  client_trace_id: { name: 'client_trace_id', of: ({ attribution }: Entry) => attribution?.clientTraceId ?? '' },
 } as const;
 
 interface Written {
