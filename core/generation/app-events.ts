@@ -7,6 +7,7 @@ import {
   eventsOf,
   isAfter,
   placeOf,
+  type Beat,
   type Following,
   type GenerationEvent,
   type Place,
@@ -33,35 +34,27 @@ const BEYOND_RUN_MS = 3_600_000;
 
 const PAGE = 500;
 
-/** In the id of a position, where an event's has its generation. */
-const NO_EVENT = '-';
-
 type Needs = Pick<Context, 'generations' | 'appWatch' | 'clock' | 'catalog' | 'call'>;
 
-/** Where a client was: up to when it had everything, and what it was told of after that, if there was anything. */
+/** Where a client was: up to when it had everything, and what it was told of last. */
 interface Resumed {
   readonly completeTo: number;
+  /** Absent where it was told of none. */
   readonly last?: { readonly generationId: string; readonly place: Place };
-}
-
-/** Nothing has happened; a stream that is resumed behind its id misses nothing. */
-export interface Position {
-  readonly type: 'position';
-  readonly id: string;
 }
 
 /**
  * What happens to all generations of the caller's App, in order for each of them, until `until` is over, or until more has
  * changed than a client was told of that is too slow. With the id of an event of the last day it tells first what has
- * happened since that one, and two minutes before: events may come twice, and none is missed. Without one it begins now.
- * Its position comes once it has told what is past, and whenever nothing has happened for `beatMs`, so that a stream
- * without events can be resumed too. Throws `StoreUnavailable` before and among the events of what has happened.
+ * happened since that one, and two minutes before: events may come twice, and none is missed. Without one it begins now,
+ * with a beat whose id leads back to here.
+ * Throws `StoreUnavailable` before and among the events of what has happened.
  */
 export async function* appEvents(
   context: Needs,
   { appId }: Pick<Caller, 'appId'>,
   { after, beatMs, until }: Following,
-): AsyncGenerator<GenerationEvent | Position> {
+): AsyncGenerator<GenerationEvent | Beat> {
   const { clock, appWatch } = context;
   const rest = new WakeableDelay(clock);
   const changes = new Changes(clock.now(), readId(after));
@@ -76,7 +69,8 @@ export async function* appEvents(
       for (const event of changes.eventsOfPast(generation)) yield event;
       if (until.isOver) return;
     }
-    for (let beatAt = clock.now(); !until.isOver; await rest.sleep(Math.max(0, beatAt - clock.now()))) {
+    if (changes.from === undefined) yield { type: 'beat', id: markOf(appWatch.completeTo(appId)) };
+    for (let beatAt = clock.now() + beatMs; !until.isOver; await rest.sleep(Math.max(0, beatAt - clock.now()))) {
       for (const event of changes.events(appWatch.completeTo(appId))) {
         beatAt = clock.now() + beatMs;
         yield event;
@@ -85,7 +79,7 @@ export async function* appEvents(
       if (changes.isOverrun) return;
       if (clock.now() < beatAt) continue;
       beatAt = clock.now() + beatMs;
-      yield { type: 'position', id: `${textOfTime(appWatch.completeTo(appId))}_${NO_EVENT}` };
+      yield { type: 'beat', id: markOf(appWatch.completeTo(appId)) };
     }
   } finally {
     followNoMore();
@@ -137,8 +131,8 @@ class Changes {
     if (resumed === undefined) return;
     this.from = Math.max(resumed.completeTo, startedAt - RESUMED_FOR_MS) - OVERLAP_MS;
     this.floor = this.from;
-    const { last } = resumed;
-    if (last !== undefined) this.known.set(last.generationId, { version: 0, place: last.place });
+    if (resumed.last !== undefined)
+      this.known.set(resumed.last.generationId, { version: 0, place: resumed.last.place });
   }
 
   /** All that has happened to it so far is not told. */
@@ -193,26 +187,26 @@ function lastPlaceOf(generation: Generation): Place {
   return eventsOf(generation).reduce<Place>((_, { id }) => placeOf(id), BEGINNING);
 }
 
+/** The id of a place behind no event. */
+function markOf(completeTo: number): string {
+  return `${Math.max(0, completeTo).toString(36)}_`;
+}
+
 function idOf(completeTo: number, { id, generation }: GenerationEvent): string {
-  return `${textOfTime(completeTo)}_${generation.generationId}_${id}`;
+  return `${markOf(completeTo)}${generation.generationId}_${id}`;
 }
 
-function textOfTime(at: number): string {
-  return Math.max(0, at).toString(36);
-}
-
-/** Whether a stream can be resumed behind an event or a position with this id. */
+/** Whether a stream can be resumed behind an event with this id. */
 export function isEventId(text: string): boolean {
   return readId(text) !== undefined;
 }
 
 function readId(text: string | undefined): Resumed | undefined {
-  const [time = '', ...last] = (text ?? '').split('_');
-  if (!/^[0-9a-z]{1,9}$/.test(time)) return undefined;
+  const [time = '', generationId, id, ...more] = (text ?? '').split('_');
+  if (!/^[0-9a-z]{1,9}$/.test(time) || more.length > 0) return undefined;
   const completeTo = Number.parseInt(time, 36);
-  if (last.length === 1 && last[0] === NO_EVENT) return { completeTo };
-  const [generationId = '', id = '', ...more] = last;
+  if (generationId === '' && id === undefined) return { completeTo };
   const place = placeOf(id);
-  if (!isUuid(generationId) || place === BEGINNING || more.length > 0) return undefined;
+  if (generationId === undefined || !isUuid(generationId) || place === BEGINNING) return undefined;
   return { completeTo, last: { generationId: generationId.toLowerCase(), place } };
 }

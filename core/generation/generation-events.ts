@@ -20,6 +20,13 @@ export interface GenerationEvent {
   readonly generation: Generation;
 }
 
+/** Nothing has happened for a while. */
+export interface Beat {
+  readonly type: 'beat';
+  /** Of a place behind the last event from which the events can be resumed, where there is one. */
+  readonly id?: string;
+}
+
 /** How far a follower has come: the last event, and for progress how much. */
 export interface Place {
   readonly rank: number;
@@ -33,7 +40,7 @@ const STEPS = 1_000;
 export interface Following {
   /** Id of the last event that was received; all events when absent, or when no event has this id. */
   readonly after?: string | undefined;
-  /** After so long without an event `beat` comes in its place, in milliseconds. */
+  /** After so long without an event a beat comes in its place, in milliseconds. */
   readonly beatMs: number;
   /** Ends the events early. */
   readonly until: Waits;
@@ -55,7 +62,7 @@ export async function* generationEvents(
   caller: Caller,
   generationId: string,
   { after, beatMs, until }: Following,
-): AsyncGenerator<GenerationEvent | 'beat'> {
+): AsyncGenerator<GenerationEvent | Beat> {
   const { clock, generationWatch } = context;
   const rest = new WakeableDelay(clock);
   let newest: GenerationRecord | null | undefined;
@@ -80,7 +87,7 @@ export async function* generationEvents(
       if (isTerminal(generation.status)) return;
       if (clock.now() < beatAt) continue;
       beatAt = clock.now() + beatMs;
-      yield 'beat';
+      yield { type: 'beat' };
     }
   } finally {
     followNoMore();

@@ -3,8 +3,7 @@ import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Submission } from '../../core/ports/provider.js';
-import type { Position } from '../../core/generation/app-events.js';
-import type { GenerationEvent } from '../../core/generation/generation-events.js';
+import type { Beat, GenerationEvent } from '../../core/generation/generation-events.js';
 import type { WebhookMessage } from '../../core/ports/webhook-sender.js';
 import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
@@ -111,7 +110,7 @@ export interface Heard {
   readonly appId: string;
   /** Counts the follower's connections. */
   readonly stream: number;
-  readonly event: GenerationEvent | Position;
+  readonly event: GenerationEvent | Beat;
 }
 
 /** Whoever watches a run. Every method throws a `Violation` when something is not as it must be. */

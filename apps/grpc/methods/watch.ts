@@ -61,8 +61,8 @@ export const WATCH_METHODS = [
       let hasPosition = false;
       for await (const event of appEvents(context, caller, { after, until, beatMs: ASK_EVERY_MS })) {
         await requireAllowed();
-        if (event.type === 'position') {
-          if (!hasPosition) yield { eventId: event.id };
+        if (event.type === 'beat') {
+          if (!hasPosition && event.id !== undefined) yield { eventId: event.id };
           hasPosition = true;
           continue;
         }

@@ -1,6 +1,5 @@
 import type { Context } from '../../../core/context.js';
-import type { Position } from '../../../core/generation/app-events.js';
-import { EVENT_TYPES, type GenerationEvent } from '../../../core/generation/generation-events.js';
+import { EVENT_TYPES, type Beat, type GenerationEvent } from '../../../core/generation/generation-events.js';
 import { viewGeneration } from '../../../core/generation/view.js';
 import type { StreamedAnswer } from '../host/answer.js';
 import { renderTask, TASK_SCHEMA } from '../render/generation-task.js';
@@ -27,10 +26,8 @@ export const EVENT_SCHEMA: TitledSchema = {
   },
 };
 
-type Followed = GenerationEvent | Position | 'beat';
-
-/** Events as a stream of server-sent events; a beat is a comment, and a position an id without an event. */
-export function eventStream(context: Context, events: () => AsyncIterable<Followed>): StreamedAnswer {
+/** Events as a stream of server-sent events; a beat is a comment, or the id alone. */
+export function eventStream(context: Context, events: () => AsyncIterable<GenerationEvent | Beat>): StreamedAnswer {
   return {
     stream: () => framesOf(context, events()),
     mediaType: 'text/event-stream; charset=utf-8',
@@ -39,15 +36,11 @@ export function eventStream(context: Context, events: () => AsyncIterable<Follow
   };
 }
 
-async function* framesOf(context: Context, events: AsyncIterable<Followed>): AsyncGenerator<string> {
+async function* framesOf(context: Context, events: AsyncIterable<GenerationEvent | Beat>): AsyncGenerator<string> {
   yield `retry: ${RETRY_MS}\n\n`;
   for await (const event of events) {
-    if (event === 'beat') {
-      yield ': \n\n';
-      continue;
-    }
-    if (event.type === 'position') {
-      yield `id: ${event.id}\n\n`;
+    if (event.type === 'beat') {
+      yield event.id === undefined ? ': \n\n' : `id: ${event.id}\n\n`;
       continue;
     }
     const { type, at, id, generation } = event;

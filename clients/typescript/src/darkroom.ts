@@ -1,5 +1,5 @@
 import { downloadOutput, downloadOutputs, type Downloaded, type DownloadOptions } from './download.js';
-import { generationEvents, type EventOptions, type SeenEvent } from './events.js';
+import { appEvents, generationEvents, type EventOptions, type SeenEvent } from './events.js';
 import { receiveOutput, type Receive } from './receive.js';
 import { ApiError } from './errors.js';
 import type {
@@ -145,6 +145,14 @@ export class Darkroom {
    */
   async *events(generationId: string, options: EventOptions = {}): AsyncGenerator<SeenEvent> {
     yield* generationEvents(this.transport, generationId, options);
+  }
+
+  /**
+   * What happens to all generations of the App from now on, without end. A stream that is cut goes on where it was; with
+   * the `lastEventId` of an event of the last day it begins behind that one, and with some events before it.
+   */
+  async *appEvents(options: EventOptions = {}): AsyncGenerator<SeenEvent> {
+    yield* appEvents(this.transport, options);
   }
 
   /** Waits until a generation has ended, and answers how it did, a failure included. */

@@ -51,6 +51,11 @@ export class ConnectionError extends DarkroomError {
   }
 }
 
+/** The service, or a proxy before it, does not stream events. */
+export class EventsUnsupported extends DarkroomError {
+  override name = 'EventsUnsupported';
+}
+
 /** The generation ended, and not with a success. */
 export class GenerationFailed extends DarkroomError {
   override name = 'GenerationFailed';

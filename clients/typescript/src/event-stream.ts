@@ -8,10 +8,19 @@ export interface ServerSentEvent {
 /** The longest event that is read, in characters. */
 const MAX_LENGTH = 4 * 1024 * 1024;
 
-/** The events of a body. `onBytes` is called for whatever arrives, comments included; `onRetry` with the field's milliseconds. */
+export interface Reading {
+  /** Called for whatever arrives, comments included. */
+  readonly onBytes: () => void;
+  /** Called with the field's milliseconds. */
+  readonly onRetry: (ms: number) => void;
+  /** Called with the id of a block that has no event. */
+  readonly onId: (id: string) => void;
+}
+
+/** The events of a body. */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
-  { onBytes, onRetry }: { readonly onBytes: () => void; readonly onRetry: (ms: number) => void },
+  { onBytes, onRetry, onId }: Reading,
 ): AsyncGenerator<ServerSentEvent> {
   const reader = body.getReader();
   const decoder = new TextDecoder();
@@ -30,6 +39,7 @@ export async function* readEvents(
         const fields = fieldsOf(part);
         if (fields.retry !== undefined) onRetry(fields.retry);
         id = fields.id ?? id;
+        if (fields.data === undefined && fields.id !== undefined) onId(fields.id);
         if (fields.data !== undefined) yield { id, event: fields.event ?? 'message', data: fields.data };
       }
     }

@@ -1,4 +1,4 @@
-import { ApiError, ConnectionError, DarkroomError } from './errors.js';
+import { ApiError, ConnectionError, DarkroomError, EventsUnsupported } from './errors.js';
 import { readEvents } from './event-stream.js';
 import type { GenerationEvent } from './generated/api.js';
 import { anySignal, pause } from './pause.js';
@@ -17,13 +17,20 @@ import type { Transport } from './transport.js';
 const SILENCE_MS = 45_000;
 /** A stream that lasts this long is no failed try, whatever ends it. */
 const LASTING_MS = 5_000;
+/** Statuses of streams that may open soon: those of a service, and those of a proxy before one that is restarted. */
+const BUSY_STATUSES: ReadonlySet<number> = new Set([...RETRIED_STATUSES, 502, 504]);
+
+/** How many events are remembered, so that those that come again after a cut are left out. */
+const MAX_REMEMBERED = 10_000;
 
 export interface EventOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Of the last event that was seen: the ones behind it come. All of them when absent. */
-  readonly lastEventId?: string;
+  /** Of the last event that was seen: the ones behind it come. When absent, all events of a generation, or new ones of the App. */
+  readonly lastEventId?: string | undefined;
   /** Called when the stream was cut and is opened again. */
   readonly onRetry?: (() => void) | undefined;
+  /** How often in a row a stream may fail; 14 times when absent, which takes about a minute. */
+  readonly maxTries?: number | undefined;
 }
 
 /** An event, and its id for `lastEventId`. */
@@ -31,19 +38,43 @@ export interface SeenEvent extends GenerationEvent {
   readonly id: string | undefined;
 }
 
-/** The service, or a proxy before it, does not stream events. */
-export class EventsUnsupported extends Error {}
-
 /**
  * What has happened to a generation, and then what happens, until it has ended. A stream that is cut is opened again
- * behind the last event, after 14 tries in a row without an event a `ConnectionError` is thrown.
+ * behind the last event; after `maxTries` in a row without an event a `ConnectionError` is thrown.
  */
 export async function* generationEvents(
   transport: Transport,
   generationId: string,
-  { signal, lastEventId, onRetry }: EventOptions = {},
+  options: EventOptions = {},
 ): AsyncGenerator<SeenEvent> {
-  const path = `/generations/${encodeURIComponent(generationId)}/events`;
+  for await (const event of eventsAt(transport, `/generations/${encodeURIComponent(generationId)}/events`, options)) {
+    yield event;
+    if (event.type === 'ended') return;
+  }
+}
+
+/**
+ * What happens to all generations of the App, without end. A stream that is cut goes on where it was, which tells again
+ * what had come a little before: of that, nothing is given twice.
+ */
+export async function* appEvents(transport: Transport, options: EventOptions = {}): AsyncGenerator<SeenEvent> {
+  const given = new Set<string>();
+  for await (const event of eventsAt(transport, '/events', options)) {
+    const { type, progress, task } = event;
+    const name = `${task.generation_id} ${type} ${progress ?? ''}`;
+    if (given.has(name)) continue;
+    given.add(name);
+    const [oldest] = given;
+    if (given.size > MAX_REMEMBERED && oldest !== undefined) given.delete(oldest);
+    yield event;
+  }
+}
+
+async function* eventsAt(
+  transport: Transport,
+  path: string,
+  { signal, lastEventId, onRetry, maxTries = PATIENT_TRIES }: EventOptions,
+): AsyncGenerator<SeenEvent> {
   let last = lastEventId;
   let askedMs = 0;
   for (let tries = 1; ; tries += 1) {
@@ -61,27 +92,30 @@ export async function* generationEvents(
         throw refused(await transport.refusalOf(response), response.status);
       }
       const type = response.headers.get('content-type') ?? '';
-      if (!type.startsWith('text/event-stream') || !response.body) throw new EventsUnsupported(type);
-      const reading = { onBytes: () => silence.end(), onRetry: (ms: number) => (askedMs = ms) };
+      if (!type.startsWith('text/event-stream') || !response.body) throw unsupported('something else came');
+      const reading = {
+        onBytes: () => silence.end(),
+        onRetry: (ms: number) => (askedMs = ms),
+        onId: (id: string) => (last = id),
+      };
       for await (const { id, data } of readEvents(response.body, reading)) {
         tries = 1;
         last = id ?? last;
         const event = JSON.parse(data) as GenerationEvent;
         yield { ...event, id };
-        if (event.type === 'ended') return;
       }
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof EventsUnsupported || error instanceof ApiError) throw error;
-      if (silence.signal.aborted && !silence.isBroken) throw new EventsUnsupported('Nothing came.');
+      if (silence.signal.aborted && !silence.isBroken) throw unsupported('nothing came');
       failure = error instanceof Busy ? error.refusal : error;
     } finally {
       silence.stop();
     }
     if (silence.isBroken && Date.now() - openedAt >= LASTING_MS) tries = 1;
-    if (tries >= PATIENT_TRIES || (failure !== undefined && isHopeless(failure))) {
+    if (tries >= maxTries || (failure !== undefined && isHopeless(failure))) {
       // Something between cuts every stream, and no other answers.
-      if (silence.isBroken) throw new EventsUnsupported('Every stream was cut.');
+      if (silence.isBroken) throw unsupported('every stream was cut');
       throw unreachable(transport, failure);
     }
     onRetry?.();
@@ -99,8 +133,12 @@ class Busy extends Error {
 
 /** What ends a try: all but `Busy` end the stream. */
 function refused(refusal: Error, status: number): Error {
-  if (RETRIED_STATUSES.has(status)) return new Busy(refusal);
-  return refusal instanceof ApiError ? refusal : new EventsUnsupported(refusal.message);
+  if (BUSY_STATUSES.has(status)) return new Busy(refusal);
+  return refusal instanceof ApiError ? refusal : new EventsUnsupported(refusal.message, { cause: refusal });
+}
+
+function unsupported(why: string): EventsUnsupported {
+  return new EventsUnsupported(`The service, or a proxy before it, does not stream events: ${why}.`);
 }
 
 function unreachable({ baseUrl }: Transport, failure: unknown): Error {

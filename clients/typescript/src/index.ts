@@ -4,6 +4,7 @@ export {
   ApiError,
   ConnectionError,
   DarkroomError,
+  EventsUnsupported,
   GenerationFailed,
   TooExpensive,
   TransferError,

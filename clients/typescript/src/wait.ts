@@ -1,5 +1,5 @@
-import { ApiError, WaitTimeout } from './errors.js';
-import { EventsUnsupported, generationEvents } from './events.js';
+import { ApiError, EventsUnsupported, WaitTimeout } from './errors.js';
+import { generationEvents } from './events.js';
 import type { GenerationTask } from './generated/api.js';
 import { anySignal, pause } from './pause.js';
 import { PATIENT_TRIES } from './retry.js';

@@ -13,7 +13,7 @@ import { LiveService } from '../../../test/service/live-service.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const page = readPage('clients/typescript/README.md');
-const [picture = '', webhook = ''] = page.blocks.filter(({ info }) => info === 'js').map(({ text }) => text);
+const [picture = '', all = '', webhook = ''] = page.blocks.filter(({ info }) => info === 'js').map(({ text }) => text);
 
 describe('the README of the TypeScript client', () => {
   let folder: string;
@@ -52,6 +52,9 @@ describe('the README of the TypeScript client', () => {
 const { task, files } = await new Darkroom({ baseUrl: '' }).generate({ model_key: 'm', prompt: 'p' });
 export const status: GenerationTask['status'] = task.status;
 export const bytes: Uint8Array | undefined = files[0]?.bytes;
+declare const [darkroom, signal, lastEventId]: [Darkroom, AbortSignal, string | undefined];
+declare function remember(id: string | undefined): Promise<void>;
+${all}
 // @ts-expect-error There is no such field.
 task.state;
 `;

@@ -43,7 +43,7 @@ describe('events of a generation', () => {
     const events: GenerationEvent[] = [];
     const all = (async () => {
       for await (const event of follow(until, after)) {
-        if (event === 'beat') return until.end();
+        if (event.type === 'beat') return until.end();
         events.push(event);
         if (events.length >= most) return;
       }
@@ -82,7 +82,9 @@ describe('events of a generation', () => {
     const types: string[] = [];
     const ended = (async () => {
       for await (const event of follow(until))
-        types.push(event === 'beat' ? event : `${event.type} ${event.generation.progress ?? '-'} ${event.at}`);
+        types.push(
+          event.type === 'beat' ? event.type : `${event.type} ${event.generation.progress ?? '-'} ${event.at}`,
+        );
     })();
     await harness.clock.advance(0);
     await write({ status: 'running', runDeadlineAt: 9_000 + generation.terms.runTimeoutMs });
@@ -108,7 +110,7 @@ describe('events of a generation', () => {
     const until = new TestedCall();
     const types: string[] = [];
     const ended = (async () => {
-      for await (const event of follow(until)) types.push(event === 'beat' ? event : event.type);
+      for await (const event of follow(until)) types.push(event.type === 'beat' ? event.type : event.type);
     })();
     await harness.clock.advance(0);
     await cancelGeneration(harness.process(), harness.caller, generation.generationId);
@@ -120,7 +122,7 @@ describe('events of a generation', () => {
     const until = new TestedCall();
     const types: string[] = [];
     const ended = (async () => {
-      for await (const event of follow(until)) types.push(event === 'beat' ? event : event.type);
+      for await (const event of follow(until)) types.push(event.type === 'beat' ? event.type : event.type);
     })();
     await harness.clock.advance(BEAT_MS);
     await harness.clock.advance(BEAT_MS);
@@ -134,7 +136,7 @@ describe('events of a generation', () => {
     const until = new TestedCall();
     const ended = (async () => {
       const types: string[] = [];
-      for await (const event of follow(until)) types.push(event === 'beat' ? event : event.type);
+      for await (const event of follow(until)) types.push(event.type === 'beat' ? event.type : event.type);
       return types;
     })();
     await harness.clock.advance(0);

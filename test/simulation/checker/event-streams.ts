@@ -28,7 +28,7 @@ export class EventStreams {
     const follower = this.followers.get(name) ?? { appId, since: at, ended: new Set(), stream, told: new Map() };
     this.followers.set(name, follower);
     if (follower.stream !== stream) Object.assign(follower, { stream, told: new Map() });
-    if (event.type === 'position') return;
+    if (event.type === 'beat') return;
     const { type, generation } = event;
     const { generationId, version } = generation;
     const life = this.generations.lives.get(generationId);

@@ -24,7 +24,7 @@ describe('the checker of what readers are told', () => {
         event: event as Parameters<typeof checked.checker.heard>[0]['event'],
       }),
     );
-  const begins = (): Promise<void> => heard({}, { type: 'position', id: 'begins' });
+  const begins = (): Promise<void> => heard({}, { type: 'beat', id: 'begins' });
   async function tell(generationId: string, type: EventType, shown: Parameters<typeof heard>[0] = {}): Promise<void> {
     version += 1;
     const generation = { ...(await checked.harness.generation(generationId)), version };

@@ -1,5 +1,5 @@
-import { appEvents, type Position } from '../../../core/generation/app-events.js';
-import type { GenerationEvent } from '../../../core/generation/generation-events.js';
+import { appEvents } from '../../../core/generation/app-events.js';
+import type { Beat, GenerationEvent } from '../../../core/generation/generation-events.js';
 import type { Waits } from '../../../core/memory-budget.js';
 import type { Chance } from '../harness/chance.js';
 import type { RunContext } from '../harness/run-context.js';
@@ -64,15 +64,15 @@ export class Follower {
   }
 
   /** What is on its way when the line breaks is lost. A stream that fails ends. */
-  private async read(events: AsyncGenerator<GenerationEvent | Position>, line: Line): Promise<void> {
+  private async read(events: AsyncGenerator<GenerationEvent | Beat>, line: Line): Promise<void> {
     const { scheduler, observer, timeline } = this.context;
     const stream = this.streams;
     try {
       for await (const event of events) {
         await scheduler.pause(this.chance.skewed(LATENCY_MS));
         if (line.isOver || this.hasLeft) return;
-        this.lastId = event.id;
-        timeline.note(scheduler.now, this.name, () => `hears ${event.type} ${event.id}`);
+        this.lastId = event.id ?? this.lastId;
+        timeline.note(scheduler.now, this.name, () => `hears ${event.type} ${event.id ?? ''}`);
         try {
           observer.heard({ at: scheduler.now, follower: this.name, appId: this.appId, stream, event });
         } catch (error) {

@@ -1,5 +1,6 @@
 """Calls a Darkroom service."""
 
+from ._events import SeenEvent
 from ._generate import Generated, GenerateRequest, has_ended
 from ._media import Downloaded, Reference
 from ._webhooks import DEFAULT_WEBHOOK, AsyncWebhooks, Webhooks
@@ -9,6 +10,7 @@ from .errors import (
     ApiError,
     ConnectionFailed,
     DarkroomError,
+    EventsUnsupported,
     GenerationFailed,
     TooExpensive,
     TransferFailed,
@@ -26,10 +28,12 @@ __all__ = [
     "Darkroom",
     "DarkroomError",
     "Downloaded",
+    "EventsUnsupported",
     "GenerateRequest",
     "Generated",
     "GenerationFailed",
     "Reference",
+    "SeenEvent",
     "TooExpensive",
     "TransferFailed",
     "WaitTimeout",

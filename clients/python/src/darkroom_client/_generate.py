@@ -13,9 +13,9 @@ from urllib.parse import quote
 
 from ._calls import PATIENT_TRIES, Service
 from ._effects import Flow, Pause
-from ._events import Events, EventsUnsupported
+from ._events import Events, events_of
 from ._media import Downloaded, Reference, download_all, upload
-from .errors import ApiError, GenerationFailed, TooExpensive, WaitTimeout
+from .errors import ApiError, EventsUnsupported, GenerationFailed, TooExpensive, WaitTimeout
 
 if sys.version_info >= (3, 11):
     from typing import NotRequired
@@ -165,7 +165,7 @@ def _by_events(service: Service, seen: _Seen, deadline: float | None) -> Flow[No
     """Leaves shortly before the deadline, which polling keeps exactly."""
     if has_ended(seen.task):
         return
-    events = Events(service, seen.task["generation_id"])
+    events = events_of(service, seen.task["generation_id"])
     try:
         while not events.is_over and (deadline is None or deadline - time.monotonic() > _BEAT_S):
             event = yield from events.look()

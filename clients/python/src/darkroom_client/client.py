@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import httpx
 
 from . import _generate, _media, _requests
+from ._calls import PATIENT_TRIES
 from ._effects import Flow, T, run
-from ._events import Events
+from ._events import Events, SeenEvent, app_events, events_of
 from ._generate import Generated, GenerateRequest, Options
 from ._media import Downloaded, Reference, references_of
 from ._webhooks import Webhooks
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from .types import (
         Balance,
         Estimate,
-        GenerationEvent,
         GenerationRequest,
         GenerationTask,
         LedgerEntry,
@@ -106,17 +106,22 @@ class Darkroom:
                 # On one that has ended it changes nothing.
                 self._run(_generate.cancel(self._service, task["generation_id"], max_tries=2))
 
-    def events(self, generation_id: str, *, last_event_id: str | None = None) -> Iterator[GenerationEvent]:
+    def events(self, generation_id: str, *, last_event_id: str | None = None) -> Generator[SeenEvent, None, None]:
         """What has happened to a generation, and then what happens, until it has ended.
 
         A stream that is cut goes on behind the last event; with `last_event_id` it begins behind that one.
         """
-        stream = Events(self._service, generation_id, last_event_id)
-        try:
-            while event := self._run(stream.next()):
-                yield event
-        finally:
-            self._run(stream.close())
+        return self._followed(events_of(self._service, generation_id, last_event_id))
+
+    def app_events(
+        self, *, last_event_id: str | None = None, max_tries: int = PATIENT_TRIES
+    ) -> Generator[SeenEvent, None, None]:
+        """What happens to all generations of the App from now on, without end.
+
+        A stream that is cut goes on where it was; with the `last_event_id` of an event of the last day it begins behind
+        that one, and with some events before it. After `max_tries` failures in a row it raises `ConnectionFailed`.
+        """
+        return self._followed(app_events(self._service, last_event_id, max_tries))
 
     def wait(
         self,
@@ -188,6 +193,13 @@ class Darkroom:
     def download(self, output: Output) -> Downloaded:
         """The verified bytes of an output."""
         return self._run(_media.download(output))
+
+    def _followed(self, stream: Events) -> Generator[SeenEvent, None, None]:
+        try:
+            while event := self._run(stream.next()):
+                yield event
+        finally:
+            self._run(stream.close())
 
     def _run(self, flow: Flow[T]) -> T:
         return run(self._http, flow)

@@ -44,6 +44,10 @@ class ConnectionFailed(DarkroomError):
         self.idempotency_key = idempotency_key
 
 
+class EventsUnsupported(DarkroomError):
+    """The service, or a proxy before it, does not stream events."""
+
+
 class GenerationFailed(DarkroomError):
     """The generation ended, and not with a success."""
 
