@@ -24,6 +24,7 @@ import { addRecover } from './commands/recover.js';
 import { addServe } from './commands/serve.js';
 import { addStatus } from './commands/status.js';
 import { addUsage } from './commands/usage.js';
+import { addWebhooks } from './commands/webhooks.js';
 import { addVerify } from './commands/verify.js';
 import type { CliIo, Output } from './io.js';
 
@@ -39,6 +40,7 @@ Variables:
   DARKROOM_API_KEY        the key to call a server with; else the one darkroom login stored
   DARKROOM_URL            the server's address
   DARKROOM_SERVICE_TOKEN  the token to operate a server with, with --grpc
+  DARKROOM_WEBHOOK_SECRET what darkroom webhooks listen signs with
   DARKROOM_PROFILE        where darkroom login stores keys
   DARKROOM_CONFIG         the configuration file of serve and of the commands on the data folder
   DARKROOM_DEBUG=1        shows the cause of an error`;
@@ -54,7 +56,8 @@ export function createProgram(io: CliIo): Command {
     .configureOutput(outputOf(io))
     .addHelpText('after', ABOUT);
   program.commandsGroup('Use a server:');
-  for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addLogin]) add(program, io);
+  for (const add of [addGenerate, addEstimate, addModels, addCredits, addStatus, addCancel, addWebhooks, addLogin])
+    add(program, io);
   program.commandsGroup('Run a server, on its stores:');
   const ofOperators = [
     addServe,

@@ -46,8 +46,8 @@ interface Resumed {
 /**
  * What happens to all generations of the caller's App, in order for each of them, until `until` is over, or until more has
  * changed than a client was told of that is too slow. With the id of an event of the last day it tells first what has
- * happened since that one, and two minutes before: events may come twice, and none is missed. Without one it begins now,
- * with a beat whose id leads back to here.
+ * happened since that one, and two minutes before: events may come twice, and none is missed. Without one it begins now.
+ * Once there is nothing of the past to be told a beat comes, whose id leads back to here.
  * Throws `StoreUnavailable` before and among the events of what has happened.
  */
 export async function* appEvents(
@@ -69,7 +69,7 @@ export async function* appEvents(
       for (const event of changes.eventsOfPast(generation)) yield event;
       if (until.isOver) return;
     }
-    if (changes.from === undefined) yield { type: 'beat', id: markOf(appWatch.completeTo(appId)) };
+    yield { type: 'beat', id: markOf(appWatch.completeTo(appId)) };
     for (let beatAt = clock.now() + beatMs; !until.isOver; await rest.sleep(Math.max(0, beatAt - clock.now()))) {
       for (const event of changes.events(appWatch.completeTo(appId))) {
         beatAt = clock.now() + beatMs;

@@ -27,6 +27,8 @@ export interface EventOptions {
   readonly signal?: AbortSignal | undefined;
   /** Of the last event that was seen: the ones behind it come. When absent, all events of a generation, or new ones of the App. */
   readonly lastEventId?: string | undefined;
+  /** Called when a stream has begun, again after each cut: what happens from then on is told. */
+  readonly onOpen?: (() => void) | undefined;
   /** Called when the stream was cut and is opened again. */
   readonly onRetry?: (() => void) | undefined;
   /** How often in a row a stream may fail; 14 times when absent, which takes about a minute. */
@@ -70,45 +72,28 @@ export async function* appEvents(transport: Transport, options: EventOptions = {
   }
 }
 
-async function* eventsAt(
-  transport: Transport,
-  path: string,
-  { signal, lastEventId, onRetry, maxTries = PATIENT_TRIES }: EventOptions,
-): AsyncGenerator<SeenEvent> {
-  let last = lastEventId;
-  let askedMs = 0;
+async function* eventsAt(transport: Transport, path: string, options: EventOptions): AsyncGenerator<SeenEvent> {
+  const { signal, onRetry, maxTries = PATIENT_TRIES } = options;
+  const place: Place = { last: options.lastEventId, askedMs: 0 };
   for (let tries = 1; ; tries += 1) {
     const silence = new Silence();
     const openedAt = Date.now();
     let failure: unknown;
     let retryAfter: number | undefined;
     try {
-      const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) };
-      const response = await transport.open(path, headers, anySignal(signal, silence.signal));
+      const body = await openStream(transport, path, place, anySignal(signal, silence.signal));
       // Nothing is behind the last event.
-      if (response.status === 204) return;
-      if (!response.ok) {
-        retryAfter = secondsOf(response.headers.get('retry-after'));
-        throw refused(await transport.refusalOf(response), response.status);
-      }
-      const type = response.headers.get('content-type') ?? '';
-      if (!type.startsWith('text/event-stream') || !response.body) throw unsupported('something else came');
-      const reading = {
-        onBytes: () => silence.end(),
-        onRetry: (ms: number) => (askedMs = ms),
-        onId: (id: string) => (last = id),
-      };
-      for await (const { id, data } of readEvents(response.body, reading)) {
+      if (body === undefined) return;
+      for await (const event of eventsIn(body, place, silence, options.onOpen)) {
         tries = 1;
-        last = id ?? last;
-        const event = JSON.parse(data) as GenerationEvent;
-        yield { ...event, id };
+        yield event;
       }
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof EventsUnsupported || error instanceof ApiError) throw error;
       if (silence.signal.aborted && !silence.isBroken) throw unsupported('nothing came');
-      failure = error instanceof Busy ? error.refusal : error;
+      if (error instanceof Busy) ({ refusal: failure, retryAfter } = error);
+      else failure = error;
     } finally {
       silence.stop();
     }
@@ -119,21 +104,67 @@ async function* eventsAt(
       throw unreachable(transport, failure);
     }
     onRetry?.();
-    if (failure === undefined) await pause(Math.max(askedMs, backOffMs(tries)), signal);
+    if (failure === undefined) await pause(Math.max(place.askedMs, backOffMs(tries)), signal);
     else await waitBeforeRetry(tries, retryAfter, signal);
+  }
+}
+
+/** How far the events have come, over all streams. */
+interface Place {
+  last: string | undefined;
+  /** How long to wait before the next stream, as the service asks. */
+  askedMs: number;
+}
+
+/** Opens one stream; undefined when there is nothing behind the last event. */
+async function openStream(
+  transport: Transport,
+  path: string,
+  { last }: Place,
+  signal: AbortSignal,
+): Promise<ReadableStream<Uint8Array> | undefined> {
+  const headers = { accept: 'text/event-stream', ...(last === undefined ? {} : { 'last-event-id': last }) };
+  const response = await transport.open(path, headers, signal);
+  if (response.status === 204) return undefined;
+  if (!response.ok) throw refused(await transport.refusalOf(response), response);
+  const type = response.headers.get('content-type') ?? '';
+  if (!type.startsWith('text/event-stream') || !response.body) throw unsupported('something else came');
+  return response.body;
+}
+
+/** The events of one stream. */
+async function* eventsIn(
+  body: ReadableStream<Uint8Array>,
+  place: Place,
+  silence: Silence,
+  onOpen: (() => void) | undefined,
+): AsyncGenerator<SeenEvent> {
+  let isOpen = false;
+  const noteId = (id: string | undefined): void => {
+    place.last = id ?? place.last;
+    if (!isOpen) onOpen?.();
+    isOpen = true;
+  };
+  const reading = { onBytes: () => silence.end(), onRetry: (ms: number) => (place.askedMs = ms), onId: noteId };
+  for await (const { id, data } of readEvents(body, reading)) {
+    noteId(id);
+    yield { ...(JSON.parse(data) as GenerationEvent), id };
   }
 }
 
 /** A refusal that may be over soon. */
 class Busy extends Error {
-  constructor(readonly refusal: Error) {
+  constructor(
+    readonly refusal: Error,
+    readonly retryAfter: number | undefined,
+  ) {
     super(refusal.message);
   }
 }
 
 /** What ends a try: all but `Busy` end the stream. */
-function refused(refusal: Error, status: number): Error {
-  if (BUSY_STATUSES.has(status)) return new Busy(refusal);
+function refused(refusal: Error, { status, headers }: Response): Error {
+  if (BUSY_STATUSES.has(status)) return new Busy(refusal, secondsOf(headers.get('retry-after')));
   return refusal instanceof ApiError ? refusal : new EventsUnsupported(refusal.message, { cause: refusal });
 }
 

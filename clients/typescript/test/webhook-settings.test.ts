@@ -1,10 +1,8 @@
 // Goal: webhooks are managed by the client, and what the started service sends is what `verifyWebhook` accepts.
 // Method: the compiled program, allowed to call this machine, and a receiver here.
-import { once } from 'node:events';
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { SCOPES } from '../../../core/access/credential.js';
+import { WebhookReceiver } from '../../../test/harness/webhook-receiver.js';
 import { LiveService } from '../../../test/service/live-service.js';
 import { ApiError, Darkroom, DEFAULT_WEBHOOK, verifyWebhook, type WebhookDelivery } from '../src/index.js';
 
@@ -15,52 +13,9 @@ const REQUEST = {
   parameters: { size: '128x128' },
 } as const;
 
-interface Received {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-/** Answers what a test says, 204 first, and keeps what it was sent. */
-class Receiver {
-  readonly received: Received[] = [];
-  statuses: number[] = [];
-  private readonly server: Server;
-
-  constructor() {
-    this.server = createServer((req, res) => {
-      let body = '';
-      req.setEncoding('utf8').on('data', (piece: string) => {
-        body += piece;
-      });
-      req.on('end', () => {
-        this.received.push({ path: req.url ?? '', headers: req.headers, body });
-        res.writeHead(this.statuses.shift() ?? 204).end();
-        this.server.emit('received');
-      });
-    });
-  }
-
-  async open(): Promise<string> {
-    this.server.listen(0, '127.0.0.1');
-    await once(this.server, 'listening');
-    return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  async next(count: number): Promise<Received> {
-    while (this.received.length < count) await once(this.server, 'received');
-    return this.received[count - 1] as Received;
-  }
-
-  close(): void {
-    this.server.closeAllConnections();
-    this.server.close();
-  }
-}
-
 describe('webhooks by the TypeScript client', () => {
   let service: LiveService;
-  let receiver: Receiver;
+  let receiver: WebhookReceiver;
   let darkroom: Darkroom;
   let url: string;
 
@@ -69,7 +24,7 @@ describe('webhooks by the TypeScript client', () => {
   });
   after(() => service.remove());
   beforeEach(async () => {
-    receiver = new Receiver();
+    receiver = new WebhookReceiver();
     url = await receiver.open();
     darkroom = new Darkroom({ baseUrl: service.url, apiKey: (await service.tenant(100, SCOPES)).secret });
   });
