@@ -25,7 +25,7 @@ interface EndpointOptions extends Options {
 }
 
 interface UpdateOptions extends EndpointOptions {
-  readonly to?: string;
+  readonly address?: string;
   readonly enable?: boolean;
   readonly disable?: boolean;
 }
@@ -48,7 +48,7 @@ export function addWebhooks(program: Command, io: CliIo): void {
     .action((options: Options) => list(io, options));
   clientCommand(webhooks, 'update <webhook_id>')
     .description('change a webhook, or enable it again')
-    .option('--to <address>', 'its new address')
+    .option('--address <address>', 'its new address')
     .option('--event <event>', EVENTS, collectEvent)
     .option('--description <text>', 'what it is for; an empty one removes it')
     .option('--enable', 'send to it again')
@@ -89,16 +89,16 @@ async function list(io: CliIo, options: Options): Promise<void> {
 }
 
 async function update(io: CliIo, id: string, options: UpdateOptions): Promise<void> {
-  const { to, event, description, enable, disable } = options;
+  const { address, event, description, enable, disable } = options;
   if (enable && disable) throw usageFailure('--enable and --disable exclude each other.');
   const change: UpdateWebhookRequest = {
-    ...(to === undefined ? {} : { url: to }),
+    ...(address === undefined ? {} : { url: address }),
     ...(event === undefined ? {} : { events: [...event] }),
     ...(description === undefined ? {} : { description }),
     ...(enable || disable ? { enabled: enable === true } : {}),
   };
   if (Object.keys(change).length === 0)
-    throw usageFailure('Say what to change: --to, --event, --description, --enable or --disable.');
+    throw usageFailure('Say what to change: --address, --event, --description, --enable or --disable.');
   const webhook = await connect(io, options).webhooks.update(id, change);
   show(io, { json: webhook, text: webhookText(webhook) }, options);
 }

@@ -184,7 +184,7 @@ describe('darkroom webhooks', () => {
     const [, id = ''] = /webhook: +(\S+)/.exec(created.stdout) ?? [];
     expect(created.stdout).to.match(/events: +generation\.failed\n[^]*secret: +whsec_/);
     expect((await run('list')).stdout).to.match(new RegExp(`${id}  enabled  ${url}/a  orders`));
-    const updated = await run('update', id, '--to', `${url}/b`, '--disable', '--description', '');
+    const updated = await run('update', id, '--address', `${url}/b`, '--disable', '--description', '');
     expect(updated.stdout)
       .to.match(/state: +disabled \(client\)/)
       .and.not.include('orders');
