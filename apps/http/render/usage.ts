@@ -47,7 +47,13 @@ export const USAGE_SCHEMA: TitledSchema = {
         },
       },
     },
-    total: { type: 'object', description: 'Of all days from `from` to `to`.', required: SUM_NAMES, properties: SUMS },
+    total: {
+      title: 'UsageSums',
+      type: 'object',
+      description: 'Of all days from `from` to `to`.',
+      required: SUM_NAMES,
+      properties: SUMS,
+    },
     next_cursor: NEXT_CURSOR,
   },
 };

@@ -151,6 +151,11 @@ def test_lists_what_a_filter_finds_over_all_pages(darkroom: Any) -> None:
     darkroom.wait(darkroom.generation(made[2]))
     kinds = [entry["kind"] for entry in darkroom.credit_entries({"limit": 2})]
     assert len(kinds) > 3 and kinds[-1] == "grant"
+    traces = [(row["client_trace_id"], row["generations"]) for row in darkroom.usage({"by": "client_trace_id", "limit": 1})]
+    assert traces == [("a", 2), ("b", 1)]
+    page = darkroom.usage_page({"by": "model", "limit": 1})
+    assert [row["model_key"] for row in page["usage"]] == ["sandbox-test"]
+    assert page["total"]["generations"] == 3
     assert darkroom.estimate(request)["estimated_credits"] == 1
     assert darkroom.model("sandbox-test")["operations"] == ["image_generation"]
     assert "sandbox-test" in [model["model_key"] for model in darkroom.models()]

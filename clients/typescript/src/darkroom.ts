@@ -12,6 +12,7 @@ import type {
   GenerationList,
   GenerationRequest,
   GenerationTask,
+  GetUsageQuery,
   LedgerEntry,
   ListCreditEntriesQuery,
   ListGenerationsQuery,
@@ -21,6 +22,8 @@ import type {
   PrepareUploadRequest,
   Statement,
   Upload,
+  Usage,
+  UsageRow,
 } from './generated/api.js';
 import { generate, type GenerateInput, type GenerateOptions, type Generated } from './generate.js';
 import { eachPage, queryText } from './pages.js';
@@ -95,6 +98,20 @@ export class Darkroom {
   /** One page of `creditEntries`, with the balances before and after it. */
   listCreditEntries(query: ListCreditEntriesQuery = {}, options: RequestOptions = {}): Promise<Statement> {
     return this.read(`/credits/entries${queryText(query)}`, options);
+  }
+
+  /**
+   * What the account used, a row for each day, model, key or `client_trace_id` that has use. Fetches pages as they are needed;
+   * `limit` is the size of a page.
+   */
+  async *usage(query: GetUsageQuery = {}, options: RequestOptions = {}): AsyncGenerator<UsageRow> {
+    const pages = eachPage(query, (page: GetUsageQuery) => this.usagePage(page, options));
+    for await (const { usage } of pages) yield* usage;
+  }
+
+  /** One page of `usage`, with the total of all pages. */
+  usagePage(query: GetUsageQuery = {}, options: RequestOptions = {}): Promise<Usage> {
+    return this.read(`/usage${queryText(query)}`, options);
   }
 
   /** What a create with this request would reserve. Nothing is kept. */

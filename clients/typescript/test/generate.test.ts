@@ -191,6 +191,17 @@ describe('the TypeScript client', () => {
     const inPages = [];
     for await (const entry of darkroom.creditEntries({ limit: 2 })) inPages.push(entry);
     expect(inPages).to.deep.equal(entries);
+    const traces = [];
+    for await (const row of darkroom.usage({ by: 'client_trace_id', limit: 1 })) traces.push(row);
+    expect(traces.map((row) => [row.client_trace_id, row.charged_credits])).to.deep.equal([
+      ['a', 2],
+      ['b', 1],
+    ]);
+    const { by, total } = await darkroom.usagePage();
+    expect({ by, total }).to.deep.equal({
+      by: 'day',
+      total: { generations: 3, failed: 0, reserved_credits: 3, charged_credits: 3, released_credits: 0 },
+    });
     expect((await darkroom.model('sandbox-test')).operations).to.deep.equal(['image_generation']);
     expect((await darkroom.models()).map(({ model_key }) => model_key)).to.include('sandbox-test');
   });

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
         Estimate,
         GenerationRequest,
         GenerationTask,
+        GetUsageQuery,
         LedgerEntry,
         ListCreditEntriesQuery,
         ListGenerationsQuery,
         Model,
         Output,
         Upload,
+        Usage,
+        UsageRow,
     )
 
 File = Reference | str | os.PathLike[str] | bytes
@@ -168,6 +171,16 @@ class AsyncDarkroom:
         """The ledger of the account, newest entry first, in pages like `generations`."""
         async for entry in self._each("/credits/entries", "entries", query):
             yield entry
+
+    async def usage(self, query: GetUsageQuery | None = None) -> AsyncIterator[UsageRow]:
+        """What the account used: a row for each day, model, key or client_trace_id with use, in pages like `generations`."""
+        async for row in self._each("/usage", "usage", query):
+            yield row
+
+    async def usage_page(self, query: GetUsageQuery | None = None) -> Usage:
+        """One page of `usage`, with the total of all pages."""
+        page: Usage = await self._run(_requests.page(self._service, "/usage", query or {}))
+        return page
 
     async def cancel(self, generation_id: str) -> GenerationTask:
         """Asks for a cancel. A generation that is running may still succeed, and may cost."""

@@ -25,12 +25,15 @@ if TYPE_CHECKING:
         Estimate,
         GenerationRequest,
         GenerationTask,
+        GetUsageQuery,
         LedgerEntry,
         ListCreditEntriesQuery,
         ListGenerationsQuery,
         Model,
         Output,
         Upload,
+        Usage,
+        UsageRow,
     )
 
 File = Reference | str | os.PathLike[str] | bytes
@@ -166,6 +169,15 @@ class Darkroom:
     def credit_entries(self, query: ListCreditEntriesQuery | None = None) -> Iterator[LedgerEntry]:
         """The ledger of the account, newest entry first, in pages like `generations`."""
         yield from self._each("/credits/entries", "entries", query)
+
+    def usage(self, query: GetUsageQuery | None = None) -> Iterator[UsageRow]:
+        """What the account used: a row for each day, model, key or client_trace_id with use, in pages like `generations`."""
+        yield from self._each("/usage", "usage", query)
+
+    def usage_page(self, query: GetUsageQuery | None = None) -> Usage:
+        """One page of `usage`, with the total of all pages."""
+        page: Usage = self._run(_requests.page(self._service, "/usage", query or {}))
+        return page
 
     def cancel(self, generation_id: str) -> GenerationTask:
         """Asks for a cancel. A generation that is running may still succeed, and may cost."""
