@@ -6,6 +6,7 @@ import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
 import { Repetition } from '../../core/repetition.js';
 import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
+import { UsageCatchUp } from '../../core/usage/catch-up.js';
 
 export interface WorkerOptions {
   /** Names this process in leases; unlike any other process that ever ran. */
@@ -29,6 +30,7 @@ export class Worker {
   private readonly dispatcher: Dispatcher;
   private readonly deliveries: DeliveryQueue;
   private readonly recovery: Recovery;
+  private readonly usage: UsageCatchUp;
   private recovering: Promise<void> | undefined;
   private repetition: Repetition | undefined;
   private isStopping = false;
@@ -39,6 +41,7 @@ export class Worker {
   ) {
     this.dispatcher = new Dispatcher(context, options.workerId);
     this.deliveries = new DeliveryQueue(context);
+    this.usage = new UsageCatchUp(context);
     this.recovery = new Recovery(context, (generation) => this.dispatcher.takeOver(generation));
   }
 
@@ -76,6 +79,7 @@ export class Worker {
     const { stopGraceMs } = this.options;
     this.isStopping = true;
     this.recovery.stop();
+    this.usage.stop();
     const ended = this.within(
       stopGraceMs,
       Promise.all([this.context.wakeUps.stop(), this.repetition?.stop(), this.recovering]),
@@ -100,6 +104,7 @@ export class Worker {
     this.recovering ??= this.recoverInPasses()
       .then(() => this.tidy())
       .then(() => this.context.providerGates.report())
+      .then(() => this.catchUp())
       .finally(() => {
         this.recovering = undefined;
       });
@@ -108,6 +113,11 @@ export class Worker {
 
   private async tidy(): Promise<void> {
     await this.options.tidy?.().catch((error: unknown) => this.context.log.warn('stores not tidied', { error }));
+  }
+
+  private async catchUp(): Promise<void> {
+    if (this.isStopping) return;
+    await this.usage.pass().catch((error: unknown) => this.context.log.warn('usage not brought up to date', { error }));
   }
 
   private async recoverInPasses(): Promise<void> {

@@ -1,3 +1,4 @@
+import { assert } from '../assert.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import {
@@ -21,11 +22,16 @@ export interface Projection {
   readonly through: number;
   /** Entries that it takes in at most. */
   readonly maxEntries?: number;
+  /** How often others may be in the way before it gives up. */
+  readonly maxConflicts?: number;
 }
 
 const PAGE = 500;
+/** Entries and rows that are written together, at most: the more, the fewer writes a long ledger costs. */
+const BATCH = 5_000;
+const MAX_ROWS = 1_000;
 /** A list of traces may have a row for each generation, the other one few for each day. */
-const MAX_ENTRIES: Readonly<Record<UsageList, number>> = { uses: 50_000, traces: 10_000 };
+const MAX_ENTRIES: Readonly<Record<UsageList, number>> = { uses: 20_000, traces: 10_000 };
 const MAX_CONFLICTS = 100;
 
 /**
@@ -38,33 +44,55 @@ const MAX_CONFLICTS = 100;
  */
 export async function projectUsage(
   ports: Ports,
-  { accountId, list, through, maxEntries = MAX_ENTRIES[list] }: Projection,
+  { accountId, list, through, maxEntries = MAX_ENTRIES[list], maxConflicts = MAX_CONFLICTS }: Projection,
 ): Promise<'current' | 'behind'> {
   let budget = maxEntries;
-  for (let conflicts = 0; conflicts < MAX_CONFLICTS;) {
+  for (let conflicts = 0; conflicts < maxConflicts;) {
     const whole = await rowOf(ports, wholeAccount(accountId, list));
     const from = whole.lastSequence;
     if (from >= through) return 'current';
     if (budget <= 0) return 'behind';
-    const limit = Math.min(PAGE, through - from, budget);
-    const { items } = await ports.accounts.entries(accountId, { limit, cursor: String(from) }, ports.call);
-    budget -= limit;
-    if ((await takeIn(ports, list, whole, items)) === 'conflict') conflicts += 1;
+    const batch = await batchOf(ports, { accountId, list, from, through: Math.min(through, from + budget) });
+    budget -= batch.entries.length;
+    if ((await takeIn(ports, whole, batch)) === 'conflict') conflicts += 1;
   }
   throw busy();
 }
 
-async function takeIn(
+/** Entries in a row, with the rows that they belong to. */
+interface Batch {
+  /** Each with the text of its key, which grants and adjustments do not have. */
+  readonly entries: readonly (readonly [entry: Entry, text: string | undefined])[];
+  readonly keys: ReadonlyMap<string, UsageKey>;
+}
+
+/** The next entries: as many as a batch may have, and as belong to as many rows as one write may have. */
+async function batchOf(
   ports: Ports,
-  list: UsageList,
-  whole: UsageRow,
-  entries: readonly Entry[],
-): Promise<'applied' | 'conflict'> {
-  const before = await rowsOf(ports, list, entries);
+  { accountId, list, from, through }: Projection & { readonly from: number },
+): Promise<Batch> {
+  const entries: [Entry, string | undefined][] = [];
+  const keys = new Map<string, UsageKey>();
+  while (entries.length < BATCH && keys.size + PAGE <= MAX_ROWS) {
+    const last = from + entries.length;
+    if (last >= through) break;
+    const page = { limit: Math.min(PAGE, through - last), cursor: String(last) };
+    const { items } = await ports.accounts.entries(accountId, page, ports.call);
+    assert(items.length > 0, 'every entry up to the last of an account is in its ledger');
+    for (const entry of items) {
+      const key = usageKeyOf(entry, list);
+      const text = key && textOfKey(key);
+      entries.push([entry, text]);
+      if (key !== undefined && text !== undefined) keys.set(text, key);
+    }
+  }
+  return { entries, keys };
+}
+
+async function takeIn(ports: Ports, whole: UsageRow, { entries, keys }: Batch): Promise<'applied' | 'conflict'> {
+  const before = await rowsOf(ports, keys);
   const after = new Map(before);
-  for (const entry of entries) {
-    const key = usageKeyOf(entry, list);
-    const text = key === undefined ? '' : textOfKey(key);
+  for (const [entry, text = ''] of entries) {
     const row = after.get(text);
     if (row !== undefined) after.set(text, withEntry(row, entry));
   }
@@ -72,23 +100,16 @@ async function takeIn(
     .map(([key, row]) => ({ row, expectedSequence: before.get(key)?.lastSequence ?? 0 }))
     .filter(({ row, expectedSequence }) => row.lastSequence > expectedSequence);
   if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';
-  const row = entries.reduce(withEntry, whole);
+  const row = entries.reduce((sums, [entry]) => withEntry(sums, entry), whole);
   return ports.usage.apply([{ row, expectedSequence: whole.lastSequence }]);
 }
 
-/** The stored rows of the entries, and empty ones where there are none yet. */
-async function rowsOf(
-  ports: Ports,
-  list: UsageList,
-  entries: readonly Entry[],
-): Promise<ReadonlyMap<string, UsageRow>> {
+/** The stored rows of these keys, and empty ones where there are none yet. */
+async function rowsOf(ports: Ports, keys: Batch['keys']): Promise<ReadonlyMap<string, UsageRow>> {
   const rows = new Map<string, UsageRow>();
-  for (const entry of entries) {
-    const key = usageKeyOf(entry, list);
-    if (key !== undefined) rows.set(textOfKey(key), { ...key, ...NO_USAGE, lastSequence: 0 });
-  }
+  for (const [text, key] of keys) rows.set(text, { ...key, ...NO_USAGE, lastSequence: 0 });
   if (rows.size === 0) return rows;
-  for (const row of await ports.usage.read([...rows.values()], ports.call)) rows.set(textOfKey(row), row);
+  for (const row of await ports.usage.read([...keys.values()], ports.call)) rows.set(textOfKey(row), row);
   return rows;
 }
 
