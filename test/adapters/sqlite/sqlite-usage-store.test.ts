@@ -1,6 +1,47 @@
-// Goal: the SQLite store of usage keeps the port's contract.
-// Method: the contract, each test on a data folder of its own.
+// Goal: the SQLite store of usage keeps the port's contract, and finds and sorts its rows by the primary key alone.
+// Method: the contract, each test on a data folder of its own; SQLite explains every query that the store prepares.
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { openDatabase } from '../../../adapters/sqlite/driver.js';
+import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
+import { SqliteReader } from '../../../adapters/sqlite/reader.js';
+import { SqliteUsageStore } from '../../../adapters/sqlite/sqlite-usage-store.js';
 import { usageStoreContract } from '../../contracts/usage-store.contract.js';
-import { sqliteSubject } from './sqlite-subject.js';
+import { sqliteSubject, temporaryFolder } from './sqlite-subject.js';
 
 usageStoreContract(sqliteSubject((stores) => stores.usage));
+
+describe('the queries of usage in SQLite', () => {
+  it('search and sort by the primary key', async () => {
+    const folder = temporaryFolder();
+    await (await openSqlite({ folder, role: 'server' })).close();
+    const database = openDatabase(join(folder, 'darkroom.db'));
+    const queries: string[] = [];
+    class NotingReader extends SqliteReader {
+      override query(sql: string) {
+        queries.push(sql);
+        return super.query(sql);
+      }
+    }
+    const store = new SqliteUsageStore(
+      { write: () => Promise.reject(new Error('nothing is written')) },
+      new NotingReader(database),
+    );
+    expect(store).to.be.an('object');
+    expect(queries).to.have.length(6);
+    for (const sql of queries) {
+      const given = Array.from({ length: sql.split('?').length - 1 }, () => 'x');
+      const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...given);
+      expect(
+        steps.map(({ detail }) => detail),
+        sql,
+      ).to.have.length(1);
+      expect(steps[0]?.['detail'], sql).to.match(
+        /^SEARCH usage(_by_trace)? USING PRIMARY KEY \(account=\? AND (day|\(day)/,
+      );
+    }
+    database.close();
+    rmSync(folder, { recursive: true });
+  });
+});
