@@ -13,6 +13,7 @@ import { measureMetrics } from './rows/metrics.js';
 import { measureProviders } from './rows/providers.js';
 import { measureQueues } from './rows/queues.js';
 import { measureRequests } from './rows/requests.js';
+import { measureUsage } from './rows/usage.js';
 import { measureWaiters } from './rows/waiters.js';
 import { measureVersions } from './rows/versions.js';
 import { measureWork } from './rows/work.js';
@@ -27,6 +28,7 @@ const PARTS = {
   providers: measureProviders,
   metrics: measureMetrics,
   growth: measureGrowth,
+  usage: measureUsage,
   waiters: measureWaiters,
   distributed: measureDistributed,
   queues: measureQueues,

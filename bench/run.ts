@@ -29,6 +29,8 @@ export interface Sizes extends Pairing {
   /** Pictures of 1 MB that a provider makes in a slice, several at once, and one after the other; fewer of larger ones. */
   readonly pictures: number;
   readonly picturesAlone: number;
+  /** In the ledger of one account. */
+  readonly ledgerEntries: number;
   /** Clients that wait at the same time. */
   readonly waiters: number;
 }
@@ -50,6 +52,7 @@ export const FULL: Sizes = {
   paced: 40,
   pictures: 100,
   picturesAlone: 20,
+  ledgerEntries: 1_000_000,
   waiters: 5_000,
 };
 
@@ -70,6 +73,7 @@ export const QUICK: Sizes = {
   paced: 40,
   pictures: 50,
   picturesAlone: 5,
+  ledgerEntries: 100_000,
   waiters: 1_000,
 };
 

@@ -53,6 +53,12 @@ export function entriesRequests(secret: string): RequestKind {
   return { method: 'GET', targets: [{ path: `${CREDITS}/entries`, credential: secret }], isKeyed: false, status: 200 };
 }
 
+/** A page of the use of the last 31 days. */
+export function usageRequests(secret: string, by: string): RequestKind {
+  const targets = [{ path: `/api/v1/developer/usage?by=${by}&limit=100`, credential: secret }];
+  return { method: 'GET', targets, isKeyed: false, status: 200 };
+}
+
 export function statusRequests(secret: string, generationIds: readonly string[]): RequestKind {
   return statusRequestsOf(generationIds.map((generationId) => ({ generationId, credential: secret })));
 }
