@@ -6,7 +6,7 @@ import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
 import { Repetition } from '../../core/repetition.js';
 import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
-import { UsageCatchUp } from '../../core/usage/catch-up.js';
+import { UsageCatchUp, type CatchUpBounds } from '../../core/usage/catch-up.js';
 
 export interface WorkerOptions {
   /** Names this process in leases; unlike any other process that ever ran. */
@@ -14,6 +14,8 @@ export interface WorkerOptions {
   readonly recoveryIntervalMs: number;
   /** How long a stop waits for runs to hand their leases back. */
   readonly stopGraceMs: number;
+  /** Of what is taken into usage in the background. */
+  readonly usage?: CatchUpBounds;
   /** Done with every recovery: work of the stores that can wait. Throws `StoreUnavailable`. */
   readonly tidy?: () => Promise<void>;
   /** Called after every completed recovery pass; `isFull` if there may be more to do. Must not throw. */
@@ -41,7 +43,7 @@ export class Worker {
   ) {
     this.dispatcher = new Dispatcher(context, options.workerId);
     this.deliveries = new DeliveryQueue(context);
-    this.usage = new UsageCatchUp(context);
+    this.usage = new UsageCatchUp(context, options.usage);
     this.recovery = new Recovery(context, (generation) => this.dispatcher.takeOver(generation));
   }
 

@@ -1,6 +1,7 @@
 import { assert } from '../assert.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
+import type { UsageChange } from '../ports/usage-store.js';
 import {
   NO_USAGE,
   textOfKey,
@@ -90,15 +91,13 @@ async function batchOf(
 }
 
 async function takeIn(ports: Ports, whole: UsageRow, { entries, keys }: Batch): Promise<'applied' | 'conflict'> {
-  const before = await rowsOf(ports, keys);
-  const after = new Map(before);
+  const rows = new Map<string, UsageChange>();
+  for (const [text, row] of await rowsOf(ports, keys)) rows.set(text, { row, expectedSequence: row.lastSequence });
   for (const [entry, text = ''] of entries) {
-    const row = after.get(text);
-    if (row !== undefined) after.set(text, withEntry(row, entry));
+    const change = rows.get(text);
+    if (change !== undefined) rows.set(text, { ...change, row: withEntry(change.row, entry) });
   }
-  const changes = [...after]
-    .map(([key, row]) => ({ row, expectedSequence: before.get(key)?.lastSequence ?? 0 }))
-    .filter(({ row, expectedSequence }) => row.lastSequence > expectedSequence);
+  const changes = [...rows.values()].filter(({ row, expectedSequence }) => row.lastSequence > expectedSequence);
   if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';
   const row = entries.reduce((sums, [entry]) => withEntry(sums, entry), whole);
   return ports.usage.apply([{ row, expectedSequence: whole.lastSequence }]);

@@ -13,6 +13,8 @@ import type { WakeUps } from '../../../core/ports/wake-ups.js';
 export type Role = 'rest' | 'worker' | 'both';
 
 const STOP_GRACE_MS = 2_000;
+/** So low that ledgers of a run are long, and that a pass does not take in all of one. */
+const USAGE_BOUNDS = { accounts: 1, entries: 4, behind: 5 };
 
 /** One process of the service: real core on the shared stores, with a clock, ids and a fate of its own. */
 export class SimulatedProcess implements Owner {
@@ -63,6 +65,7 @@ export class SimulatedProcess implements Owner {
       workerId: this.name,
       recoveryIntervalMs: RECOVERY_INTERVAL_MS,
       stopGraceMs: STOP_GRACE_MS,
+      usage: USAGE_BOUNDS,
     });
     this.worker.start().catch((error: unknown) => this.scheduler.fail(error));
   }

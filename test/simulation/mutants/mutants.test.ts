@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { MUTANTS } from './list/all.js';
 import { mutated, type Mutant } from './mutant.js';
 
-/** Their numbers in docs/correctness.md; those between belong to parts that are not there yet. */
-const INVARIANTS = [...Array.from({ length: 21 }, (_, index) => index + 1), 24, 25, 26, 27];
+/** Their numbers in docs/correctness.md; number 22 has no mutant yet. */
+const INVARIANTS = [...Array.from({ length: 21 }, (_, index) => index + 1), 23, 24, 25, 26, 27, 28];
 const DIST = new URL('../../../', import.meta.url);
 
 describe('mutants of core', () => {

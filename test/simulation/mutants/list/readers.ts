@@ -60,7 +60,7 @@ export const READER_MUTANTS: readonly Mutant[] = [
     file: PROJECT,
     find: "if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';",
     replace:
-      'await ports.usage.apply([{ row: entries.reduce(withEntry, whole), expectedSequence: whole.lastSequence }]); ' +
+      'await ports.usage.apply([{ row: entries.reduce((sums, [entry]) => withEntry(sums, entry), whole), expectedSequence: whole.lastSequence }]); ' +
       "if (changes.length > 0 && (await ports.usage.apply(changes)) === 'conflict') return 'conflict';",
     why: 'A process that dies in between leaves entries that no row ever takes in.',
   },
