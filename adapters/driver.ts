@@ -2,6 +2,7 @@ import type { Modality, ReferenceRole } from '../core/generation/generation.js';
 import type { JsonObject } from '../core/json.js';
 import type { Log } from '../core/log.js';
 import type { Clock } from '../core/ports/clock.js';
+import type { GenerationChanges } from '../core/ports/generation-changes.js';
 import type { MemoryBudget } from '../core/memory-budget.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
 import type { Provider, ProviderPromises } from '../core/ports/provider.js';
@@ -99,10 +100,9 @@ export interface OpenDatabase {
   /** The things that the driver `lends`. */
   readonly lent: Lent;
   readonly installation: Installation;
-  /**
-   * Whether no other process takes leases and claims in it while this one is open, and the one that did before has
-   * ended.
-   */
+  /** Tells what other processes write. Absent where the database cannot, or there are none. */
+  readonly generationChanges?: GenerationChanges;
+  /** Whether no other process takes leases and claims in it while this one is open, and the one before has ended. */
   readonly isExclusive: boolean;
   /** Whether it answers and takes writes. Never throws. */
   isReady(): Promise<boolean>;

@@ -122,10 +122,10 @@ export class Run {
   }
 
   /**
-   * The program over a data folder, listening; profiled when the run was asked to, and `measured` when it is to count
-   * what it does.
+   * The program over a data folder, listening; profiled when the run was asked to, `measured` when it is to count what it
+   * does, and `polling` when the database is to tell it nothing.
    */
-  async startSubject(dataFolder: string, ...modes: readonly 'measured'[]): Promise<Subject> {
+  async startSubject(dataFolder: string, ...modes: readonly ('measured' | 'polling')[]): Promise<Subject> {
     const profiling = this.profileFolder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${this.profileFolder}`];
     const child = this.start<SubjectCommands>('./servers/subject.js', [dataFolder, ...modes], profiling);
     return { child, port: await child.ask('listen', undefined) };

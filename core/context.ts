@@ -7,6 +7,7 @@ import { watchedGenerations } from './generation/watched-generations.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
 import type { Log } from './log.js';
 import { ProviderGates } from './providers/provider-gates.js';
+import type { GenerationChanges } from './ports/generation-changes.js';
 import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
@@ -33,16 +34,17 @@ export interface Context extends Ports {
 
 /**
  * The context that all use cases of a process share, with one account writer. Without a boot the process is taken for
- * one of several on the same stores.
+ * one of several on the same stores; `changes` tells what the others write, where the store can.
  */
 export function createContext(
   ports: Ports,
   settings: Settings,
   log: Log,
   boot: Boot = { id: ports.ids.uuid(), isExclusive: false },
+  changes?: GenerationChanges,
 ): Context {
-  const generationWatch = new GenerationWatch(ports, boot.isExclusive);
-  const appWatch = new AppWatch(ports, boot.isExclusive);
+  const generationWatch = new GenerationWatch(ports, boot.isExclusive, changes);
+  const appWatch = new AppWatch(ports, boot.isExclusive, changes);
   return {
     ...ports,
     generations: watchedGenerations(ports.generations, generationWatch, appWatch),

@@ -43,6 +43,8 @@ export class MongoConnection {
     private readonly client: MongoClient,
     readonly db: Db,
     private readonly timeoutMs: number,
+    /** Whether the server has change streams: a replica set, or a router. */
+    readonly hasChangeStreams: boolean,
   ) {}
 
   /** Throws `MongoRefused` for options that can never do, and `StoreUnavailable` when the server does not answer. */
@@ -58,6 +60,7 @@ export class MongoConnection {
         client,
         client.db(database, { readConcern: new ReadConcern(isReplicated ? 'majority' : 'local') }),
         timeoutMs,
+        isReplicated,
       );
     } catch (error) {
       await client.close();

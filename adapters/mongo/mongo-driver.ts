@@ -98,6 +98,7 @@ function opened(stores: MongoStores, { clock }: Opening): OpenDatabase {
     stores,
     lent: lentBy(stores),
     installation: stores.installation,
+    ...(stores.generationChanges === undefined ? {} : { generationChanges: stores.generationChanges }),
     isExclusive: false,
     isReady: () => stores.isReady(),
     tidy: async () => void (await stores.accounts.moveOldEntries(clock.now() - OLD_ENTRY_MS, MAX_TIDIED_ACCOUNTS)),

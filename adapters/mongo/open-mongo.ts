@@ -7,6 +7,7 @@ import { MongoArtefactStore } from './mongo-artefact-store.js';
 import { MongoClaimStore } from './mongo-claim-store.js';
 import { MongoDeliveryStore } from './mongo-delivery-store.js';
 import { MongoCredentialStore } from './mongo-credential-store.js';
+import { MongoGenerationChanges } from './mongo-generation-changes.js';
 import { MongoGenerationStore } from './mongo-generation-store.js';
 import { MongoInstallation } from './mongo-installation.js';
 import { MongoRefused } from './mongo-refused.js';
@@ -37,6 +38,8 @@ export interface MongoStores {
   readonly usage: MongoUsageStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
+  /** Undefined where the server has no change streams. */
+  readonly generationChanges: MongoGenerationChanges | undefined;
   /** For adapters of other technologies that keep something in the same database. */
   readonly db: Db;
   /** One operation on it, with the same bound on its wait as ours have. Throws `StoreUnavailable`. */
@@ -84,6 +87,7 @@ async function openChecked(
 export function storesOver(connection: MongoConnection, log?: Log): MongoStores {
   const accounts = new MongoAccountStore(connection, log);
   const { db } = connection;
+  const generationChanges = connection.hasChangeStreams ? new MongoGenerationChanges(connection, log) : undefined;
   return {
     accounts,
     generations: new MongoGenerationStore(connection),
@@ -98,6 +102,7 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
     usage: new MongoUsageStore(connection),
     wakeUpTable: new MongoWakeUpTable(connection),
     installation: new MongoInstallation(connection),
+    generationChanges,
     db,
     ask: (operation) => connection.ask(operation),
     isReady: () =>
@@ -108,6 +113,7 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
           () => false,
         ),
     async close() {
+      generationChanges?.close();
       await accounts.close();
       await connection.close();
     },

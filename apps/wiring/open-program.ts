@@ -11,6 +11,7 @@ import { webAuthnModule } from '../../adapters/webauthn/module.js';
 import { createContext, type Context } from '../../core/context.js';
 import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
+import type { GenerationChanges } from '../../core/ports/generation-changes.js';
 import type { Catalog } from '../../core/ports/catalog.js';
 import type { Provider, Providers } from '../../core/ports/provider.js';
 import { TOKENS, type Ports } from '../../core/ports/tokens.js';
@@ -34,7 +35,9 @@ import { checkInstallation, hadSecret, isOneOfSeveral, joinInstallation } from '
 export interface Program {
   readonly context: Context;
   /** Serves signed addresses of objects, if the object store has no server itself. */
-  readonly signedObjects?: SignedObjectGate;
+  readonly signedObjects: SignedObjectGate | undefined;
+  /** Tells what other processes write, if the database can. The context listens to it. */
+  readonly generationChanges: GenerationChanges | undefined;
   /** Whether the database answers, and still takes writes. */
   isReady(): Promise<boolean>;
   /** Work of the database itself that can wait, a bounded piece of it. Throws `StoreUnavailable`. */
@@ -126,11 +129,12 @@ export async function openProgram(
       config.settings,
       log,
       { id: wired.ids.uuid(), isExclusive: database.isExclusive },
+      database.generationChanges,
     );
-    const { signedObjects } = objects;
     return {
       context,
-      ...(signedObjects ? { signedObjects } : {}),
+      signedObjects: objects.signedObjects,
+      generationChanges: database.generationChanges,
       isReady: () => database.isReady(),
       tidy: () => database.tidy(),
       requireStores: (wouldAsk) => gate.requireOpen(wouldAsk),

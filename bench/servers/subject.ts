@@ -17,7 +17,7 @@ import { createCredential, openBenchProgram, type Credential } from './program.j
 
 /**
  * The program under measurement, in a process of its own, over the data folder named on the command line; `measured`
- * after that has it count what it does, as with a port for metrics.
+ * after that has it count what it does, as with a port for metrics, and `polling` lets the database tell it nothing.
  */
 const { program, config } = await openBenchProgram(process.argv[2] ?? '');
 
@@ -25,13 +25,20 @@ const AT_ONCE = 32;
 
 /** When each generation was handed to its provider. */
 const submittedAtMicros = new Map<string, number>();
-const metrics = process.argv[3] === 'measured' ? new Metrics() : undefined;
+const modes = process.argv.slice(3);
+const metrics = modes.includes('measured') ? new Metrics() : undefined;
 metrics?.process.start();
 const { settings } = program.context;
 const writes = new AccountWrites(program.context.accounts);
 const ports = { ...program.context, accounts: writes.accounts };
 const log = metrics ? metrics.warnings.counted(program.context.log) : program.context.log;
-const counting = createContext(metrics ? measuredPorts(ports, metrics) : ports, settings, log, program.context.boot);
+const counting = createContext(
+  metrics ? measuredPorts(ports, metrics) : ports,
+  settings,
+  log,
+  program.context.boot,
+  modes.includes('polling') ? undefined : program.generationChanges,
+);
 const context: Context = {
   ...counting,
   providers: { ...counting.providers, find: (name) => recorded(counting.providers.find(name)) },

@@ -1,7 +1,8 @@
 import type { AppGenerations } from '../ports/generation-store.js';
+import type { GenerationChanges, WrittenGeneration } from '../ports/generation-changes.js';
 import type { Ports } from '../ports/tokens.js';
-import { LOOK_ALONE_EVERY_MS, LOOK_EVERY_MS } from './generation-watch.js';
 import { isTerminal, type Generation, type GenerationRecord } from './generation.js';
+import { WritesElsewhere } from './writes-elsewhere.js';
 
 const PAGE = 1_000;
 /** Reads that are under way at the same time for one App. */
@@ -24,6 +25,8 @@ interface Followed {
   /** What was open when it was last looked, by id. */
   open: ReadonlySet<string>;
   cancelTimer?: (() => void) | undefined;
+  /** Since when everything was told as the last look began, if that found everything. */
+  lookedIn?: number | undefined;
   /** When the last look began that found everything. */
   lookedAt: number;
   looks: number;
@@ -31,18 +34,23 @@ interface Followed {
 
 /**
  * Tells calls of this process of every change of an App's generations: at once of what this process writes, and of what
- * others write when the open ones are listed, which happens once an App however many follow it. What is not open any more
- * is read once again. Nothing is listed while nobody follows.
+ * others write when the store tells of it, or when the open ones are listed, which happens once an App however many
+ * follow it. What is not open any more is read once again. Nothing is listed while nobody follows.
  */
 export class AppWatch {
   private readonly apps = new Map<string, Followed>();
-  private readonly lookEveryMs: number;
+  private readonly elsewhere: WritesElsewhere;
 
   constructor(
     private readonly ports: Pick<Ports, 'generations' | 'clock'>,
     isAlone = false,
+    changes?: GenerationChanges,
   ) {
-    this.lookEveryMs = isAlone ? LOOK_ALONE_EVERY_MS : LOOK_EVERY_MS;
+    const watch = {
+      written: (change: WrittenGeneration) => this.writtenElsewhere(change),
+      hurry: () => this.hurry(),
+    };
+    this.elsewhere = new WritesElsewhere(watch, changes, isAlone);
   }
 
   /** How many Apps are followed. */
@@ -66,6 +74,7 @@ export class AppWatch {
     app.followers.add(tell);
     if (known === undefined) {
       this.apps.set(appId, app);
+      this.elsewhere.begin();
       this.schedule(appId, app);
     }
     return () => {
@@ -73,13 +82,30 @@ export class AppWatch {
       if (app.followers.size > 0 || this.apps.get(appId) !== app) return;
       this.apps.delete(appId);
       app.cancelTimer?.();
+      if (this.apps.size === 0) this.elsewhere.end();
     };
   }
 
   /** This process has written the record. */
   written(record: GenerationRecord): void {
     const app = this.apps.get(record.appId);
-    if (app !== undefined) tellAll(app, record);
+    if (app === undefined) return;
+    this.elsewhere.noteOwn(record);
+    tellAll(app, record);
+  }
+
+  private writtenElsewhere(change: WrittenGeneration): void {
+    const app = this.apps.get(change.appId ?? '');
+    if (app !== undefined) tellAll(app, change.record());
+  }
+
+  private hurry(): void {
+    for (const [appId, app] of this.apps) {
+      // One that is being looked at is looked at again soon after.
+      if (app.cancelTimer === undefined) continue;
+      app.cancelTimer();
+      this.schedule(appId, app);
+    }
   }
 
   /** Every change of before this time has been told of, but for what clocks of other processes are behind. */
@@ -118,10 +144,13 @@ export class AppWatch {
 
   private schedule(appId: string, app: Followed): void {
     if (this.apps.get(appId) !== app) return;
-    app.cancelTimer = this.ports.clock.after(this.lookEveryMs, () => void this.look(appId, app));
+    app.cancelTimer = this.ports.clock.after(this.elsewhere.pauseMs(app.lookedIn), () => void this.look(appId, app));
   }
 
   private async look(appId: string, app: Followed): Promise<void> {
+    app.cancelTimer = undefined;
+    app.lookedIn = undefined;
+    const { told } = this.elsewhere;
     const lookedAt = this.ports.clock.now();
     try {
       const now = new Set<string>();
@@ -137,6 +166,7 @@ export class AppWatch {
       await Promise.all(Array.from({ length: READS_AT_ONCE }, () => this.readAll(app, gone, now)));
       app.open = now;
       app.lookedAt = lookedAt;
+      app.lookedIn = told;
       app.looks += 1;
     } catch {
       // An outage has its own lines in the log.

@@ -3,8 +3,8 @@
 // Method: core on memory adapters with a clock that the test moves; reads counted on their way to the store.
 import { expect } from 'chai';
 import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
-import { LOOK_ALONE_EVERY_MS, LOOK_EVERY_MS } from '../../../core/generation/generation-watch.js';
 import { waitForEnd, waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
+import { LOOK_EVERY_MS, LOOK_SELDOM_MS } from '../../../core/generation/writes-elsewhere.js';
 import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
@@ -161,7 +161,7 @@ describe('waiting for a generation', () => {
       const alone = harness.process(undefined, {}, { id: harness.ports.ids.uuid(), isExclusive: true });
       const waiting = waitForGeneration(alone, harness.caller, generationId, { waitMs: 50_000 });
       await cancelGeneration(harness.context, harness.caller, generationId);
-      await harness.clock.advance(LOOK_ALONE_EVERY_MS);
+      await harness.clock.advance(LOOK_SELDOM_MS);
       expect((await waiting).status).to.equal('cancelled');
     });
   });

@@ -1,0 +1,116 @@
+// Goal: a change stream tells a process what others write of generations, and a link that fails loses nothing without a word.
+// Method: the contract on a replica set; then a proxy between the process that follows and the server, cut while another one
+// writes.
+import { expect } from 'chai';
+import { MongoConnection } from '../../../adapters/mongo/connection.js';
+import { migrateMongo, openMongo, storesOver, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import {
+  generationChangesContract,
+  ToldListener,
+  type ChangesPlace,
+} from '../../contracts/generation-changes.contract.js';
+import type { ContractSubject } from '../../contracts/subject.js';
+import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
+import { TcpLink } from '../../fixtures/tcp-link.js';
+import { until } from '../../fixtures/until.js';
+import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
+import { mongoServer, orSkip, toxiproxyServer, type MongoServer } from '../../servers/servers.js';
+
+const TIMEOUT_MS = 2_000;
+
+describe('The changes of generations on MongoDB', () => {
+  let server: MongoServer;
+  let database: FreshDatabase;
+
+  before(async function servers() {
+    server = await orSkip(this, mongoServer('replica-set'));
+  });
+  beforeEach(async () => {
+    database = freshDatabase(server);
+    await migrateMongo(database);
+  });
+  afterEach(() => database.drop());
+
+  const open = (url = server.url): Promise<MongoStores> =>
+    openMongo({ url, database: database.database, timeoutMs: TIMEOUT_MS, poolSize: 4 });
+
+  const opened = new Map<ChangesPlace, readonly MongoStores[]>();
+  const subject: ContractSubject<ChangesPlace> = {
+    name: 'mongo',
+    supports: {},
+    open: async () => {
+      const stores = [await open(), await open()] as const;
+      const [{ generationChanges: changes, generations: own }, { generations: other }] = stores;
+      if (changes === undefined) throw new Error('A replica set has change streams.');
+      const place = { changes, own, other };
+      opened.set(place, stores);
+      return place;
+    },
+    close: async (place) => {
+      await Promise.all((opened.get(place) ?? []).map((stores) => stores.close()));
+    },
+  };
+  generationChangesContract(subject);
+
+  describe('over a link that fails', () => {
+    let link: TcpLink;
+    let stores: MongoStores;
+    let other: MongoStores;
+    let told: ToldListener;
+
+    beforeEach(async function links() {
+      const { host } = new URL(server.url);
+      link = await TcpLink.open(await orSkip(this, toxiproxyServer()), host);
+      [stores, other] = [await open(server.url.replace(host, link.address)), await open()];
+      told = new ToldListener();
+      stores.generationChanges?.follow(told);
+      await until(() => told.openings === 1);
+    });
+    afterEach(async () => {
+      await link.heal();
+      await Promise.all([stores.close(), other.close()]);
+      await link.close();
+    });
+
+    const wasTold = (n: number): boolean => told.records.some(({ generationId }) => generationId === uuidAt(n));
+
+    for (const [fault, fail] of [
+      ['is cut', () => link.cut()],
+      ['swallows everything', () => link.swallow()],
+    ] as const)
+      it(`${fault}: what was written meanwhile is told, or that something was missed`, async () => {
+        await fail();
+        await other.generations.insert(aGeneration(1));
+        // Longer than the driver takes to give up, now and then.
+        await until(() => told.interruptions > 0);
+        await link.heal();
+        await until(() => told.openings === 2);
+        await other.generations.insert(aGeneration(2));
+        await until(() => wasTold(2));
+        expect(wasTold(1) || told.interruptions > 0).to.equal(true);
+      });
+
+    it('is cut for a moment: everything is told', async () => {
+      await link.cut();
+      await other.generations.insert(aGeneration(1));
+      await link.heal();
+      await until(() => wasTold(1) || told.interruptions > 0);
+      await until(() => told.openings === told.interruptions + 1);
+      await other.generations.insert(aGeneration(2));
+      await until(() => wasTold(2));
+    });
+  });
+
+  it('are not there on a standalone server, and end with the connection', async function standalone() {
+    const alone = await orSkip(this, mongoServer('standalone'));
+    const connection = await MongoConnection.open(freshDatabase(alone));
+    expect(storesOver(connection).generationChanges).to.equal(undefined);
+    await connection.close();
+    const stores = await open();
+    const told = new ToldListener();
+    stores.generationChanges?.follow(told);
+    await until(() => told.openings === 1);
+    await stores.close();
+    expect(told.interruptions).to.equal(1);
+  });
+});
