@@ -2,6 +2,7 @@ import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
 import { AccountWriter } from './credits/account-writer.js';
 import { AppWatch } from './generation/app-watch.js';
+import { LastingCalls } from './generation/lasting-calls.js';
 import { GenerationWatch } from './generation/generation-watch.js';
 import { watchedGenerations } from './generation/watched-generations.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
@@ -12,8 +13,8 @@ import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
 /**
- * What use cases work with: the ports, the settings, the account writer, cached sums, the watches, the gates of providers,
- * and a log.
+ * What use cases work with: the ports, the settings, the account writer, cached sums, the watches and who waits, the gates
+ * of providers, and a log.
  */
 export interface Context extends Ports {
   readonly settings: Settings;
@@ -21,6 +22,7 @@ export interface Context extends Ports {
   readonly unchargedSums: UnchargedSums;
   readonly generationWatch: GenerationWatch;
   readonly appWatch: AppWatch;
+  readonly lastingCalls: LastingCalls;
   readonly providerGates: ProviderGates;
   readonly log: Log;
   /** Of this process; its leases and claims carry the id. */
@@ -55,6 +57,7 @@ export function createContext(
     unchargedSums: new UnchargedSums(ports),
     generationWatch,
     appWatch,
+    lastingCalls: new LastingCalls(),
     providerGates: new ProviderGates({ ...ports, settings, log, boot }),
   };
 }

@@ -34,7 +34,7 @@ const BEYOND_RUN_MS = 3_600_000;
 
 const PAGE = 500;
 
-type Needs = Pick<Context, 'generations' | 'appWatch' | 'clock' | 'catalog' | 'call'>;
+type Needs = Pick<Context, 'generations' | 'appWatch' | 'lastingCalls' | 'clock' | 'catalog' | 'call'>;
 
 /** Where a client was: up to when it had everything, and what it was told of last. */
 interface Resumed {
@@ -48,14 +48,15 @@ interface Resumed {
  * changed than a client was told of that is too slow. With the id of an event of the last day it tells first what has
  * happened since that one, and two minutes before: events may come twice, and none is missed. Without one it begins now.
  * Once there is nothing of the past to be told a beat comes, whose id leads back to here.
- * Throws `StoreUnavailable` before and among the events of what has happened.
+ * Throws RATE_LIMITED where too many follow, and `StoreUnavailable` before and among the events of what has happened.
  */
 export async function* appEvents(
   context: Needs,
-  { appId }: Pick<Caller, 'appId'>,
+  { appId, credentialId }: Pick<Caller, 'appId' | 'credentialId'>,
   { after, beatMs, until }: Following,
 ): AsyncGenerator<GenerationEvent | Beat> {
   const { clock, appWatch } = context;
+  const leave = context.lastingCalls.followApp(credentialId, appId);
   const rest = new WakeableDelay(clock);
   const changes = new Changes(clock.now(), readId(after));
   const followNoMore = appWatch.follow(appId, (record) => {
@@ -82,6 +83,7 @@ export async function* appEvents(
       yield { type: 'beat', id: markOf(appWatch.completeTo(appId)) };
     }
   } finally {
+    leave();
     followNoMore();
     listenNoMore();
   }

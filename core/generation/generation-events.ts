@@ -54,16 +54,17 @@ export function isLastEvent(id: string | undefined): boolean {
 /**
  * What happened and happens to the caller's own generation, in order, until it has ended or is removed. Events follow
  * from the record and not from who writes it, so that none is lost with a process; of several changes between two looks
- * each has its event, but of several reports of progress only the last. Throws as `getGeneration` does, before the first
- * event.
+ * each has its event, but of several reports of progress only the last. Throws as `getGeneration` does, and RATE_LIMITED
+ * where too many follow, before the first event.
  */
 export async function* generationEvents(
-  context: Pick<Context, 'generations' | 'generationWatch' | 'clock' | 'call'>,
+  context: Pick<Context, 'generations' | 'generationWatch' | 'lastingCalls' | 'clock' | 'call'>,
   caller: Caller,
   generationId: string,
   { after, beatMs, until }: Following,
 ): AsyncGenerator<GenerationEvent | Beat> {
   const { clock, generationWatch } = context;
+  const leave = context.lastingCalls.follow(caller.credentialId);
   const rest = new WakeableDelay(clock);
   let newest: GenerationRecord | null | undefined;
   const note = (record: GenerationRecord | null): void => {
@@ -90,6 +91,7 @@ export async function* generationEvents(
       yield { type: 'beat' };
     }
   } finally {
+    leave();
     followNoMore();
     listenNoMore();
   }

@@ -17,7 +17,7 @@ export interface Waiting {
 /** Reads the generation, and waits for nothing. */
 export const NO_WAIT: Waiting = { waitMs: 0 };
 
-type Parts = Pick<Context, 'generations' | 'generationWatch' | 'clock' | 'call'>;
+type Parts = Pick<Context, 'generations' | 'generationWatch' | 'lastingCalls' | 'clock' | 'call'>;
 
 /**
  * The caller's own generation once it has ended, or as it is when the time or the wait is over. Throws TASK_NOT_FOUND
@@ -30,7 +30,11 @@ export async function waitForGeneration(
   waiting: Waiting,
 ): Promise<Generation> {
   const read = () => getGeneration(context, caller, generationId);
-  return isToWait(context, waiting) ? untilEnded(context, generationId.toLowerCase(), read, waiting) : read();
+  if (!isToWait(context, waiting)) return read();
+  const leave = context.lastingCalls.tryWait(caller.credentialId);
+  // Where too many wait already, this one gets what there is.
+  if (leave === undefined) return read();
+  return untilEnded(context, generationId.toLowerCase(), read, waiting).finally(leave);
 }
 
 /** The same of a generation whose caller may have no right to read others: the one that it has created. */
@@ -38,7 +42,8 @@ export async function waitForEnd(context: Parts, created: Generation, waiting: W
   if (isTerminal(created.status) || !isToWait(context, waiting)) return created;
   // It was created, whether it can be read again or not.
   const read = () => context.generations.read(created.generationId, context.call).catch(() => created);
-  return untilEnded(context, created.generationId, read, waiting);
+  const leave = context.lastingCalls.tryWait(created.credentialId ?? created.appId);
+  return leave === undefined ? created : untilEnded(context, created.generationId, read, waiting).finally(leave);
 }
 
 function isToWait({ call }: Parts, { waitMs, until = call }: Waiting): boolean {

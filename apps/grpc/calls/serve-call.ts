@@ -9,6 +9,7 @@ import type { Logger } from 'pino';
 import type { Scope } from '../../../core/access/credential.js';
 import { CallOver, requireWanted, type Cancellation } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
+import type { Clock } from '../../../core/ports/clock.js';
 import { ServiceError } from '../../../core/errors.js';
 import { safeRequestId } from '../../requests/request-id.js';
 import { loggedIds, loggedRefusal, type LoggedRefusal } from '../../logging/logged-fields.js';
@@ -44,6 +45,9 @@ export interface ServingCalls {
   /** Aborted when the server is asked to stop: a stream could last longer than the grace period. */
   readonly stopping: AbortSignal;
 }
+
+/** How often a caller that does not read is asked whether it may still watch. */
+const ASK_EVERY_MS = 1_000;
 
 /** Whether the answer was delivered. */
 type Heard = 'heard' | 'unheard';
@@ -94,7 +98,8 @@ export function serveStream(served: ServedStream, parts: ServingCalls): handleSe
             if (scope.isOver) return 'unheard';
             if (!isTold) call.sendMetadata(headOf(requestId));
             isTold = true;
-            if (!call.write(create(served.method.output, message))) await untilReadOr(call, over.signal);
+            if (call.write(create(served.method.output, message))) continue;
+            await untilReadOr(call, over.signal, parts.context.clock, requireAllowed);
           }
         } finally {
           listenNoMore();
@@ -250,16 +255,29 @@ function levelFor(code: EndedCall['code']): 'error' | 'info' | 'debug' {
     : 'info';
 }
 
-function untilReadOr(call: ServerWritableStream<never, object>, over: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      call.off('drain', end);
-      over.removeEventListener('abort', end);
-      resolve();
-    };
-    call.on('drain', end);
-    over.addEventListener('abort', end);
-  });
+/** A caller that does not read is asked each second whether it may still watch: then it must not keep what it watches. */
+async function untilReadOr(
+  call: ServerWritableStream<never, object>,
+  over: AbortSignal,
+  clock: Pick<Clock, 'after'>,
+  requireAllowed: () => Promise<void>,
+): Promise<void> {
+  for (;;) {
+    const isOver = await new Promise<boolean>((resolve) => {
+      const answer = (value: boolean) => (): void => {
+        cancelTimer();
+        call.off('drain', end);
+        over.removeEventListener('abort', end);
+        resolve(value);
+      };
+      const end = answer(true);
+      const cancelTimer = clock.after(ASK_EVERY_MS, answer(false));
+      call.on('drain', end);
+      over.addEventListener('abort', end);
+    });
+    if (isOver) return;
+    await requireAllowed();
+  }
 }
 
 /**

@@ -6,6 +6,7 @@ import type { HttpContext } from '../host/http-context.js';
 import { preferredWait } from '../host/prefer.js';
 import { headerText } from '../host/request-headers.js';
 import { RequestWait, type WaitingParts } from '../host/request-wait.js';
+import { BEAT_MS } from './event-frames.js';
 import { sendAnswer } from '../host/send.js';
 import type { Call, ProtectedOperation } from './operation.js';
 
@@ -39,6 +40,7 @@ export async function answerOperation(
     // It may have waited long, and the credential have been revoked meanwhile.
     await authenticateRequest(ctx, parts, 'rest');
     if (seconds !== undefined) res.setHeader('Preference-Applied', `wait=${seconds}`);
+    else if ('stream' in answer) until.streams(BEAT_MS);
     await sendAnswer(ctx, operation.status, answer);
   } finally {
     until.end();

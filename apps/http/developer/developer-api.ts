@@ -29,7 +29,7 @@ export function developerApi({
   resourceMetadata = () => undefined,
   requireStores = () => undefined,
 }: DeveloperApiOptions): HttpFront {
-  const credentialWatch = new CredentialWatch(authenticator, context.clock);
+  const credentialWatch = new CredentialWatch(authenticator, context.clock, 'rest');
   return ({ addresses, refusals, isStopping, onStopping }) => {
     const parts: ServingParts = {
       context,

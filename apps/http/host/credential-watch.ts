@@ -1,5 +1,6 @@
 import type { Authenticator } from '../../../core/access/authenticate.js';
 import { ServiceError } from '../../../core/errors.js';
+import type { Audience } from '../../../core/access/credential.js';
 import type { Clock } from '../../../core/ports/clock.js';
 
 /** With the time that a credential is remembered, a revocation ends a wait within five seconds. */
@@ -17,6 +18,8 @@ export class CredentialWatch {
   constructor(
     private readonly authenticator: Pick<Authenticator, 'authenticate'>,
     private readonly clock: Pick<Clock, 'after'>,
+    /** What the credentials must be for. */
+    private readonly audience: Audience,
   ) {}
 
   /** Tells, each second until the returned function is called, when the credential is refused. */
@@ -51,7 +54,7 @@ export class CredentialWatch {
 
   private async isRefused(credential: string): Promise<boolean> {
     try {
-      await this.authenticator.authenticate(credential);
+      await this.authenticator.authenticate(credential, this.audience);
       return false;
     } catch (error) {
       // Stores that do not answer say nothing of the credential.

@@ -4,55 +4,64 @@ import { Disconnect, WaitEnd } from './disconnect.js';
 import type { HttpContext } from './http-context.js';
 import { readCredential } from './request-headers.js';
 import type { HttpShared } from './server.js';
+import { WatchedWait } from './watched-wait.js';
 
 export interface WaitingParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly credentialWatch: CredentialWatch;
 }
+
+/** How long a stream that is over may take to end: its client may not read it. */
+const END_MS = 500;
 
 /**
  * The wait of a request for its answer, or for the end of what it is sent. Over when the client has gone, when its credential
  * is no longer valid, and when this process is to stop.
  */
 export class RequestWait implements Waits {
-  private readonly told = new Set<() => void>();
-  private readonly outer: Waits;
-  private readonly followNoMore: () => void;
+  private readonly wait: WatchedWait;
   private readonly idleMs: number;
-  private isRefused = false;
+  private listenNoMore: (() => void) | undefined;
 
   constructor(
     private readonly ctx: HttpContext,
     parts: WaitingParts,
   ) {
     const { req, res } = ctx;
-    this.outer = new WaitEnd(new Disconnect(res), parts);
-    this.followNoMore = parts.credentialWatch.follow(readCredential(req) ?? '', () => this.refuse());
+    this.wait = new WatchedWait(
+      new WaitEnd(new Disconnect(res), parts),
+      readCredential(req) ?? '',
+      parts.credentialWatch,
+    );
     // A client that waits sends nothing, and is not idle.
     this.idleMs = req.socket.timeout ?? 0;
     req.socket.setTimeout(0);
   }
 
   get isOver(): boolean {
-    return this.isRefused || this.outer.isOver;
+    return this.wait.isOver;
   }
 
   onOver(tell: () => void): () => void {
-    this.told.add(tell);
-    const listenNoMore = this.outer.onOver(tell);
-    return () => {
-      this.told.delete(tell);
-      listenNoMore();
-    };
+    return this.wait.onOver(tell);
+  }
+
+  /**
+   * What is sent is a stream with a sign of life at least this often: a client that takes nothing for three times as long
+   * is gone, and one that does not read the end is cut off.
+   */
+  streams(beatMs: number): void {
+    const { req, res } = this.ctx;
+    if (this.idleMs > 0) req.socket.setTimeout(Math.max(this.idleMs, 3 * beatMs));
+    this.listenNoMore = this.onOver(() => {
+      setTimeout(() => {
+        if (!res.writableFinished) res.destroy();
+      }, END_MS).unref();
+    });
   }
 
   /** Ends the wait, which its request must do. */
   end(): void {
-    this.followNoMore();
+    this.listenNoMore?.();
     this.ctx.req.socket.setTimeout(this.idleMs);
-  }
-
-  private refuse(): void {
-    this.isRefused = true;
-    for (const tell of this.told) tell();
   }
 }

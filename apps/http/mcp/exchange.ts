@@ -7,7 +7,7 @@ import type { HttpState } from '../host/http-context.js';
 export interface Exchange {
   /** With the cancellation of this request. */
   readonly context: Context;
-  /** Over with this request, and when this process is to stop. */
+  /** Over with this request, when its credential is no longer valid, and when this process is to stop. */
   readonly waits: Cancellation;
   readonly caller: Caller;
   /** The session id that the client sent, of the revisions of 2025. */

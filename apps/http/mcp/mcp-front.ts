@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { CredentialWatch } from '../host/credential-watch.js';
 import { createRouter } from '../host/routing.js';
 import type { HttpFront } from '../host/server.js';
 import { ClientRequests } from './client-requests.js';
@@ -29,12 +30,14 @@ export function mcp({
 }: McpOptions): HttpFront {
   return (shared) => {
     const requests = new ClientRequests(options.context);
+    const credentialWatch = new CredentialWatch(options.authenticator, options.context.clock, 'mcp');
     const handle = loadedLate({ logger, requests, confirmAboveCredits });
     const serve = serveMcp({
       ...options,
       resourceMetadata,
       requireStores,
       ...shared,
+      credentialWatch,
       requests,
       handle,
     });

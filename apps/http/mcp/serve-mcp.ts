@@ -10,9 +10,10 @@ import { Disconnect, WaitEnd } from '../host/disconnect.js';
 import type { HttpContext } from '../host/http-context.js';
 import { readBody } from '../host/read-body.js';
 import { declaredBytes } from '../host/read-bytes.js';
-import { headerText } from '../host/request-headers.js';
+import { headerText, readCredential } from '../host/request-headers.js';
 import type { HttpHandler } from '../host/routing.js';
-import type { HttpShared } from '../host/server.js';
+import { WatchedWait } from '../host/watched-wait.js';
+import type { WaitingParts } from '../host/request-wait.js';
 import type { ClientRequests } from './client-requests.js';
 import { requireKnownOrigin } from './known-origin.js';
 import type { HandleMessage } from './message-handler.js';
@@ -22,7 +23,7 @@ import { TASK_METHODS } from './tasks.js';
 import { StreamWatch } from './stream-watch.js';
 import { findTool } from './tools/all.js';
 
-export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, 'isStopping' | 'onStopping'> {
+export interface McpServingParts extends AuthenticatingParts, WaitingParts {
   readonly context: Context;
   readonly rates: CredentialRates;
   readonly bodyTimeoutMs: number;
@@ -62,7 +63,7 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     }
     res.setHeader('Cache-Control', 'no-store');
     const call = new Disconnect(res);
-    const waits = new WaitEnd(call, parts);
+    const waits = new WatchedWait(new WaitEnd(call, parts), readCredential(req) ?? '', parts.credentialWatch);
     const requireAllowed = async (): Promise<void> => void (await authenticateRequest(ctx, parts, 'mcp'));
     const context = { ...parts.context, call };
     const sessionId = headerText(req, 'mcp-session-id');

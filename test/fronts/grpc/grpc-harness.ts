@@ -3,7 +3,11 @@ import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
-import { Generations, type WatchGenerationResponse } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import {
+  Generations,
+  type WatchEventsResponse,
+  type WatchGenerationResponse,
+} from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
 import { methodDefinition } from '../../../apps/grpc/service-definition.js';
@@ -93,6 +97,14 @@ export class GrpcHarness {
     const request = create(Generations.method.watchGeneration.input, { generationId });
     const stream = this.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
     return stream as AsyncIterable<WatchGenerationResponse>;
+  }
+
+  /** The events of an App from now on, as they come. */
+  watchEvents(metadata: Metadata): AsyncIterable<WatchEventsResponse> {
+    const { path, requestSerialize, responseDeserialize } = methodDefinition(Generations.method.watchEvents);
+    const request = create(Generations.method.watchEvents.input, {});
+    const stream = this.client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, metadata);
+    return stream as AsyncIterable<WatchEventsResponse>;
   }
 
   async picture(key: string): Promise<string> {

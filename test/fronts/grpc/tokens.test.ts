@@ -8,7 +8,9 @@ import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js'
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { SCOPES, type Scope } from '../../../core/access/credential.js';
+import { suspendAccount } from '../../../core/access/manage-accounts.js';
 import { issueToken, newPerson, type IssuedToken } from '../../fixtures/access-tokens.js';
+import { until } from '../../fixtures/until.js';
 import { unary } from './grpc-client.js';
 import { detail, errorOf, GrpcHarness, PICTURE } from './grpc-harness.js';
 
@@ -122,4 +124,21 @@ describe('OAuth tokens over gRPC', () => {
     const error = await errorOf(messages.next());
     expect(error.code).to.equal(Status.UNAUTHENTICATED);
   });
+
+  for (const [what, end] of [
+    ['they are revoked', (watching: Awaited<ReturnType<typeof token>>) => watching.revoke()],
+    ['they expire', (watching: Awaited<ReturnType<typeof token>>) => watching.expire()],
+    ['their account is suspended', () => suspendAccount(grpc.harness.context, grpc.owner.accountId)],
+  ] as const)
+    it(`end a watch of all events, on which nothing happens, when ${what}`, async () => {
+      const watching = await token();
+      const messages = grpc.watchEvents(as(watching.secret))[Symbol.asyncIterator]();
+      const next = errorOf(messages.next());
+      const { appWatch } = grpc.harness.context;
+      await until(() => appWatch.followed === 1);
+      await end(watching);
+      grpc.harness.authenticator.close();
+      expect((await next).code).to.equal(Status.UNAUTHENTICATED);
+      await until(() => appWatch.followed === 0);
+    });
 });
