@@ -6,6 +6,7 @@ import { LastingCalls } from './generation/lasting-calls.js';
 import { GenerationWatch } from './generation/generation-watch.js';
 import { watchedGenerations } from './generation/watched-generations.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
+import { QueuePositions } from './generation/queue-positions.js';
 import type { Log } from './log.js';
 import { ProviderGates } from './providers/provider-gates.js';
 import type { GenerationChanges } from './ports/generation-changes.js';
@@ -13,8 +14,8 @@ import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
 /**
- * What use cases work with: the ports, the settings, the account writer, cached sums, the watches and who waits, the gates
- * of providers, and a log.
+ * What use cases work with: the ports, the settings, the account writer, cached sums, the watches, who waits and where in
+ * the queue, the gates of providers, and a log.
  */
 export interface Context extends Ports {
   readonly settings: Settings;
@@ -23,6 +24,7 @@ export interface Context extends Ports {
   readonly generationWatch: GenerationWatch;
   readonly appWatch: AppWatch;
   readonly lastingCalls: LastingCalls;
+  readonly queuePositions: QueuePositions;
   readonly providerGates: ProviderGates;
   readonly log: Log;
   /** Of this process; its leases and claims carry the id. */
@@ -47,9 +49,10 @@ export function createContext(
 ): Context {
   const generationWatch = new GenerationWatch(ports, boot.isExclusive, changes);
   const appWatch = new AppWatch(ports, boot.isExclusive, changes);
+  const queuePositions = new QueuePositions(ports);
   return {
     ...ports,
-    generations: watchedGenerations(ports.generations, generationWatch, appWatch),
+    generations: watchedGenerations(ports.generations, generationWatch, appWatch, queuePositions),
     settings,
     log,
     boot,
@@ -58,6 +61,7 @@ export function createContext(
     generationWatch,
     appWatch,
     lastingCalls: new LastingCalls(),
+    queuePositions,
     providerGates: new ProviderGates({ ...ports, settings, log, boot }),
   };
 }

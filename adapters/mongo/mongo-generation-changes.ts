@@ -135,7 +135,7 @@ export class MongoGenerationChanges implements GenerationChanges {
     this.stream = undefined;
     this.interrupted();
     stream.close().catch(() => undefined);
-    if (this.failures === 0) this.log?.warn('generation stream lost', { error });
+    if (this.failures === 0 && this.log) this.log.warn('generation stream lost', { error });
     const waitMs = Math.min(MAX_REOPEN_MS, REOPEN_MS * 2 ** this.failures);
     this.failures += 1;
     this.reopening = setTimeout(() => {

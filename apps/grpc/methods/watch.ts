@@ -69,7 +69,9 @@ export const WATCH_METHODS = [
           continue;
         }
         const { id, type, at, generation } = event;
+        const queuePosition = type === 'queued' ? await context.queuePositions.before(generation) : undefined;
         yield {
+          ...(queuePosition === undefined ? {} : { queuePosition }),
           eventId: id,
           type: EVENT_TYPE[type],
           eventTime: timestamp(at),

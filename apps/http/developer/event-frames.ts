@@ -22,6 +22,11 @@ export const EVENT_SCHEMA: TitledSchema = {
     type: { type: 'string', enum: [...EVENT_TYPES] },
     at: TIMESTAMP,
     progress: { type: 'number', minimum: 0, maximum: 1, description: 'How much is done, where the provider says.' },
+    position: {
+      type: 'integer',
+      minimum: 0,
+      description: "While it is queued: how many of the App's generations of the same model are queued before it.",
+    },
     task: TASK_SCHEMA,
   },
 };
@@ -45,10 +50,12 @@ async function* framesOf(context: Context, events: AsyncIterable<GenerationEvent
     }
     const { type, at, id, generation } = event;
     const { progress } = generation;
+    const position = type === 'queued' ? await context.queuePositions.before(generation) : undefined;
     const data = {
       type,
       at: timestamp(at),
       ...(type === 'progress' ? { progress } : {}),
+      ...(position === undefined ? {} : { position }),
       task: renderTask(await viewGeneration(context, generation)),
     };
     yield `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;

@@ -8,7 +8,12 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits, EntryKind } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
-import { Generations, GenerationStatus } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import {
+  GenerationEventType,
+  Generations,
+  GenerationStatus,
+  type WatchEventsResponse,
+} from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { GetRetentionResponseSchema, Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import {
@@ -22,6 +27,7 @@ import type { JsonObject } from '../../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { newOwner } from '../../fixtures/owner.js';
+import { until } from '../../fixtures/until.js';
 import { unary } from './grpc-client.js';
 import { detail, errorOf, LIMITED, PICTURE, SERVICES, GrpcHarness } from './grpc-harness.js';
 
@@ -254,6 +260,20 @@ describe('calls over gRPC', () => {
     }
     expect([seen[0], seen.at(-1)]).to.deep.equal([GenerationStatus.QUEUED, GenerationStatus.SUCCEEDED]);
     expect(seen.toSorted((a, b) => a - b)).to.deep.equal(seen);
+  });
+
+  it('send the events of an App with the place of what is queued', async () => {
+    const events = grpc.watchEvents(grpc.as('reader'))[Symbol.asyncIterator]();
+    const next = events.next();
+    await until(() => grpc.harness.context.appWatch.followed === 1);
+    await grpc.picture('first');
+    await grpc.picture('second');
+    const seen = [(await next).value, (await events.next()).value] as WatchEventsResponse[];
+    expect(seen.map(({ type, queuePosition }) => [type, queuePosition])).to.deep.equal([
+      [GenerationEventType.QUEUED, 0],
+      [GenerationEventType.QUEUED, 1],
+    ]);
+    await events.return?.();
   });
 
   it('send nothing more to a service that was revoked while it watched', async () => {

@@ -49,8 +49,9 @@ const HEADERS: JsonObject = {
     schema: { type: 'integer', minimum: 0 },
   },
   'Darkroom-Progress': {
-    description: 'How much of a running generation is done, where its provider says.',
-    schema: { type: 'number', minimum: 0, maximum: 1 },
+    description:
+      'How much of a running generation is done, 0 to 1, where its provider says. For one that is queued after a wait, how many are before it: an Item of RFC 9651 with the parameter position.',
+    schema: { type: 'string', pattern: '^(0;position=\\d+|0(\\.\\d+)?|1)$' },
   },
   'Location': { description: 'URL of what was created.', schema: { type: 'string' } },
 };

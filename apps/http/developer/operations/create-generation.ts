@@ -42,7 +42,7 @@ export const createGenerationOperation: ProtectedOperation = {
     return {
       data: renderTask(await viewGeneration(context, generation)),
       replayed,
-      headers: { Location, ...progressHeader(generation) },
+      headers: { Location, ...(await progressHeader(context, generation, wait)) },
       ...(replayed ? {} : { createdId: generation.generationId }),
     };
   },

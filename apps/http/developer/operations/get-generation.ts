@@ -13,6 +13,9 @@ export const getGenerationOperation: ProtectedOperation = {
   canWait: true,
   async answer({ context, caller, params, wait = NO_WAIT }) {
     const generation = await waitForGeneration(context, caller, params['generation_id'] ?? '', wait);
-    return { data: renderTask(await viewGeneration(context, generation)), headers: progressHeader(generation) };
+    return {
+      data: renderTask(await viewGeneration(context, generation)),
+      headers: await progressHeader(context, generation, wait),
+    };
   },
 };

@@ -114,6 +114,7 @@ describe('the events of a generation over REST', () => {
       'cancel_requested',
       'ended',
     ]);
+    expect(text.split('\n\n')[1]).to.match(/event: queued\ndata: \{"type":"queued","at":"[^"]+","position":0,/);
     const last = JSON.parse(text.split('data: ').at(-1) ?? '') as { readonly task: JsonObject };
     const shown = (await (
       await fetch(`${running.origin}${BASE}/generations/${generationId()}`, { headers: authorization() })
@@ -198,11 +199,13 @@ describe('the events of a generation over REST', () => {
   });
 
   it('are beside the header Darkroom-Progress of a task that runs', async () => {
-    const progress = async () =>
-      (await fetch(`${running.origin}${BASE}/generations/${generationId()}`, { headers: authorization() })).headers.get(
-        'darkroom-progress',
-      );
+    const progress = async (prefer = 'wait=0') => {
+      const task = `${running.origin}${BASE}/generations/${generationId()}`;
+      const response = await fetch(task, { headers: { ...authorization(), prefer } });
+      return response.headers.get('darkroom-progress');
+    };
     expect(await progress()).to.equal(null);
+    expect(await progress('wait=1')).to.equal('0;position=0');
     await write({ status: 'running', runDeadlineAt: Date.now(), progress: 0.457_8 });
     expect(await progress()).to.equal('0.457');
     await write({ status: 'cancelled', completedAt: Date.now() });

@@ -1,0 +1,75 @@
+import type { Ports } from '../ports/tokens.js';
+import type { Generation, GenerationRecord } from './generation.js';
+
+/** How long what was listed of an App counts, in milliseconds: others may have begun or created some since. */
+const KEPT_MS = 2_000;
+/** Lines that are longer are not counted. */
+const MAX_LISTED = 1_000;
+const MAX_APPS = 1_000;
+
+interface Line {
+  readonly readAt: number;
+  /** By id; undefined where there are more than are counted. */
+  readonly queued: Promise<Map<string, Generation> | undefined>;
+  /** What this process has written since it was read. */
+  readonly written: Map<string, GenerationRecord>;
+}
+
+/**
+ * How many of an App's generations of the same model were created before one and are queued still. Workers begin those of
+ * one account in order of arrival, and take accounts in turn: so this is the line that a client can know, whatever others
+ * have queued. An App's line is listed once in two seconds, and only when somebody asks.
+ */
+export class QueuePositions {
+  private readonly lines = new Map<string, Line>();
+
+  constructor(private readonly ports: Pick<Ports, 'generations' | 'clock'>) {}
+
+  /** Undefined for one that is not queued, where the line is too long, and where the store does not answer. */
+  async before(generation: Generation): Promise<number | undefined> {
+    const { appId, generationId, modelKey, createdAt, status } = generation;
+    if (status !== 'queued') return undefined;
+    const { queued, written } = this.lineOf(appId);
+    const listed = await queued.catch(() => undefined);
+    if (listed === undefined) return undefined;
+    const isBefore = (other: GenerationRecord): boolean =>
+      other.kind === 'generation' &&
+      other.status === 'queued' &&
+      other.modelKey === modelKey &&
+      (other.createdAt < createdAt || (other.createdAt === createdAt && other.generationId < generationId));
+    let before = 0;
+    for (const [id, other] of listed) if (!written.has(id) && isBefore(other)) before += 1;
+    for (const other of written.values()) if (isBefore(other)) before += 1;
+    return before;
+  }
+
+  /** This process has written the record. */
+  written(record: GenerationRecord): void {
+    const line = this.lines.get(record.appId);
+    if (line === undefined) return;
+    if (this.isOld(line) || line.written.size >= MAX_LISTED) this.lines.delete(record.appId);
+    else line.written.set(record.generationId, record);
+  }
+
+  private lineOf(appId: string): Line {
+    const known = this.lines.get(appId);
+    if (known !== undefined && !this.isOld(known)) return known;
+    this.lines.delete(appId);
+    const [oldest] = this.lines.keys();
+    if (this.lines.size >= MAX_APPS && oldest !== undefined) this.lines.delete(oldest);
+    const line = { readAt: this.ports.clock.now(), queued: this.listed(appId), written: new Map() };
+    this.lines.set(appId, line);
+    return line;
+  }
+
+  private isOld({ readAt }: Line): boolean {
+    const age = this.ports.clock.now() - readAt;
+    return age < 0 || age >= KEPT_MS;
+  }
+
+  private async listed(appId: string): Promise<Map<string, Generation> | undefined> {
+    const only = { field: 'status', value: 'queued' } as const;
+    const { items, nextCursor } = await this.ports.generations.list({ of: 'app', appId, only }, { limit: MAX_LISTED });
+    return nextCursor === undefined ? new Map(items.map((one) => [one.generationId, one])) : undefined;
+  }
+}
