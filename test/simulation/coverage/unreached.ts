@@ -2,7 +2,7 @@ import { UNREACHED_OF_WEBHOOKS, type Unreached } from './unreached-webhooks.js';
 
 /** What only checks input, or only reads for people: tested elsewhere, and no matter of crashes. */
 const OUT_OF_SCOPE =
-  /^core\/(?:access|catalog|index|fields|field-path|wake-up-key|matching-page|paging|log|assert|utf8|uuid|pause|settings|errors|json|media|memory-budget|people|ports|usage\/(?:check-usage|margin|model-costs|read-usage|trace-groups|usage-request)|credits\/(?:list-entries|verify|replay)|generation\/(?:generation-events|generation-watch|list-generations|wait-for-generation|watched-generations|quote|request|task-errors|estimate-generation)|providers\/list-providers|uploads\/(?:get-upload|request|usable)|webhooks\/(?:deliveries|manage-endpoints|request|single-address))/;
+  /^core\/(?:access|catalog|index|fields|field-path|wake-up-key|matching-page|paging|log|assert|utf8|uuid|pause|settings|errors|json|media|memory-budget|people|ports|usage\/(?:check-usage|margin|model-costs|read-usage|trace-groups|usage-request)|credits\/(?:list-entries|verify|replay)|generation\/(?:generation-events|generation-watch|lasting-calls|list-generations|wait-for-generation|watched-generations|queue-positions|writes-elsewhere|quote|request|task-errors|estimate-generation)|providers\/list-providers|uploads\/(?:get-upload|request|usable)|webhooks\/(?:deliveries|manage-endpoints|request|single-address))/;
 
 /** Every other stretch must be taken in a long run. */
 export const UNREACHED: readonly Unreached[] = [
