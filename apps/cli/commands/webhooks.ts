@@ -45,6 +45,7 @@ export function addWebhooks(program: Command, io: CliIo): void {
     );
   clientCommand(webhooks, 'list')
     .description('list the webhooks')
+    .addHelpText('after', examples(['darkroom webhooks list']))
     .action((options: Options) => list(io, options));
   clientCommand(webhooks, 'update <webhook_id>')
     .description('change a webhook, or enable it again')
