@@ -51,7 +51,11 @@ export class Follower {
     const line = new Line();
     const after = this.lastId;
     timeline.note(scheduler.now, this.name, () => `follows ${process.name} after ${after ?? 'nothing'}`);
-    const events = appEvents(process.context, { appId: this.appId }, { after, beatMs: BEAT_MS, until: line });
+    const events = appEvents(
+      process.context,
+      { appId: this.appId, credentialId: this.name },
+      { after, beatMs: BEAT_MS, until: line },
+    );
     void this.read(events, line);
     const endAt = scheduler.now + (this.isCutOften() ? this.chance.skewed(LONGEST_STREAM_MS) : LONGEST_STREAM_MS);
     while (!line.isOver && !this.hasLeft && process.takesRequests && scheduler.now < endAt)
