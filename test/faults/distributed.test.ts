@@ -11,13 +11,14 @@ import { sizeOf } from '../harness/run-sizes.js';
 import { S3_KINDS } from '../harness/store-pairs.js';
 import { describeRounds } from './rounds/describe-rounds.js';
 import { drawRounds, type Round } from './rounds/schedule.js';
+import { withReceiverFaults } from './rounds/receiver-faults.js';
 import { withVendorFaults } from './rounds/vendor-faults.js';
 import { whatHitNothing, type Struck } from './rounds/struck.js';
 
 const ROUNDS = Number(process.env['FAULT_ROUNDS'] ?? sizeOf('faultRounds'));
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000);
 /** All that are played, on whichever store. */
-const DRAWN: readonly Round[] = withVendorFaults(drawRounds(SEED, ROUNDS), SEED);
+const DRAWN: readonly Round[] = withReceiverFaults(withVendorFaults(drawRounds(SEED, ROUNDS), SEED), SEED);
 /** As many rounds of one deal on each object store. */
 const ROUNDS_PER_STORE = Math.ceil(ROUNDS / S3_KINDS.length);
 

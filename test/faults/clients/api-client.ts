@@ -16,6 +16,8 @@ export class ApiClient {
     private readonly secret: string,
     private readonly urls: Readonly<Record<RestName, string>>,
     readonly recorder: Recorder,
+    /** Named by each of its creates, which is told there how it ends. */
+    private readonly webhookUrl?: string,
   ) {}
 
   create(through: RestName, key: string, body: JsonObject): Promise<Answer | undefined> {
@@ -74,6 +76,12 @@ export class ApiClient {
     );
   }
 
+  /** An event stream behind the event with this id, until the signal cuts it. Nothing of it is written down here. */
+  stream(url: string, after: string | undefined, signal: AbortSignal): Promise<Response> {
+    const resumed = after === undefined ? {} : { 'Last-Event-ID': after };
+    return fetch(url, { headers: { Authorization: `Bearer ${this.secret}`, ...resumed }, signal });
+  }
+
   private ask(
     through: RestName,
     request: Request,
@@ -88,6 +96,9 @@ export class ApiClient {
           Authorization: `Bearer ${this.secret}`,
           ...(sent.key === undefined ? {} : { 'Idempotency-Key': sent.key }),
           ...(sent.body ? { 'Content-Type': 'application/json' } : {}),
+          ...(request.operation === 'create' && this.webhookUrl !== undefined
+            ? { 'Darkroom-Webhook-Url': this.webhookUrl }
+            : {}),
         },
         ...(sent.body ? { body: JSON.stringify(sent.body) } : {}),
         signal: AbortSignal.timeout(PATIENCE_MS),

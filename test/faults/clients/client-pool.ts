@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createApp, createKey, revokeKey } from '../../../core/access/manage.js';
+import type { Scope } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
@@ -29,6 +30,13 @@ const LOOKS_BEFORE_CANCEL = 40;
 export interface Leaving {
   readonly api: ApiClient;
   readonly keyId: string;
+}
+
+/** What is particular about a key. */
+export interface KeyTerms {
+  readonly monthlyCap?: number;
+  readonly scopes?: readonly Scope[];
+  readonly webhookUrl?: string;
 }
 
 export interface AskedOfVendors {
@@ -67,9 +75,14 @@ export class ClientPool {
 
   /** Somebody with an account of their own, and perhaps a cap on what their key may spend of it. */
   async openAccount(name: string, credits: number, monthlyCap?: number): Promise<ApiClient> {
+    const owner = await this.openOwner(name, credits);
+    return (await this.giveKey(name, owner, monthlyCap === undefined ? {} : { monthlyCap })).api;
+  }
+
+  async openOwner(name: string, credits: number): Promise<Owner> {
     const owner = await newOwner(this.context, name, credits);
     this.granted[owner.accountId] = credits;
-    return (await this.giveKey(name, owner, monthlyCap)).api;
+    return owner;
   }
 
   /** Another App of somebody's account: the credits are shared, and nothing else. */
@@ -78,16 +91,42 @@ export class ClientPool {
     return (await this.giveKey(name, { accountId, appId })).api;
   }
 
-  /** Another key of somebody's App. */
-  async giveKey(name: string, { accountId, appId }: Owner, monthlyCap?: number): Promise<Leaving> {
+  /** Another key of somebody's App. Each create by it may name an address that is told of its end. */
+  async giveKey(name: string, { accountId, appId }: Owner, { webhookUrl, ...terms }: KeyTerms = {}): Promise<Leaving> {
+    const { key, secret } = await createKey(this.context, { appId, name, ...terms });
+    const { monthlyCap } = terms;
     const cap = monthlyCap === undefined ? {} : { monthlyCap };
-    const { key, secret } = await createKey(this.context, { appId, name, ...cap });
     const party: Party = { name, keyId: key.keyId, accountId, appId, ...cap };
     this.parties.push(party);
-    this.secrets.push({ name: `the key of ${name}`, text: secret.slice(PREFIX_LENGTH, PREFIX_LENGTH + BODY_LENGTH) });
-    const api = new ApiClient(party, secret, this.urls, this.recorder);
+    this.keepKey(name, secret);
+    const api = new ApiClient(party, secret, this.urls, this.recorder, webhookUrl);
     this.clients.set(appId, this.clients.get(appId) ?? api);
     return { api, keyId: key.keyId };
+  }
+
+  /** A key that manages the webhooks of an App, and does nothing else. */
+  async webhookKey(name: string, { appId }: Owner): Promise<string> {
+    const { secret } = await createKey(this.context, { appId, name, scopes: ['webhooks:manage'] });
+    this.keepKey(name, secret);
+    return secret;
+  }
+
+  /** What must be written nowhere. */
+  keep(secret: Secret): void {
+    this.secrets.push(secret);
+  }
+
+  /** The generations of an App that clients know to be accepted, and had asked for since. */
+  accepted(appId: string, since: number): string[] {
+    const names = new Set(this.parties.filter((party) => party.appId === appId).map(({ name }) => name));
+    return this.recorder
+      .sent('create')
+      .filter(({ by, sentAt, answered }) => names.has(by) && sentAt > since && answered?.answer.status === 202)
+      .map(({ answered }) => textOf(answered?.answer.data?.['generation_id']));
+  }
+
+  private keepKey(name: string, secret: string): void {
+    this.keep({ name: `the key of ${name}`, text: secret.slice(PREFIX_LENGTH, PREFIX_LENGTH + BODY_LENGTH) });
   }
 
   /** Again and again, where the operator cannot reach the store either. */

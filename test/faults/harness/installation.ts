@@ -10,7 +10,8 @@ import { ServerProcess } from '../../servers/server-process.js';
 import { toxiproxyServer } from '../../servers/servers.js';
 import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.js';
 import { FleetProcess, PROGRAM, type Build, type FleetOptions } from './fleet-process.js';
-import { mutated } from './mutated.js';
+import { Receivers } from '../receivers/receivers.js';
+import { changed } from './changed.js';
 import { Vendors } from '../vendors/vendors.js';
 import { vendorCatalog, vendorSections, WORKFLOWS } from '../vendors/vendor-models.js';
 import { catalogText, configText, providersText, SANDBOX_BEFORE } from './settings.js';
@@ -28,6 +29,12 @@ export interface Ways {
 export interface FleetMember {
   readonly process: FleetProcess;
   readonly ways: Ways;
+}
+
+/** How clients are told of what happens: the receivers of their webhooks, and links to the event streams of REST processes. */
+export interface Watched {
+  readonly receivers: Receivers;
+  readonly streams: Readonly<Record<RestName, Link>>;
 }
 
 export interface InstallationOptions {
@@ -78,6 +85,7 @@ export class Installation {
     readonly secrets: readonly { readonly name: string; readonly text: string }[],
     ports: Readonly<Record<RestName, number>>,
     readonly vendors: Vendors | undefined,
+    private readonly watched: Watched | undefined,
   ) {
     this.urls = { 'rest-1': `http://127.0.0.1:${ports['rest-1']}`, 'rest-2': `http://127.0.0.1:${ports['rest-2']}` };
   }
@@ -118,7 +126,8 @@ export class Installation {
       ...(vendors?.secrets ?? []),
     ];
     const ports = { 'rest-1': await freePort(), 'rest-2': await freePort() };
-    const installation = new Installation(mongo, s3, operator, database, bucket, secrets, ports, vendors);
+    const watched = options.hasVendors === true ? await openWatched(options.name, toxiproxy, ports) : undefined;
+    const installation = new Installation(mongo, s3, operator, database, bucket, secrets, ports, vendors, watched);
     installation.hasOlderProcesses = options.before !== undefined;
     const build = { program: PROGRAM, configFile };
     const before = options.before === undefined ? build : { program: options.before, configFile: configFileBefore };
@@ -141,6 +150,16 @@ export class Installation {
     return this.vendors;
   }
 
+  /** Receivers of webhooks, and links to event streams. Throws where there are none. */
+  get watchedInUse(): Watched {
+    if (this.watched === undefined) throw new Error('Nobody is told of anything here.');
+    return this.watched;
+  }
+
+  get isWatched(): boolean {
+    return this.watched !== undefined;
+  }
+
   get processes(): FleetProcess[] {
     return [...this.members.values()].map(({ process }) => process);
   }
@@ -154,6 +173,8 @@ export class Installation {
       await ways.trouble.close();
     }
     await this.vendors?.close();
+    await this.watched?.receivers.close();
+    for (const link of Object.values(this.watched?.streams ?? {})) await link.remove();
     await Promise.all([this.mongo.stop(), this.s3.stop()]);
   }
 
@@ -179,7 +200,8 @@ export class Installation {
     const environment = {
       DARKROOM_MONGO_URL: `mongodb://127.0.0.1:${ways.mongo.port}/?directConnection=true`,
       DARKROOM_MINIO_ENDPOINT: `http://127.0.0.1:${ways.s3.port}`,
-      ...mutated(process.env['FAULT_MUTANT']),
+      ...changed(process.env['FAULT_MUTANT']),
+      ...(this.watched === undefined ? {} : { DARKROOM_WEBHOOKS_ALLOWED_HOSTS: this.watched.receivers.allowedHosts }),
       ...(isRest ? { DARKROOM_REST_PORT: new URL(this.urls[name]).port } : {}),
     };
     const member = new FleetProcess({
@@ -192,4 +214,16 @@ export class Installation {
     });
     return { process: member, ways };
   }
+}
+
+async function openWatched(
+  name: string,
+  toxiproxy: Toxiproxy,
+  ports: Readonly<Record<RestName, number>>,
+): Promise<Watched> {
+  const link = (rest: RestName) => toxiproxy.link(`${name}-${rest}-streams`, ports[rest]);
+  return {
+    receivers: await Receivers.open(name, toxiproxy),
+    streams: { 'rest-1': await link('rest-1'), 'rest-2': await link('rest-2') },
+  };
 }

@@ -14,9 +14,11 @@ import { checkDelivered } from './rules/outputs.js';
 import { checkRefusals } from './rules/refusals.js';
 import { checkRest } from './rules/rest.js';
 import { checkForeignIds } from './rules/foreign-ids.js';
+import { checkStreams } from './rules/streams.js';
 import { checkUploads } from './rules/uploads.js';
 import { checkVendors } from './rules/vendors.js';
 import { checkViews } from './rules/views.js';
+import { checkWebhooks } from './rules/webhooks.js';
 
 const RULES = [
   checkBooks,
@@ -36,6 +38,8 @@ const RULES = [
   checkRest,
   checkEnds,
   checkVendors,
+  checkWebhooks,
+  checkStreams,
 ];
 
 /**

@@ -3,7 +3,9 @@ import type { GenerationRecord } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
 import type { Span } from './spans.js';
+import type { SeenStream } from './stream-history.js';
 import type { SeenVendors } from './vendor-history.js';
+import type { SeenWebhooks } from './webhook-history.js';
 
 /**
  * Who sends a request: one credential of one App. Times everywhere are milliseconds of one clock that never goes back.
@@ -133,4 +135,7 @@ export interface History {
   readonly atRest: AtRest;
   /** Absent where there are no vendors. */
   readonly vendors?: SeenVendors;
+  /** Absent where nobody is told of anything. */
+  readonly webhooks?: SeenWebhooks;
+  readonly streams?: readonly SeenStream[];
 }

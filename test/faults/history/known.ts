@@ -36,6 +36,7 @@ export class Known {
   readonly ledgers: readonly AddedUp[];
   /** The credits of every id that a ledger names. */
   readonly money: ReadonlyMap<string, GenerationMoney>;
+  private readonly looks = new Map<string, Answered<'get'>[]>();
   private readonly bodies = new Map<string, JsonObject>();
   private readonly available: ReadonlyMap<string, readonly Available[]>;
 
@@ -48,6 +49,9 @@ export class Known {
     this.available = new Map(
       history.atRest.accounts.map(({ accountId, entries }) => [accountId, availableOver(entries, history.facts)]),
     );
+    for (const look of this.answered('get'))
+      if (look.answer.status === 200)
+        this.looks.set(look.request.generationId, [...(this.looks.get(look.request.generationId) ?? []), look]);
     for (const { request, answered } of history.exchanges) {
       if (request.operation !== 'create') continue;
       // A key may have been tried with another payload: what succeeded counts.
@@ -64,6 +68,11 @@ export class Known {
 
   record(generationId: string): GenerationRecord | undefined {
     return this.records.get(generationId);
+  }
+
+  /** What owners were shown of a generation that they asked for. */
+  looksAt(generationId: string): readonly Answered<'get'>[] {
+    return this.looks.get(generationId) ?? [];
   }
 
   generations(): Generation[] {

@@ -43,6 +43,18 @@ export async function perform(
       );
     case 'vendors':
       return troubleVendors(installation, action);
+    case 'receiver-links':
+      return poison(
+        action.receivers.map((name) => installation.watchedInUse.receivers.link(name)),
+        action,
+      );
+    case 'receivers':
+      return troubleReceivers(installation, action);
+    case 'streams':
+      return poison(
+        action.processes.map((name) => installation.watchedInUse.streams[name]),
+        action,
+      );
   }
 }
 
@@ -127,6 +139,22 @@ async function troubleS3(installation: Installation, { processes, trouble }: Act
     hits: () => suffering.reduce((sum, { suffered }) => sum + suffered.hits, 0),
     undo: async () => {
       for (const { store, suffered } of suffering) store.cure(suffered);
+    },
+  };
+}
+
+async function troubleReceivers(
+  { watchedInUse: { receivers } }: Installation,
+  { receivers: names, trouble }: ActionTo<'receivers'>,
+): Promise<Performed> {
+  const suffering = names.map((name) => {
+    const receiver = receivers.receiver(name);
+    return { receiver, suffered: receiver.suffer(trouble) };
+  });
+  return {
+    hits: () => suffering.reduce((sum, { suffered }) => sum + suffered.hits, 0),
+    undo: async () => {
+      for (const { receiver, suffered } of suffering) receiver.cure(suffered);
     },
   };
 }

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../core/json.js';
 import type { ApiClient } from '../clients/api-client.js';
+import { Audience } from '../clients/audience.js';
 import { OrdinaryClient } from '../clients/ordinary-client.js';
 import { Recorder } from '../clients/recorder.js';
 import { ClientPool } from '../clients/client-pool.js';
@@ -50,6 +51,7 @@ const MOST_BURSTS = 12;
 export class Run {
   private readonly recorder = new Recorder();
   private readonly pool: ClientPool;
+  private readonly audience: Audience | undefined;
   /** What the faults of the rounds so far did. */
   readonly struck: Struck[] = [];
   private readonly recoveriesMs: number[] = [];
@@ -78,6 +80,7 @@ export class Run {
     // As many as there are faults, revocations and clients that wait.
     setMaxListeners(0, this.signal);
     this.pool = new ClientPool(installation.operator.context, installation.urls, this.recorder);
+    this.audience = installation.isWatched ? new Audience(installation, this.pool, this.signal) : undefined;
   }
 
   async play(): Promise<History> {
@@ -104,6 +107,8 @@ export class Run {
     await settling.learnOutcomes(until);
     await settling.follow(until);
     await this.untilSettled(until);
+    await this.audience?.untilTold(until);
+    const told = await this.audience?.history();
     const models = await this.models();
     await this.stopAll();
     const { parties, granted, bursts, revocations } = pool;
@@ -122,7 +127,7 @@ export class Run {
       slackMs: SLACK_MS,
       hasOlderProcesses: installation.hasOlderProcesses,
     };
-    return { facts, exchanges: recorder.exchanges, atRest: await this.atRest(), ...this.vendors() };
+    return { facts, exchanges: recorder.exchanges, atRest: await this.atRest(), ...this.vendors(), ...told };
   }
 
   /** What was wrong with the processes themselves, and what the run has too little of to prove anything. */
@@ -155,7 +160,9 @@ export class Run {
     const hasVendors = this.installation.vendors !== undefined;
     const wish = hasVendors ? ([drawEdit] as const) : [];
     const uploadId = hasVendors ? await new Uploader(rich, draw(52)).ready(shouldContinue) : undefined;
+    await this.audience?.gather(rich, other, draw);
     const load = Promise.all([
+      this.audience?.load(shouldContinue),
       ...Array.from({ length: CLIENTS }, (_, index) =>
         new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(shouldContinue),
       ),

@@ -11,6 +11,8 @@ import {
   VENDOR_SILENCE,
   VENDOR_LOSSES,
 } from '../vendors/vendor-fault-kinds.js';
+import { RECEIVER_LINK_FAULTS, RECEIVER_TROUBLES, STREAM_FAULTS } from '../receivers/receiver-fault-kinds.js';
+import { withReceiverFaults } from './receiver-faults.js';
 import { withVendorFaults } from './vendor-faults.js';
 import { drawRounds, FAULT_KINDS, PROCESSES, withReplacements } from './schedule.js';
 
@@ -74,6 +76,23 @@ describe('rounds of faults', () => {
         for (const { action } of faults.flat())
           if (action.to === 'vendor-links' && action.toxic.type === 'latency')
             expect(action.toxic.attributes.latency + action.toxic.attributes.jitter).to.be.at.most(LONGEST_DELAY_MS);
+      }),
+    );
+  });
+
+  it('have every kind of fault of receivers and of streams in seven, beside their own', () => {
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const own = drawRounds(seed, 7);
+        const rounds = withReceiverFaults(own, seed);
+        expect(rounds).to.deep.equal(withReceiverFaults(own, seed));
+        const faults = rounds.map((round, index) => round.faults.slice(own[index]?.faults.length));
+        expect(faults.every((added) => added.length === 3)).to.equal(true);
+        expect(new Set(faults.flat().map(({ kind }) => kind))).to.have.all.keys([
+          ...RECEIVER_LINK_FAULTS,
+          ...RECEIVER_TROUBLES,
+          ...STREAM_FAULTS,
+        ]);
       }),
     );
   });

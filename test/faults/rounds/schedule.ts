@@ -1,5 +1,8 @@
 import type { Direction, Toxic } from '../harness/toxiproxy.js';
 import type { Trouble } from '../harness/troubled-s3.js';
+import type { ReceiverFaultKind } from '../receivers/receiver-fault-kinds.js';
+import type { ReceiverTrouble } from '../receivers/receiver.js';
+import type { ReceiverName } from '../receivers/receivers.js';
 import type { VendorName } from '../vendors/vendor-models.js';
 import type { VendorTrouble } from '../vendors/vendor-trouble.js';
 import type { VendorFaultKind } from '../vendors/vendor-fault-kinds.js';
@@ -36,7 +39,22 @@ export type Action =
       /** The share of connections that it is on. */
       readonly toxicity: number;
     }
-  | { readonly to: 'vendors'; readonly vendors: readonly VendorName[]; readonly trouble: VendorTrouble };
+  | { readonly to: 'vendors'; readonly vendors: readonly VendorName[]; readonly trouble: VendorTrouble }
+  | {
+      readonly to: 'receiver-links';
+      readonly receivers: readonly ReceiverName[];
+      readonly toxic: Toxic;
+      readonly directions: readonly Direction[];
+      readonly toxicity: number;
+    }
+  | { readonly to: 'receivers'; readonly receivers: readonly ReceiverName[]; readonly trouble: ReceiverTrouble }
+  /** The links of clients to the event streams of these processes. */
+  | {
+      readonly to: 'streams';
+      readonly processes: readonly RestName[];
+      readonly toxic: Toxic;
+      readonly directions: readonly Direction[];
+    };
 
 export interface Fault {
   readonly kind: FaultKind;
@@ -90,7 +108,7 @@ const KINDS = {
 } as const satisfies Readonly<Record<string, (draw: Draw) => Drawn>>;
 
 type StoreFaultKind = keyof typeof KINDS;
-export type FaultKind = StoreFaultKind | VendorFaultKind;
+export type FaultKind = StoreFaultKind | VendorFaultKind | ReceiverFaultKind;
 /** Those of processes and stores. */
 export const FAULT_KINDS = Object.keys(KINDS) as StoreFaultKind[];
 
@@ -146,14 +164,24 @@ function describeTargets(action: Action): string {
     case 'store':
       return action.store;
     case 'links':
-      return `${action.store} of ${action.processes.join(', ')}, ${action.directions.join(' and ')}, ${JSON.stringify(action.toxic.attributes)}`;
+      return `${action.store} of ${action.processes.join(', ')}, ${describeToxic(action)}`;
     case 's3':
       return action.processes.join(', ');
     case 'vendor-links':
-      return `${action.vendors.join(', ')}, ${action.directions.join(' and ')}, ${JSON.stringify(action.toxic.attributes)} on ${action.toxicity} of the connections`;
+      return `${action.vendors.join(', ')}, ${describeToxic(action)} on ${action.toxicity} of the connections`;
     case 'vendors':
       return action.vendors.join(', ');
+    case 'receiver-links':
+      return `${action.receivers.join(', ')}, ${describeToxic(action)} on ${action.toxicity} of the connections`;
+    case 'receivers':
+      return action.receivers.join(', ');
+    case 'streams':
+      return `${action.processes.join(', ')}, ${describeToxic(action)}`;
   }
+}
+
+function describeToxic({ toxic, directions }: Extract<Action, { readonly toxic: Toxic }>): string {
+  return `${directions.join(' and ')}, ${JSON.stringify(toxic.attributes)}`;
 }
 
 function processes(does: 'SIGKILL' | 'SIGTERM' | 'freeze', names: readonly ProcessName[], forMs: number): Drawn {

@@ -5,12 +5,14 @@
 import { expect } from 'chai';
 import { drawRounds } from './schedule.js';
 import { VENDOR_CALL_TROUBLES, VENDOR_LOSSES, VENDOR_SILENCE } from '../vendors/vendor-fault-kinds.js';
+import { RECEIVER_TROUBLES } from '../receivers/receiver-fault-kinds.js';
+import { withReceiverFaults } from './receiver-faults.js';
 import { withVendorFaults } from './vendor-faults.js';
 import { describeStruck, whatHitNothing, type Struck } from './struck.js';
 
 describe('faults that were played', () => {
   const all = (hits: (struck: Omit<Struck, 'hits'>) => number): Struck[] =>
-    withVendorFaults(drawRounds(1, 20), 1).flatMap(({ faults }) =>
+    withReceiverFaults(withVendorFaults(drawRounds(1, 20), 1), 1).flatMap(({ faults }) =>
       faults.map(({ kind, action }) => {
         const struck = { kind, action: action.to };
         return { ...struck, hits: hits(struck) };
@@ -28,6 +30,13 @@ describe('faults that were played', () => {
     expect(whatHitNothing(all(({ action }) => (action === 'vendor-links' ? 0 : 1)))).to.deep.equal([
       "any trouble of a vendor's link",
     ]);
+    expect(whatHitNothing(all(({ action }) => (action === 'receiver-links' ? 0 : 1)))).to.deep.equal([
+      "any trouble of a receiver's link",
+    ]);
+    expect(whatHitNothing(all(({ action }) => (action === 'streams' ? 0 : 1)))).to.deep.equal([
+      'any trouble of a stream',
+    ]);
+    expect(whatHitNothing(all(({ action }) => (action === 'receivers' ? 0 : 1)))).to.deep.equal([...RECEIVER_TROUBLES]);
     expect(whatHitNothing(all(({ action }) => (action === 'vendors' ? 0 : 1)))).to.deep.equal([
       ...VENDOR_CALL_TROUBLES,
       ...VENDOR_LOSSES,
@@ -35,8 +44,8 @@ describe('faults that were played', () => {
     ]);
   });
 
-  it('of one kind of call at vendors are named when they hit nothing, whatever the others did', () => {
-    for (const kind of [...VENDOR_CALL_TROUBLES, ...VENDOR_LOSSES, VENDOR_SILENCE])
+  it('of one kind of call at vendors, or at receivers, are named when they hit nothing, whatever the others did', () => {
+    for (const kind of [...VENDOR_CALL_TROUBLES, ...VENDOR_LOSSES, VENDOR_SILENCE, ...RECEIVER_TROUBLES])
       expect(whatHitNothing(all((one) => (one.kind === kind ? 0 : 1)))).to.deep.equal([kind]);
   });
 

@@ -1,4 +1,5 @@
 import { VENDOR_CALL_TROUBLES, VENDOR_LOSSES, VENDOR_SILENCE } from '../vendors/vendor-fault-kinds.js';
+import { RECEIVER_TROUBLES } from '../receivers/receiver-fault-kinds.js';
 import { FAULT_KINDS, type Action, type FaultKind } from './schedule.js';
 
 /** What a fault did in the end: processes and stores really struck, requests in trouble or sent into a bad link. */
@@ -28,6 +29,9 @@ const HIT: Readonly<Record<Struck['action'], (hits: number) => string>> = {
   'links': (hits) => `${hits} pieces sent`,
   'vendor-links': (hits) => `${hits} pieces sent`,
   'vendors': (hits) => `${hits} calls`,
+  'receiver-links': (hits) => `${hits} pieces sent`,
+  'receivers': (hits) => `${hits} messages`,
+  'streams': (hits) => `${hits} pieces sent`,
 };
 
 const CERTAIN: readonly Struck['action'][] = ['processes', 'store'];
@@ -47,8 +51,11 @@ export function whatHitNothing(struck: readonly Struck[]): string[] {
     ...[...VENDOR_CALL_TROUBLES, ...VENDOR_LOSSES, VENDOR_SILENCE].filter(
       (kind) => hitsOf((one) => one.kind === kind) === 0,
     ),
+    ...RECEIVER_TROUBLES.filter((kind) => hitsOf((one) => one.kind === kind) === 0),
     ...(hitsOf(({ action }) => action === 'links') === 0 ? ['any trouble of a link'] : []),
     ...(hitsOf(({ action }) => action === 's3') === 0 ? ['any trouble of S3'] : []),
     ...(hitsOf(({ action }) => action === 'vendor-links') === 0 ? ["any trouble of a vendor's link"] : []),
+    ...(hitsOf(({ action }) => action === 'receiver-links') === 0 ? ["any trouble of a receiver's link"] : []),
+    ...(hitsOf(({ action }) => action === 'streams') === 0 ? ['any trouble of a stream'] : []),
   ];
 }

@@ -1,0 +1,29 @@
+import type { Mutant } from '../../simulation/mutants/mutant.js';
+
+/** What clients that follow events are told. The simulation has no such clients: the rounds of faults must find these. */
+export const STREAM_MUTANTS: readonly Mutant[] = [
+  {
+    name: 'stream-resumes-from-now',
+    breaks: [28],
+    file: 'core/generation/app-events.js',
+    find: 'this.from = Math.max(resumed.completeTo, startedAt - RESUMED_FOR_MS) - OVERLAP_MS;',
+    replace: 'this.from = startedAt;',
+    why: 'What happened between two connections is told to nobody.',
+  },
+  {
+    name: 'stream-tells-what-was-told',
+    breaks: [28],
+    file: 'core/generation/app-events.js',
+    find: 'known === undefined ? at >= this.floor : isAfter(placeOf(id), known.place)',
+    replace: 'at >= this.floor',
+    why: 'Whoever is told of an end is told of the beginning once more behind it.',
+  },
+  {
+    name: 'events-of-one-begin-anew',
+    breaks: [28],
+    file: 'core/generation/generation-events.js',
+    find: 'let place = placeOf(after);',
+    replace: 'let place = placeOf(undefined);',
+    why: 'A client that resumes behind an event is told what it had before that.',
+  },
+];

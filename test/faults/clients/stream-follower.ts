@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { textOf } from '../../history/values.js';
+import { between, oneOf, type Draw } from '../draws.js';
+import type { SeenStream, StreamedEvent } from '../history/stream-history.js';
+import { REST, type RestName } from '../rounds/schedule.js';
+import type { ApiClient } from './api-client.js';
+import { readEvents } from './event-reader.js';
+
+/** How long a client keeps one connection, at most: it has seen enough of it, or its machine sleeps. */
+const [SHORTEST_MS, LONGEST_MS] = [500, 12_000];
+const BETWEEN_TRIES_MS = 150;
+
+type Opened = Omit<SeenStream, 'events'> & { readonly events: StreamedEvent[] };
+
+/** Where the streams of each REST process are reached, by links of their own. */
+export type StreamUrls = Readonly<Record<RestName, string>>;
+
+/**
+ * A client that follows the events of its App, or of one generation, through whatever ends its connections, and goes on
+ * behind the last event that it has.
+ */
+export class StreamFollower {
+  readonly streams: Opened[] = [];
+  private last: string | undefined;
+  private readonly ended = new Set<string>();
+
+  constructor(
+    readonly name: string,
+    private readonly api: ApiClient,
+    private readonly urls: StreamUrls,
+    private readonly draw: Draw,
+    private readonly generationId?: string,
+  ) {}
+
+  get appId(): string {
+    return this.api.party.appId;
+  }
+
+  /** Since when it has missed nothing: a stream that ends before its first event is begun anew, and not resumed. */
+  get since(): number {
+    return this.streams.findLast(({ after }) => after === undefined)?.openedAt ?? Infinity;
+  }
+
+  /** Whether it was told the end of this generation. */
+  hasEnded(generationId: string): boolean {
+    return this.ended.has(generationId);
+  }
+
+  /** Follows until nobody wants it to any more; `signal` cuts what it waits for. */
+  async run(shouldContinue: () => boolean, signal: AbortSignal): Promise<void> {
+    while (shouldContinue() && !signal.aborted) {
+      await this.connect(oneOf(this.draw, REST), shouldContinue, signal).catch(() => undefined);
+      if (this.generationId !== undefined && this.ended.has(this.generationId)) return;
+      await sleep(BETWEEN_TRIES_MS, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Whatever ends the connection is part of the test. */
+  private async connect(through: RestName, shouldContinue: () => boolean, signal: AbortSignal): Promise<void> {
+    const cut = new AbortController();
+    const abort = () => cut.abort();
+    const timer = setTimeout(abort, between(this.draw, SHORTEST_MS, LONGEST_MS));
+    signal.addEventListener('abort', abort, { once: true });
+    try {
+      await this.read(through, shouldContinue, cut.signal);
+    } finally {
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+
+  private async read(through: RestName, shouldContinue: () => boolean, cut: AbortSignal): Promise<void> {
+    const path = this.generationId === undefined ? '/events' : `/generations/${this.generationId}/events`;
+    const response = await this.api.stream(this.urls[through] + path, this.last, cut);
+    if (response.status !== 200 || response.body === null) {
+      await response.body?.cancel();
+      return;
+    }
+    const now = () => this.api.recorder.now();
+    const opened: Opened = {
+      follower: this.name,
+      by: this.api.party.name,
+      through,
+      ...(this.generationId === undefined ? {} : { generationId: this.generationId }),
+      openedAt: now(),
+      ...(this.last === undefined ? {} : { after: this.last }),
+      events: [],
+    };
+    this.streams.push(opened);
+    for await (const event of readEvents(response.body, now)) {
+      opened.events.push(event);
+      this.last = event.id;
+      if (event.type === 'ended') this.ended.add(textOf(event.task['generation_id']));
+      if (!shouldContinue()) return;
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import type { Finding } from '../../../history/finding.js';
+import { checkShown, shownRecord, shownTask } from '../../../history/task-order.js';
+import { textOf } from '../../../history/values.js';
+import { taskHasEnded, type Known } from '../known.js';
+import type { SeenStream, StreamedEvent } from '../stream-history.js';
+
+const RANKS: ReadonlyMap<string, number> = new Map(
+  ['queued', 'running', 'progress', 'cancel_requested', 'ended'].map((type, rank) => [type, rank]),
+);
+
+/** Invariant 28: what clients that follow events are told, on one connection and over all that one of them had. */
+export function* checkStreams(known: Known): Iterable<Finding> {
+  const { streams } = known.history;
+  if (streams === undefined) return;
+  const followers = new Map<string, SeenStream[]>();
+  for (const stream of streams) {
+    followers.set(stream.follower, [...(followers.get(stream.follower) ?? []), stream]);
+    yield* checkOrder(stream);
+    for (const event of stream.events) yield* checkEvent(known, stream, event);
+  }
+  for (const own of followers.values()) {
+    const [first] = own;
+    if (first === undefined) continue;
+    if (first.generationId === undefined) yield* checkAppTold(known, own);
+    else yield* checkOneTold(first.follower, first.generationId, own);
+  }
+}
+
+/** On one connection, what happened to a generation is told in order, and nothing twice. */
+function* checkOrder(stream: SeenStream): Iterable<Finding> {
+  const newest = new Map<string, StreamedEvent>();
+  for (const event of stream.events) {
+    const id = idOf(event);
+    const before = newest.get(id);
+    newest.set(id, event);
+    if (before === undefined) continue;
+    const [was, is] = [rankOf(before), rankOf(event)];
+    const isAgain = was === is && event.type !== 'progress';
+    const hasGoneBack = shownTask(event.task).updatedAt < shownTask(before.task).updatedAt;
+    if (is < was || isAgain || hasGoneBack)
+      yield {
+        invariant: 28,
+        sentence: `${told(stream, event)}, of a task updated at ${textOf(event.task['updated_at'])}, after ${before.type}, of one updated at ${textOf(before.task['updated_at'])}`,
+      };
+  }
+}
+
+/** Of its own App's generations, what is on record, and ends that are for good. */
+function* checkEvent(known: Known, stream: SeenStream, event: StreamedEvent): Iterable<Finding> {
+  const generationId = idOf(event);
+  const record = known.record(generationId);
+  if (record?.kind !== 'generation' || record.appId !== known.party(stream.by).appId) {
+    yield { invariant: 28, sentence: `${told(stream, event)}, which no client of its App had asked for` };
+    return;
+  }
+  yield* checkShown(told(stream, event), shownTask(event.task), shownRecord(record));
+  if (event.type !== 'ended') return;
+  if (!taskHasEnded(textOf(event.task['status'])))
+    yield { invariant: 28, sentence: `${told(stream, event)} of a task that is ${textOf(event.task['status'])}` };
+  for (const { sentAt, answer } of known.looksAt(generationId))
+    if (sentAt > event.at && !taskHasEnded(textOf(answer.data?.['status'])))
+      yield {
+        invariant: 28,
+        sentence: `${told(stream, event)}, and after that it was ${textOf(answer.data?.['status'])}`,
+      };
+}
+
+/** Since a follower has an event to resume behind, it is told every end of what its App asks for. */
+function* checkAppTold(known: Known, streams: readonly SeenStream[]): Iterable<Finding> {
+  const begun = streams.findLast(({ after }) => after === undefined);
+  if (begun === undefined) return;
+  const { appId } = known.party(begun.by);
+  const seen = new Set(streams.flatMap(({ events }) => events.filter(({ type }) => type === 'ended').map(idOf)));
+  const firstSentAt = new Map<string, number>();
+  for (const { request, sentAt } of known.history.exchanges)
+    if (request.operation === 'create' && !firstSentAt.has(request.key)) firstSentAt.set(request.key, sentAt);
+  for (const { request, sentAt, answer, by } of known.answered('create')) {
+    if (answer.status !== 202 || known.party(by).appId !== appId) continue;
+    const id = textOf(answer.data?.['generation_id']);
+    if ((firstSentAt.get(request.key) ?? sentAt) <= begun.openedAt || seen.has(id)) continue;
+    yield {
+      invariant: 28,
+      sentence: `${begun.follower} follows since ${begun.openedAt}, and was never told that generation ${id}, asked for at ${sentAt}, has ended`,
+    };
+  }
+}
+
+/** Over all connections of one that follows one generation, each event comes once, and the end last. */
+function* checkOneTold(follower: string, generationId: string, streams: readonly SeenStream[]): Iterable<Finding> {
+  const events = streams.flatMap((stream) => stream.events);
+  const ids = events.map(({ id }) => id);
+  const again = ids.find((id, index) => ids.indexOf(id) !== index);
+  if (again !== undefined)
+    yield {
+      invariant: 28,
+      sentence: `${follower} resumed behind event ${again} of generation ${generationId}, and was told it again`,
+    };
+  const back = events.find((event, index) => rankOf(event) < rankOf(events[index - 1]));
+  if (back !== undefined)
+    yield {
+      invariant: 28,
+      sentence: `${follower} resumed, and was told ${back.type} of generation ${generationId} after what came later`,
+    };
+  if (events.at(-1)?.type !== 'ended')
+    yield { invariant: 28, sentence: `${follower} was never told that generation ${generationId} has ended` };
+}
+
+function idOf({ task }: StreamedEvent): string {
+  return textOf(task['generation_id']);
+}
+
+function rankOf(event: StreamedEvent | undefined): number {
+  return RANKS.get(event?.type ?? '') ?? -1;
+}
+
+function told({ follower, through }: SeenStream, event: StreamedEvent): string {
+  return `${follower} was told ${event.type} of generation ${idOf(event)} through ${through} at ${Math.round(event.at)}`;
+}

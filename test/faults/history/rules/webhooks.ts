@@ -1,0 +1,177 @@
+import type { Generation } from '../../../../core/generation/generation.js';
+import type { Finding } from '../../../history/finding.js';
+import { brokenBy, checkShown, shownRecord, shownTask, type Shown } from '../../../history/task-order.js';
+import { textOf } from '../../../history/values.js';
+import { taskHasEnded, type Known } from '../known.js';
+import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../webhook-history.js';
+
+/** What an endpoint may be left with, once nothing goes wrong any more. */
+const OVER = ['delivered', 'exhausted', 'disabled'];
+
+interface Told {
+  readonly message: Message;
+  readonly shown: Shown;
+}
+
+/** Invariant 27: what receivers are told of generations, by what came to them and by the logs of deliveries. */
+export function* checkWebhooks(known: Known): Iterable<Finding> {
+  const { webhooks } = known.history;
+  if (webhooks === undefined) return;
+  const endpoints = new Map(webhooks.endpoints.map((endpoint) => [endpoint.name, endpoint]));
+  const own = (endpoint: KnownEndpoint) => webhooks.messages.filter((message) => message.endpoint === endpoint.name);
+  for (const message of webhooks.messages) yield* checkMessage(known, endpoints.get(message.endpoint), message);
+  yield* checkIds(webhooks.messages);
+  for (const endpoint of endpoints.values()) {
+    yield* checkOrder(endpoint, own(endpoint));
+    yield* checkTold(known, webhooks, endpoint, own(endpoint));
+    yield* checkDisabled(webhooks, endpoint, own(endpoint));
+  }
+  if (webhooks.followedRedirects > 0)
+    yield { invariant: 27, sentence: `${webhooks.followedRedirects} messages went where a receiver had pointed` };
+}
+
+/** Of its own App's generations, what it wants, what is on record, and signed. */
+function* checkMessage(known: Known, endpoint: KnownEndpoint | undefined, message: Message): Iterable<Finding> {
+  const about = told(message);
+  if (endpoint === undefined) {
+    yield { invariant: 27, sentence: `${about}, which is no endpoint` };
+    return;
+  }
+  if (message.signatureFault !== undefined) {
+    yield { invariant: 27, sentence: `${about}, and is not signed as it should be: ${message.signatureFault}` };
+    return;
+  }
+  const { generation_id: generationId, status } = message.task;
+  const record = known.record(textOf(generationId));
+  const { appId } = known.party(endpoint.by);
+  if (record?.kind !== 'generation' || record.appId !== appId) {
+    yield { invariant: 27, sentence: `${about}, which no client of its App had asked for` };
+    return;
+  }
+  if (!endpoint.events.includes(message.type)) yield { invariant: 27, sentence: `${about}, and does not want that` };
+  yield* checkShown(about, shownTask(message.task), shownRecord(record));
+  if (!isEnd(message)) return;
+  if (message.type !== `generation.${record.status}` || status !== record.status)
+    yield {
+      invariant: 27,
+      sentence: `${about} with a task that is ${textOf(status)}, and ${record.status} is on record`,
+    };
+  yield* checkDurable(known, message, record);
+}
+
+/** Nobody is told of an end that is not for good: whoever asks after that is shown it. */
+function* checkDurable(
+  known: Known,
+  message: Message,
+  { generationId, completedAt = Infinity }: Generation,
+): Iterable<Finding> {
+  if (message.at < completedAt)
+    yield { invariant: 27, sentence: `${told(message)} at ${message.at}, and it ended at ${completedAt}` };
+  for (const { sentAt, answer } of known.looksAt(generationId))
+    if (sentAt > message.at && !taskHasEnded(textOf(answer.data?.['status'])))
+      yield { invariant: 27, sentence: `${told(message)}, and after that it was ${textOf(answer.data?.['status'])}` };
+}
+
+/** In the order in which they came, messages about one generation never go back. */
+function* checkOrder(endpoint: KnownEndpoint, messages: readonly Message[]): Iterable<Finding> {
+  const newest = new Map<string, Told>();
+  for (const message of messages) {
+    if (message.signatureFault !== undefined) continue;
+    const id = textOf(message.task['generation_id']);
+    const shown = shownTask(message.task);
+    const before = newest.get(id);
+    if (
+      before !== undefined &&
+      (brokenBy(before.shown, shown) !== undefined || (isEnd(before.message) && !isEnd(message)))
+    )
+      yield {
+        invariant: 27,
+        sentence: `${endpoint.name} was told ${message.type} of generation ${id} at ${message.at}, updated at ${shown.updatedAt}, after ${before.message.type} at ${before.message.at}, updated at ${before.shown.updatedAt}`,
+      };
+    else newest.set(id, { message, shown });
+  }
+}
+
+/** One id for each event of each generation at each endpoint, in every attempt, and for nothing else. */
+function* checkIds(messages: readonly Message[]): Iterable<Finding> {
+  const [idOf, nameOf] = [new Map<string, string>(), new Map<string, string>()];
+  for (const message of messages) {
+    if (message.signatureFault !== undefined) continue;
+    const name = `${message.type} of ${textOf(message.task['generation_id'])} to ${message.endpoint}`;
+    const [id, named] = [idOf.get(name) ?? message.id, nameOf.get(message.id) ?? name];
+    if (id !== message.id) yield { invariant: 27, sentence: `${name} came as ${id} and as ${message.id}` };
+    if (named !== name) yield { invariant: 27, sentence: `${message.id} names ${named} and ${name}` };
+    idOf.set(name, id);
+    nameOf.set(message.id, named);
+  }
+}
+
+/** Every end that is wanted was taken, or it is on record why not. */
+function* checkTold(
+  known: Known,
+  { deliveries, disabledBecause }: SeenWebhooks,
+  endpoint: KnownEndpoint,
+  messages: readonly Message[],
+): Iterable<Finding> {
+  const { appId } = known.party(endpoint.by);
+  const logged = new Map(
+    deliveries.filter((one) => one.endpoint === endpoint.name).map((one) => [one.generationId, one]),
+  );
+  const taken = new Set(
+    messages
+      .filter(({ answered }) => isTaken(answered))
+      .map(({ type, task }) => `${type} ${textOf(task['generation_id'])}`),
+  );
+  for (const { generationId, status, appId: owner, createdAt, settledAt } of known.generations()) {
+    const event = `generation.${status}`;
+    if (owner !== appId || settledAt === undefined || createdAt < endpoint.madeAt || !endpoint.events.includes(event))
+      continue;
+    const delivery = logged.get(generationId);
+    const fault = faultOf(delivery, event, taken.has(`${event} ${generationId}`), disabledBecause[endpoint.name]);
+    if (fault !== undefined)
+      yield { invariant: 27, sentence: `${endpoint.name} wants ${event} of generation ${generationId}, ${fault}` };
+  }
+}
+
+function faultOf(
+  delivery: LoggedDelivery | undefined,
+  event: string,
+  isTold: boolean,
+  disabledBecause: string | undefined,
+): string | undefined {
+  if (delivery === undefined) return 'and no delivery of it is on record';
+  const { state } = delivery;
+  if (delivery.event !== event) return `and ${delivery.event} is on record`;
+  if (!OVER.includes(state)) return `which is ${state} at rest`;
+  if (state === 'delivered' && !isTold) return 'which counts as delivered, and nobody has taken it';
+  if (state === 'disabled' && disabledBecause === undefined) return 'which is disabled, and the webhook is not';
+  return undefined;
+}
+
+/** Only those are disabled that said that they are gone, or that took nothing. */
+function* checkDisabled(
+  { disabledBecause }: SeenWebhooks,
+  { name, conduct }: KnownEndpoint,
+  messages: readonly Message[],
+): Iterable<Finding> {
+  const because = disabledBecause[name];
+  const wasGone = messages.some(({ answered }) => answered?.status === 410);
+  if (because === 'gone' && !wasGone)
+    yield { invariant: 27, sentence: `${name} is disabled as gone, and never said so` };
+  if (wasGone && because !== 'gone')
+    yield { invariant: 27, sentence: `${name} has gone, and is ${because ?? 'enabled'}` };
+  if (because === 'failing' && conduct === 'takes')
+    yield { invariant: 27, sentence: `${name} takes what it is sent, and is disabled as failing` };
+}
+
+function isEnd({ type }: Message): boolean {
+  return type !== 'generation.running';
+}
+
+function isTaken(answered: Message['answered']): boolean {
+  return answered !== undefined && answered.status >= 200 && answered.status < 300;
+}
+
+function told({ endpoint, type, task }: Message): string {
+  return `${endpoint} was told ${type} of generation ${textOf(task['generation_id'])}`;
+}
