@@ -33,6 +33,11 @@ export class AllowList {
     return this.hosts.some((host) => host.hostname === hostname && (host.port === undefined || host.port === port));
   }
 
+  /** With some port. */
+  hasHostname(hostname: string): boolean {
+    return this.hosts.some((host) => host.hostname === hostname);
+  }
+
   hasAddress(address: NetworkAddress): boolean {
     const known =
       address.kind() === 'ipv6' && (address as ipaddr.IPv6).isIPv4MappedAddress()

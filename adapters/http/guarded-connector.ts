@@ -177,6 +177,6 @@ function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 {
   return ipaddr.parse(address);
 }
 
-function resolveBySystem(hostname: string): ReturnType<Resolver> {
+export function resolveBySystem(hostname: string): ReturnType<Resolver> {
   return systemLookup(hostname, { all: true, order: 'verbatim' });
 }

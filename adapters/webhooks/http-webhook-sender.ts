@@ -8,12 +8,15 @@ import { AllowList } from '../http/allow-list.js';
 import { HttpClient } from '../http/http-client.js';
 import { HttpError } from '../http/http-error.js';
 import type { Resolver } from '../http/guarded-connector.js';
+import { byNameServers } from '../http/name-servers.js';
 import { retryAfterMs } from '../http/retry-after.js';
 import { readTarget } from '../http/target.js';
 import { signedHeaders } from './signature.js';
 
 const MAX_URL_CHARACTERS = 2_048;
 const MAX_ANSWER_BYTES = 64 * 1024;
+/** More than one process sends at once. */
+const MAX_CONNECTIONS = 1_024;
 /** The status counts, so nobody waits long for the rest of a body. */
 const BODY_PAUSE_MS = 1_000;
 
@@ -25,7 +28,7 @@ export interface WebhookSenderOptions {
   readonly render: (message: WebhookMessage) => string;
   /** Certificate authorities, in PEM, that are trusted in addition to the machine's own. */
   readonly extraCa?: readonly string[];
-  /** Instead of the machine's own name resolution. */
+  /** Instead of name servers. */
   readonly resolve?: Resolver;
 }
 
@@ -39,12 +42,15 @@ export class HttpWebhookSender implements WebhookSender {
   private readonly client: HttpClient;
 
   constructor(private readonly options: WebhookSenderOptions) {
-    const { allow, extraCa, resolve } = options;
+    const { allow, extraCa } = options;
     this.allow = new AllowList(allow);
+    const { resolve = byNameServers({ allow: this.allow }) } = options;
     this.client = new HttpClient({
       allow,
       ...(extraCa === undefined ? {} : { extraCa }),
-      ...(resolve === undefined ? {} : { resolve }),
+      resolve,
+      // How many are sent at once is for core to say: endpoints of one host may be of different clients.
+      maxConnectionsPerOrigin: MAX_CONNECTIONS,
       limits: {
         connectTimeoutMs: SEND_MS,
         headersTimeoutMs: SEND_MS,

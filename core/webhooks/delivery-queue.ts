@@ -1,7 +1,8 @@
 import { AbortSource } from '../abort-signal.js';
 import type { Context } from '../context.js';
 import type { Delivery } from './delivery.js';
-import { SEND_MS, sendDelivery } from './send-delivery.js';
+import { EndpointPaces } from './endpoint-pace.js';
+import { sendDelivery } from './send-delivery.js';
 import { wakeDelivery } from './wake-delivery.js';
 
 /** How many messages one process sends at once: in all, for one account, and to one endpoint. */
@@ -9,12 +10,10 @@ const MAX_SENDING = 128;
 const MAX_SENDING_FOR_ACCOUNT = 16;
 const MAX_SENDING_TO_ENDPOINT = 4;
 
-/** How many wait for one endpoint in one process; further ones are woken again later. */
+/** How many wait in one process, for one endpoint, for one account and in all; further ones are woken again later. */
 const MAX_WAITING_FOR_ENDPOINT = 256;
-/** How many wait in one process, whoever they are for. */
+const MAX_WAITING_FOR_ACCOUNT = 512;
 const MAX_WAITING = 2_000;
-/** When those are woken again, in milliseconds: as long as one slow answer may take. */
-const WAKE_AGAIN_MS = SEND_MS;
 
 class Stopping extends Error {
   constructor() {
@@ -38,6 +37,7 @@ export class DeliveryQueue {
   private readonly sending = new Set<Delivery>();
   private readonly waiting: Waiting[] = [];
   private readonly promises = new Map<string, Promise<void>>();
+  private readonly paces = new EndpointPaces(MAX_SENDING_TO_ENDPOINT);
   private isStopping = false;
 
   constructor(private readonly context: Context) {}
@@ -73,22 +73,31 @@ export class DeliveryQueue {
   private async take(deliveryId: string): Promise<void> {
     const delivery = await this.context.deliveries.read(deliveryId);
     if (delivery === null) return;
-    if (this.isFullFor(delivery)) {
-      wakeDelivery(this.context, delivery, this.context.clock.now() + WAKE_AGAIN_MS);
-      return;
-    }
+    if (!this.hasRoomFor(delivery) && this.isFullFor(delivery)) return this.putOff(delivery);
     await this.enter(delivery);
+    const { clock } = this.context;
+    const begunAt = clock.now();
     try {
       await sendDelivery(this.context, deliveryId, this.stopped.signal);
     } finally {
+      this.paces.took(endpointOf(delivery), clock.now() - begunAt);
       this.sending.delete(delivery);
       this.admit();
     }
   }
 
+  /** What an account has too much of is put off, and nobody else's. */
   private isFullFor(delivery: Delivery): boolean {
     if (this.waiting.length >= MAX_WAITING) return true;
-    return this.waiting.filter((one) => isSameEndpoint(one.delivery, delivery)).length >= MAX_WAITING_FOR_ENDPOINT;
+    const ofAccount = this.waiting.filter((one) => one.delivery.accountId === delivery.accountId);
+    if (ofAccount.length >= MAX_WAITING_FOR_ACCOUNT) return true;
+    return ofAccount.filter((one) => isSameEndpoint(one.delivery, delivery)).length >= MAX_WAITING_FOR_ENDPOINT;
+  }
+
+  private putOff(delivery: Delivery): void {
+    const waiting = this.waiting.filter((one) => isSameEndpoint(one.delivery, delivery)).length;
+    const at = this.paces.nextAt(endpointOf(delivery), waiting, this.context.clock.now());
+    wakeDelivery(this.context, delivery, at);
   }
 
   private enter(delivery: Delivery): Promise<void> {
@@ -120,6 +129,10 @@ export class DeliveryQueue {
     if (ofAccount.length >= MAX_SENDING_FOR_ACCOUNT) return false;
     return ofAccount.filter((one) => isSameEndpoint(one, delivery)).length < MAX_SENDING_TO_ENDPOINT;
   }
+}
+
+function endpointOf({ endpointId, url = '' }: Delivery): string {
+  return `${endpointId} ${url}`;
 }
 
 function isSameEndpoint(a: Delivery, b: Delivery): boolean {

@@ -1,5 +1,7 @@
+import { AllowList } from '../../../adapters/http/allow-list.js';
 import { fetchBy } from '../../../adapters/http/fetch.js';
 import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
+import { byNameServers } from '../../../adapters/http/name-servers.js';
 import { RateLimit } from '../../requests/rate-limit.js';
 import type { ClientDocumentFetch } from './authorization-server-options.js';
 
@@ -27,7 +29,9 @@ export class ClientDocuments implements ClientDocumentFetch {
     private readonly hosts: readonly string[],
     options: Pick<HttpClientOptions, 'resolve' | 'extraCa'> = {},
   ) {
-    this.client = new HttpClient({ ...options, allow: hosts.filter((host) => host !== ANY_HOST), keepAliveMs: 1 });
+    const allow = hosts.filter((host) => host !== ANY_HOST);
+    const resolve = byNameServers({ allow: new AllowList(allow) });
+    this.client = new HttpClient({ resolve, ...options, allow, keepAliveMs: 1 });
     const fetch = fetchBy(this.client, LIMITS);
     this.fetch = (url) => fetch(url, { headers: { accept: 'application/json' } });
   }

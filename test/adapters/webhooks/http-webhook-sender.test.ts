@@ -150,6 +150,21 @@ describe('the webhook sender', () => {
     tls.remove();
   });
 
+  it('sends to an endpoint whatever hangs at others of the same host', async () => {
+    const hanging: ServerResponse[] = [];
+    const url = await serving((req, _, res) => {
+      if (req.url?.startsWith('/hangs') === true) hanging.push(res);
+      else res.writeHead(200).end();
+    });
+    const sender = senderOf({ allow: ['127.0.0.1'] });
+    const send = (path: string) => sender.send(message(new URL(path, url).href), new AbortSource().signal);
+    const others = Array.from({ length: 127 }, (_, index) => send(`/hangs/${index}`));
+    expect(await send('/hook')).to.deep.equal({ status: 200 });
+    for (const response of hanging) response.writeHead(200).end();
+    await sender.close();
+    await Promise.allSettled(others);
+  });
+
   it('rejects when its signal is aborted', async () => {
     const source = new AbortSource();
     const url = await serving(() => source.abort(new Error('stopping')));

@@ -105,6 +105,52 @@ describe('the queue of deliveries', () => {
     expect([...states]).to.deep.equal(['delivered']);
   });
 
+  it('lets nobody wait for an account whose endpoints all hang, however many deliveries that has', async () => {
+    const hanging = await harness.core.newCaller(0);
+    for (let hook = 0; hook < 10; hook += 1)
+      void deliver(await harness.endpoint({ url: `https://slow.example/${hook}` }, hanging), 300, hanging);
+    await harness.core.clock.advance(1);
+    expect(queue.counts).to.deep.equal({ sending: 16, waiting: 512 });
+    const fast = await harness.endpoint({ url: FAST });
+    await deliver(fast, 100);
+    expect(sentTo(FAST)).to.equal(100);
+  });
+
+  it('sends past a full line what has room', async () => {
+    for (let number = 0; number < 4; number += 1) {
+      const hanging = await harness.core.newCaller(0);
+      for (let hook = 0; hook < 4; hook += 1)
+        void deliver(await harness.endpoint({ url: `https://slow.example/${hook}` }, hanging), 132, hanging);
+    }
+    await harness.core.clock.advance(1);
+    expect(queue.counts).to.deep.equal({ sending: 64, waiting: 2_000 });
+    const fast = await harness.endpoint({ url: FAST });
+    await deliver(fast, 1);
+    expect(sentTo(FAST)).to.equal(1);
+  });
+
+  it('looks at a backlog of an endpoint that hangs about as often as that lets it send', async () => {
+    const { clock, context } = harness.core;
+    const slow = await harness.endpoint({ url: SLOW });
+    harness.sender.receive = () =>
+      new Promise((resolve) => {
+        clock.after(15_000, () => resolve({ fault: 'timeout' }));
+      });
+    void deliver(slow, 1_000);
+    await clock.advance(1);
+    let woken = 0;
+    await context.wakeUps.start(({ id }) => {
+      woken += 1;
+      return queue.deliver(id);
+    }, 10_000);
+    const before = harness.sender.received.length;
+    const seconds = 1_800;
+    for (let passed = 0; passed < seconds; passed += 1) await clock.advance(1_000);
+    const sent = harness.sender.received.length - before;
+    expect(sent).to.be.at.least(400);
+    expect(woken).to.be.at.most(2 * sent);
+  });
+
   it('takes a delivery once, however often it is woken for it', async () => {
     const slow = await harness.endpoint({ url: SLOW });
     const waiting = deliver(slow, 1);

@@ -64,7 +64,7 @@ export function describeRounds({
     });
 
     it('keep every promise they made', async () => {
-      const again = `Run it again with: ${command}. Logs and history are in ${logs}.`;
+      const again = `Run it again with: ${command}. Logs, history and findings are in ${logs}.`;
       const run = new Run(installation as Installation, rounds, seed, again, over.signal);
       const history = await run.play();
       await writeFile(
@@ -74,7 +74,10 @@ export function describeRounds({
       onStruck(run.struck);
       for (const line of run.figures(history)) console.log(`      ${line}`);
       const findings = checkHistory(history).map(({ invariant, sentence }) => `${invariant}: ${sentence}`);
-      expect([...run.complaints(history), ...findings], again).to.deep.equal([]);
+      const all = [...run.complaints(history), ...findings];
+      // There may be more than an assertion shows.
+      if (all.length > 0) await writeFile(join(logs, 'findings.txt'), `${all.join('\n')}\n`);
+      expect(all, again).to.deep.equal([]);
     });
   });
 }
