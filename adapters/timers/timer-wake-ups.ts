@@ -22,6 +22,8 @@ export class TimerWakeUps implements WakeUps {
   private delivery: { readonly handler: Handler; readonly limit: number } | undefined;
   /** Deliveries whose handler is running, and whether their subject was scheduled again meanwhile. */
   private readonly underWay = new Map<string, { timesScheduledAnew: number }>();
+  /** Subjects whose new time is being written: the table still has the one before. */
+  private readonly scheduling = new Map<string, number>();
   /** Wake-ups that are done but may still stand in the table, by key. */
   private readonly ending = new Map<string, number>();
   /** Subjects whose handler failed: how often in a row, and until when they rest. */
@@ -43,7 +45,7 @@ export class TimerWakeUps implements WakeUps {
     const delivered = this.underWay.get(key);
     if (delivered !== undefined) delivered.timesScheduledAnew += 1;
     try {
-      await this.table.upsert(key, at);
+      await this.write(key, at);
     } catch (error) {
       // Nothing was scheduled: were the handler called again for it, one that schedules would be called for ever.
       if (delivered !== undefined) delivered.timesScheduledAnew -= 1;
@@ -55,6 +57,18 @@ export class TimerWakeUps implements WakeUps {
     if (this.delivery === undefined || this.stopped) return;
     if (at > this.clock.now()) this.lookAt(at);
     else this.deliver({ key, at });
+  }
+
+  /** Meanwhile nothing is delivered by the time that it replaces: a handler that schedules again would be called for ever. */
+  private async write(key: string, at: number): Promise<void> {
+    this.scheduling.set(key, (this.scheduling.get(key) ?? 0) + 1);
+    try {
+      await this.table.upsert(key, at);
+    } finally {
+      const others = (this.scheduling.get(key) ?? 1) - 1;
+      if (others > 0) this.scheduling.set(key, others);
+      else this.scheduling.delete(key);
+    }
   }
 
   async start(handler: Handler, limit: number): Promise<void> {
@@ -98,7 +112,8 @@ export class TimerWakeUps implements WakeUps {
       while (this.moreIsDue && this.free() > 0 && !this.stopped) {
         this.moreIsDue = false;
         // What is skipped may stand in front of what is not.
-        const limit = Math.min(this.free() + this.underWay.size + this.ending.size + this.failed.size, MAX_DUE);
+        const skipped = this.underWay.size + this.scheduling.size + this.ending.size + this.failed.size;
+        const limit = Math.min(this.free() + skipped, MAX_DUE);
         const due = await this.table.due(now, limit);
         const delivered = due.filter((wakeUp) => this.deliver(wakeUp));
         if (due.length === limit && delivered.length > 0) this.moreIsDue = true;
@@ -129,7 +144,7 @@ export class TimerWakeUps implements WakeUps {
   /** Calls the handler, unless there is a reason not to; answers whether it did. */
   private deliver({ key, at }: ScheduledWakeUp): boolean {
     if (this.stopped || this.delivery === undefined || this.underWay.has(key)) return false;
-    if (this.ending.get(key) === at || this.rests(key)) return false;
+    if (this.scheduling.has(key) || this.ending.get(key) === at || this.rests(key)) return false;
     if (this.free() <= 0) {
       this.moreIsDue = true;
       return false;

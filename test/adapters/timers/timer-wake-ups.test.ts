@@ -104,6 +104,54 @@ describe('TimerWakeUps over a table that others write too', () => {
     expect(calls).to.be.within(1, 12);
     await cut.stop();
   });
+
+  it('call a handler that schedules again, and does not wait for that, no more while the table is slow', async () => {
+    const writes: (() => void)[] = [];
+    const table = {
+      ...over(stores.wakeUpTable),
+      upsert: async (id: string, at: number) => {
+        await new Promise<void>((resolve) => void writes.push(resolve));
+        return stores.wakeUpTable.upsert(id, at);
+      },
+    };
+    await stores.wakeUpTable.upsert(uuidAt(1), clock.now());
+    const slow = new TimerWakeUps({ table, clock });
+    const later = clock.now() + 60_000;
+    const calls: number[] = [];
+    await slow.start(async ({ id }) => {
+      calls.push(clock.now());
+      if (clock.now() < later && calls.length < 1_000) void slow.schedule(aboutGeneration(id), later);
+    }, 4);
+    await clock.advance(5_000);
+    expect([calls.length, writes.length]).to.deep.equal([1, 1]);
+    writes.shift()?.();
+    await clock.advance(54_000);
+    expect(calls).to.have.length(1);
+    await clock.advance(2_000);
+    expect(calls).to.deep.equal([calls[0], later]);
+    await slow.stop();
+  });
+
+  it('call a handler for what stood before, where nothing could be scheduled', async () => {
+    let failures = 1;
+    const table = {
+      ...over(stores.wakeUpTable),
+      upsert: async (id: string, at: number) => {
+        await settled();
+        if ((failures -= 1) >= 0) throw new Error('The disk is full.');
+        return stores.wakeUpTable.upsert(id, at);
+      },
+    };
+    await stores.wakeUpTable.upsert(uuidAt(1), clock.now() + 10);
+    const cut = new TimerWakeUps({ table, clock });
+    const calls: string[] = [];
+    await cut.start(async ({ id }) => void calls.push(id), 4);
+    const scheduled = cut.schedule(aboutGeneration(uuidAt(1)), clock.now() + 60_000).catch(() => undefined);
+    await clock.advance(2_000);
+    await scheduled;
+    expect(calls).to.deep.equal([uuidAt(1)]);
+    await cut.stop();
+  });
 });
 
 function over(table: SqliteStores['wakeUpTable']): WakeUpTable {
