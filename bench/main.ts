@@ -15,6 +15,7 @@ import { measureQueues } from './rows/queues.js';
 import { measureRequests } from './rows/requests.js';
 import { measureUsage } from './rows/usage.js';
 import { measureWaiters } from './rows/waiters.js';
+import { measureWebhooks } from './rows/webhooks.js';
 import { measureVersions } from './rows/versions.js';
 import { measureWork } from './rows/work.js';
 import { FULL, QUICK, Run } from './run.js';
@@ -30,6 +31,7 @@ const PARTS = {
   growth: measureGrowth,
   usage: measureUsage,
   waiters: measureWaiters,
+  webhooks: measureWebhooks,
   distributed: measureDistributed,
   queues: measureQueues,
   versions: measureVersions,

@@ -30,6 +30,7 @@ export async function benchConfig(dataFolder: string): Promise<Config> {
       limits: { ...config.rest.limits, readsPerMinute: 0, writesPerMinute: 0, maxConnectionsPerAddress: 10_000 },
     },
     log: { level: 'info', format: 'json' },
+    webhooks: { ...config.webhooks, allow: ['127.0.0.1'] },
     settings: { ...config.settings, maxOpenGenerationsPerAccount: 100_000_000 },
   };
 }

@@ -14,6 +14,7 @@ import { machineMicros, usageOfThisProcess } from '../usage.js';
 import { AccountWrites, type AccountWriteCounts } from './account-writes.js';
 import { openBenchGrpc } from './grpc-front.js';
 import { createCredential, openBenchProgram, type Credential } from './program.js';
+import { webhookCommands } from './webhooks.js';
 
 /**
  * The program under measurement, in a process of its own, over the data folder named on the command line; `measured`
@@ -120,6 +121,8 @@ const commands = {
       await sleep(20);
     }
   },
+
+  ...webhookCommands(context),
 
   usage: usageOfThisProcess,
 };

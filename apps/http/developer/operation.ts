@@ -51,13 +51,19 @@ export interface RequestBody {
   readonly schema: JsonObject;
   readonly schemaName: string;
   readonly required: boolean;
-  readonly example?: JsonObject;
+  /** One that works, with the catalog that comes with the program. */
+  readonly example: JsonObject;
   /** For the OpenAPI document: the schema with the limits whose refusals have separate codes. */
   readonly limited?: (settings: Settings) => JsonObject;
 }
 
-/** What an operation takes in the query: the schema of each parameter by its name. All of them may be left out. */
-export type QueryParameters = Readonly<Record<string, JsonObject & { readonly description: string }>>;
+/**
+ * What an operation takes in the query: the schema of each parameter by its name, with an example that works unless only an
+ * earlier answer can give one. All of them may be left out.
+ */
+export type QueryParameters = Readonly<
+  Record<string, JsonObject & { readonly description: string; readonly example?: string | number }>
+>;
 
 export interface ProtectedOperation extends Description {
   /** Without it the query is ignored. */

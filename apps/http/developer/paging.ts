@@ -12,6 +12,7 @@ export const LIMIT = {
   minimum: 1,
   maximum: MAX_LIMIT,
   default: DEFAULT_LIMIT,
+  example: 50,
   description: 'How many a page may hold.',
 } as const;
 export const CURSOR = {

@@ -87,7 +87,7 @@ export class StreamFollower {
       events: [],
     };
     this.streams.push(opened);
-    for await (const event of readEvents(response.body, now)) {
+    for await (const { data: _, ...event } of readEvents(response.body, now)) {
       opened.events.push(event);
       this.last = event.id;
       if (event.type === 'ended') this.ended.add(textOf(event.task['generation_id']));

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../../core/json.js';
 import type { Settings } from '../../../../core/settings.js';
 import type { QueryParameters, Route } from '../operation.js';
 import { BASE } from '../routes.js';
+import { EXAMPLE_REQUEST } from './example-request.js';
 import { requestSchema } from './request-schema.js';
 import { responsesOf } from './responses.js';
 
@@ -62,6 +63,7 @@ const PARAMETERS: JsonObject = {
     in: 'header',
     required: true,
     schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+    example: 'order-1',
     description: 'Use the same key for retries of one request, and a new key for a new request.',
   },
   Prefer: {
@@ -78,6 +80,7 @@ const PARAMETERS: JsonObject = {
     in: 'header',
     required: false,
     schema: { type: 'string', format: 'uri' },
+    example: 'https://app.example/webhooks/one',
     description:
       'An address that is told of the end of this generation, besides the webhooks of the App. Needs the scope webhooks:manage, and the App its default secret.',
   },
@@ -93,6 +96,7 @@ const PARAMETERS: JsonObject = {
     in: 'header',
     required: false,
     schema: { type: 'string' },
+    example: 'order-1:first-try',
     description:
       'Returned as request_id if it is 1 to 128 characters of A-Z a-z 0-9 . _ : -; for any other value the service creates an id.',
   },
@@ -141,7 +145,7 @@ function operationOf(route: Route): JsonObject {
             content: {
               'application/json': {
                 schema: { $ref: `#/components/schemas/${body.schemaName}` },
-                ...(body.example === undefined ? {} : { example: body.example }),
+                example: body.example,
               },
             },
           },
@@ -160,6 +164,7 @@ function parametersOf(route: Route): JsonObject[] {
     name,
     in: 'path',
     required: true,
+    ...(name === 'model_key' ? { example: EXAMPLE_REQUEST.model_key } : {}),
     schema: { type: 'string', ...(name.endsWith('_id') && name !== 'webhook_id' ? { format: 'uuid' } : {}) },
   }));
   const headers =
@@ -173,11 +178,12 @@ function parametersOf(route: Route): JsonObject[] {
           'RequestId',
           'AppId',
         ];
-  const inQuery = Object.entries(queryOf(route)).map(([name, { description, ...schema }]): JsonObject => ({
+  const inQuery = Object.entries(queryOf(route)).map(([name, { description, example, ...schema }]): JsonObject => ({
     name,
     in: 'query',
     required: false,
     description,
+    ...(example === undefined ? {} : { example }),
     schema,
   }));
   return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];

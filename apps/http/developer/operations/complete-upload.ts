@@ -1,5 +1,6 @@
 import { completeUpload } from '../../../../core/uploads/complete-upload.js';
 import { COMPLETE_REQUEST_SCHEMA } from '../../../../core/uploads/request.js';
+import { EXAMPLE_UPLOAD } from '../openapi/example-request.js';
 import type { ProtectedOperation } from '../operation.js';
 import { COMPLETED_UPLOAD_SCHEMA, renderCompleted } from '../../render/upload.js';
 
@@ -9,7 +10,12 @@ export const completeUploadOperation: ProtectedOperation = {
   description: 'Checks and keeps the bytes. The upload_id can then be used in reference_upload_ids.',
   status: 200,
   data: COMPLETED_UPLOAD_SCHEMA,
-  body: { schema: COMPLETE_REQUEST_SCHEMA, schemaName: 'CompleteUploadRequest', required: false },
+  body: {
+    schema: COMPLETE_REQUEST_SCHEMA,
+    schemaName: 'CompleteUploadRequest',
+    required: false,
+    example: { sha256: EXAMPLE_UPLOAD.sha256 },
+  },
   errors: [
     'FIELD_INVALID',
     'IDEMPOTENCY_PAYLOAD_MISMATCH',

@@ -17,10 +17,17 @@ export const getUsageOperation: ProtectedOperation = {
   description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
   status: 200,
   query: {
-    by: { type: 'string', enum: [...USAGE_BY], default: 'day', description: 'What the rows are added up by.' },
-    from: { ...DAY, description: 'The first day, UTC.' },
+    by: {
+      type: 'string',
+      enum: [...USAGE_BY],
+      default: 'day',
+      example: 'model',
+      description: 'What the rows are added up by.',
+    },
+    from: { ...DAY, example: '2026-01-01', description: 'The first day, UTC.' },
     to: {
       ...DAY,
+      example: '2026-01-31',
       description: `The last day, UTC; ${MAX_DAYS} days at most, and ${MAX_TRACE_DAYS} by client_trace_id.`,
     },
     limit: LIMIT,

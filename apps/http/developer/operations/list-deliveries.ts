@@ -5,6 +5,7 @@ import { pageByToken } from '../../../requests/page-token.js';
 import { readTime } from '../../host/query-values.js';
 import { NEXT_CURSOR } from '../../render/schema-parts.js';
 import { DELIVERY_SCHEMA, renderDelivery } from '../../render/webhook.js';
+import { EXAMPLE_TIME } from '../openapi/example-request.js';
 import type { ProtectedOperation } from '../operation.js';
 import { CURSOR, LIMIT, readPage } from '../paging.js';
 
@@ -17,9 +18,24 @@ export const listDeliveriesOperation: ProtectedOperation = {
   query: {
     limit: LIMIT,
     cursor: CURSOR,
-    state: { type: 'string', enum: [...DELIVERY_STATES], description: 'Those that are in this state now.' },
-    created_after: { type: 'string', format: 'date-time', description: 'Those created at this time or later.' },
-    created_before: { type: 'string', format: 'date-time', description: 'Those created before this time.' },
+    state: {
+      type: 'string',
+      enum: [...DELIVERY_STATES],
+      example: 'exhausted',
+      description: 'Those that are in this state now.',
+    },
+    created_after: {
+      type: 'string',
+      format: 'date-time',
+      example: EXAMPLE_TIME,
+      description: 'Those created at this time or later.',
+    },
+    created_before: {
+      type: 'string',
+      format: 'date-time',
+      example: '2030-01-31T12:00:00Z',
+      description: 'Those created before this time.',
+    },
   },
   data: {
     title: 'WebhookDeliveryList',

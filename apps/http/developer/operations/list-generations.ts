@@ -10,6 +10,7 @@ import { pageByToken } from '../../../requests/page-token.js';
 import { readTime } from '../../host/query-values.js';
 import { NEXT_CURSOR } from '../../render/schema-parts.js';
 import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
+import { EXAMPLE_REQUEST, EXAMPLE_TIME } from '../openapi/example-request.js';
 import type { ProtectedOperation } from '../operation.js';
 import { CURSOR, LIMIT, readPage } from '../paging.js';
 
@@ -22,16 +23,38 @@ export const listGenerationsOperation: ProtectedOperation = {
   query: {
     limit: LIMIT,
     cursor: CURSOR,
-    status: { type: 'string', enum: [...STATUSES], description: 'Those that have this status now.' },
-    model_key: { type: 'string', minLength: 1, maxLength: MAX_LISTED_MODEL_KEY, description: 'Those of this model.' },
+    status: {
+      type: 'string',
+      enum: [...STATUSES],
+      example: 'succeeded',
+      description: 'Those that have this status now.',
+    },
+    model_key: {
+      type: 'string',
+      minLength: 1,
+      maxLength: MAX_LISTED_MODEL_KEY,
+      example: EXAMPLE_REQUEST.model_key,
+      description: 'Those of this model.',
+    },
     client_trace_id: {
       type: 'string',
       minLength: 1,
       maxLength: MAX_LISTED_TRACE_ID,
+      example: 'order-1',
       description: 'Those that were created with this client_trace_id.',
     },
-    created_after: { type: 'string', format: 'date-time', description: 'Those created at this time or later.' },
-    created_before: { type: 'string', format: 'date-time', description: 'Those created before this time.' },
+    created_after: {
+      type: 'string',
+      format: 'date-time',
+      example: EXAMPLE_TIME,
+      description: 'Those created at this time or later.',
+    },
+    created_before: {
+      type: 'string',
+      format: 'date-time',
+      example: '2030-01-31T12:00:00Z',
+      description: 'Those created before this time.',
+    },
   },
   data: {
     title: 'GenerationList',

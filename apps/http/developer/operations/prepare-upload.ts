@@ -1,5 +1,6 @@
 import { prepareUpload } from '../../../../core/uploads/prepare-upload.js';
 import { PREPARE_REQUEST_SCHEMA } from '../../../../core/uploads/request.js';
+import { EXAMPLE_UPLOAD } from '../openapi/example-request.js';
 import type { ProtectedOperation } from '../operation.js';
 import { limitedPrepareSchema, PREPARED_UPLOAD_SCHEMA, renderPrepared } from '../../render/upload.js';
 
@@ -15,6 +16,7 @@ export const prepareUploadOperation: ProtectedOperation = {
     schemaName: 'PrepareUploadRequest',
     required: true,
     limited: limitedPrepareSchema,
+    example: EXAMPLE_UPLOAD,
   },
   errors: [
     'FIELD_REQUIRED',

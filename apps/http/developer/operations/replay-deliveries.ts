@@ -6,6 +6,7 @@ import { readDeliveryState } from '../../../../core/webhooks/request.js';
 import { cursorOf, tokenOf } from '../../../requests/page-token.js';
 import { readTime } from '../../host/query-values.js';
 import { NEXT_CURSOR } from '../../render/schema-parts.js';
+import { EXAMPLE_TIME } from '../openapi/example-request.js';
 import type { ProtectedOperation } from '../operation.js';
 
 const REQUEST_SCHEMA = {
@@ -45,7 +46,7 @@ export const replayDeliveriesOperation: ProtectedOperation = {
     schema: REQUEST_SCHEMA,
     schemaName: 'ReplayWebhookDeliveriesRequest',
     required: true,
-    example: { created_after: '2026-01-31T12:00:00Z' },
+    example: { created_after: EXAMPLE_TIME },
   },
   errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
   async answer({ context, caller, params, body }) {

@@ -31,7 +31,10 @@ function closed(value: Json): Json {
 }
 
 /** The answer has a status, a code and a shape that the document gives this operation. */
-export function expectConformity(operationId: string, { status, envelope, headers }: HttpAnswer): void {
+export function expectConformity(
+  operationId: string,
+  { status, envelope, headers }: Pick<HttpAnswer, 'status' | 'envelope' | 'headers'>,
+): void {
   // A stream has no schema in the document, and its client makes an envelope of the first event.
   if (['watchGeneration', 'watchEvents'].includes(operationId) && status === 200) return;
   const name = `${operationId} ${status}`;
@@ -45,6 +48,13 @@ export function expectConformity(operationId: string, { status, envelope, header
   expect(validate.errors ?? [], `${name}: ${JSON.stringify(envelope)}`).to.deep.equal([]);
   expect(headers.get('x-request-id')).to.equal(envelope['request_id']);
   expect(headers.get('content-type')).to.equal('application/json; charset=utf-8');
+}
+
+/** The data of an event of a stream is as the document says. */
+export function expectEvent(data: JsonObject): void {
+  const validate = ajv.compile({ $ref: `${DOCUMENT_ID}#/components/schemas/GenerationEvent` });
+  validate(data);
+  expect(validate.errors ?? [], JSON.stringify(data)).to.deep.equal([]);
 }
 
 function pointerTo(operationId: string, status: number): string {

@@ -1,0 +1,59 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { answerCommands } from '../child.js';
+import { machineMicros, usageOfThisProcess } from '../usage.js';
+
+/** A receiver of webhooks, in a process of its own: it takes every message, but for those to paths that hang. */
+export const HANGS = '/hangs';
+
+interface Arrival {
+  readonly generationId: string;
+  readonly atMicros: number;
+}
+
+interface Message {
+  readonly data: { readonly generation_id: string };
+}
+
+let count = 0;
+let lastAtMicros = 0;
+let lastBody = '';
+let isTimed = false;
+const arrivals: Arrival[] = [];
+
+const server = createServer({ noDelay: true }, (request, response) => {
+  void text(request).then((body) => {
+    if (request.url?.startsWith(HANGS) === true) return;
+    count += 1;
+    lastAtMicros = machineMicros();
+    lastBody = body;
+    if (isTimed)
+      arrivals.push({ generationId: (JSON.parse(body) as Message).data.generation_id, atMicros: lastAtMicros });
+    response.writeHead(204).end();
+  });
+});
+
+const commands = {
+  listen: () =>
+    new Promise<number>((resolve) => {
+      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+    }),
+  /** What was taken since this was last asked; what hangs does not count. */
+  counts: () => ({ count, lastAtMicros }),
+  /** One message of those that came. */
+  sample: () => lastBody,
+  /** From now on arrivals are written down. */
+  time(): void {
+    isTimed = true;
+    arrivals.length = 0;
+  },
+  arrivals: () => arrivals,
+  usage: usageOfThisProcess,
+};
+
+export type WebhookReceiverCommands = typeof commands;
+
+answerCommands(commands, async () => {
+  server.closeAllConnections();
+});
