@@ -15,7 +15,7 @@ const ACCOUNTS = 8;
 /** As many messages are sent at once as one process sends: 16 for an account. */
 const ENDPOINTS = 4;
 const AT_ONCE = ACCOUNTS * ENDPOINTS * 4;
-const UNIT = 'delivery';
+const UNIT = 'message';
 const LONGEST_MS = 120_000;
 const LOOK_EVERY_MS = 5;
 const PACE_MS = 10;

@@ -126,7 +126,7 @@ class Changes {
   readonly from: number | undefined;
 
   constructor(
-    startedAt: number,
+    private readonly startedAt: number,
     private readonly resumed: Resumed | undefined,
   ) {
     this.floor = startedAt - OVERLAP_MS;
@@ -137,10 +137,15 @@ class Changes {
       this.known.set(resumed.last.generationId, { version: 0, place: resumed.last.place });
   }
 
-  /** All that has happened to it so far is not told. */
+  /** What had happened to it when the stream began is not told; what came while that was looked for is. */
   isKnown(generation: Generation): void {
     const { generationId, version } = generation;
-    if (!this.known.has(generationId)) this.known.set(generationId, { version, place: lastPlaceOf(generation) });
+    if (this.known.has(generationId)) return;
+    const events = eventsOf(generation);
+    const before = events.filter(({ at }) => at <= this.startedAt);
+    const isNews = before.length < events.length;
+    this.known.set(generationId, { version: isNews ? version - 1 : version, place: lastPlaceOf(before) });
+    if (isNews) this.note(generation, this.startedAt);
   }
 
   note(record: GenerationRecord, now: number): void {
@@ -171,10 +176,9 @@ class Changes {
     const known = this.known.get(generationId);
     if (version <= (known?.version ?? -1)) return [];
     const ended = isTerminal(status) ? { endedAt: completedAt ?? updatedAt } : {};
-    this.known.set(generationId, { version, place: lastPlaceOf(generation), ...ended });
-    return eventsOf(generation).filter(({ at, id }) =>
-      known === undefined ? at >= this.floor : isAfter(placeOf(id), known.place),
-    );
+    const events = eventsOf(generation);
+    this.known.set(generationId, { version, place: lastPlaceOf(events), ...ended });
+    return events.filter(({ at, id }) => (known === undefined ? at >= this.floor : isAfter(placeOf(id), known.place)));
   }
 
   private forgetEnded(now: number): void {
@@ -185,8 +189,8 @@ class Changes {
   }
 }
 
-function lastPlaceOf(generation: Generation): Place {
-  return eventsOf(generation).reduce<Place>((_, { id }) => placeOf(id), BEGINNING);
+function lastPlaceOf(events: readonly GenerationEvent[]): Place {
+  return placeOf(events.at(-1)?.id);
 }
 
 /** The id of a place behind no event. */

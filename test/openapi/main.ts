@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { SCOPES } from '../../core/access/credential.js';
 import { installProgram } from '../servers/install-program.js';
 import { LiveService } from '../service/live-service.js';
 import { readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
@@ -26,7 +27,7 @@ async function main(): Promise<number> {
   const python = interpreterOf(await installProgram(SCHEMATHESIS));
   const service = await LiveService.start({ config: CONFIG });
   try {
-    const { secret } = await service.tenant(CREDITS);
+    const { secret } = await service.tenant(CREDITS, SCOPES);
     // The tool leaves what it remembers in the folder it is started in, which goes with the service's.
     const tool = spawn(
       python,

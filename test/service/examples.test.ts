@@ -7,6 +7,7 @@ import { SCOPES } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { expectConformity, expectEvent } from '../fronts/http/developer/conformity.js';
 import { readEvents } from '../faults/clients/event-reader.js';
+import { textOf } from '../history/values.js';
 import { sha256Of } from '../fixtures/sha256.js';
 import { LiveService } from './live-service.js';
 
@@ -57,9 +58,9 @@ describe('the examples of the OpenAPI document', function suite() {
       const value = example ?? (place === 'path' ? ids[name] : undefined);
       if (required) expect(value, `${operationId} ${name}`).not.to.equal(undefined);
       if (value === undefined || (!required && which === 'required')) continue;
-      if (place === 'path') url.pathname = url.pathname.replace(encodeURI(`{${name}}`), String(value as string));
-      else if (place === 'query') url.searchParams.set(name, String(value as string));
-      else headers[name] = String(value as string);
+      if (place === 'path') url.pathname = url.pathname.replace(encodeURI(`{${name}}`), textOf(value));
+      else if (place === 'query') url.searchParams.set(name, textOf(value));
+      else headers[name] = textOf(value);
     }
     if (body !== undefined) headers['Content-Type'] = 'application/json';
     sent.add(operationId);
@@ -149,11 +150,7 @@ describe('the examples of the OpenAPI document', function suite() {
 function operationsOf({ paths, components }: JsonObject): ReadonlyMap<string, Operation> {
   const known = (components as { parameters: Record<string, JsonObject> }).parameters;
   const resolved = (parameter: JsonObject): JsonObject =>
-    known[
-      String(parameter['$ref'] as string)
-        .split('/')
-        .at(-1) ?? ''
-    ] ?? parameter;
+    known[textOf(parameter['$ref']).split('/').at(-1) ?? ''] ?? parameter;
   const found = new Map<string, Operation>();
   for (const [path, item] of Object.entries(paths as Record<string, Record<string, JsonObject>>))
     for (const [method, { operationId, parameters, requestBody }] of Object.entries(item)) {

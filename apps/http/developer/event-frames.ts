@@ -42,22 +42,29 @@ export function eventStream(context: Context, events: () => AsyncIterable<Genera
 }
 
 async function* framesOf(context: Context, events: AsyncIterable<GenerationEvent | Beat>): AsyncGenerator<string> {
-  yield `retry: ${RETRY_MS}\n\n`;
-  for await (const event of events) {
-    if (event.type === 'beat') {
-      yield event.id === undefined ? ': \n\n' : `id: ${event.id}\n\n`;
-      continue;
-    }
-    const { type, at, id, generation } = event;
-    const { progress } = generation;
-    const position = type === 'queued' ? await context.queuePositions.before(generation) : undefined;
-    const data = {
-      type,
-      at: timestamp(at),
-      ...(type === 'progress' ? { progress } : {}),
-      ...(position === undefined ? {} : { position }),
-      task: renderTask(await viewGeneration(context, generation)),
-    };
-    yield `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
+  const told = events[Symbol.asyncIterator]();
+  // Followed before its first byte is sent: what a client asks for once it has that is told.
+  const first = told.next();
+  first.catch(() => undefined);
+  try {
+    yield `retry: ${RETRY_MS}\n\n`;
+    for (let next = await first; next.done !== true; next = await told.next()) yield await frameOf(context, next.value);
+  } finally {
+    await told.return?.();
   }
+}
+
+async function frameOf(context: Context, event: GenerationEvent | Beat): Promise<string> {
+  if (event.type === 'beat') return event.id === undefined ? ': \n\n' : `id: ${event.id}\n\n`;
+  const { type, at, id, generation } = event;
+  const { progress } = generation;
+  const position = type === 'queued' ? await context.queuePositions.before(generation) : undefined;
+  const data = {
+    type,
+    at: timestamp(at),
+    ...(type === 'progress' ? { progress } : {}),
+    ...(position === undefined ? {} : { position }),
+    task: renderTask(await viewGeneration(context, generation)),
+  };
+  return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 }

@@ -53,7 +53,7 @@ export interface RequestBody {
   readonly required: boolean;
   /** One that works, with the catalog that comes with the program. */
   readonly example: JsonObject;
-  /** For the OpenAPI document: the schema with the limits whose refusals have separate codes. */
+  /** For the OpenAPI document: the schema with what is checked after the shape, as the limits with codes of their own are. */
   readonly limited?: (settings: Settings) => JsonObject;
 }
 

@@ -17,6 +17,8 @@ export const LIMIT = {
 } as const;
 export const CURSOR = {
   type: 'string',
+  minLength: 1,
+  maxLength: MAX_CURSOR,
   description: 'The `next_cursor` of the page before, with the same other parameters; the first page without it.',
 } as const;
 

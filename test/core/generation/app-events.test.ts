@@ -113,6 +113,35 @@ describe('the events of an App', () => {
     expect(harness.context.appWatch.followed).to.equal(0);
   });
 
+  it('tell of what began and has ended while the new stream looked for what there was before', async () => {
+    const before = await harness.create();
+    await CoreWorker.start(harness);
+    await untilSettled(harness, before.generationId);
+    await harness.clock.advance(1_000);
+    let look = (): void => undefined;
+    const looking = new Promise<void>((resolve) => {
+      look = resolve;
+    });
+    const generations: Context['generations'] = {
+      ...harness.context.generations,
+      list: async (...wanted) => {
+        await looking;
+        return harness.context.generations.list(...wanted);
+      },
+    };
+    const reader = new Reader({ ...harness.context, generations }, harness);
+    await harness.clock.advance(1_000);
+    const { generationId } = await harness.create();
+    await untilSettled(harness, generationId);
+    look();
+    await harness.clock.advance(10_000);
+    await reader.stop();
+    const types = byGeneration(reader.types);
+    expect([...types.keys()]).to.deep.equal([generationId]);
+    expect([types.get(generationId)?.[0], types.get(generationId)?.at(-1)]).to.deep.equal(['queued', 'ended']);
+    expectInOrder(reader.types);
+  });
+
   it('tell at once of what this process writes, and of what others write at the next look', async () => {
     const other = harness.process();
     const [near, far] = [new Reader(harness.context, harness), new Reader(other, harness)];

@@ -14,7 +14,7 @@ export function openApiDocument(routes: readonly Route[], settings: Settings): J
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = openApiPath(BASE + route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, routes) };
   }
   return {
     openapi: '3.1.1',
@@ -124,7 +124,7 @@ function openApiPath(path: string): string {
   return path.replaceAll(/:([a-z_]+)/g, '{$1}');
 }
 
-function operationOf(route: Route): JsonObject {
+function operationOf(route: Route, routes: readonly Route[]): JsonObject {
   const { operation } = route;
   const body = 'body' in operation ? operation.body : undefined;
   const isProtected = route.scope !== undefined;
@@ -150,7 +150,7 @@ function operationOf(route: Route): JsonObject {
             },
           },
         }),
-    responses: responsesOf(route),
+    responses: responsesOf(route, routes),
   };
 }
 

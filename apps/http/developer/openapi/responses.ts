@@ -5,17 +5,18 @@ import type { Route } from '../operation.js';
 import { HTTP_MESSAGES } from '../../host/messages.js';
 import { STATUSES } from '../../host/statuses.js';
 import { errorCodesOf } from './error-codes.js';
+import { linksOf } from './links.js';
 
 const REQUEST_ID_HEADER: JsonObject = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
 
 /** The responses of one route: its success, and one entry a status for everything it can refuse with. */
-export function responsesOf(route: Route): JsonObject {
+export function responsesOf(route: Route, routes: readonly Route[]): JsonObject {
   const codesByStatus = new Map<number, ErrorCode[]>();
   for (const code of errorCodesOf(route)) {
     const status = STATUSES[code];
     codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }
-  const responses: JsonObject = { [route.operation.status]: success(route) };
+  const responses: JsonObject = { [route.operation.status]: success(route, linksOf(route, routes)) };
   if ('canFollow' in route.operation) responses['204'] = { description: 'The client has received the last event.' };
   if (route.scope === undefined) responses['304'] = { description: 'Not modified since the ETag that was sent.' };
   for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b))
@@ -23,7 +24,7 @@ export function responsesOf(route: Route): JsonObject {
   return responses;
 }
 
-function success(route: Route): JsonObject {
+function success(route: Route, links: JsonObject): JsonObject {
   const { operation } = route;
   const replay = route.scope !== undefined && route.needsKey === true;
   return {
@@ -39,6 +40,7 @@ function success(route: Route): JsonObject {
         : {}),
       ...('hasLocation' in operation ? { Location: { $ref: '#/components/headers/Location' } } : {}),
     },
+    ...(Object.keys(links).length === 0 ? {} : { links }),
     content: {
       ...contentOf(operation),
       ...('hasCsv' in operation ? { 'text/csv': { schema: { type: 'string' } } } : {}),

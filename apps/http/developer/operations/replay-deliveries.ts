@@ -21,9 +21,20 @@ const REQUEST_SCHEMA = {
       enum: [...DELIVERY_STATES],
       description: 'Those in this state alone; all that were not delivered when absent.',
     },
-    cursor: { type: 'string', maxLength: 2_000, description: 'The `next_cursor` of the answer before.' },
+    cursor: { type: 'string', minLength: 1, maxLength: 2_000, description: 'The `next_cursor` of the answer before.' },
   },
 } as const satisfies JsonObject;
+
+/** A time is read after the shape. */
+function shownSchema(): JsonObject {
+  const { properties } = REQUEST_SCHEMA;
+  const { created_after: after, created_before: before } = properties;
+  const format = 'date-time';
+  return {
+    ...REQUEST_SCHEMA,
+    properties: { ...properties, created_after: { ...after, format }, created_before: { ...before, format } },
+  };
+}
 
 type Request = Partial<Record<keyof (typeof REQUEST_SCHEMA)['properties'], string>>;
 
@@ -46,6 +57,7 @@ export const replayDeliveriesOperation: ProtectedOperation = {
     schema: REQUEST_SCHEMA,
     schemaName: 'ReplayWebhookDeliveriesRequest',
     required: true,
+    limited: shownSchema,
     example: { created_after: EXAMPLE_TIME },
   },
   errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],

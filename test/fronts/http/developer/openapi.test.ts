@@ -71,6 +71,23 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('links what creates something to every operation on it', () => {
+    for (const { path, method, operation } of operations.filter((one) => /\{\w+_id\}/.test(one.path))) {
+      const [id = ''] = [...path.matchAll(/\{(\w+_id)\}/g)].map(([, name]) => name ?? '').slice(-1);
+      // Deliveries are created by nobody's request.
+      if (id === 'delivery_id') continue;
+      const from = operations.find(
+        (one) => one.method === 'post' && !one.path.includes('{') && one.path.endsWith(`/${id.replace('_id', 's')}`),
+      );
+      const [response] = Object.entries(at(from?.operation, 'responses')).filter(([status]) => status.startsWith('2'));
+      const link = at(response?.[1], 'links', operation['operationId'] as string);
+      expect(link, `${method} ${path}`).to.deep.equal({
+        operationId: operation['operationId'],
+        parameters: { [id]: `$response.body#/data/${id}` },
+      });
+    }
+  });
+
   it('has schemas that compile, strictly', () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, formats: { 'uuid': true, 'date-time': true } });
     for (const [name, schema] of Object.entries(at(DOCUMENT, 'components', 'schemas'))) {
