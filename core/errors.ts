@@ -14,6 +14,8 @@ export const ERRORS = {
   DEVELOPER_SCOPE_INSUFFICIENT: { retry: false, message: 'The credential does not carry the scope this needs.' },
   ORIGIN_REFUSED: { retry: false, message: 'A page of another address sent this request.' },
   SESSION_REQUIRED: { retry: false, message: 'Nobody is signed in, or the session has ended.' },
+  OPERATOR_REQUIRED: { retry: false, message: 'This is for operators of the service only.' },
+  PASSKEY_SIGN_IN_REQUIRED: { retry: false, message: 'This needs a sign-in with a passkey; sign in again with one.' },
   RECENT_SIGN_IN_REQUIRED: { retry: false, message: 'This needs a sign-in of the last 15 minutes; sign in again.' },
 
   IDEMPOTENCY_KEY_REQUIRED: { retry: false, message: 'An idempotency key is required.' },

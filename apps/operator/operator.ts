@@ -33,7 +33,7 @@ export type ShownEntry = Omit<Entry, 'accountId'>;
 /** A person without what they sign in with. */
 export interface ShownPerson extends Pick<
   Person,
-  'personId' | 'accountId' | 'email' | 'createdAt' | 'disabledAt' | 'lastSignInAt'
+  'personId' | 'accountId' | 'email' | 'createdAt' | 'disabledAt' | 'lastSignInAt' | 'operatorSince'
 > {
   readonly hasPassword: boolean;
   readonly passkeyCount: number;
@@ -144,8 +144,11 @@ export interface Operator {
   listPeople(accountId: string, page: PageRequest): Promise<Page<ShownPerson>>;
   disablePerson(personId: string): Promise<ShownPerson>;
   enablePerson(personId: string): Promise<ShownPerson>;
-  /** Takes password, passkeys and outside identities away. */
+  /** Takes password, passkeys and outside identities away, and the rights of an operator. */
   resetPerson(personId: string): Promise<WithSignInLink>;
+  /** Makes them an operator; CONFLICT for a person without a passkey. */
+  promotePerson(personId: string): Promise<ShownPerson>;
+  demotePerson(personId: string): Promise<ShownPerson>;
   /** Happens once under its operation id; CONFLICT for another amount or kind under it. */
   grantCredits(operation: CreditOperation): Promise<Operated>;
   /** As a grant; CREDITS_INSUFFICIENT below zero. */

@@ -4,7 +4,7 @@ import { createSignInLink } from '../../core/people/sign-in.js';
 import type { ShownPerson, WithSignInLink } from './operator.js';
 
 export function shownPerson({ password, passkeys, ...person }: Person): ShownPerson {
-  const { personId, accountId, email, createdAt, disabledAt, lastSignInAt } = person;
+  const { personId, accountId, email, createdAt, disabledAt, lastSignInAt, operatorSince } = person;
   return {
     personId,
     accountId,
@@ -12,6 +12,7 @@ export function shownPerson({ password, passkeys, ...person }: Person): ShownPer
     createdAt,
     ...(disabledAt === undefined ? {} : { disabledAt }),
     ...(lastSignInAt === undefined ? {} : { lastSignInAt }),
+    ...(operatorSince === undefined ? {} : { operatorSince }),
     hasPassword: password !== undefined,
     passkeyCount: passkeys.length,
   };

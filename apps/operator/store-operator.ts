@@ -23,6 +23,7 @@ import {
   resetPerson,
   type NewPerson,
 } from '../../core/people/manage-people.js';
+import { demotePerson, promotePerson } from '../../core/people/operators.js';
 import { addUpCosts } from '../../core/usage/model-costs.js';
 import { readUsage, type Usage } from '../../core/usage/read-usage.js';
 import { readUsageRequest, type SentUsage } from '../../core/usage/usage-request.js';
@@ -140,6 +141,14 @@ export class StoreOperator implements Operator {
 
   async resetPerson(personId: string): Promise<WithSignInLink> {
     return withSignInLink(this.context, await resetPerson(this.context, readUuid(personId, '/person_id')));
+  }
+
+  async promotePerson(personId: string): Promise<ShownPerson> {
+    return shownPerson(await promotePerson(this.context, readUuid(personId, '/person_id')));
+  }
+
+  async demotePerson(personId: string): Promise<ShownPerson> {
+    return shownPerson(await demotePerson(this.context, readUuid(personId, '/person_id')));
   }
 
   grantCredits(operation: CreditOperation): Promise<Operated> {

@@ -60,10 +60,10 @@ export function enablePerson(ports: Ports, personId: string): Promise<Person> {
 
 /**
  * Takes password, passkeys and outside identities away and ends every session, for a person who has lost them. Programs
- * that they have connected stay connected.
+ * that they have connected stay connected. An operator is none afterwards: the link must not let in who has got hold of it.
  */
 export async function resetPerson(ports: Ports, personId: string): Promise<Person> {
-  const reset = await changePerson(ports, personId, ({ password: _password, ...person }) => ({
+  const reset = await changePerson(ports, personId, ({ password: _password, operatorSince: _since, ...person }) => ({
     ...person,
     passkeys: [],
     sessionEpoch: ports.ids.uuid(),

@@ -4,6 +4,7 @@ import { ServiceError } from '../errors.js';
 import type { PasskeyAttestation, RelyingParty } from '../ports/passkey-verifier.js';
 import { changePerson, requireEpoch } from './manage-people.js';
 import { createChallenge, takeChallenge } from './passkey-challenge.js';
+import { requirePasskeyOfOperator } from './operators.js';
 import { MAX_PASSKEYS, type Passkey, type Person } from './person.js';
 import { requireRecentSignIn, type SignedIn } from './sessions.js';
 
@@ -20,10 +21,11 @@ export interface NewPasskey {
 }
 
 /**
- * The challenge for a new passkey, for this session and five minutes. Throws RECENT_SIGN_IN_REQUIRED, and CONFLICT for a
- * person who has as many as they may have.
+ * The challenge for a new passkey, for this session and five minutes. Throws RECENT_SIGN_IN_REQUIRED, CONFLICT for a person
+ * who has as many as they may have, and PASSKEY_SIGN_IN_REQUIRED for an operator who has not signed in with one.
  */
 export async function beginPasskey(ports: Ports, { person, session }: SignedIn): Promise<string> {
+  requirePasskeyOfOperator(person, session);
   requireRecentSignIn(ports, session);
   requireRoom(person);
   return createChallenge(ports, KIND, { owner: person.personId, data: { sessionId: session.sessionId } });
@@ -31,11 +33,12 @@ export async function beginPasskey(ports: Ports, { person, session }: SignedIn):
 
 /**
  * Adds the passkey that was made. Throws FIELD_INVALID for its name, PASSKEY_REFUSED, SESSION_REQUIRED for a person who
- * was signed out meanwhile, and CONFLICT for a passkey too many or one that they have.
+ * was signed out meanwhile, CONFLICT for a passkey too many or one that they have, and PASSKEY_SIGN_IN_REQUIRED for one
+ * who has become an operator meanwhile.
  */
 export async function addPasskey(
   ports: Ports,
-  { person: { personId, sessionEpoch }, session: { sessionId } }: SignedIn,
+  { person: { personId, sessionEpoch }, session }: SignedIn,
   party: RelyingParty,
   asked: NewPasskey,
 ): Promise<Passkey> {
@@ -46,13 +49,14 @@ export async function addPasskey(
     KIND,
     challenge,
     // A session is one person's.
-    ({ data }) => data['sessionId'] === sessionId,
+    ({ data }) => data['sessionId'] === session.sessionId,
   );
   const made = isTaken ? await ports.passkeys.readMade(attestation, { challenge, party }) : undefined;
   if (!made) throw new ServiceError('PASSKEY_REFUSED', 'The passkey could not be added; try again.');
   const passkey: Passkey = { ...made, name, createdAt: ports.clock.now() };
   await changePerson(ports, personId, (person) => {
     requireEpoch(person, sessionEpoch);
+    requirePasskeyOfOperator(person, session);
     requireRoom(person);
     if (person.passkeys.some(({ credentialId }) => credentialId === made.credentialId))
       throw new ServiceError('CONFLICT', 'You have this passkey already.');

@@ -1,4 +1,4 @@
-/** A human being who signs in for an account. All people of an account have equal rights. */
+/** A human being who signs in for an account. All people of an account have equal rights in it. */
 export interface Person {
   readonly personId: string;
   readonly accountId: string;
@@ -19,6 +19,8 @@ export interface Person {
    */
   readonly sessionEpoch: string;
   readonly lastSignInAt?: number;
+  /** Since when the person is an operator; absent for everybody else. */
+  readonly operatorSince?: number;
 }
 
 /** An scrypt hash (RFC 7914) with its own parameters, so that they can be raised later. */

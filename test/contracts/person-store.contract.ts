@@ -3,6 +3,7 @@
 // Method: failure cases one by one, concurrent writers, and lists read in pages of every size.
 import { expect } from 'chai';
 import fc from 'fast-check';
+import type { Person } from '../../core/people/person.js';
 import type { PersonStore } from '../../core/ports/person-store.js';
 import { aPerson, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
@@ -40,7 +41,13 @@ export function personStoreContract(subject: ContractSubject<PersonStore>): void
 
 function people(store: () => PersonStore): void {
   it('are found by id and address, every field of them', async () => {
-    const { disabledAt: _disabled, password: _password, lastSignInAt: _last, ...bare } = aPerson(2);
+    const {
+      disabledAt: _disabled,
+      password: _password,
+      lastSignInAt: _last,
+      operatorSince: _since,
+      ...bare
+    } = aPerson(2);
     for (const person of [aPerson(1), { ...bare, passkeys: [] }]) {
       expect(await store().insert(person)).to.equal('created');
       expect(await store().read(person.personId)).to.deep.equal(person);
@@ -95,6 +102,18 @@ function replaced(store: () => PersonStore): void {
     for (const version of [2, 4])
       expect(await store().replace(aPerson(1, { version: 5 }), version)).to.equal('conflict');
     expect(await store().read(uuidAt(1))).to.deep.equal(aPerson(1, { version: 3 }));
+  });
+
+  it('are an operator from one replacement to another', async () => {
+    const { operatorSince, ...bare } = aPerson(1);
+    await store().insert(bare);
+    for (const next of [
+      { ...bare, operatorSince, version: 1 },
+      { ...bare, version: 2 },
+    ]) {
+      expect(await store().replace(next as Person, next.version - 1)).to.equal('applied');
+      expect(await store().read(uuidAt(1))).to.deep.equal(next);
+    }
   });
 
   it('keep their account and their address', async () => {

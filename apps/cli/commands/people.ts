@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { ShownPerson, SignInLink } from '../../operator/operator.js';
 import { readSecret } from '../client/read-secret.js';
+import { counted } from '../counted.js';
 import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
@@ -28,7 +29,7 @@ export function addPeople(program: Command, io: CliIo): void {
         const rows = page.items.map((person) => [
           person.personId,
           person.email,
-          person.disabledAt === undefined ? 'active' : 'disabled',
+          stateText(person),
           isoTime(person.createdAt),
           person.lastSignInAt === undefined ? '' : isoDate(person.lastSignInAt),
           signInText(person),
@@ -61,13 +62,32 @@ export function addPeople(program: Command, io: CliIo): void {
     );
   operatorCommand(people, 'reset <person_id>')
     .description(
-      'take password, passkeys and outside identities away, end all sessions, and show a link that signs the person in once',
+      'take password, passkeys, outside identities and the rights of an operator away, end all sessions, and show a link that signs the person in once',
     )
     .addHelpText('after', examples([`darkroom people reset ${EXAMPLE_ID}`]))
     .action((personId: string, options: OperatorOptions) =>
       withOperator(io, options, async (operator) => {
         const { person, link } = await operator.resetPerson(personId);
         await showWithLink(io, { person, link }, options);
+      }),
+    );
+  operatorCommand(people, 'promote <person_id>')
+    .description("make a person with a passkey an operator, who may use the operator's area in a browser")
+    .addHelpText('after', examples([`darkroom people promote ${EXAMPLE_ID}`]))
+    .action((personId: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const person = await operator.promotePerson(personId);
+        const text = `${person.email} is an operator, and signs in as one with ${passkeysText(person)}.`;
+        show(io, { json: personJson(person), text }, options);
+      }),
+    );
+  operatorCommand(people, 'demote <person_id>')
+    .description('make an operator a person like any other, at once')
+    .addHelpText('after', examples([`darkroom people demote ${EXAMPLE_ID}`]))
+    .action((personId: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const person = await operator.demotePerson(personId);
+        show(io, { json: personJson(person), text: `${person.email} is no operator.` }, options);
       }),
     );
 }
@@ -124,7 +144,17 @@ async function publicUrlOf(io: CliIo, options: OperatorOptions): Promise<string 
   return configuredUrl(await configOf(io, options));
 }
 
-function signInText({ hasPassword, passkeyCount }: ShownPerson): string {
-  const passkeys = passkeyCount === 0 ? [] : [passkeyCount === 1 ? '1 passkey' : `${passkeyCount} passkeys`];
-  return [...(hasPassword ? ['password'] : []), ...passkeys].join(', ');
+function stateText({ disabledAt, operatorSince }: ShownPerson): string {
+  return [disabledAt === undefined ? 'active' : 'disabled', ...(operatorSince === undefined ? [] : ['operator'])].join(
+    ', ',
+  );
+}
+
+function signInText(person: ShownPerson): string {
+  const passkeys = person.passkeyCount === 0 ? [] : [passkeysText(person)];
+  return [...(person.hasPassword ? ['password'] : []), ...passkeys].join(', ');
+}
+
+function passkeysText({ passkeyCount }: ShownPerson): string {
+  return counted(passkeyCount, 'passkey');
 }

@@ -156,6 +156,14 @@ export class GrpcOperator implements Operator {
     return this.people.enable(personId);
   }
 
+  promotePerson(personId: string): Promise<ShownPerson> {
+    return this.people.promote(personId);
+  }
+
+  demotePerson(personId: string): Promise<ShownPerson> {
+    return this.people.demote(personId);
+  }
+
   resetPerson(personId: string): Promise<WithSignInLink> {
     return this.people.reset(personId);
   }

@@ -35,10 +35,18 @@ export class GrpcPeople {
     const { person, signInLink } = await this.calls.call(People.method.resetPerson, { personId });
     return { person: personOf(person), ...linkOf(signInLink) };
   }
+
+  async promote(personId: string): Promise<ShownPerson> {
+    return personOf((await this.calls.call(People.method.promotePerson, { personId })).person);
+  }
+
+  async demote(personId: string): Promise<ShownPerson> {
+    return personOf((await this.calls.call(People.method.demotePerson, { personId })).person);
+  }
 }
 
 function personOf(person: Person | undefined): ShownPerson {
-  const { personId, accountId, email, createTime, disableTime, lastSignInTime, hasPassword, passkeys } =
+  const { personId, accountId, email, createTime, disableTime, lastSignInTime, promoteTime, hasPassword, passkeys } =
     present(person);
   return {
     personId,
@@ -47,6 +55,7 @@ function personOf(person: Person | undefined): ShownPerson {
     createdAt: timeOf(createTime),
     ...(disableTime === undefined ? {} : { disabledAt: timeOf(disableTime) }),
     ...(lastSignInTime === undefined ? {} : { lastSignInAt: timeOf(lastSignInTime) }),
+    ...(promoteTime === undefined ? {} : { operatorSince: timeOf(promoteTime) }),
     hasPassword,
     passkeyCount: passkeys,
   };

@@ -53,6 +53,7 @@ export function personJson(person: ShownPerson) {
     created_at: isoTime(person.createdAt),
     ...(person.disabledAt === undefined ? {} : { disabled_at: isoTime(person.disabledAt) }),
     ...(person.lastSignInAt === undefined ? {} : { last_sign_in_on: isoDate(person.lastSignInAt) }),
+    ...(person.operatorSince === undefined ? {} : { operator_since: isoTime(person.operatorSince) }),
     has_password: person.hasPassword,
     passkeys: person.passkeyCount,
   };

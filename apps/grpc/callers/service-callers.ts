@@ -9,6 +9,7 @@ export const OPERATOR_SCOPES = [
   'operations:read',
   'operations:write',
   'content:read',
+  'operators:write',
 ] as const;
 export type ServiceScope = Scope | (typeof OPERATOR_SCOPES)[number];
 

@@ -49,10 +49,23 @@ export const PEOPLE_METHODS = [
       return { person: renderPerson(person), ...renderLink(link) };
     },
   }),
+  plain(method.promotePerson, {
+    scope: 'operators:write',
+    answer: async ({ context, request: { personId } }) => ({
+      person: renderPerson(await new StoreOperator(context).promotePerson(personId)),
+    }),
+  }),
+  plain(method.demotePerson, {
+    scope: 'operators:write',
+    answer: async ({ context, request: { personId } }) => ({
+      person: renderPerson(await new StoreOperator(context).demotePerson(personId)),
+    }),
+  }),
 ] as const;
 
 function renderPerson(person: ShownPerson): MessageInitShape<typeof PersonSchema> {
-  const { personId, accountId, email, createdAt, disabledAt, lastSignInAt, hasPassword, passkeyCount } = person;
+  const { personId, accountId, email, createdAt, disabledAt, lastSignInAt, operatorSince, hasPassword, passkeyCount } =
+    person;
   return {
     personId,
     accountId,
@@ -60,6 +73,7 @@ function renderPerson(person: ShownPerson): MessageInitShape<typeof PersonSchema
     createTime: timestamp(createdAt),
     ...(disabledAt === undefined ? {} : { disableTime: timestamp(disabledAt) }),
     ...(lastSignInAt === undefined ? {} : { lastSignInTime: timestamp(lastSignInAt) }),
+    ...(operatorSince === undefined ? {} : { promoteTime: timestamp(operatorSince) }),
     hasPassword,
     passkeys: passkeyCount,
   };

@@ -4,7 +4,9 @@
 import { expect } from 'chai';
 import type { Ran } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
+import { SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 import { freePort } from '../../servers/free-port.js';
+import { ConsoleClient } from '../console/console-harness.js';
 
 const UNKNOWN_ID = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';
 
@@ -183,6 +185,53 @@ const USAGE_REFUSALS = [
   ['--cost', '--from', '2026-01-02', '--to', '2026-01-01'],
 ] as const;
 
+/** For a person with a passkey, which they add on their account page. */
+async function runPeopleCommands(service: CliService, run: Run): Promise<string[]> {
+  const { accountId: account } = service;
+  const { transcript, record } = recorder(run, account);
+  const { person_id: person, sign_in_link: link } = await service.json<{ person_id: string; sign_in_link: string }>([
+    'people',
+    'create',
+    account,
+    'ada@example.com',
+  ]);
+  await record('people', 'promote', person);
+  await record('people', 'list', account);
+  await addPasskey(new URL(new URL(link).pathname, service.url));
+  await record('people', 'promote', person.toUpperCase());
+  await record('people', 'promote', person, '--json');
+  await record('people', 'list', account);
+  await record('people', 'list', account, '--json');
+  await record('people', 'disable', person);
+  await record('people', 'list', account);
+  await record('people', 'reset', person, '--json');
+  await record('people', 'enable', person, '--json');
+  await record('people', 'demote', person);
+  await record('people', 'demote', person, '--json');
+  for (const verb of ['promote', 'demote']) {
+    await record('people', verb, UNKNOWN_ID);
+    await record('people', verb, 'nobody', '--json');
+  }
+  expect(transcript[0]).to.include('has no passkey').and.include('exit 1');
+  expect(transcript[2]).to.include('is an operator, and signs in as one with 1 passkey.');
+  expect(transcript[4]).to.include('active, operator');
+  expect(transcript[8]).to.not.include('operator_since');
+  return transcript;
+}
+
+/** Signs in by the link, and adds a passkey. */
+async function addPasskey(link: URL): Promise<void> {
+  const { origin } = link;
+  const signedIn = await fetch(link, { method: 'POST', headers: { Origin: origin }, redirect: 'manual' });
+  const cookie = signedIn.headers.getSetCookie().find((line) => line.startsWith('darkroom_session=')) ?? '';
+  const person = new ConsoleClient(origin, cookie.split(';')[0] ?? '');
+  const challenge = String((await person.post('/passkeys/begin')).data['challenge']);
+  const party = { id: 'localhost', origin };
+  const { clientData, attestationObject } = new SoftwareAuthenticator().register({ challenge, party });
+  const added = { name: 'laptop', challenge, client_data: clientData, attestation_object: attestationObject };
+  expect(await person.post('/passkeys', added)).to.include({ status: 200 });
+}
+
 /** Commands that are refused. */
 function refusals(account: string, app: string): readonly (readonly string[])[] {
   return [
@@ -228,6 +277,7 @@ describe("operators' commands on the stores and over gRPC", () => {
   for (const [what, commands] of [
     ['accounts and credits', runCreditCommands],
     ['work and suspensions', runWorkCommands],
+    ['people', runPeopleCommands],
   ] as const) {
     it(`print the same for ${what}`, () => compareTranscripts(commands));
   }
@@ -236,7 +286,12 @@ describe("operators' commands on the stores and over gRPC", () => {
 async function compareTranscripts(commands: typeof runCreditCommands): Promise<void> {
   const transcriptOf = async (placeOf: (grpcAddress: string) => readonly string[]): Promise<string[]> => {
     const port = await freePort();
-    const service = await CliService.start({ DARKROOM_GRPC_PORT: String(port) });
+    const restPort = String(await freePort());
+    const service = await CliService.start({
+      DARKROOM_GRPC_PORT: String(port),
+      DARKROOM_REST_PORT: restPort,
+      DARKROOM_REST_PUBLIC_URL: `http://localhost:${restPort}`,
+    });
     try {
       return await commands(service, (...args) => service.run([...args, ...placeOf(`127.0.0.1:${port}`)]));
     } finally {

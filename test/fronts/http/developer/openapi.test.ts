@@ -141,6 +141,8 @@ describe('the OpenAPI document', () => {
     const elsewhere: ErrorCode[] = [
       'ORIGIN_REFUSED',
       'SESSION_REQUIRED',
+      'OPERATOR_REQUIRED',
+      'PASSKEY_SIGN_IN_REQUIRED',
       'RECENT_SIGN_IN_REQUIRED',
       'PASSKEY_REFUSED',
       'SPENDING_NOT_CONFIRMED',

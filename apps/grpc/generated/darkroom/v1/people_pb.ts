@@ -14,7 +14,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file darkroom/v1/people.proto.
  */
 export const file_darkroom_v1_people: GenFile = /*@__PURE__*/
-  fileDesc("ChhkYXJrcm9vbS92MS9wZW9wbGUucHJvdG8SC2Rhcmtyb29tLnYxIoACCgZQZXJzb24SEQoJcGVyc29uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGRpc2FibGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF9zaWduX2luX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGhhc19wYXNzd29yZBgHIAEoCBIQCghwYXNza2V5cxgIIAEoBSJLCgpTaWduSW5MaW5rEgwKBHBhdGgYASABKAkSLwoLZXhwaXJlX3RpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIkoKE0NyZWF0ZVBlcnNvblJlcXVlc3QSEgoKYWNjb3VudF9pZBgBIAEoCRINCgVlbWFpbBgCIAEoCRIQCghwYXNzd29yZBgDIAEoCSJqChRDcmVhdGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24SLQoMc2lnbl9pbl9saW5rGAIgASgLMhcuZGFya3Jvb20udjEuU2lnbkluTGluayJOChFMaXN0UGVvcGxlUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEhEKCXBhZ2Vfc2l6ZRgCIAEoBRISCgpwYWdlX3Rva2VuGAMgASgJIlIKEkxpc3RQZW9wbGVSZXNwb25zZRIjCgZwZW9wbGUYASADKAsyEy5kYXJrcm9vbS52MS5QZXJzb24SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJIikKFERpc2FibGVQZXJzb25SZXF1ZXN0EhEKCXBlcnNvbl9pZBgBIAEoCSI8ChVEaXNhYmxlUGVyc29uUmVzcG9uc2USIwoGcGVyc29uGAEgASgLMhMuZGFya3Jvb20udjEuUGVyc29uIigKE0VuYWJsZVBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJIjsKFEVuYWJsZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbiInChJSZXNldFBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJImkKE1Jlc2V0UGVyc29uUmVzcG9uc2USIwoGcGVyc29uGAEgASgLMhMuZGFya3Jvb20udjEuUGVyc29uEi0KDHNpZ25faW5fbGluaxgCIAEoCzIXLmRhcmtyb29tLnYxLlNpZ25JbkxpbmsyugMKBlBlb3BsZRJTCgxDcmVhdGVQZXJzb24SIC5kYXJrcm9vbS52MS5DcmVhdGVQZXJzb25SZXF1ZXN0GiEuZGFya3Jvb20udjEuQ3JlYXRlUGVyc29uUmVzcG9uc2USUgoKTGlzdFBlb3BsZRIeLmRhcmtyb29tLnYxLkxpc3RQZW9wbGVSZXF1ZXN0Gh8uZGFya3Jvb20udjEuTGlzdFBlb3BsZVJlc3BvbnNlIgOQAgESWwoNRGlzYWJsZVBlcnNvbhIhLmRhcmtyb29tLnYxLkRpc2FibGVQZXJzb25SZXF1ZXN0GiIuZGFya3Jvb20udjEuRGlzYWJsZVBlcnNvblJlc3BvbnNlIgOQAgISWAoMRW5hYmxlUGVyc29uEiAuZGFya3Jvb20udjEuRW5hYmxlUGVyc29uUmVxdWVzdBohLmRhcmtyb29tLnYxLkVuYWJsZVBlcnNvblJlc3BvbnNlIgOQAgISUAoLUmVzZXRQZXJzb24SHy5kYXJrcm9vbS52MS5SZXNldFBlcnNvblJlcXVlc3QaIC5kYXJrcm9vbS52MS5SZXNldFBlcnNvblJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp]);
+  fileDesc("ChhkYXJrcm9vbS92MS9wZW9wbGUucHJvdG8SC2Rhcmtyb29tLnYxIrICCgZQZXJzb24SEQoJcGVyc29uX2lkGAEgASgJEhIKCmFjY291bnRfaWQYAiABKAkSDQoFZW1haWwYAyABKAkSLwoLY3JlYXRlX3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEjAKDGRpc2FibGVfdGltZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASNQoRbGFzdF9zaWduX2luX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhQKDGhhc19wYXNzd29yZBgHIAEoCBIQCghwYXNza2V5cxgIIAEoBRIwCgxwcm9tb3RlX3RpbWUYCSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIksKClNpZ25JbkxpbmsSDAoEcGF0aBgBIAEoCRIvCgtleHBpcmVfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiSgoTQ3JlYXRlUGVyc29uUmVxdWVzdBISCgphY2NvdW50X2lkGAEgASgJEg0KBWVtYWlsGAIgASgJEhAKCHBhc3N3b3JkGAMgASgJImoKFENyZWF0ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbhItCgxzaWduX2luX2xpbmsYAiABKAsyFy5kYXJrcm9vbS52MS5TaWduSW5MaW5rIk4KEUxpc3RQZW9wbGVSZXF1ZXN0EhIKCmFjY291bnRfaWQYASABKAkSEQoJcGFnZV9zaXplGAIgASgFEhIKCnBhZ2VfdG9rZW4YAyABKAkiUgoSTGlzdFBlb3BsZVJlc3BvbnNlEiMKBnBlb3BsZRgBIAMoCzITLmRhcmtyb29tLnYxLlBlcnNvbhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkiKQoURGlzYWJsZVBlcnNvblJlcXVlc3QSEQoJcGVyc29uX2lkGAEgASgJIjwKFURpc2FibGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24iKAoTRW5hYmxlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiOwoURW5hYmxlUGVyc29uUmVzcG9uc2USIwoGcGVyc29uGAEgASgLMhMuZGFya3Jvb20udjEuUGVyc29uIicKElJlc2V0UGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiaQoTUmVzZXRQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24SLQoMc2lnbl9pbl9saW5rGAIgASgLMhcuZGFya3Jvb20udjEuU2lnbkluTGluayIpChRQcm9tb3RlUGVyc29uUmVxdWVzdBIRCglwZXJzb25faWQYASABKAkiPAoVUHJvbW90ZVBlcnNvblJlc3BvbnNlEiMKBnBlcnNvbhgBIAEoCzITLmRhcmtyb29tLnYxLlBlcnNvbiIoChNEZW1vdGVQZXJzb25SZXF1ZXN0EhEKCXBlcnNvbl9pZBgBIAEoCSI7ChREZW1vdGVQZXJzb25SZXNwb25zZRIjCgZwZXJzb24YASABKAsyEy5kYXJrcm9vbS52MS5QZXJzb24y8QQKBlBlb3BsZRJTCgxDcmVhdGVQZXJzb24SIC5kYXJrcm9vbS52MS5DcmVhdGVQZXJzb25SZXF1ZXN0GiEuZGFya3Jvb20udjEuQ3JlYXRlUGVyc29uUmVzcG9uc2USUgoKTGlzdFBlb3BsZRIeLmRhcmtyb29tLnYxLkxpc3RQZW9wbGVSZXF1ZXN0Gh8uZGFya3Jvb20udjEuTGlzdFBlb3BsZVJlc3BvbnNlIgOQAgESWwoNRGlzYWJsZVBlcnNvbhIhLmRhcmtyb29tLnYxLkRpc2FibGVQZXJzb25SZXF1ZXN0GiIuZGFya3Jvb20udjEuRGlzYWJsZVBlcnNvblJlc3BvbnNlIgOQAgISWAoMRW5hYmxlUGVyc29uEiAuZGFya3Jvb20udjEuRW5hYmxlUGVyc29uUmVxdWVzdBohLmRhcmtyb29tLnYxLkVuYWJsZVBlcnNvblJlc3BvbnNlIgOQAgISUAoLUmVzZXRQZXJzb24SHy5kYXJrcm9vbS52MS5SZXNldFBlcnNvblJlcXVlc3QaIC5kYXJrcm9vbS52MS5SZXNldFBlcnNvblJlc3BvbnNlElsKDVByb21vdGVQZXJzb24SIS5kYXJrcm9vbS52MS5Qcm9tb3RlUGVyc29uUmVxdWVzdBoiLmRhcmtyb29tLnYxLlByb21vdGVQZXJzb25SZXNwb25zZSIDkAICElgKDERlbW90ZVBlcnNvbhIgLmRhcmtyb29tLnYxLkRlbW90ZVBlcnNvblJlcXVlc3QaIS5kYXJrcm9vbS52MS5EZW1vdGVQZXJzb25SZXNwb25zZSIDkAICYgZwcm90bzM", [file_google_protobuf_timestamp]);
 
 /**
  * A person of an account, without password and passkeys.
@@ -77,6 +77,13 @@ export type Person = Message<"darkroom.v1.Person"> & {
    * @generated from field: int32 passkeys = 8;
    */
   passkeys: number;
+
+  /**
+   * Time since which the person is an operator; absent if they are none.
+   *
+   * @generated from field: google.protobuf.Timestamp promote_time = 9;
+   */
+  promoteTime?: Timestamp | undefined;
 };
 
 /**
@@ -374,6 +381,90 @@ export const ResetPersonResponseSchema: GenMessage<ResetPersonResponse> = /*@__P
   messageDesc(file_darkroom_v1_people, 11);
 
 /**
+ * Makes a person an operator.
+ *
+ * @generated from message darkroom.v1.PromotePersonRequest
+ */
+export type PromotePersonRequest = Message<"darkroom.v1.PromotePersonRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.PromotePersonRequest.
+ * Use `create(PromotePersonRequestSchema)` to create a new message.
+ */
+export const PromotePersonRequestSchema: GenMessage<PromotePersonRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_people, 12);
+
+/**
+ * The current state of the person.
+ *
+ * @generated from message darkroom.v1.PromotePersonResponse
+ */
+export type PromotePersonResponse = Message<"darkroom.v1.PromotePersonResponse"> & {
+  /**
+   * The operator.
+   *
+   * @generated from field: darkroom.v1.Person person = 1;
+   */
+  person?: Person | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.PromotePersonResponse.
+ * Use `create(PromotePersonResponseSchema)` to create a new message.
+ */
+export const PromotePersonResponseSchema: GenMessage<PromotePersonResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_people, 13);
+
+/**
+ * Makes an operator a person like any other.
+ *
+ * @generated from message darkroom.v1.DemotePersonRequest
+ */
+export type DemotePersonRequest = Message<"darkroom.v1.DemotePersonRequest"> & {
+  /**
+   * UUID.
+   *
+   * @generated from field: string person_id = 1;
+   */
+  personId: string;
+};
+
+/**
+ * Describes the message darkroom.v1.DemotePersonRequest.
+ * Use `create(DemotePersonRequestSchema)` to create a new message.
+ */
+export const DemotePersonRequestSchema: GenMessage<DemotePersonRequest> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_people, 14);
+
+/**
+ * The current state of the person.
+ *
+ * @generated from message darkroom.v1.DemotePersonResponse
+ */
+export type DemotePersonResponse = Message<"darkroom.v1.DemotePersonResponse"> & {
+  /**
+   * The person, who is no operator.
+   *
+   * @generated from field: darkroom.v1.Person person = 1;
+   */
+  person?: Person | undefined;
+};
+
+/**
+ * Describes the message darkroom.v1.DemotePersonResponse.
+ * Use `create(DemotePersonResponseSchema)` to create a new message.
+ */
+export const DemotePersonResponseSchema: GenMessage<DemotePersonResponse> = /*@__PURE__*/
+  messageDesc(file_darkroom_v1_people, 15);
+
+/**
  * Management of people. People do not register by themselves.
  *
  * @generated from service darkroom.v1.People
@@ -423,6 +514,7 @@ export const People: GenService<{
   /**
    * Removes the password, the passkeys and the outside identities of a person, ends their sessions, and returns a new link
    * that signs them in once.
+   * An operator is none afterwards.
    *
    * @generated from rpc darkroom.v1.People.ResetPerson
    */
@@ -430,6 +522,27 @@ export const People: GenService<{
     methodKind: "unary";
     input: typeof ResetPersonRequestSchema;
     output: typeof ResetPersonResponseSchema;
+  },
+  /**
+   * Makes a person an operator, who may use the operator's area in a browser. They must have a passkey. Repeating the call
+   * changes nothing.
+   *
+   * @generated from rpc darkroom.v1.People.PromotePerson
+   */
+  promotePerson: {
+    methodKind: "unary";
+    input: typeof PromotePersonRequestSchema;
+    output: typeof PromotePersonResponseSchema;
+  },
+  /**
+   * Ends what PromotePerson began. Repeating the call changes nothing.
+   *
+   * @generated from rpc darkroom.v1.People.DemotePerson
+   */
+  demotePerson: {
+    methodKind: "unary";
+    input: typeof DemotePersonRequestSchema;
+    output: typeof DemotePersonResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_darkroom_v1_people, 0);
