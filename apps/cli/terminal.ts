@@ -1,6 +1,8 @@
 import { printable } from '../logging/printable.js';
 import type { CliIo } from './io.js';
 
+export { isoDate, isoTime } from '../operator/iso-time.js';
+
 /** How a command shows its result: as text, or as one JSON document. */
 export interface Shown {
   readonly json: unknown;
@@ -43,13 +45,4 @@ export function facts(pairs: readonly (readonly [string, string | number | undef
   const present = pairs.filter((pair) => pair[1] !== undefined);
   const width = Math.max(...present.map(([name]) => name.length)) + 1;
   return present.map(([name, value]) => `${`${name}:`.padEnd(width)} ${printable(String(value))}`).join('\n');
-}
-
-/** The day, in UTC. */
-export function isoDate(atMs: number): string {
-  return isoTime(atMs).slice(0, 10);
-}
-
-export function isoTime(atMs: number): string {
-  return new Date(atMs).toISOString();
 }

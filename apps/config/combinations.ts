@@ -6,7 +6,7 @@ import { peopleFaults } from './people-config.js';
 
 type Choice = Pick<
   Config,
-  'role' | 'stores' | 'providers' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc' | 'signIn' | 'oauth'
+  'role' | 'stores' | 'providers' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc' | 'signIn' | 'oauth' | 'log'
 >;
 
 /**

@@ -46,6 +46,7 @@ export const PROGRAM_KEYS = {
   'rest.rate_limits.creates_per_minute': integer(300, 0, 10_000_000),
   'rest.rate_limits.failed_authentications_per_minute': integer(60, 0, 10_000_000),
   'sign_in.enabled': boolean(true),
+  'sign_in.operator_area': boolean(false),
   'sign_in.provider_issuer': optionalUrl(),
   'sign_in.provider_client_id': optionalText(),
   'sign_in.provider_client_secret': optionalSecret(),

@@ -70,6 +70,8 @@ export interface RestConfig {
 export interface SignInConfig {
   /** Whether people can sign in at all. */
   readonly enabled: boolean;
+  /** Whether operators can work in a browser. */
+  readonly operatorArea: boolean;
   /** An outside OpenID provider that people may sign in with. */
   readonly provider?: OutsideProviderConfig;
 }

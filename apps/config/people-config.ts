@@ -12,6 +12,7 @@ export function peopleOf(values: ProgramValues): Pick<Config, 'signIn' | 'oauth'
   return {
     signIn: {
       enabled: values['sign_in.enabled'],
+      operatorArea: values['sign_in.operator_area'],
       ...(isWanted ? { provider: { ...provider, name: values['sign_in.provider_name'] } } : {}),
     },
     oauth: {
@@ -22,19 +23,33 @@ export function peopleOf(values: ProgramValues): Pick<Config, 'signIn' | 'oauth'
   };
 }
 
+type People = Pick<Config, 'role' | 'signIn' | 'oauth' | 'rest' | 'log'>;
+
 /** What cannot be together. The issuer of tokens, and the paths of pages and cookies, begin at the root of a host. */
-export function peopleFaults({ signIn, oauth, rest }: Pick<Config, 'signIn' | 'oauth' | 'rest'>): string[] {
+export function peopleFaults({ role, signIn, oauth, rest, log }: People): string[] {
   const path = new URL(rest.publicUrl ?? 'http://host').pathname;
   return [
     ...(oauth.enabled && !signIn.enabled
       ? ['oauth.enabled needs sign_in.enabled: people must sign in to allow it.']
       : []),
+    ...operatorFaults({ role, signIn, log }),
     ...providerFaults(signIn),
     ...(signIn.enabled && path !== '/'
       ? [
           'rest.public_url must have no path while people sign in; set sign_in.enabled and oauth.enabled to false to keep it.',
         ]
       : []),
+  ];
+}
+
+/** What operators do is recorded in the log alone, so that it must be written there. */
+function operatorFaults({ role, signIn, log }: Pick<People, 'role' | 'signIn' | 'log'>): string[] {
+  if (!signIn.operatorArea || role === 'worker') return [];
+  return [
+    ...(signIn.enabled ? [] : ['sign_in.operator_area needs sign_in.enabled: operators must sign in.']),
+    ...(['trace', 'debug', 'info'].includes(log.level)
+      ? []
+      : [`sign_in.operator_area needs log.level info: at ${log.level} the log has no lines about what operators do.`]),
   ];
 }
 

@@ -53,11 +53,11 @@ export class StoreOperator implements Operator {
   constructor(private readonly context: Context) {}
 
   async createAccount(account: NewAccount): Promise<ShownAccount> {
-    return shown(await createAccount(this.context, account));
+    return shownAccount(await createAccount(this.context, account));
   }
 
   async getAccount(accountId: string): Promise<ShownAccount> {
-    return shown(await this.account(accountId));
+    return shownAccount(await this.account(accountId));
   }
 
   async getStorage(id: string, page: PageRequest): Promise<AccountStorage> {
@@ -68,23 +68,23 @@ export class StoreOperator implements Operator {
     const { items, ...more } = await pageByToken(page, 'accounts', (asked) =>
       this.context.accounts.list(asked, this.context.call),
     );
-    return { items: items.map(shown), ...more };
+    return { items: items.map(shownAccount), ...more };
   }
 
   async suspendAccount(id: string, { cancelWork }: { readonly cancelWork: boolean }): Promise<Suspended> {
     const accountId = readUuid(id, '/account_id');
     const account = await suspendAccount(this.context, accountId);
-    if (!cancelWork) return { account: shown(account) };
+    if (!cancelWork) return { account: shownAccount(account) };
     const work = await cancelOpenGenerations(this.context, accountId);
     return { account: await this.getAccount(accountId), work };
   }
 
   async resumeAccount(id: string): Promise<ShownAccount> {
-    return shown(await resumeAccount(this.context, readUuid(id, '/account_id')));
+    return shownAccount(await resumeAccount(this.context, readUuid(id, '/account_id')));
   }
 
   async renameAccount(id: string, name: string): Promise<ShownAccount> {
-    return shown(await renameAccount(this.context, readUuid(id, '/account_id'), name));
+    return shownAccount(await renameAccount(this.context, readUuid(id, '/account_id'), name));
   }
 
   createApp({ accountId, name }: Pick<App, 'accountId' | 'name'>): Promise<App> {
@@ -245,7 +245,7 @@ export class StoreOperator implements Operator {
     const accountId = readUuid(operation.accountId, '/account_id');
     // Core accepts a repeated operation, so that it can be sent again; that it changed nothing is determined here.
     const earlier = await this.context.accounts.findOperation(accountId, operation.operationId);
-    const account = shown(await make(this.context, { ...operation, accountId }));
+    const account = shownAccount(await make(this.context, { ...operation, accountId }));
     return { account, ...(earlier === null ? {} : { earlierAt: earlier.at }) };
   }
 
@@ -257,11 +257,11 @@ export class StoreOperator implements Operator {
   }
 }
 
-function shown(account: Account): ShownAccount {
+export function shownAccount(account: Account): ShownAccount {
   return { ...account, openHolds: account.holds.size };
 }
 
-function shownGeneration(generation: Generation): ShownGeneration {
+export function shownGeneration(generation: Generation): ShownGeneration {
   const { lease, outputs, attempt } = generation;
   return {
     ...generation,

@@ -15,6 +15,8 @@ import { signIn } from '../http/sign-in/sign-in-front.js';
 export interface PeopleFrontsOptions {
   /** Whether people can sign in; true when absent. */
   readonly hasSignIn?: boolean;
+  /** Whether operators can work in a browser; false when absent. */
+  readonly hasOperatorArea?: boolean;
   /** Whether they can connect programs; true when absent. */
   readonly hasOAuth?: boolean;
   /** Whether programs may register themselves; true when absent. */
@@ -50,6 +52,7 @@ export function peopleFronts({
   limits: { bodyTimeoutMs },
   logger,
   hasSignIn = true,
+  hasOperatorArea = false,
   hasOAuth = true,
   hasRegistration = true,
   outsideProvider,
@@ -63,7 +66,7 @@ export function peopleFronts({
   return [
     pageAssets(),
     signIn({ ...shared, rates, outsideProvider }),
-    consolePages({ ...shared, signInRates: rates, hasOAuth, hasMcp, outsideProvider }),
+    consolePages({ ...shared, signInRates: rates, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }),
     ...(hasOAuth
       ? [oauth({ ...shared, audiences, logger, hasRegistration, fetchClientDocument: clientDocuments })]
       : []),

@@ -21,6 +21,7 @@ export class PeopleOutgoing {
     return new PeopleOutgoing(
       {
         hasSignIn: signIn.enabled,
+        hasOperatorArea: signIn.operatorArea,
         hasOAuth: oauth.enabled,
         hasRegistration: oauth.registration,
         outsideProvider,

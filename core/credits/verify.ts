@@ -18,6 +18,12 @@ export interface Verification {
   readonly findings: readonly string[];
 }
 
+/** What a check has examined so far. */
+export type VerifyProgress = Omit<Verification, 'findings'>;
+
+/** Told after each page of what is read; the check goes on once it has resolved. */
+export type OnVerified = (so: VerifyProgress) => Promise<void>;
+
 /**
  * Recomputes every account from its entries and compares the result with the account, its generations and its usage,
  * as far as that has come. It may run
@@ -25,16 +31,21 @@ export interface Verification {
  * is read again before it is reported, since it and its account are written one after the other. Keeps a few hundred
  * bytes for each generation of one account at a time.
  */
-export async function verifyCredits(context: Context, onAccount?: (accountId: string) => void): Promise<Verification> {
+export async function verifyCredits(context: Context, onVerified?: OnVerified): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };
   const findings: string[] = [];
+  const pages: Pages = async function* (read) {
+    for await (const page of pagesOf(read)) {
+      yield* page.items;
+      await onVerified?.({ ...total });
+    }
+  };
   for await (const account of pages((page) => context.accounts.list(page, context.call))) {
-    const result = await verifyAccount(context, account.accountId);
+    const result = await verifyAccount(context, account.accountId, pages);
     total.accounts += 1;
     total.entries += result.entries;
     total.generations += result.generations;
     findings.push(...[...result.ledger, ...result.suspicions].slice(0, 1_000 - findings.length));
-    onAccount?.(account.accountId);
   }
   return { ...total, findings };
 }
@@ -56,17 +67,17 @@ interface AccountResult {
   readonly suspicions: readonly string[];
 }
 
-async function verifyAccount(context: Context, accountId: string): Promise<AccountResult> {
-  let result = await lookOnce(context, accountId);
+async function verifyAccount(context: Context, accountId: string, pages: Pages): Promise<AccountResult> {
+  let result = await lookOnce(context, accountId, pages);
   for (let looks = 1; looks < MAX_LOOKS && result.suspicions.length > 0; looks += 1) {
-    const again = await lookOnce(context, accountId);
+    const again = await lookOnce(context, accountId, pages);
     const before = new Set(result.suspicions);
     result = { ...again, suspicions: again.suspicions.filter((suspicion) => before.has(suspicion)) };
   }
   return result;
 }
 
-async function lookOnce(context: Context, accountId: string): Promise<AccountResult> {
+async function lookOnce(context: Context, accountId: string, pages: Pages): Promise<AccountResult> {
   // Generations first: what has settled by then has its entries in the account that is read after.
   const generations: Seen[] = [];
   for await (const g of pages((page) => context.generations.list({ of: 'account', accountId }, page, context.call))) {
@@ -80,7 +91,10 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
       isSettled: g.settledAt !== undefined,
     });
   }
-  const usage = [await storedUsage(context, accountId, 'uses'), await storedUsage(context, accountId, 'traces')];
+  const usage = [
+    await storedUsage(context, accountId, 'uses', pages),
+    await storedUsage(context, accountId, 'traces', pages),
+  ];
   const account = await context.accounts.read(accountId, context.call);
   if (!account)
     return {
@@ -105,23 +119,23 @@ async function lookOnce(context: Context, accountId: string): Promise<AccountRes
 }
 
 /** The row of the whole account first: the others have come at least as far. */
-async function storedUsage(context: Context, accountId: string, list: UsageList): Promise<UsageCheck> {
+async function storedUsage(context: Context, accountId: string, list: UsageList, pages: Pages): Promise<UsageCheck> {
   const [whole] = await context.usage.read([wholeAccount(accountId, list)], context.call);
   const rows: UsageRow[] = [];
   if (list === 'uses')
     for await (const row of pages((page) => context.usage.list(accountId, ALWAYS, page, context.call))) rows.push(row);
-  else for await (const row of traces(context, accountId)) rows.push(row);
+  else for await (const row of pages(tracesOf(context, accountId))) rows.push(row);
   return new UsageCheck(accountId, list, whole, rows);
 }
 
-async function* traces({ usage, call }: Context, accountId: string): AsyncGenerator<TraceRow> {
+/** Their list goes on behind a row, and has no cursors. */
+function tracesOf({ usage, call }: Context, accountId: string): Read<TraceRow> {
   let after: TraceRow | undefined;
-  do {
-    const page = { limit: PAGE, ...(after === undefined ? {} : { after }) };
-    const found = await usage.listTraces(accountId, ALWAYS, page, call);
-    yield* found;
-    after = found.length < PAGE ? undefined : found.at(-1);
-  } while (after !== undefined);
+  return async ({ limit }) => {
+    const items = await usage.listTraces(accountId, ALWAYS, { limit, ...(after === undefined ? {} : { after }) }, call);
+    after = items.at(-1);
+    return { items, ...(items.length < limit ? {} : { nextCursor: 'behind the last one' }) };
+  };
 }
 
 /** A create may be between its hold and its generation; one that old is none, and recovery should have ended it. */
@@ -164,11 +178,15 @@ function checkGeneration(g: Seen, account: Account, replay: Replay): string[] {
   return findings;
 }
 
-async function* pages<T>(read: (page: PageRequest) => Promise<Page<T>>): AsyncGenerator<T> {
+type Read<T> = (page: PageRequest) => Promise<Page<T>>;
+/** The items of all pages of a list. */
+type Pages = <T>(read: Read<T>) => AsyncGenerator<T>;
+
+async function* pagesOf<T>(read: Read<T>): AsyncGenerator<Page<T>> {
   let cursor: string | undefined;
   do {
     const page: Page<T> = await read({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
-    yield* page.items;
+    yield page;
     cursor = page.nextCursor;
   } while (cursor !== undefined);
 }

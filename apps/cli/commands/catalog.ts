@@ -5,7 +5,7 @@ import { catalogTools } from '../../wiring/catalog-tools.js';
 import { catalogWarnings, modelRoutes, type ModelAtProvider } from '../../wiring/model-routes.js';
 import { counted } from '../counted.js';
 import type { CliIo } from '../io.js';
-import { promisesJson } from '../operator/provider-records.js';
+import { promisesJson } from '../../operator/provider-records.js';
 import { promisesLine } from '../operator/provider-text.js';
 import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { say, show, table } from '../terminal.js';

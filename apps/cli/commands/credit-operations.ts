@@ -8,7 +8,7 @@ import { EXIT, Failure, usageFailure, withMore } from '../exit.js';
 import { failureOf } from '../failure-of.js';
 import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
-import { accountJson } from '../operator/records.js';
+import { accountJson } from '../../operator/records.js';
 import { OutcomeUnknown } from '../outcome-unknown.js';
 import { isoTime, show } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';

@@ -4,7 +4,7 @@ import type { InspectedGeneration, ShownGeneration } from '../../operator/operat
 import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
-import { generationJson, inspectedJson } from '../operator/records.js';
+import { generationJson, inspectedJson } from '../../operator/records.js';
 import { facts, isoTime, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 

@@ -7,7 +7,7 @@ import { readCredits } from '../operator/read-credits.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { readTime } from '../operator/read-time.js';
-import { keyJson } from '../operator/records.js';
+import { keyJson } from '../../operator/records.js';
 import { facts, isoDate, isoTime, say, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
-import { entryJson } from '../operator/records.js';
+import { entryJson } from '../../operator/records.js';
 import { isoTime, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 

@@ -5,7 +5,7 @@ import { counted } from '../counted.js';
 import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
 import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
-import { personJson } from '../operator/records.js';
+import { personJson } from '../../operator/records.js';
 import { configOf } from '../operator/store-command.js';
 import { facts, isoDate, isoTime, say, show, table } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';

@@ -6,7 +6,7 @@ import { counted } from '../counted.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
-import { promisesJson, providerJson } from '../operator/provider-records.js';
+import { promisesJson, providerJson } from '../../operator/provider-records.js';
 import { providersText } from '../operator/provider-text.js';
 import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
 import { show } from '../terminal.js';

@@ -3,7 +3,7 @@ import type { Suspended } from '../../operator/operator.js';
 import { printable } from '../../logging/printable.js';
 import type { CliIo } from '../io.js';
 import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
-import { accountJson } from '../operator/records.js';
+import { accountJson } from '../../operator/records.js';
 import { show } from '../terminal.js';
 import { EXAMPLE_ID, examples } from './examples.js';
 

@@ -1,6 +1,8 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { Page, PageRequest } from '../../../core/paging.js';
 
+export { moreJson } from '../../operator/records.js';
+
 export interface PageOptions {
   readonly limit: number;
   readonly cursor?: string;
@@ -20,10 +22,6 @@ export function pageRequest({ limit, cursor }: PageOptions): PageRequest {
 /** What to say under a page that is not the last. */
 export function moreText(page: Page<unknown>): string {
   return page.nextCursor === undefined ? '' : `\nThere is more: --cursor ${page.nextCursor}`;
-}
-
-export function moreJson(page: Page<unknown>): { readonly next_cursor?: string } {
-  return page.nextCursor === undefined ? {} : { next_cursor: page.nextCursor };
 }
 
 function readLimit(text: string): number {

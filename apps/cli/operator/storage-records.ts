@@ -1,28 +1,8 @@
 import type { AccountStorage } from '../../operator/account-storage.js';
 import { facts, table } from '../terminal.js';
-import { moreJson, moreText } from './paging.js';
+import { moreText } from './paging.js';
 
-/** How `accounts show` writes what an account stores. */
-export function storageJson({ uncharged, apps, limits }: AccountStorage) {
-  return {
-    uncharged_content: uncharged,
-    apps: apps.items.map(({ appId, name, uploads, unfinished, bytes }) => ({
-      app_id: appId,
-      name,
-      uploads,
-      unfinished_uploads: unfinished,
-      upload_bytes: bytes,
-    })),
-    limits: {
-      uncharged_content_bytes: limits.unchargedBytes,
-      uploads: limits.uploads,
-      unfinished_uploads: limits.unfinished,
-      upload_bytes: limits.bytes,
-    },
-    ...moreJson(apps),
-  };
-}
-
+/** How `accounts show` prints what an account stores. */
 export function storageText({ uncharged, apps, limits }: AccountStorage): string {
   const lines = facts([
     [

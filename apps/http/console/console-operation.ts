@@ -3,6 +3,7 @@ import type { BodySchema, Wording } from '../../../core/fields.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { SignedIn } from '../../../core/people/sessions.js';
 import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
+import type { StreamedAnswer } from '../host/answer.js';
 import type { RoutedContext } from '../host/routing.js';
 import type { HttpShared } from '../host/server.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
@@ -20,11 +21,13 @@ export interface ConsoleOptions {
   readonly hasOAuth: boolean;
   /** Whether there is an MCP server. */
   readonly hasMcp: boolean;
+  /** Whether operators have an area of their own. */
+  readonly hasOperatorArea: boolean;
   /** An outside provider that people may sign in with. */
   readonly outsideProvider?: OutsideProvider | undefined;
 }
 
-export interface ConsoleParts extends ConsoleOptions, Pick<HttpShared, 'addresses'> {}
+export interface ConsoleParts extends ConsoleOptions, Pick<HttpShared, 'addresses' | 'isStopping' | 'onStopping'> {}
 
 /** A request of the page that passed all checks. */
 export interface ConsoleCall {
@@ -44,6 +47,8 @@ export interface ConsoleOperation {
   readonly path: string;
   /** Without it the body is an empty object. */
   readonly body?: { readonly schema: BodySchema; readonly wording?: Wording };
-  /** The data of the envelope. Throws `ServiceError`. */
-  answer(parts: ConsoleParts, call: ConsoleCall): Promise<object>;
+  /** Whether the person may ask for it at all, before the body is looked at. Throws `ServiceError`. */
+  readonly admit?: (parts: ConsoleParts, signedIn: SignedIn) => void;
+  /** The data of the envelope, or a stream in its place. Throws `ServiceError`. */
+  answer(parts: ConsoleParts, call: ConsoleCall): Promise<object | StreamedAnswer>;
 }

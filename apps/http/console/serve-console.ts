@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../core/errors.js';
 import { readBody as checkBody, type BodySchema } from '../../../core/fields.js';
 import { RateLimit } from '../../requests/rate-limit.js';
+import type { StreamedAnswer } from '../host/answer.js';
 import { readBody } from '../host/read-body.js';
 import type { HttpHandler } from '../host/routing.js';
 import { sendAnswer } from '../host/send.js';
@@ -37,12 +38,17 @@ export function serveConsole(operation: ConsoleOperation, parts: ConsoleParts, r
     const { accountId, personId } = signedIn.person;
     state.caller = { accountId, credentialId: personId };
     await takeOf(rates[method], personId);
+    operation.admit?.(parts, signedIn);
     const body = checkBody<object>(parts.context, taken.schema, sent, taken.wording);
-    const data = await operation.answer(parts, { ctx, signedIn, body });
+    const answer = await operation.answer(parts, { ctx, signedIn, body });
     // Changes have a line in the log.
     state.hasCreated = method === 'POST';
-    await sendAnswer(ctx, 200, { data });
+    await sendAnswer(ctx, 200, isStreamed(answer) ? answer : { data: answer });
   };
+}
+
+function isStreamed(answer: object): answer is StreamedAnswer {
+  return 'stream' in answer && typeof answer.stream === 'function';
 }
 
 async function takeOf(limit: RateLimit, personId: string): Promise<void> {

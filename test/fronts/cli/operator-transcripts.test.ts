@@ -4,9 +4,8 @@
 import { expect } from 'chai';
 import type { Ran } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
-import { SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 import { freePort } from '../../servers/free-port.js';
-import { ConsoleClient } from '../console/console-harness.js';
+import { addPasskey } from '../console/passkey-by-link.js';
 
 const UNKNOWN_ID = '0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02';
 
@@ -217,19 +216,6 @@ async function runPeopleCommands(service: CliService, run: Run): Promise<string[
   expect(transcript[4]).to.include('active, operator');
   expect(transcript[8]).to.not.include('operator_since');
   return transcript;
-}
-
-/** Signs in by the link, and adds a passkey. */
-async function addPasskey(link: URL): Promise<void> {
-  const { origin } = link;
-  const signedIn = await fetch(link, { method: 'POST', headers: { Origin: origin }, redirect: 'manual' });
-  const cookie = signedIn.headers.getSetCookie().find((line) => line.startsWith('darkroom_session=')) ?? '';
-  const person = new ConsoleClient(origin, cookie.split(';')[0] ?? '');
-  const challenge = String((await person.post('/passkeys/begin')).data['challenge']);
-  const party = { id: 'localhost', origin };
-  const { clientData, attestationObject } = new SoftwareAuthenticator().register({ challenge, party });
-  const added = { name: 'laptop', challenge, client_data: clientData, attestation_object: attestationObject };
-  expect(await person.post('/passkeys', added)).to.include({ status: 200 });
 }
 
 /** Commands that are refused. */

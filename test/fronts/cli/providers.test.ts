@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { StoreOperator } from '../../../apps/operator/store-operator.js';
-import { providerJson } from '../../../apps/cli/operator/provider-records.js';
+import { providerJson } from '../../../apps/operator/provider-records.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { checkProviders } from '../../../apps/wiring/check-providers.js';
 import { connectedProviders } from '../../fixtures/connected-providers.js';

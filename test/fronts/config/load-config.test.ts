@@ -127,6 +127,18 @@ describe('configuration', () => {
       faults: ['DARKROOM_PROVIDERS_STUDIO_API_KYE is not a variable that darkroom knows.'],
     },
     {
+      of: "an operator's area whose record the log would leave out",
+      text: 'sign_in:\n  operator_area: true\nlog:\n  level: warn\n',
+      faults: [
+        'darkroom.yaml: sign_in.operator_area needs log.level info: at warn the log has no lines about what operators do.',
+      ],
+    },
+    {
+      of: "an operator's area where nobody signs in",
+      text: 'sign_in:\n  operator_area: true\n  enabled: false\noauth:\n  enabled: false\n',
+      faults: ['darkroom.yaml: sign_in.operator_area needs sign_in.enabled: operators must sign in.'],
+    },
+    {
       of: 'an unknown key',
       text: 'rest:\n  prot: 80\n',
       faults: ['darkroom.yaml:2: rest.prot is not a key of the configuration.'],
@@ -347,6 +359,14 @@ describe('configuration', () => {
       (await loadConfig({ folder, environment: { DARKROOM_REST_TRUSTED_PROXIES: 'fd00::/8, 192.0.2.1' } })).rest
         .trustedProxies,
     ).to.deep.equal(['fd00::/8', '192.0.2.1']);
+  });
+
+  it("has no operator's area unless it is turned on, which takes a log that tells of it", async () => {
+    const area = async (environment: Record<string, string>) =>
+      (await loadConfig({ folder, environment })).signIn.operatorArea;
+    expect(await area({})).to.equal(false);
+    for (const level of ['info', 'debug', 'trace'])
+      expect(await area({ DARKROOM_SIGN_IN_OPERATOR_AREA: 'true', DARKROOM_LOG_LEVEL: level }), level).to.equal(true);
   });
 
   it('reads any number of providers, each with its own options, from the file and from variables', async () => {

@@ -1,6 +1,6 @@
 import { createAccount } from '../../../core/access/manage.js';
 import { createPerson } from '../../../core/people/manage-people.js';
-import { beginSession } from '../../../core/people/sessions.js';
+import { beginSession, type SignInMethod } from '../../../core/people/sessions.js';
 import type { Person } from '../../../core/people/person.js';
 import { PASSWORD, type OAuthHarness } from '../oauth/oauth-harness.js';
 
@@ -60,7 +60,7 @@ export class ConsoleClient {
 export async function clientOf(
   { harness, origin }: OAuthHarness,
   person: Person,
-  method: 'password' | 'link' = 'password',
+  method: SignInMethod = 'password',
 ): Promise<ConsoleClient> {
   const current = (await harness.context.people.read(person.personId)) ?? person;
   const { secret } = await beginSession(harness.context, current, { method, userAgent: 'a test' });

@@ -5,9 +5,11 @@ import type { HttpFrontsOptions } from '../../../apps/wiring/http-fronts.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { ScryptHasher } from '../../../adapters/system/scrypt-hasher.js';
+import type { Log } from '../../../core/log.js';
 import type { ArtefactStore } from '../../../core/ports/artefact-store.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import type { Settings } from '../../../core/settings.js';
+import { SILENT } from '../../fixtures/silent-log.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { serve, type RunningServer } from '../http/host/rest-client.js';
@@ -48,11 +50,15 @@ export class OAuthHarness {
   /** `storeDelayMs`: how long each read and write of an artefact takes. */
   static async open(
     options: Partial<Omit<HttpFrontsOptions, 'limits'>> = {},
-    { storeDelayMs = 0, settings = {} }: { readonly storeDelayMs?: number; readonly settings?: Partial<Settings> } = {},
+    {
+      storeDelayMs = 0,
+      settings = {},
+      log = SILENT,
+    }: { readonly storeDelayMs?: number; readonly settings?: Partial<Settings>; readonly log?: Log } = {},
   ): Promise<OAuthHarness> {
     const passwords = new ScryptHasher({ cost: { n: 16, r: 8, p: 1 } });
     const around = (ports: Ports): Ports => ({ ...ports, artefacts: delayed(ports.artefacts, storeDelayMs) });
-    const harness = await openServiceHarness({ ports: { passwords }, around, settings });
+    const harness = await openServiceHarness({ ports: { passwords }, around, settings, log });
     const running = await serve(harness, options);
     const { context } = harness;
     const { accountId } = await createAccount(context, { name: 'an account' });

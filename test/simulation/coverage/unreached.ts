@@ -1,8 +1,5 @@
+import { isOutOfScope } from './out-of-scope.js';
 import { UNREACHED_OF_WEBHOOKS, type Unreached } from './unreached-webhooks.js';
-
-/** What only checks input, or only reads for people: tested elsewhere, and no matter of crashes. */
-const OUT_OF_SCOPE =
-  /^core\/(?:access|catalog|index|fields|field-path|wake-up-key|matching-page|paging|log|assert|utf8|uuid|pause|settings|errors|json|media|memory-budget|people|ports|usage\/(?:check-usage|margin|model-costs|read-usage|trace-groups|usage-request)|credits\/(?:list-entries|verify|replay)|generation\/(?:generation-events|generation-watch|lasting-calls|list-generations|wait-for-generation|watched-generations|queue-positions|writes-elsewhere|quote|request|task-errors|estimate-generation)|providers\/list-providers|uploads\/(?:get-upload|request|usable)|webhooks\/(?:deliveries|manage-endpoints|request|single-address))/;
 
 /** Every other stretch must be taken in a long run. */
 export const UNREACHED: readonly Unreached[] = [
@@ -412,7 +409,7 @@ interface Stretch {
  * Of what was never taken, what should have been: all that is named nowhere, or that begins like more than are named.
  */
 export function unexpected<S extends Stretch>(neverTaken: readonly S[]): S[] {
-  const inScope = neverTaken.filter(({ place }) => !OUT_OF_SCOPE.test(place));
+  const inScope = neverTaken.filter(({ place }) => !isOutOfScope(place));
   const named = UNREACHED.flatMap((one) => {
     const meant = inScope.filter(
       ({ place, text }) =>

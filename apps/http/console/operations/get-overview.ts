@@ -2,6 +2,7 @@ import { ServiceError } from '../../../../core/errors.js';
 import { DEFAULT_SCOPES, SCOPES } from '../../../../core/access/credential.js';
 import { exampleRequest } from '../../../../core/generation/example-request.js';
 import { consoleApp } from '../../../../core/people/account-apps.js';
+import { isOperator } from '../../../../core/people/operators.js';
 import { isRecentSignIn } from '../../../../core/people/sessions.js';
 import type { ConsoleOperation } from '../console-operation.js';
 
@@ -9,7 +10,7 @@ import type { ConsoleOperation } from '../console-operation.js';
 export const getOverview: ConsoleOperation = {
   method: 'GET',
   path: '/overview',
-  async answer({ context, publicUrl, hasOAuth, hasMcp, outsideProvider }, { signedIn }) {
+  async answer({ context, publicUrl, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }, { signedIn }) {
     const { person, session } = signedIn;
     const account = await context.accounts.read(person.accountId, undefined, 'totals');
     if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
@@ -23,6 +24,7 @@ export const getOverview: ConsoleOperation = {
         email: person.email,
         has_password: person.password !== undefined,
         has_passkey: person.passkeys.length > 0,
+        is_operator: isOperator(person),
       },
       session: { method: session.method, is_recent: isRecentSignIn(context, session) },
       account: {
@@ -40,6 +42,7 @@ export const getOverview: ConsoleOperation = {
       base_url: base,
       mcp_url: hasMcp ? `${base}/api/v1/developer/mcp` : null,
       has_oauth: hasOAuth,
+      has_operator_area: hasOperatorArea && isOperator(person),
       first_request: (await exampleRequest(context, caller)) ?? null,
       provider_name: outsideProvider?.name ?? null,
     };

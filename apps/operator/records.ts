@@ -1,5 +1,6 @@
-import type { App } from '../../../core/access/credential.js';
-import type { AttemptCost } from '../../../core/generation/generation.js';
+import type { App } from '../../core/access/credential.js';
+import type { Page } from '../../core/paging.js';
+import type { AttemptCost } from '../../core/generation/generation.js';
 import type {
   InspectedGeneration,
   ShownAccount,
@@ -7,10 +8,11 @@ import type {
   ShownGeneration,
   ShownKey,
   ShownPerson,
-} from '../../operator/operator.js';
-import { isoDate, isoTime } from '../terminal.js';
+} from './operator.js';
+import type { AccountStorage } from './account-storage.js';
+import { isoDate, isoTime } from './iso-time.js';
 
-/** How the operator's commands write what there is as JSON. */
+/** How operators are told of what there is, as JSON: by the commands, and in the operator's area. */
 export function accountJson(account: ShownAccount) {
   return {
     account_id: account.accountId,
@@ -119,4 +121,30 @@ export function inspectedJson(g: InspectedGeneration) {
     parameters: g.parameters,
     reference_upload_ids: g.referenceUploadIds,
   };
+}
+
+/** What an account stores. */
+export function storageJson({ uncharged, apps, limits }: AccountStorage) {
+  return {
+    uncharged_content: uncharged,
+    apps: apps.items.map(({ appId, name, uploads, unfinished, bytes }) => ({
+      app_id: appId,
+      name,
+      uploads,
+      unfinished_uploads: unfinished,
+      upload_bytes: bytes,
+    })),
+    limits: {
+      uncharged_content_bytes: limits.unchargedBytes,
+      uploads: limits.uploads,
+      unfinished_uploads: limits.unfinished,
+      upload_bytes: limits.bytes,
+    },
+    ...moreJson(apps),
+  };
+}
+
+/** Where a list goes on. */
+export function moreJson({ nextCursor }: Page<unknown>): { readonly next_cursor?: string } {
+  return nextCursor === undefined ? {} : { next_cursor: nextCursor };
 }

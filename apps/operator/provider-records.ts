@@ -1,6 +1,6 @@
-import type { ProviderPromises } from '../../../core/ports/provider.js';
-import type { ConnectedProvider, ProviderWorker } from '../../../core/providers/list-providers.js';
-import { isoTime } from '../terminal.js';
+import type { ProviderPromises } from '../../core/ports/provider.js';
+import type { ConnectedProvider, ProviderWorker } from '../../core/providers/list-providers.js';
+import { isoTime } from './iso-time.js';
 
 /** How the commands write what there is of providers as JSON. */
 export function providerJson(p: ConnectedProvider) {

@@ -1,0 +1,55 @@
+import type { Cancellation } from '../../../../core/cancellation.js';
+import { requireOperator } from '../../../../core/people/operators.js';
+import { StoreOperator } from '../../../operator/store-operator.js';
+import { asServiceError } from '../../../requests/service-error.js';
+import { readText } from '../../host/query-values.js';
+import { readQuery } from '../../host/read-query.js';
+import { requireSameOrigin } from '../../pages/same-origin.js';
+import type { ConsoleOperation } from '../console-operation.js';
+import { OperatorAct } from './operator-act.js';
+import type { OperatorOperation } from './operator-operation.js';
+
+const PAGE_SIZE = 25;
+const MAX_CURSOR = 2_000;
+const MAX_SEARCH = 1_000;
+
+/** Of work that is bounded and completed. With a call, stores let other requests go on between two pages of a list. */
+const IN_TURN: Cancellation = { deadline: Infinity, isOver: false, onOver: () => () => undefined };
+
+/**
+ * The one way in which an operation of operators is served: whoever asks is one and has signed in with a passkey, and
+ * what they change or read of clients is recorded.
+ */
+export function guarded(operation: OperatorOperation): ConsoleOperation {
+  const { method, path, act: what, body, query: names = [], readsContent = false } = operation;
+  const isChange = method === 'POST';
+  return {
+    method,
+    path: `/operator${path}`,
+    ...(body === undefined ? {} : { body }),
+    admit: ({ context }, signedIn) => requireOperator(context, signedIn, isChange ? 'change' : 'read'),
+    async answer({ context, ...parts }, call) {
+      const { ctx, signedIn } = call;
+      const { requestId, target } = ctx.state;
+      // A link on another page must not leave a record of what the operator has not read.
+      if (readsContent) requireSameOrigin(ctx, parts.publicUrl());
+      const query = isChange ? {} : readQuery(target.query, ['cursor', ...names]);
+      for (const name of names) readText(query, name, MAX_SEARCH);
+      const cursor = readText(query, 'cursor', MAX_CURSOR);
+      const page = { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
+      const own = { ...context, call: IN_TURN };
+      const begun = { act: what, operatorId: signedIn.person.personId, requestId, params: ctx.params };
+      const act = new OperatorAct(context.log, begun, isChange || readsContent);
+      act.begin();
+      try {
+        const operator = new StoreOperator(own);
+        const answer = await operation.answer({ ...parts, context: own }, { ...call, operator, query, page, act });
+        if (!('stream' in answer)) act.end('done');
+        return answer;
+      } catch (error) {
+        act.end(asServiceError(error).code);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,177 @@
+/*
+ * Goal: every page and every operation of the operator's area is for operators alone, after a sign-in with a passkey,
+ * lately for what changes something, from a page of the service; where the area is off there is none of it.
+ * Method: a whole service over HTTP in this process; every operation of the table, asked for by everybody who may not.
+ */
+import { expect } from 'chai';
+import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from '../../../apps/http/console/operator/routes.js';
+import { demotePerson } from '../../../core/people/operators.js';
+import type { SignInMethod } from '../../../core/people/sessions.js';
+import { clientOf, ConsoleClient, type ConsoleAnswer } from './console-harness.js';
+import { OperatorHarness } from './operator-harness.js';
+
+const UNKNOWN = '00000000-0000-7000-8000-000000000000';
+const RECENT_MS = 15 * 60_000;
+const CREDITS = { operation_id: UNKNOWN, credits: 1, reason: 'a test' };
+
+/** What a page would send, by the path of a change. */
+const BODIES: Readonly<Record<string, object>> = {
+  '/accounts': { name: 'new' },
+  '/accounts/:account_id/suspend': { cancel_work: false },
+  '/accounts/:account_id/rename': { name: 'other' },
+  '/accounts/:account_id/grants': CREDITS,
+  '/accounts/:account_id/adjustments': CREDITS,
+  '/accounts/:account_id/people': { email: 'new@example.com' },
+};
+
+const OTHER_METHODS: readonly SignInMethod[] = ['password', 'link', 'provider'];
+type Operation = (typeof OPERATOR_OPERATIONS)[number];
+
+const nameOf = ({ method, path }: Operation) => `${method} ${path}`;
+const addressOf = (path: string) => `/operator${path.replaceAll(/:\w+/g, UNKNOWN)}`;
+const ask = (client: ConsoleClient, { method, path }: Operation): Promise<ConsoleAnswer> =>
+  method === 'GET' ? client.get(addressOf(path)) : client.post(addressOf(path), BODIES[path] ?? {});
+
+describe("access to the operator's area", () => {
+  let harness: OperatorHarness;
+  afterEach(() => harness.close());
+
+  /** Every operation is refused so to this client, and none has begun. */
+  const expectRefused = async (
+    client: ConsoleClient,
+    code: string,
+    operations = OPERATOR_OPERATIONS,
+  ): Promise<void> => {
+    for (const operation of operations) expect((await ask(client, operation)).code, nameOf(operation)).to.equal(code);
+    expect(harness.told).to.deep.equal([]);
+  };
+
+  describe('where it is on', () => {
+    beforeEach(async () => {
+      harness = await OperatorHarness.open();
+    });
+
+    it('is given to an operator who has signed in with a passkey: each operation answers of what it was asked', async () => {
+      const operator = await harness.signedIn();
+      for (const operation of OPERATOR_OPERATIONS) {
+        if (operation.path === '/verify') continue;
+        const { code, status } = await ask(operator, operation);
+        const isOfNothing = operation.path.includes(':');
+        expect([status, code], nameOf(operation)).to.deep.equal(isOfNothing ? [404, 'NOT_FOUND'] : [200, 'OK']);
+      }
+    });
+
+    it('is refused without a session', () =>
+      expectRefused(new ConsoleClient(harness.service.origin, ''), 'SESSION_REQUIRED'));
+
+    it('is refused to people who are no operators, however they have signed in', async () => {
+      for (const method of ['passkey', 'password'] as const)
+        await expectRefused(await clientOf(harness.service, harness.service.person, method), 'OPERATOR_REQUIRED');
+    });
+
+    it('is refused to an operator who has signed in another way than with a passkey', async () => {
+      for (const method of OTHER_METHODS)
+        await expectRefused(await clientOf(harness.service, harness.operator, method), 'PASSKEY_SIGN_IN_REQUIRED');
+    });
+
+    it('takes no change of an operator who has signed in more than 15 minutes ago, and still shows things', async () => {
+      const operator = await harness.signedIn();
+      harness.service.harness.clock.advance(RECENT_MS + 1_000);
+      const changes = OPERATOR_OPERATIONS.filter(({ method }) => method === 'POST');
+      expect(changes.length).to.be.at.least(12);
+      await expectRefused(operator, 'RECENT_SIGN_IN_REQUIRED', changes);
+      expect(await operator.get('/operator/accounts')).to.include({ status: 200 });
+    });
+
+    it('is refused at once to an operator who was demoted', async () => {
+      const operator = await harness.signedIn();
+      await demotePerson(harness.service.harness.context, harness.operator.personId);
+      await expectRefused(operator, 'OPERATOR_REQUIRED');
+    });
+
+    it('takes no change that a page of another origin asks for, or in a type that a form can send', async () => {
+      const operator = await harness.signedIn();
+      for (const { method, path } of OPERATOR_OPERATIONS) {
+        if (method === 'GET') continue;
+        const body = BODIES[path] ?? {};
+        for (const origin of ['https://evil.example', 'null', ''])
+          expect(await operator.post(addressOf(path), body, { Origin: origin }), path).to.include({
+            code: 'ORIGIN_REFUSED',
+          });
+        for (const type of ['text/plain', 'application/x-www-form-urlencoded', ''])
+          expect(await operator.post(addressOf(path), body, { 'Content-Type': type }), path).to.include({
+            status: 415,
+          });
+      }
+      expect(harness.told).to.deep.equal([]);
+    });
+
+    it('records no reading of a prompt that a link on another page asked for', async () => {
+      const operator = await harness.signedIn();
+      const read = OPERATOR_OPERATIONS.filter(({ readsContent }) => readsContent);
+      expect(read).to.have.lengthOf.at.least(1);
+      for (const { path } of read)
+        for (const site of ['cross-site', 'same-site', 'none', ''])
+          expect(await operator.get(addressOf(path), { 'Sec-Fetch-Site': site }), path).to.include({
+            code: 'ORIGIN_REFUSED',
+          });
+      expect(harness.told).to.deep.equal([]);
+    });
+
+    it('makes nobody an operator', async () => {
+      const { context } = harness.service.harness;
+      const { person } = harness.service;
+      const operator = await harness.signedIn();
+      for (const path of ['promote', 'demote'])
+        expect(await operator.post(`/operator/people/${person.personId}/${path}`)).to.include({
+          code: 'ROUTE_NOT_FOUND',
+        });
+      const sent = { email: 'eve@example.com', operatorSince: 1 };
+      expect(await operator.post(`/operator/accounts/${person.accountId}/people`, sent)).to.include({ status: 422 });
+      for (const { method, path } of OPERATOR_OPERATIONS)
+        if (method === 'POST' && path.startsWith('/people/'))
+          await operator.post(`/operator${path.replace(':person_id', person.personId)}`);
+      expect(await context.people.read(person.personId)).not.to.have.property('operatorSince');
+    });
+
+    it('has pages that lead others to sign in, and are unknown to people who are no operators', async () => {
+      const statusesFor = async (cookie: string) =>
+        Promise.all(
+          OPERATOR_PAGES.map(async (path) => {
+            const at = `${harness.service.origin}/console${path.replaceAll(/:\w+/g, UNKNOWN)}`;
+            return (await fetch(at, { headers: { Cookie: cookie }, redirect: 'manual' })).status;
+          }),
+        );
+      const each = (status: number) => OPERATOR_PAGES.map(() => status);
+      const ordinary = await clientOf(harness.service, harness.service.person, 'passkey');
+      // One who has signed in another way is told in the page what is missing.
+      const byPassword = await clientOf(harness.service, harness.operator, 'password');
+      expect(await statusesFor('')).to.deep.equal(each(303));
+      expect(await statusesFor(ordinary.cookie)).to.deep.equal(each(404));
+      expect(await statusesFor(byPassword.cookie)).to.deep.equal(each(200));
+      expect(await statusesFor((await harness.signedIn()).cookie)).to.deep.equal(each(200));
+    });
+
+    it('is told of in the overview, to operators alone', async () => {
+      const about = async (client: ConsoleClient) => (await client.get('/overview')).data['has_operator_area'];
+      expect(await about(await harness.signedIn())).to.equal(true);
+      expect(await about(await clientOf(harness.service, harness.service.person))).to.equal(false);
+    });
+  });
+
+  describe('where it is off', () => {
+    beforeEach(async () => {
+      harness = await OperatorHarness.open(false);
+    });
+
+    it('is unknown: pages and operations, also to an operator', async () => {
+      const operator = await harness.signedIn();
+      await expectRefused(operator, 'ROUTE_NOT_FOUND');
+      for (const path of OPERATOR_PAGES) {
+        const at = `${harness.service.origin}/console${path.replaceAll(/:\w+/g, UNKNOWN)}`;
+        expect((await fetch(at, { headers: { Cookie: operator.cookie } })).status, path).to.equal(404);
+      }
+      expect((await operator.get('/overview')).data['has_operator_area']).to.equal(false);
+    });
+  });
+});

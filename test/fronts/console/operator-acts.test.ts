@@ -1,0 +1,319 @@
+/*
+ * Goal: an operator finds accounts, changes them, their credits and people, and looks at and cancels work, in a browser as
+ * on the command line; each change and each read of content is in the log before it is answered; money moves once.
+ * Method: a whole service over HTTP in this process; what was done is read from its stores, its ledger and its log.
+ */
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
+import { requireOperator } from '../../../core/people/operators.js';
+import { findSession } from '../../../core/people/sessions.js';
+import { clientOf, stranger, type ConsoleClient } from './console-harness.js';
+import { generate as generateWith, makeOperator, OperatorHarness } from './operator-harness.js';
+
+type Records = readonly Readonly<Record<string, unknown>>[];
+
+const UNKNOWN = '00000000-0000-7000-8000-000000000000';
+const PROMPT = 'a secret lighthouse';
+
+describe('what operators do in a browser', () => {
+  let harness: OperatorHarness;
+  let olga: ConsoleClient;
+  let accountId: string;
+  const context = () => harness.service.harness.context;
+
+  beforeEach(async () => {
+    harness = await OperatorHarness.open();
+    olga = await harness.signedIn();
+    ({ accountId } = harness.service.person);
+  });
+  afterEach(() => harness.close());
+
+  const listOf = async (path: string, name: string) => {
+    const { data, status, message } = await olga.get(`/operator${path}`);
+    expect(status, message).to.equal(200);
+    return data[name] as Records;
+  };
+  const post = (path: string, body: object = {}) => olga.post(`/operator${path}`, body);
+  const available = async () => (await context().accounts.read(accountId))?.available;
+  const generate = async (): Promise<string> => {
+    const { appId } = await createApp(context(), { accountId, name: 'an App' });
+    const { secret } = await createKey(context(), { appId, name: 'a key' });
+    return generateWith(harness.service, secret, PROMPT);
+  };
+  /** The log of this act: its outcomes, in order. */
+  const outcomes = (act: string) => harness.told.filter((told) => told['act'] === act).map(({ outcome }) => outcome);
+
+  describe('with accounts', () => {
+    it('lists them in pages, and finds one by everything that names it', async () => {
+      for (let index = 0; index < 30; index += 1) await createAccount(context(), { name: `studio ${index}` });
+      const first = await olga.get('/operator/accounts');
+      expect(first.data['accounts']).to.have.lengthOf(25);
+      const rest = await listOf(`/accounts?cursor=${String(first.data['next_cursor'])}`, 'accounts');
+      expect(rest).to.have.lengthOf(6);
+      const { appId } = await createApp(context(), { accountId, name: 'an App' });
+      const { key } = await createKey(context(), { appId, name: 'a key' });
+      const generationId = await generate();
+      const names = [
+        accountId.toUpperCase(),
+        appId,
+        key.keyId,
+        harness.operator.personId,
+        generationId,
+        ' Ada@example.com ',
+        'N ACCOUNT',
+      ];
+      for (const name of names) {
+        const found = await listOf(`/accounts?search=${encodeURIComponent(name)}`, 'accounts');
+        expect(
+          found.map((one) => one['account_id']),
+          name,
+        ).to.deep.equal([accountId]);
+      }
+      for (const name of [UNKNOWN, 'nobody@example.com', 'no such name'])
+        expect(await listOf(`/accounts?search=${encodeURIComponent(name)}`, 'accounts'), name).to.deep.equal([]);
+      const byPart = await olga.get('/operator/accounts?search=STUDIO');
+      expect(byPart.data['accounts']).to.have.lengthOf(25);
+      expect(byPart.data).to.have.property('next_cursor');
+    });
+
+    it('refuses searches and cursors that no page sends', async () => {
+      for (const query of [
+        'search=',
+        'search=%20',
+        `search=${'x'.repeat(255)}`,
+        'cursor=there',
+        'limit=1',
+        'search=a&search=b',
+      ])
+        expect(await olga.get(`/operator/accounts?${query}`), query).to.include({ status: 422 });
+      const { data } = await olga.get('/operator/accounts?search=account');
+      expect(data).not.to.have.property('next_cursor');
+    });
+
+    it('shows one with its books, storage, Apps, keys, people and newest entries', async () => {
+      const generationId = await generate();
+      const account = (await olga.get(`/operator/accounts/${accountId}`)).data['account'];
+      expect(account).to.include({ account_id: accountId, issued_credits: 1_000, open_holds: 1 });
+      const storage = (await olga.get(`/operator/accounts/${accountId}/storage`)).data;
+      expect(storage['apps']).to.have.lengthOf(1);
+      expect(storage).to.have.keys('uncharged_content', 'apps', 'limits');
+      const [key] = await listOf(`/accounts/${accountId}/keys`, 'keys');
+      expect(key).to.include({ name: 'a key' }).and.not.have.any.keys('digest', 'secret');
+      const people = await listOf(`/accounts/${accountId}/people`, 'people');
+      expect(people.map(({ email }) => email)).to.have.members(['ada@example.com', 'olga@example.com']);
+      const [newest, oldest] = await listOf(`/accounts/${accountId}/entries`, 'entries');
+      expect(newest).to.include({ kind: 'hold', generation_id: generationId, credential_name: 'a key' });
+      expect(oldest).to.include({ kind: 'grant', credits: 1_000, available_change: 1_000 });
+      expect(harness.told).to.deep.equal([]);
+    });
+
+    it('creates, renames, suspends and resumes one, and says what became of its open work', async () => {
+      const created = (await post('/accounts', { name: ' New ', currency: 'frames' })).data['account'];
+      expect(created).to.include({ name: 'New', currency: 'frames' });
+      const generationId = await generate();
+      expect((await post(`/accounts/${accountId}/rename`, { name: 'Renamed' })).data['account']).to.include({
+        name: 'Renamed',
+      });
+      const { data } = await post(`/accounts/${accountId}/suspend`, { cancel_work: true });
+      expect(data['work']).to.deep.equal({ cancelled: 1, stopping: 0, unfinished: 0 });
+      expect(await context().generations.read(generationId)).to.include({ status: 'cancelled' });
+      expect(data['account']).to.have.property('suspended_at');
+      expect((await post(`/accounts/${accountId}/resume`)).data['account']).not.to.have.property('suspended_at');
+      for (const act of ['create an account', 'rename an account', 'suspend an account', 'resume an account'])
+        expect(outcomes(act), act).to.deep.equal(['begun', 'done']);
+    });
+
+    it('revokes a key', async () => {
+      const { appId } = await createApp(context(), { accountId, name: 'an App' });
+      const { key } = await createKey(context(), { appId, name: 'a key' });
+      expect((await post(`/keys/${key.keyId}/revoke`)).data['key']).to.have.property('revoked_at');
+      expect(harness.told.at(-1)).to.include({ act: 'revoke a key', keyId: key.keyId, accountId, outcome: 'done' });
+    });
+  });
+
+  describe('with credits', () => {
+    const grant = (operationId: string, credits = 50, client = olga) =>
+      client.post(`/operator/accounts/${accountId}/grants`, {
+        operation_id: operationId,
+        credits,
+        reason: 'an invoice',
+      });
+
+    it('grants once, however often the page sends it, also at the same time', async () => {
+      const id = randomUUID();
+      const answers = await Promise.all(Array.from({ length: 5 }, () => grant(id)));
+      expect(new Set(answers.map(({ status }) => status))).to.deep.equal(new Set([200]));
+      expect(await available()).to.equal(1_050);
+      const again = await grant(id.toUpperCase());
+      expect(again.data).to.have.property('earlier_at');
+      expect(await available()).to.equal(1_050);
+      expect(await grant(id, 51)).to.include({ status: 409, code: 'CONFLICT' });
+      expect(await available()).to.equal(1_050);
+    });
+
+    it('names the operator in the ledger for good, and clients are not told who it was', async () => {
+      const id = randomUUID();
+      await grant(id);
+      const other = await clientOf(harness.service, await makeOperator(harness.service, 'otto@example.com'), 'passkey');
+      await grant(id, 7, other);
+      expect(await available()).to.equal(1_057);
+      const entries = await listOf(`/accounts/${accountId}/entries`, 'entries');
+      expect(entries.slice(0, 2).map(({ operator_email: email }) => email)).to.deep.equal([
+        'otto@example.com',
+        'olga@example.com',
+      ]);
+      expect(entries[1]).to.include({
+        operation_id: `operator:${harness.operator.personId}:${id}`,
+        reason: 'an invoice',
+      });
+      expect(entries[2]).to.not.have.property('operator_email');
+      const { appId } = await createApp(context(), { accountId, name: 'an App' });
+      const { secret } = await createKey(context(), { appId, name: 'a key' });
+      const { body } = await harness.service.call(secret, '/api/v1/developer/credits/entries');
+      expect(JSON.stringify(body)).to.include('an invoice').and.not.include(harness.operator.personId);
+    });
+
+    it('adjusts either way, with a reason, and not below zero', async () => {
+      const adjust = (credits: number, reason = 'a mistake') =>
+        post(`/accounts/${accountId}/adjustments`, { operation_id: randomUUID(), credits, reason });
+      expect(await adjust(-1_001)).to.include({ status: 402, code: 'CREDITS_INSUFFICIENT' });
+      expect(await adjust(-400)).to.include({ status: 200 });
+      expect(await adjust(1)).to.include({ status: 200 });
+      expect(await available()).to.equal(601);
+      expect(outcomes('adjust credits')).to.deep.equal([
+        'begun',
+        'CREDITS_INSUFFICIENT',
+        'begun',
+        'done',
+        'begun',
+        'done',
+      ]);
+    });
+
+    it('refuses amounts, reasons and ids that no page sends, before anything has begun', async () => {
+      const right = { operation_id: randomUUID(), credits: 5, reason: 'r' };
+      const wrong: readonly object[] = [
+        { ...right, credits: 1.5 },
+        { ...right, credits: '5' },
+        { ...right, credits: 2 ** 53 },
+        { ...right, reason: ' ' },
+        { ...right, reason: 'r'.repeat(1_001) },
+        { ...right, operation_id: 'mine' },
+        { ...right, operator: 'x' },
+      ];
+      for (const path of ['grants', 'adjustments'])
+        for (const body of wrong)
+          expect(await post(`/accounts/${accountId}/${path}`, body), JSON.stringify(body)).to.include({ status: 422 });
+      expect(harness.told).to.deep.equal([]);
+      for (const credits of [0, -5])
+        expect(await post(`/accounts/${accountId}/grants`, { ...right, credits })).to.include({ status: 422 });
+      expect(await available()).to.equal(1_000);
+    });
+
+    it('records who, what and how much before it happens, and no reason', async () => {
+      await grant(randomUUID());
+      const [begun, done] = harness.told;
+      const about = { act: 'grant credits', operatorId: harness.operator.personId, accountId };
+      expect(begun).to.include({ ...about, outcome: 'begun' });
+      expect(done).to.include({ ...about, outcome: 'done', credits: 50, isRepeated: false });
+      expect(done?.['requestId']).to.equal(begun?.['requestId']).and.be.a('string');
+      expect(JSON.stringify(harness.told)).not.to.include('an invoice');
+    });
+  });
+
+  describe('with people', () => {
+    it('creates one with a link, which works once and is in no other answer', async () => {
+      const { data } = await post(`/accounts/${accountId}/people`, { email: 'New@example.com' });
+      const link = String(data['sign_in_link']);
+      expect(link).to.match(new RegExp(`^${harness.service.origin}/sign-in/link/`));
+      const use = () =>
+        fetch(link, { method: 'POST', headers: { Origin: harness.service.origin }, redirect: 'manual' });
+      expect((await use()).status).to.equal(303);
+      expect((await use()).status).to.equal(410);
+      expect((await olga.get(`/operator/accounts/${accountId}/people`)).text).not.to.include('/sign-in/link');
+      expect(JSON.stringify(harness.told)).not.to.include('/sign-in/link').and.not.include('new@example.com');
+      expect(harness.told.at(-1)).to.include({ act: 'create a person', outcome: 'done', accountId });
+      expect(harness.told.at(-1)).to.have.property('personId');
+    });
+
+    it('disables, enables and resets others', async () => {
+      const { personId } = harness.service.person;
+      const ada = await clientOf(harness.service, harness.service.person);
+      expect((await post(`/people/${personId}/disable`)).data['person']).to.have.property('disabled_at');
+      expect(await ada.get('/overview')).to.include({ status: 401 });
+      expect((await post(`/people/${personId}/enable`)).data['person']).not.to.have.property('disabled_at');
+      const { data } = await post(`/people/${personId}/reset`);
+      expect(data['person']).to.include({ has_password: false });
+      expect(data).to.have.property('sign_in_link');
+    });
+
+    it('does not lock themselves out, and takes the rights of another operator away by a reset', async () => {
+      for (const act of ['disable', 'reset'])
+        expect(await post(`/people/${harness.operator.personId.toUpperCase()}/${act}`)).to.include({
+          code: 'CONFLICT',
+        });
+      const otto = await makeOperator(harness.service, 'otto@example.com');
+      const { data } = await post(`/people/${otto.personId}/reset`);
+      expect(data['person']).not.to.have.property('operator_since');
+    });
+  });
+
+  describe('with work', () => {
+    it('shows what is open in all accounts, the oldest first, and cancels one', async () => {
+      const first = await generate();
+      harness.service.harness.clock.advance(60_000);
+      const second = await generate();
+      const work = await listOf('/work', 'work');
+      expect(work.map((one) => one['generation_id'])).to.deep.equal([first, second]);
+      expect(work[0]).to.include({ account_id: accountId, account_name: 'an account' });
+      expect(work[0]?.['generation']).to.include({ status: 'queued' }).and.not.have.property('prompt');
+      expect((await post(`/generations/${first}/cancel`)).data['generation']).to.include({ status: 'cancelled' });
+      expect((await listOf('/work', 'work')).map((one) => one['generation_id'])).to.deep.equal([second]);
+      expect(harness.told.at(-1)).to.include({ generationId: first, accountId, status: 'cancelled', outcome: 'done' });
+    });
+
+    it('shows a hold without a generation, which recovery will end', async () => {
+      await context().accountWriter.execute(accountId, {
+        kind: 'hold',
+        generationId: UNKNOWN,
+        credits: 5,
+        maxOpenHolds: 10,
+        attribution: { credentialId: 'a key', modelKey: 'picture' },
+      });
+      const [hold] = await listOf('/work', 'work');
+      expect(hold).to.include({ generation_id: UNKNOWN, held_credits: 5 }).and.not.have.property('generation');
+    });
+
+    it('shows a generation without its prompt, and the prompt only with a record of it', async () => {
+      const generationId = await generate();
+      const { text } = await olga.get(`/operator/generations/${generationId}`);
+      expect(text).not.to.include(PROMPT);
+      expect(harness.told).to.deep.equal([]);
+      expect((await olga.get(`/operator/generations/${generationId}/content`)).data).to.include({ prompt: PROMPT });
+      expect(outcomes('read the content of a generation')).to.deep.equal(['begun', 'done']);
+      expect(harness.told.at(-1)).to.include({ generationId, accountId, operatorId: harness.operator.personId });
+      expect(JSON.stringify(harness.told)).not.to.include(PROMPT);
+    });
+
+    it('shows the providers', async () => {
+      const [provider] = await listOf('/providers', 'providers');
+      expect(provider).to.include({ name: 'canned', circuit: 'closed' });
+    });
+  });
+
+  it('records an act that failed as failed, with nothing of what the path said but ids', async () => {
+    expect(await post('/accounts/nobody%0A/resume')).to.include({ status: 422 });
+    expect(await post(`/accounts/${UNKNOWN}/resume`)).to.include({ status: 404 });
+    expect(outcomes('resume an account')).to.deep.equal(['begun', 'FIELD_INVALID', 'begun', 'NOT_FOUND']);
+    expect(harness.told[0]).not.to.have.property('accountId');
+    expect(harness.told[2]).to.include({ accountId: UNKNOWN });
+  });
+
+  it('is not open to a person of another account, whatever they name', async () => {
+    const eve = await clientOf(harness.service, await stranger(harness.service), 'passkey');
+    expect(await eve.get(`/operator/accounts/${accountId}`)).to.include({ code: 'OPERATOR_REQUIRED' });
+    const signedIn = await findSession(context(), eve.cookie.split('=')[1] ?? '');
+    expect(() => signedIn && requireOperator(context(), signedIn, 'read')).to.throw();
+  });
+});
