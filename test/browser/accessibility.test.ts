@@ -7,7 +7,10 @@ import { AxeBuilder } from '@axe-core/playwright';
 import { expect } from 'chai';
 import { createApp, createKey, revokeKey } from '../../core/access/manage.js';
 import { createGrant } from '../../core/people/grants.js';
+import { createPerson } from '../../core/people/manage-people.js';
+import type { SignInMethod } from '../../core/people/sessions.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
+import { generate, makeOperator } from '../fronts/console/operator-harness.js';
 import { orSkip } from '../servers/server-absent.js';
 import { PageHarness, type Visitor } from './page-harness.js';
 
@@ -91,10 +94,90 @@ const PAGES: readonly Shown[] = [
   },
 ];
 
+/** A page of the operator's area, to an operator who has signed in with a passkey unless another way is named. */
+const operator = (name: string, at: string, ready: string, method: SignInMethod = 'passkey'): Shown => ({
+  name: `operators: ${name}`,
+  open: async (visitor, pages) => {
+    await openAsOperator(visitor, pages, at, method);
+    await visitor.page.getByText(ready).first().waitFor();
+  },
+});
+
+const OPERATOR = 'olga@example.com';
+const LOOKED_AT = { accounts: 2, entries: 3, generations: 1 };
+
+async function openAsOperator(
+  visitor: Visitor,
+  pages: PageHarness,
+  at: string,
+  method: SignInMethod = 'passkey',
+): Promise<void> {
+  const { context } = pages.service.harness;
+  const olga = (await context.people.findByEmail(OPERATOR)) ?? (await makeOperator(pages.service, OPERATOR));
+  const shown = at.replace('ACCOUNT', pages.service.person.accountId);
+  await pages.openSignedIn(visitor, `/console/operator/${shown}`, olga, { method });
+}
+
+const OPERATOR_PAGES: readonly Shown[] = [
+  operator('accounts', 'accounts', 'All accounts'),
+  operator('an account', 'accounts/ACCOUNT', 'an old key'),
+  operator('an account that is not there', 'accounts/00000000-0000-7000-8000-000000000000', 'Try again'),
+  operator('open work', 'work', 'picture'),
+  operator('providers', 'providers', 'Tasks there'),
+  operator('the books', 'books', 'Check the books'),
+  operator('a sign-in without a passkey', 'accounts', 'A passkey is needed', 'password'),
+  {
+    name: 'operators: a change and what it will do',
+    open: async (visitor, pages) => {
+      await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
+      await visitor.page.getByRole('button', { name: 'Suspend' }).click();
+      await visitor.page.getByRole('dialog').waitFor();
+    },
+  },
+  {
+    name: 'operators: a grant to confirm',
+    open: async (visitor, pages) => {
+      await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
+      await visitor.page.getByLabel('Amount, in').fill('5000');
+      await visitor.page.getByLabel('Reason').fill('an invoice');
+      await visitor.page.getByRole('button', { name: 'Go on' }).click();
+      await visitor.page.getByRole('dialog').waitFor();
+    },
+  },
+  {
+    name: 'operators: a link to copy',
+    open: async (visitor, pages) => {
+      await openAsOperator(visitor, pages, 'accounts/ACCOUNT');
+      await visitor.page.getByRole('button', { name: 'Reset the sign-in of bob@example.com' }).click();
+      await visitor.page.getByRole('button', { name: 'Reset it' }).click();
+      await visitor.page.locator('.secret').waitFor();
+    },
+  },
+  {
+    name: 'operators: a prompt',
+    open: async (visitor, pages) => {
+      await openAsOperator(visitor, pages, 'work');
+      await visitor.page.getByRole('link', { name: 'picture' }).first().click();
+      await visitor.page.getByRole('button', { name: 'Show the prompt' }).click();
+      await visitor.page.getByText('a lighthouse').waitFor();
+    },
+  },
+  {
+    name: 'operators: what a check has found',
+    open: async (visitor, pages) => {
+      await visitor.page.route('**/console/api/operator/verify', (route) =>
+        route.fulfill({ body: `${JSON.stringify({ ...LOOKED_AT, findings: ['The books of an account differ.'] })}\n` }),
+      );
+      await openAsOperator(visitor, pages, 'books');
+      await visitor.page.getByRole('button', { name: 'Check the books' }).click();
+      await visitor.page.getByText('do not match').waitFor();
+    },
+  },
+];
 describe('every page', () => {
   let pages: PageHarness | undefined;
   before(async function () {
-    pages = await orSkip(this, PageHarness.open());
+    pages = await orSkip(this, PageHarness.open({ people: { hasOperatorArea: true } }));
     const { harness, person } = pages.service;
     const [app] = await Promise.all(
       ['studio', 'nightly renders'].map((name) => createApp(harness.context, { accountId: person.accountId, name })),
@@ -103,6 +186,9 @@ describe('every page', () => {
     await createKey(harness.context, { appId, name: 'laptop', monthlyCap: 500 });
     const { key } = await createKey(harness.context, { appId, name: 'an old key', scopes: ['credits:read'] });
     await revokeKey(harness.context, key.keyId);
+    await createPerson(harness.context, { accountId: person.accountId, email: 'bob@example.com' });
+    const { secret } = await createKey(harness.context, { appId, name: 'to make with' });
+    await generate(pages.service, secret, 'a lighthouse');
     const asked = { clientId: 'https://client.example/id', clientName: 'a program', audience: 'rest' } as const;
     await createGrant(harness.context, person, { ...asked, scopes: ['credits:read'], capCredits: 400 });
   });
@@ -110,7 +196,7 @@ describe('every page', () => {
 
   for (const { name: look, ...options } of LOOKS) {
     describe(look, () => {
-      for (const { name, open } of PAGES) {
+      for (const { name, open } of [...PAGES, ...OPERATOR_PAGES]) {
         it(`has no violation: ${name}`, async () => {
           if (!pages) return;
           const visitor = await pages.newVisitor({ ...options, reducedMotion: 'reduce' });

@@ -14,6 +14,7 @@ import { createSignInLink } from '../../core/people/sign-in.js';
 import { appsForKeys } from '../../core/people/account-apps.js';
 import { orSkip } from '../servers/server-absent.js';
 import { PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import { DeviceAuthenticator } from './device-authenticator.js';
 import { focusOn, PageHarness, tabTo, type Visitor } from './page-harness.js';
 
 describe('the account page in a browser', () => {
@@ -300,18 +301,7 @@ describe('the account page in a browser', () => {
   });
 
   it('adds a passkey, which then signs in alone, and removes it', async () => {
-    const devtools = await visitor.context.newCDPSession(page);
-    await devtools.send('WebAuthn.enable');
-    await devtools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    await DeviceAuthenticator.of(page);
     await harness().openSignedIn(visitor, '/console/sign-in');
     await page.getByLabel('Name of a new passkey').fill('virtual key');
     await page.getByRole('button', { name: 'Add a passkey' }).click();

@@ -4,9 +4,10 @@
  * Method: Chromium with an authenticator of its own making, which keeps passkeys and stands for the person's finger.
  */
 import { expect } from 'chai';
-import type { CDPSession, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { removePasskey } from '../../core/people/passkeys.js';
 import { orSkip } from '../servers/server-absent.js';
+import { DeviceAuthenticator } from './device-authenticator.js';
 import { focusOn, PageHarness, type Visitor } from './page-harness.js';
 
 const ACCOUNT = '/console/sign-in';
@@ -40,8 +41,8 @@ describe('passkeys in a browser', () => {
     await page.getByRole('button', { name: 'Add a passkey' }).click();
   };
   /** Added on the account page; then the person is signed out, at the sign-in page. */
-  const signedOutWithPasskey = async (): Promise<Authenticator> => {
-    const authenticator = await Authenticator.of(page);
+  const signedOutWithPasskey = async (): Promise<DeviceAuthenticator> => {
+    const authenticator = await DeviceAuthenticator.of(page);
     await harness().openSignedIn(visitor, ACCOUNT);
     await add('laptop');
     await page.getByRole('heading', { name: 'laptop', exact: true }).waitFor();
@@ -79,7 +80,7 @@ describe('passkeys in a browser', () => {
   });
 
   it('adds one for each device, and renames and removes it', async () => {
-    await Authenticator.of(page);
+    await DeviceAuthenticator.of(page);
     await harness().openSignedIn(visitor, ACCOUNT);
     await add('laptop');
     await page.getByRole('status').filter({ hasText: 'laptop' }).waitFor();
@@ -111,33 +112,3 @@ describe('passkeys in a browser', () => {
     expect(await page.getByLabel('Name of a new passkey').count()).to.equal(0);
   });
 });
-
-/** One in the device, which answers by itself. */
-class Authenticator {
-  private constructor(
-    private readonly session: CDPSession,
-    private readonly authenticatorId: string,
-  ) {}
-
-  static async of(page: Page): Promise<Authenticator> {
-    const session = await page.context().newCDPSession(page);
-    await session.send('WebAuthn.enable');
-    const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
-    return new Authenticator(session, authenticatorId);
-  }
-
-  /** Whether it recognises the person from now on. */
-  async verifyPerson(isUserVerified: boolean): Promise<void> {
-    const { authenticatorId } = this;
-    await this.session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
-  }
-}

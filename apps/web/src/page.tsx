@@ -4,7 +4,10 @@ import { announce, Announcer } from './announce.js';
 import { CreditsSection } from './credits/credits-section.js';
 import { Loaded } from './parts/loaded.js';
 import { SectionLink } from './parts/section-link.js';
-import { hasMoved, section, SECTIONS, type SectionName } from './router.js';
+import { OperatorArea } from './operator/operator-area.js';
+import { OperatorNavigation } from './operator/operator-navigation.js';
+import { place, titleOf } from './operator/places.js';
+import { hasMoved, path, section, SECTIONS, type SectionName } from './router.js';
 import type { Overview } from './server-types.js';
 import { SignInSection } from './sign-in/sign-in-section.js';
 import { useData, type Data } from './use-data.js';
@@ -13,13 +16,14 @@ import { useData, type Data } from './use-data.js';
 export function Page() {
   const overview = useData<Overview>('/overview');
   const { reload } = overview;
-  const { title } = SECTIONS.find(({ name }) => name === section.value) ?? SECTIONS[0];
+  const [at, address] = [place.value, path.value];
+  const { title } = at === undefined ? sectionOf(section.value) : { title: titleOf(at) };
   useEffect(() => {
     document.title = `${title} · Darkroom`;
     if (!hasMoved.value) return;
     announce('');
     document.getElementById('section-title')?.focus();
-  }, [title]);
+  }, [title, address]);
   useEffect(() => {
     // A page out of the browser's cache may be of a session that has ended.
     const check = ({ persisted }: PageTransitionEvent): void => {
@@ -35,18 +39,22 @@ export function Page() {
       </a>
       <Head overview={overview.value} />
       <div class="frame container">
-        <Navigation />
+        <Navigation overview={overview.value} />
         <main>
           <h1 id="section-title" tabIndex={-1}>
             {title}
           </h1>
           <Loaded data={overview} what="your account">
-            {(value) => (
-              <>
-                {section.value === 'sign-in' ? null : <NoWayBack overview={value} />}
-                <Section name={section.value} overview={value} data={overview} />
-              </>
-            )}
+            {(value) =>
+              at === undefined ? (
+                <>
+                  {section.value === 'sign-in' ? null : <NoWayBack overview={value} />}
+                  <Section name={section.value} overview={value} data={overview} />
+                </>
+              ) : (
+                <OperatorArea place={at} overview={value} reload={overview.reload} />
+              )
+            }
           </Loaded>
         </main>
       </div>
@@ -78,13 +86,17 @@ function Head({ overview }: { readonly overview: Overview | undefined }) {
   );
 }
 
-function Navigation() {
+function sectionOf(name: SectionName): (typeof SECTIONS)[number] {
+  return SECTIONS.find((one) => one.name === name) ?? SECTIONS[0];
+}
+
+function Navigation({ overview }: { readonly overview: Overview | undefined }) {
   return (
     <nav aria-label="Account settings">
       <ul>
         {SECTIONS.map(({ name, title }) => (
           <li key={name}>
-            <SectionLink name={name} isCurrent={section.value === name}>
+            <SectionLink name={name} isCurrent={place.value === undefined && section.value === name}>
               {title}
             </SectionLink>
           </li>
@@ -93,6 +105,7 @@ function Navigation() {
           <a href="/docs">API reference</a>
         </li>
       </ul>
+      {overview?.has_operator_area === true ? <OperatorNavigation /> : null}
     </nav>
   );
 }

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals';
+import { computed, signal } from '@preact/signals';
 
 const BASE = '/console/';
 
@@ -21,14 +21,20 @@ export function hrefOf(name: SectionName): string {
   return BASE + name;
 }
 
+/** The path of the address. */
+export const path = signal(window.location.pathname);
+
 /** The section that the address names. */
-export const section = signal<SectionName>(sectionOf(window.location.pathname));
+export const section = computed<SectionName>(
+  () => SECTIONS.find(({ name }) => hrefOf(name) === path.value)?.name ?? SECTIONS[0].name,
+);
 
 /** Whether the person went to the section within the page, whose heading then gets the focus. */
 export const hasMoved = signal(false);
 
-export function goTo(name: SectionName): void {
-  window.history.pushState(null, '', hrefOf(name));
+/** Goes to another address of this page. */
+export function goTo(href: string): void {
+  window.history.pushState(null, '', href);
   show();
 }
 
@@ -36,9 +42,5 @@ window.addEventListener('popstate', show);
 
 function show(): void {
   hasMoved.value = true;
-  section.value = sectionOf(window.location.pathname);
-}
-
-function sectionOf(path: string): SectionName {
-  return SECTIONS.find(({ name }) => hrefOf(name) === path)?.name ?? SECTIONS[0].name;
+  path.value = window.location.pathname;
 }

@@ -9,6 +9,7 @@ export interface Overview {
     readonly email: string;
     readonly has_password: boolean;
     readonly has_passkey: boolean;
+    readonly is_operator: boolean;
   };
   readonly session: { readonly method: SignInMethod; readonly is_recent: boolean };
   readonly account: {
@@ -27,6 +28,8 @@ export interface Overview {
   /** Null where there is no MCP server. */
   readonly mcp_url: string | null;
   readonly has_oauth: boolean;
+  /** Whether this person is an operator, and the service has an area for them. */
+  readonly has_operator_area: boolean;
   /** The body of a request that makes a picture; null where no model takes one. */
   readonly first_request: object | null;
   /** Null where no outside provider is configured. */

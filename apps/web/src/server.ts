@@ -1,10 +1,18 @@
-const API = '/console/api';
+export const API = '/console/api';
 const TIMEOUT_MS = 30_000;
 
 /** A refusal or a failure, in a sentence for the person. */
-export class RequestFailed extends Error {}
+export class RequestFailed extends Error {
+  constructor(
+    sentence: string,
+    /** The code of a refusal; absent where there was no answer. */
+    readonly code?: string,
+  ) {
+    super(sentence);
+  }
+}
 
-interface Envelope {
+export interface Envelope {
   readonly success: boolean;
   readonly code: string;
   readonly message: string;
@@ -40,8 +48,13 @@ async function send<T>(path: string, init: RequestInit, cancelled?: AbortSignal)
     },
   );
   if (envelope.success) return envelope.data as T;
-  if (envelope.code === 'SESSION_REQUIRED') leaveToSignIn();
-  throw new RequestFailed(envelope.message);
+  throw refusalOf(envelope);
+}
+
+/** Why a request was refused. Without a session the person is led to the sign-in page. */
+export function refusalOf({ code, message }: Pick<Envelope, 'code' | 'message'>): RequestFailed {
+  if (code === 'SESSION_REQUIRED') leaveToSignIn();
+  return new RequestFailed(message, code);
 }
 
 async function envelopeOf(request: Promise<Response>): Promise<Envelope> {

@@ -1,6 +1,7 @@
 import { announce } from '../announce.js';
 import { numberText } from '../format.js';
 import { Card } from '../parts/card.js';
+import { Figures } from '../parts/figures.js';
 import type { Overview } from '../server-types.js';
 
 interface CreditsProps {
@@ -15,9 +16,9 @@ export function CreditsSection({ overview: { account }, reload }: CreditsProps) 
     announce('The credits are up to date.');
   };
   const figures = [
-    { name: 'Available', credits: account.available_credits, note: 'can be spent now' },
-    { name: 'Reserved', credits: account.reserved_credits, note: 'held for generations that have not ended' },
-    { name: 'Spent', credits: account.spent_credits, note: 'charged for what was delivered' },
+    { name: 'Available', value: numberText(account.available_credits), note: 'can be spent now' },
+    { name: 'Reserved', value: numberText(account.reserved_credits), note: 'held for generations that have not ended' },
+    { name: 'Spent', value: numberText(account.spent_credits), note: 'charged for what was delivered' },
   ];
   return (
     <Card id="balance" title="Balance" note={`${account.name}, in ${account.currency}.`}>
@@ -26,17 +27,7 @@ export function CreditsSection({ overview: { account }, reload }: CreditsProps) 
           The account is suspended: nothing can be spent until the operator resumes it.
         </p>
       ) : null}
-      <dl class="figures">
-        {figures.map(({ name, credits, note }) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              <strong>{numberText(credits)}</strong>
-              <span class="quiet">{note}</span>
-            </dd>
-          </div>
-        ))}
-      </dl>
+      <Figures figures={figures} />
       <button type="button" class="outline secondary small" onClick={() => void again()}>
         Read again
       </button>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
-import { goTo, hrefOf, type SectionName } from '../router.js';
+import { hrefOf, type SectionName } from '../router.js';
+import { PageLink } from './page-link.js';
 
 interface SectionLinkProps {
   readonly name: SectionName;
@@ -7,16 +8,11 @@ interface SectionLinkProps {
   readonly children: ComponentChildren;
 }
 
-/** A link to a section of the page, which needs no other page for it. With a key held down browsers do what they do. */
+/** A link to a section of the page. */
 export function SectionLink({ name, isCurrent = false, children }: SectionLinkProps) {
-  const follow = (event: MouseEvent): void => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
-    event.preventDefault();
-    goTo(name);
-  };
   return (
-    <a href={hrefOf(name)} aria-current={isCurrent ? 'page' : undefined} onClick={follow}>
+    <PageLink href={hrefOf(name)} isCurrent={isCurrent}>
       {children}
-    </a>
+    </PageLink>
   );
 }

@@ -75,6 +75,10 @@ interface AddingProps {
 
 function Adding({ why, overview, added }: AddingProps) {
   if (why !== undefined) return <p class="quiet">{why}</p>;
+  const { person, session } = overview;
+  // Their password alone must not lead to a passkey, and so to what operators can do.
+  if (person.is_operator && session.method !== 'passkey')
+    return <p class="quiet">As an operator you add a passkey after signing in with one.</p>;
   // Whoever finds a browser open must not be able to come back later.
   return overview.session.is_recent ? (
     <NewPasskeyForm added={added} />

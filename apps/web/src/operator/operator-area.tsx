@@ -1,0 +1,50 @@
+import type { Overview } from '../server-types.js';
+import { AccountPage } from './account/account-page.js';
+import { AccountList } from './account-list.js';
+import { BooksPage } from './books-page.js';
+import { GenerationPage } from './generation-page.js';
+import { PasskeyNeeded, RecentSignInNeeded } from './passkey-sign-in.js';
+import type { Place } from './places.js';
+import { ProviderList } from './provider-list.js';
+import './operator.css';
+import { WorkList } from './work-list.js';
+
+interface OperatorAreaProps {
+  readonly place: Place;
+  readonly overview: Overview;
+  readonly reload: () => Promise<void>;
+}
+
+/** What operators see and do, once they have signed in with a passkey. */
+export function OperatorArea({ place, overview, reload }: OperatorAreaProps) {
+  if (!overview.has_operator_area)
+    return <p class="fault">This is for operators, and you are none. What was yours is in the account’s own pages.</p>;
+  if (overview.session.method !== 'passkey') return <PasskeyNeeded overview={overview} />;
+  return (
+    <>
+      {overview.session.is_recent ? null : <RecentSignInNeeded />}
+      <OperatorPage key={place.id ?? place.name} place={place} overview={overview} reload={reload} />
+    </>
+  );
+}
+
+function OperatorPage({ place: { name, id }, overview, reload }: OperatorAreaProps) {
+  // A sign-in may have grown old since the page was opened, which the notice above then says.
+  const refused = (): void => void reload();
+  switch (name) {
+    case 'accounts':
+      return id === undefined ? (
+        <AccountList refused={refused} />
+      ) : (
+        <AccountPage id={id} self={overview.person.id} refused={refused} />
+      );
+    case 'work':
+      return id === undefined ? <WorkList refused={refused} /> : <GenerationPage id={id} refused={refused} />;
+    case 'providers':
+      return <ProviderList />;
+    case 'books':
+      return <BooksPage refused={refused} />;
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,105 @@
+import { announce } from '../announce.js';
+import { Fact } from '../access/key-list.js';
+import { numberText, timeText } from '../format.js';
+import { Card } from '../parts/card.js';
+import { Loaded } from '../parts/loaded.js';
+import { useData } from '../use-data.js';
+import type { Provider, Worker } from './server-types.js';
+import { ageText, counted } from './texts.js';
+
+interface Answer {
+  readonly now: string;
+  readonly providers: readonly Provider[];
+}
+
+/** The connected providers, as the workers see them. */
+export function ProviderList() {
+  const providers = useData<Answer>('/operator/providers');
+  const again = async (): Promise<void> => {
+    await providers.reload();
+    announce('The providers are up to date.');
+  };
+  return (
+    <Loaded data={providers} what="providers">
+      {({ now, providers: shown }) => (
+        <>
+          {shown.length === 0 ? <p class="empty">No provider is configured.</p> : null}
+          {shown.map((provider) => (
+            <ProviderCard key={provider.name} provider={provider} now={now} />
+          ))}
+          <button type="button" class="outline secondary small" onClick={() => void again()}>
+            Read again
+          </button>
+        </>
+      )}
+    </Loaded>
+  );
+}
+
+function ProviderCard({ provider: p, now }: { readonly provider: Provider; readonly now: string }) {
+  return (
+    <Card id={`provider-${p.name}`} title={p.name} note={`Kind ${p.kind}. ${stateText(p)}.`}>
+      <dl class="facts">
+        <Fact name="Tasks there" text={numberText(p.tasks)} />
+        <Fact name="Waiting" text={numberText(p.waiting)} />
+        <Fact name="Limits" text={limitsText(p)} />
+        <Fact name="Models" text={p.models.map(({ model_key: key }) => key).join(', ') || 'none'} />
+      </dl>
+      {p.workers.length === 0 ? null : (
+        <ul class="rows dense below">
+          {p.workers.map((worker) => (
+            <WorkerRow key={worker.worker} worker={worker} now={now} />
+          ))}
+        </ul>
+      )}
+    </Card>
+  );
+}
+
+function WorkerRow({ worker: w, now }: { readonly worker: Worker; readonly now: string }) {
+  return (
+    <li class={w.is_current ? undefined : 'over'}>
+      <div class="row-head">
+        <h3>
+          {w.worker}
+          <span class="badge">{w.is_current ? CIRCUITS[w.circuit] : `seen ${ageText(w.seen_at, now)} ago`}</span>
+        </h3>
+      </div>
+      <dl class="facts">
+        <Fact name="Tasks" text={numberText(w.tasks)} />
+        <Fact name="Waiting" text={numberText(w.waiting)} />
+        {w.median_submit_ms === undefined ? null : (
+          <Fact name="A submission takes" text={`${numberText(w.median_submit_ms)} ms`} />
+        )}
+        {w.paused_until === undefined ? null : <Fact name="Paused until" text={timeText(w.paused_until)} />}
+      </dl>
+      {w.last_error === undefined ? null : (
+        <p class="quiet">{`Last fault, ${timeText(w.last_error.at)}: ${w.last_error.message}`}</p>
+      )}
+    </li>
+  );
+}
+
+const CIRCUITS: Readonly<Record<Worker['circuit'], string>> = {
+  closed: 'works',
+  paused: 'paused',
+  trying: 'trying again',
+};
+
+function stateText({ circuit, workers }: Provider): string {
+  const current = workers.filter(({ is_current: isCurrent }) => isCurrent);
+  if (current.length === 0) return workers.length === 0 ? 'Not used in the last hour' : 'No worker uses it now';
+  const same = current.filter((one) => one.circuit === circuit).length;
+  const state = { closed: 'It works', paused: 'Paused', trying: 'Tried again' }[circuit];
+  return same === current.length
+    ? `${state}, for ${counted(same, 'worker')}`
+    : `${state} in ${same} of ${counted(current.length, 'worker')}`;
+}
+
+function limitsText({ max_concurrent: tasks, max_submissions_per_minute: rate }: Provider): string {
+  const limits = [
+    ...(tasks === undefined ? [] : [counted(tasks, 'task')]),
+    ...(rate === undefined ? [] : [`${numberText(rate)} a minute`]),
+  ];
+  return limits.length === 0 ? 'none' : limits.join(', ');
+}

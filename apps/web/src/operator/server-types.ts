@@ -1,0 +1,159 @@
+/** What the server answers under `/console/api/operator`. What there is not is left out. */
+
+export interface Account {
+  readonly account_id: string;
+  readonly name: string;
+  readonly currency: string;
+  readonly created_at: string;
+  readonly suspended_at?: string;
+  readonly issued_credits: number;
+  readonly available_credits: number;
+  readonly reserved_credits: number;
+  readonly spent_credits: number;
+  readonly open_holds: number;
+}
+
+/** An account that was suspended, with what became of its open generations, if they were to end. */
+export interface Suspended {
+  readonly account: Account;
+  readonly work?: { readonly cancelled: number; readonly stopping: number; readonly unfinished: number };
+}
+
+export interface AppStorage {
+  readonly app_id: string;
+  readonly name: string;
+  readonly uploads: number;
+  readonly unfinished_uploads: number;
+  readonly upload_bytes: number;
+}
+
+export interface Storage {
+  readonly uncharged_content: { readonly bytes: number; readonly generations: number };
+  readonly apps: readonly AppStorage[];
+  readonly limits: {
+    readonly uncharged_content_bytes: number;
+    readonly uploads: number;
+    readonly unfinished_uploads: number;
+    readonly upload_bytes: number;
+  };
+}
+
+export interface Key {
+  readonly key_id: string;
+  readonly app_id: string;
+  readonly name: string;
+  readonly monthly_cap?: number;
+  readonly created_at: string;
+  readonly expires_at?: string;
+  readonly revoked_at?: string;
+  readonly last_used_on?: string;
+}
+
+export interface Person {
+  readonly person_id: string;
+  readonly email: string;
+  readonly created_at: string;
+  readonly disabled_at?: string;
+  readonly last_sign_in_on?: string;
+  readonly operator_since?: string;
+  readonly has_password: boolean;
+  readonly passkeys: number;
+}
+
+export interface WithLink {
+  readonly person: Person;
+  readonly sign_in_link?: string;
+  readonly sign_in_link_expires_at?: string;
+}
+
+export interface Entry {
+  readonly sequence: number;
+  readonly at: string;
+  readonly kind: 'grant' | 'adjustment' | 'hold' | 'charge' | 'release';
+  readonly credits: number;
+  readonly available_change: number;
+  readonly available_after: number;
+  readonly generation_id?: string;
+  readonly operation_id?: string;
+  readonly reason?: string;
+  readonly credential_name?: string;
+  /** Who made it in this area. */
+  readonly operator_email?: string;
+}
+
+export interface Operated {
+  readonly account: Account;
+  /** When it was made, if it was made before. */
+  readonly earlier_at?: string;
+}
+
+export interface Generation {
+  readonly generation_id: string;
+  readonly account_id: string;
+  readonly app_id: string;
+  readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+  readonly model_key: string;
+  readonly created_at: string;
+  readonly completed_at?: string;
+  readonly cancel_requested_at?: string;
+  readonly reserved_credits: number;
+  readonly charged_credits: number;
+  readonly attempts: number;
+  readonly worker?: string;
+  readonly provider?: string;
+  readonly error?: { readonly code: string; readonly message: string };
+  readonly client_trace_id?: string;
+  readonly output_count: number;
+}
+
+export interface Content {
+  readonly prompt: string;
+  readonly negative_prompt?: string;
+  readonly parameters: object;
+  readonly reference_upload_ids: readonly string[];
+}
+
+export interface Work {
+  readonly generation_id: string;
+  readonly account_id: string;
+  readonly account_name?: string;
+  readonly held_credits: number;
+  readonly held_at: string;
+  readonly generation?: Generation;
+}
+
+export type Circuit = 'closed' | 'paused' | 'trying';
+
+export interface Worker {
+  readonly worker: string;
+  readonly circuit: Circuit;
+  readonly paused_until?: string;
+  readonly last_error?: { readonly at: string; readonly message: string };
+  readonly median_submit_ms?: number;
+  readonly tasks: number;
+  readonly waiting: number;
+  readonly seen_at: string;
+  readonly is_current: boolean;
+}
+
+export interface Provider {
+  readonly name: string;
+  readonly kind: string;
+  readonly circuit: Circuit;
+  readonly tasks: number;
+  readonly waiting: number;
+  readonly max_concurrent?: number;
+  readonly max_submissions_per_minute?: number;
+  readonly models: readonly { readonly model_key: string }[];
+  readonly workers: readonly Worker[];
+}
+
+/** What a check of the books says: how far it is, and in its last line how it ended. */
+export interface CheckLine {
+  readonly accounts: number;
+  readonly entries: number;
+  readonly generations: number;
+  readonly findings?: readonly string[];
+  readonly is_stopped?: true;
+  readonly fault?: string;
+}
