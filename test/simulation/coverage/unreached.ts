@@ -46,6 +46,35 @@ export const UNREACHED: readonly Unreached[] = [
     why: 'input of an operator, and an account removed under their hands',
   },
   {
+    file: 'core/generation/app-watch.ts',
+    begins: [
+      '(change) => this.writtenElsewhere(change)',
+      '() => this.hurry()',
+      'writtenElsewhere(change)',
+      'hurry() {',
+    ],
+    atMost: 4,
+    why: 'the stores of a run tell of no writes: that is tested with a store that does',
+  },
+  {
+    file: 'core/generation/app-watch.ts',
+    begins: ['get followed()', ': { cursor }'],
+    atMost: 2,
+    why: 'asked by tests alone, and needs a thousand generations of an App',
+  },
+  {
+    file: 'core/generation/app-events.ts',
+    begins: [
+      '&& !this.waiting.has(generationId)',
+      'this.isOverrun = true',
+      'const before = now - REMEMBERED_MS',
+      ': { cursor }',
+      'function isEventId(text)',
+    ],
+    atMost: 5,
+    why: 'needs ten thousand changes that a client was not told of, or 500 generations of an App; ids are checked by fronts',
+  },
+  {
     file: 'core/generation/cancel-open-generations.ts',
     begins: ["throw new ServiceError('NOT_FOUND'"],
     atMost: 1,
