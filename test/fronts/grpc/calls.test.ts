@@ -268,7 +268,9 @@ describe('calls over gRPC', () => {
     await until(() => grpc.harness.context.appWatch.followed === 1);
     await grpc.picture('first');
     await grpc.picture('second');
-    const seen = [(await next).value, (await events.next()).value] as WatchEventsResponse[];
+    const begun = (await next).value as WatchEventsResponse;
+    expect([begun.type, begun.eventId === '']).to.deep.equal([GenerationEventType.UNSPECIFIED, false]);
+    const seen = [(await events.next()).value, (await events.next()).value] as WatchEventsResponse[];
     expect(seen.map(({ type, queuePosition }) => [type, queuePosition])).to.deep.equal([
       [GenerationEventType.QUEUED, 0],
       [GenerationEventType.QUEUED, 1],

@@ -133,9 +133,11 @@ describe('OAuth tokens over gRPC', () => {
     it(`end a watch of all events, on which nothing happens, when ${what}`, async () => {
       const watching = await token();
       const messages = grpc.watchEvents(as(watching.secret))[Symbol.asyncIterator]();
+      // Where it begins.
+      await messages.next();
       const next = errorOf(messages.next());
       const { appWatch } = grpc.harness.context;
-      await until(() => appWatch.followed === 1);
+      expect(appWatch.followed).to.equal(1);
       await end(watching);
       grpc.harness.authenticator.close();
       expect((await next).code).to.equal(Status.UNAUTHENTICATED);
