@@ -40,6 +40,8 @@ interface Followed {
 export class AppWatch {
   private readonly apps = new Map<string, Followed>();
   private readonly elsewhere: WritesElsewhere;
+  /** By App: the last of those that take turns. */
+  private readonly turns = new Map<string, Promise<unknown>>();
 
   constructor(
     private readonly ports: Pick<Ports, 'generations' | 'clock'>,
@@ -111,6 +113,18 @@ export class AppWatch {
   /** Every change of before this time has been told of, but for what clocks of other processes are behind. */
   completeTo(appId: string): number {
     return this.apps.get(appId)?.lookedAt ?? 0;
+  }
+
+  /** Does the work once all that was asked for the same App before is done. */
+  async inTurn<T>(appId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.turns.get(appId);
+    const done = before === undefined ? work() : before.then(work, work);
+    this.turns.set(appId, done);
+    try {
+      return await done;
+    } finally {
+      if (this.turns.get(appId) === done) this.turns.delete(appId);
+    }
   }
 
   /** All open generations of an App. Where it is followed, they are looked after from now on. */

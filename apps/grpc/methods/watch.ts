@@ -1,6 +1,7 @@
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
-import { appEvents, isEventId } from '../../../core/generation/app-events.js';
+import { appEvents } from '../../../core/generation/app-events.js';
+import { isEventId } from '../../../core/generation/event-id.js';
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { isTerminal, type GenerationRecord } from '../../../core/generation/generation.js';
 import { WakeableDelay } from '../../../core/generation/run/waiting.js';
@@ -64,8 +65,9 @@ export const WATCH_METHODS = [
       for await (const event of appEvents(context, caller, { after, until, beatMs: ASK_EVERY_MS })) {
         await requireAllowed();
         if (event.type === 'beat') {
-          if (!hasPosition && event.id !== undefined) yield { eventId: event.id };
+          if (hasPosition || event.id === undefined) continue;
           hasPosition = true;
+          yield { eventId: event.id };
           continue;
         }
         const { id, type, at, generation } = event;

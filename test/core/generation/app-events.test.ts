@@ -7,6 +7,7 @@ import type { Context } from '../../../core/context.js';
 import { appEvents } from '../../../core/generation/app-events.js';
 import { EVENT_TYPES, type Beat, type GenerationEvent } from '../../../core/generation/generation-events.js';
 import type { Waits } from '../../../core/memory-budget.js';
+import { pause } from '../../../core/pause.js';
 import { deleteGeneration } from '../../../core/generation/delete-generation.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
@@ -260,6 +261,79 @@ describe('the events of an App', () => {
     await resumed.stop();
     const types = resumed.types.map(([, type]) => type).filter((type) => type !== 'progress');
     expect(types).to.deep.equal(['queued', 'running', 'ended']);
+  });
+
+  it('lead back, by their first beat, to before what changed while the past was told', async () => {
+    const before = await harness.create();
+    await CoreWorker.start(harness);
+    await untilSettled(harness, before.generationId);
+    await harness.clock.advance(3_600_000);
+    const id = `${(harness.clock.now() - 7_200_000).toString(36)}_`;
+    const until = { isOver: false, onOver: () => () => undefined };
+    const events = appEvents(harness.context, harness.caller, { after: id, beatMs: BEAT_MS, until });
+    expect((await harness.clock.run(events.next())).value).to.include({ type: 'queued' });
+    // The client takes its time, and meanwhile another generation comes and ends.
+    const meanwhile = await harness.create();
+    await untilSettled(harness, meanwhile.generationId);
+    await harness.clock.advance(600_000);
+    const told = new Set<string>();
+    let beat: string | undefined;
+    while (beat === undefined) {
+      const { value } = await harness.clock.run(events.next());
+      if (value?.type === 'beat') beat = value.id;
+      else if (value?.type === 'ended') told.add(value.generation.generationId);
+    }
+    await events.return(undefined);
+    expect([...told]).to.deep.equal([before.generationId]);
+    const reader = new Reader(harness.process(), harness, beat);
+    await harness.clock.advance(1_000);
+    await reader.stop();
+    expect(reader.types).to.deep.include([meanwhile.generationId, 'ended']);
+  });
+
+  it('show that they are looked for, and end with their client, where page after page has nothing new', async () => {
+    let isOver = false;
+    const begunAt = harness.clock.now();
+    const empty = harness.process(async (call) => {
+      const { createdFrom } = (call.args[0] ?? {}) as { readonly createdFrom?: number };
+      if (call.name !== 'generations.list' || createdFrom === undefined || createdFrom > begunAt - 3_600_000)
+        return call.proceed();
+      await pause(harness.clock, 20_000);
+      return { items: [], nextCursor: 'more' };
+    });
+    const until: Waits = {
+      get isOver() {
+        return isOver;
+      },
+      onOver: () => () => undefined,
+    };
+    const after = `${(harness.clock.now() - 7_200_000).toString(36)}_`;
+    const given: unknown[] = [];
+    const read = async (): Promise<void> => {
+      for await (const event of appEvents(empty, harness.caller, { after, beatMs: BEAT_MS, until })) {
+        given.push(event);
+        isOver = given.length === 3;
+      }
+    };
+    await harness.clock.run(read());
+    expect(given).to.deep.equal([{ type: 'beat' }, { type: 'beat' }, { type: 'beat' }]);
+  });
+
+  it('end for a client that stays too slow, though it is told of some all the time', async () => {
+    const template = await harness.create();
+    const until = { isOver: false, onOver: () => () => undefined };
+    const events = appEvents(harness.context, harness.caller, { beatMs: BEAT_MS, until });
+    expect((await harness.clock.run(events.next())).value).to.include({ type: 'beat' });
+    const write = (): void =>
+      harness.context.appWatch.written({
+        ...template,
+        generationId: harness.ports.ids.uuid(),
+        createdAt: harness.clock.now(),
+      });
+    let told = 0;
+    for (write(), write(); (await harness.clock.run(events.next())).done !== true; write(), write()) told += 1;
+    expect(told).to.be.within(9_000, 11_000);
+    expect(harness.context.appWatch.followed).to.equal(0);
   });
 
   it('end for a client that was not told of ten thousand that have changed', async () => {

@@ -5,15 +5,15 @@ export const STREAM_MUTANTS: readonly Mutant[] = [
   {
     name: 'stream-resumes-from-now',
     breaks: [28],
-    file: 'core/generation/app-events.js',
-    find: 'this.from = Math.max(resumed.completeTo, startedAt - RESUMED_FOR_MS) - OVERLAP_MS;',
+    file: 'core/generation/app-changes.js',
+    find: 'this.from = Math.max(completeTo, startedAt - RESUMED_FOR_MS) - REACH_MS;',
     replace: 'this.from = startedAt;',
     why: 'What happened between two connections is told to nobody.',
   },
   {
     name: 'stream-tells-what-was-told',
     breaks: [28],
-    file: 'core/generation/app-events.js',
+    file: 'core/generation/app-changes.js',
     find: 'known === undefined ? at >= this.floor : isAfter(placeOf(id), known.place)',
     replace: 'at >= this.floor',
     why: 'Whoever is told of an end is told of the beginning once more behind it.',

@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const WATCH = 'core/generation/app-watch.js';
-const EVENTS = 'core/generation/app-events.js';
+const CHANGES = 'core/generation/app-changes.js';
 const PROJECT = 'core/usage/project-usage.js';
 
 /** What clients are told that follow events, and that ask what was used. */
@@ -25,23 +25,23 @@ export const READER_MUTANTS: readonly Mutant[] = [
   {
     name: 'stream-resumed-from-its-new-beginning',
     breaks: [23],
-    file: EVENTS,
-    find: 'this.from = Math.max(resumed.completeTo, startedAt - RESUMED_FOR_MS) - OVERLAP_MS;',
+    file: CHANGES,
+    find: 'this.from = Math.max(completeTo, startedAt - RESUMED_FOR_MS) - REACH_MS;',
     replace: 'this.from = startedAt;',
     why: 'What happened while the line was cut is not told.',
   },
   {
     name: 'resumed-stream-looks-at-late-creations-only',
     breaks: [23],
-    file: EVENTS,
+    file: 'core/generation/app-events.js',
     find: 'from - Math.max(0, ...lives) - BEYOND_RUN_MS',
-    replace: 'from + OVERLAP_MS',
+    replace: 'from + REACH_MS',
     why: 'What was created before the line was cut, and ended while it was, is not looked at.',
   },
   {
     name: 'older-version-told-after-a-newer-one',
     breaks: [23],
-    file: EVENTS,
+    file: CHANGES,
     find: 'if (version <= (known?.version ?? -1)) return [];',
     replace: '',
     why: 'A look that began before a write comes after it.',
