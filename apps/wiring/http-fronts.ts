@@ -63,7 +63,15 @@ export function createHttpFronts({
     developerApi({ ...shared, ...metadataOf('rest') }),
     ...(mcpOptions ? [mcp({ ...shared, ...mcpOptions, ...metadataOf('mcp'), publicUrl, logger })] : []),
     startPage(hasConsole(people) ? CONSOLE_PATH : '/docs'),
-    ...peopleFronts({ context, publicUrl, limits, logger, hasMcp: mcpOptions !== undefined, ...people }),
+    ...peopleFronts({
+      context,
+      publicUrl,
+      limits,
+      rates: shared.rates,
+      logger,
+      hasMcp: mcpOptions !== undefined,
+      ...people,
+    }),
     ...(gate ? [signedObjects(gate)] : []),
     probes(readiness),
   ]);

@@ -4,6 +4,8 @@ import type { Context } from '../../core/context.js';
 import type { OutsideProvider } from '../../core/ports/outside-provider.js';
 import type { RestLimits } from '../config/rest-limits.js';
 import { consolePages } from '../http/console/console-front.js';
+import { consoleApi } from '../http/developer/console-api.js';
+import type { CredentialRates } from '../http/host/credential-rates.js';
 import type { HttpFront } from '../http/host/server.js';
 import type { ClientDocumentFetch } from '../http/oauth/authorization-server-options.js';
 import { oauth } from '../http/oauth/oauth-front.js';
@@ -41,6 +43,8 @@ interface Parts extends PeopleFrontsOptions {
   /** Whether there is an MCP server, for which tokens are given out then. */
   readonly hasMcp: boolean;
   readonly limits: RestLimits;
+  /** Those of the API, which the account page acts within too. */
+  readonly rates: CredentialRates;
   readonly logger: Logger;
 }
 
@@ -50,6 +54,7 @@ export function peopleFronts({
   publicUrl,
   hasMcp,
   limits: { bodyTimeoutMs },
+  rates: apiRates,
   logger,
   hasSignIn = true,
   hasOperatorArea = false,
@@ -66,6 +71,7 @@ export function peopleFronts({
   return [
     pageAssets(),
     signIn({ ...shared, rates, outsideProvider }),
+    consoleApi({ ...shared, rates: apiRates }),
     consolePages({ ...shared, signInRates: rates, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }),
     ...(hasOAuth
       ? [oauth({ ...shared, audiences, logger, hasRegistration, fetchClientDocument: clientDocuments })]

@@ -22,7 +22,7 @@ export interface Statement {
   readonly nextCursor?: string;
 }
 
-type Ports = Pick<Context, 'accounts' | 'credentials' | 'artefacts' | 'call'>;
+type Ports = Pick<Context, 'accounts' | 'credentials' | 'artefacts' | 'people' | 'call'>;
 
 const SERVICE = 'service:';
 
@@ -74,9 +74,9 @@ async function namesOf(ports: Ports, accountId: string, entries: readonly Entry[
   };
 }
 
-/** That of a key, of an internal service, or of the program that a person has allowed to act for them. */
+/** That of a key, of an internal service, of the program that a person has allowed to act for them, or of the person. */
 export async function nameOfCredential(
-  ports: Pick<Context, 'credentials' | 'artefacts' | 'call'>,
+  ports: Pick<Context, 'credentials' | 'artefacts' | 'people' | 'call'>,
   accountId: string,
   id: string,
 ): Promise<string | undefined> {
@@ -84,5 +84,7 @@ export async function nameOfCredential(
   const key = await ports.credentials.findKey({ keyId: id });
   if (key !== null) return key.accountId === accountId ? key.name : undefined;
   const grant = await findGrant(ports, id);
-  return grant?.accountId === accountId ? grant.clientName : undefined;
+  if (grant !== undefined) return grant.accountId === accountId ? grant.clientName : undefined;
+  const person = await ports.people.read(id);
+  return person?.accountId === accountId ? person.email : undefined;
 }

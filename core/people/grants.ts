@@ -86,6 +86,15 @@ export async function listGrants({ artefacts, clock }: Ports, personId: string):
   return found.map(grantOf).filter(({ endedAt, expiresAt }) => endedAt === undefined && expiresAt > now);
 }
 
+/** The Apps of the programs that a person has connected, also of those that are disconnected, while they are known. */
+export async function connectedApps(
+  { artefacts }: Pick<Ports, 'artefacts'>,
+  personId: string,
+): Promise<ReadonlySet<string>> {
+  const found = await artefacts.listOwned(GRANT_KIND, personId, MAX_LISTED);
+  return new Set(found.map((artefact) => grantOf(artefact).appId));
+}
+
 /**
  * Ends a grant and every token of it, also those that are made at this moment. Every process refuses them within 5
  * seconds. Throws NOT_FOUND for a grant of another person.

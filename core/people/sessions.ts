@@ -72,18 +72,36 @@ export async function beginSession(
  * every process at once. Undefined for a session that has ended. Using a session postpones its end, up to its maximum.
  */
 export async function findSession(ports: Ports, secret: string): Promise<SignedIn | undefined> {
-  const { artefacts, people, clock, settings } = ports;
-  const artefact = await artefacts.find({ kind: KIND, id: digestOf(ports, secret) });
+  const { artefacts, clock, settings } = ports;
+  const open = await readOpen(ports, secret);
+  if (open === undefined) return undefined;
+  const { artefact, person } = open;
   const now = clock.now();
-  if (!artefact || artefact.endedAt !== undefined || artefact.expiresAt <= now || artefact.owner === undefined)
-    return undefined;
-  const person = await people.read(artefact.owner);
-  if (!person || person.disabledAt !== undefined || person.sessionEpoch !== artefact.data['epoch']) return undefined;
   const expiresAt = Math.min(now + settings.sessionIdleMs, artefact.createdAt + settings.sessionMaxMs);
   // A write for each request would be many; a twentieth of the idle time is precise enough.
   if (expiresAt - artefact.expiresAt <= settings.sessionIdleMs / 20) return { person, session: sessionOf(artefact) };
   const next = { ...artefact, expiresAt, removeAt: expiresAt + KEPT_MS };
   return (await artefacts.put(next)) === 'kept' ? { person, session: sessionOf(next) } : undefined;
+}
+
+/** Whose session this still is, without counting as its use: for what a page leaves open and nobody may be looking at. */
+export async function lookAtSession(
+  ports: Pick<Ports, 'artefacts' | 'people' | 'digests' | 'clock'>,
+  secret: string,
+): Promise<Person | undefined> {
+  return (await readOpen(ports, secret))?.person;
+}
+
+async function readOpen(
+  ports: Pick<Ports, 'artefacts' | 'people' | 'digests' | 'clock'>,
+  secret: string,
+): Promise<{ readonly artefact: Artefact; readonly person: Person } | undefined> {
+  const artefact = await ports.artefacts.find({ kind: KIND, id: digestOf(ports, secret) });
+  if (!artefact || artefact.endedAt !== undefined || artefact.expiresAt <= ports.clock.now()) return undefined;
+  if (artefact.owner === undefined) return undefined;
+  const person = await ports.people.read(artefact.owner);
+  if (!person || person.disabledAt !== undefined || person.sessionEpoch !== artefact.data['epoch']) return undefined;
+  return { artefact, person };
 }
 
 /** Whether the person proved who they are so lately that the session shows that they are there. */

@@ -25,7 +25,7 @@ export interface Usage {
   readonly nextCursor?: string;
 }
 
-type Ports = Pick<Context, 'accounts' | 'usage' | 'credentials' | 'artefacts' | 'call'>;
+type Ports = Pick<Context, 'accounts' | 'usage' | 'credentials' | 'artefacts' | 'people' | 'call'>;
 
 const ROWS = 1_000;
 /** Of each day by trace id: for a page, which may take few of each of 31 days, and for all. */

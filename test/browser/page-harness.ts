@@ -1,35 +1,66 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
 import type { HttpFrontsOptions } from '../../apps/wiring/http-fronts.js';
 import type { Person } from '../../core/people/person.js';
 import { beginSession, type NewSession } from '../../core/people/sessions.js';
+import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
+import { FileObjectStore } from '../../adapters/files/file-object-store.js';
+import { SystemClock } from '../../adapters/system/system-clock.js';
 import { startChromium } from './chromium.js';
 
 export const EMAIL = 'ada@example.com';
+
+export interface PageHarnessOptions extends Partial<Omit<HttpFrontsOptions, 'limits'>> {
+  /** Serves signed addresses at another origin than that of the pages, which it answers. */
+  readonly elsewhere?: (gate: SignedObjectGate) => Promise<string>;
+}
 
 /** One service with its pages under the name localhost, and one browser. */
 export class PageHarness {
   private constructor(
     readonly service: OAuthHarness,
     private readonly browser: Browser,
+    private readonly folder: string,
   ) {}
 
   /** Throws `ServerAbsent` where there is no browser. */
-  static async open(options: Partial<Omit<HttpFrontsOptions, 'limits'>> = {}): Promise<PageHarness> {
+  static async open({ elsewhere, ...options }: PageHarnessOptions = {}): Promise<PageHarness> {
     const browser = await startChromium();
-    const service = await OAuthHarness.open({
-      mcp: { confirmAboveCredits: 100 },
-      ...options,
-      publicUrl: () => underName(service.origin),
+    const folder = await mkdtemp(join(tmpdir(), 'darkroom-pages-'));
+    const objects = await FileObjectStore.open({
+      folder,
+      publicBaseUrl: () => objectsOrigin ?? underName(service.origin),
+      secret: randomBytes(32),
+      clock: new SystemClock(),
     });
-    return new PageHarness(service, browser);
+    const objectsOrigin = await elsewhere?.(objects.signedObjects);
+    const service = await OAuthHarness.open(
+      {
+        mcp: { confirmAboveCredits: 100 },
+        signedObjects: objects.signedObjects,
+        ...options,
+        publicUrl: () => underName(service.origin),
+      },
+      { ports: { objects } },
+    );
+    const pages = new PageHarness(service, browser, folder);
+    if (objectsOrigin !== undefined) pages.otherOrigins.push(objectsOrigin);
+    return pages;
   }
 
   async close(): Promise<void> {
     await this.browser.close();
     await this.service.close();
+    await rm(this.folder, { recursive: true, force: true });
   }
+
+  /** Other origins that pages may send requests to. */
+  readonly otherOrigins: string[] = [];
 
   get origin(): string {
     return underName(this.service.origin);
@@ -45,8 +76,9 @@ export class PageHarness {
     });
     context.on('weberror', (error) => faults.push(error.error().message));
     context.on('request', (request) => {
-      const isClient = request.url().startsWith(REDIRECT);
-      if (!isClient && !request.url().startsWith(this.origin)) faults.push(`a request to ${request.url()}`);
+      const url = request.url();
+      const isKnown = [REDIRECT, this.origin, 'blob:', ...this.otherOrigins].some((known) => url.startsWith(known));
+      if (!isKnown) faults.push(`a request to ${request.url()}`);
     });
     return { context, page: await context.newPage(), faults };
   }

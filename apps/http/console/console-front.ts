@@ -4,9 +4,10 @@ import type { Person } from '../../../core/people/person.js';
 import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
 import { sendText } from '../host/send.js';
 import type { HttpFront } from '../host/server.js';
-import { pageRoutes } from '../pages/page-route.js';
-import { PAGE_HEADERS, redirectTo } from '../pages/send-page.js';
+import { addressOf, pageRoutes } from '../pages/page-route.js';
+import { mediaPageHeaders, redirectTo } from '../pages/send-page.js';
 import type { ConsoleOptions } from './console-operation.js';
+import { objectsOrigin } from './objects-origin.js';
 import { guarded } from './operator/guarded.js';
 import { OPERATOR_PAGES, OPERATOR_OPERATIONS } from './operator/routes.js';
 import { PageFiles } from './page-files.js';
@@ -15,8 +16,10 @@ import { createConsoleRates, serveConsole } from './serve-console.js';
 
 /** Where the account page is. */
 export const CONSOLE_PATH = '/console';
-/** The page's own addresses, so that each section can be opened by itself. */
-export const SECTIONS = ['api-and-mcp', 'credits', 'sign-in'] as const;
+/** The page's own addresses, so that each section can be opened by itself. The first is shown at once. */
+export const SECTIONS = ['api-and-mcp', 'playground', 'generations', 'usage', 'webhooks', 'sign-in'] as const;
+/** Addresses of single things within a section. */
+const DETAILS = ['/generations/:generation_id', '/webhooks/:webhook_id'] as const;
 
 /** The account page, and what it asks of its server. */
 export function consolePages(options: ConsoleOptions): HttpFront {
@@ -28,9 +31,9 @@ export function consolePages(options: ConsoleOptions): HttpFront {
       (mayOpen: (person: Person) => boolean): HttpHandler =>
       async (ctx) => {
         const signedIn = await options.sessions.find(ctx);
-        if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(ctx.state.target.path)}`);
+        if (!signedIn) return redirectTo(ctx, `/sign-in?return=${encodeURIComponent(addressOf(ctx))}`);
         if (!mayOpen(signedIn.person)) throw new ServiceError('ROUTE_NOT_FOUND');
-        ctx.set(PAGE_HEADERS);
+        ctx.set(mediaPageHeaders({ objects: await objectsOrigin(options.context, options.publicUrl()) }));
         await sendText(ctx, 200, { mediaType: 'text/html; charset=utf-8', text: await files.page() });
       };
     const page = pageRoutes(options.publicUrl);
@@ -40,14 +43,11 @@ export function consolePages(options: ConsoleOptions): HttpFront {
       path: `/api${operation.path}`,
       serve: serveConsole(operation, parts, rates),
     }));
+    const everybody = showTo(() => true);
     const sections = [
-      ...SECTIONS.map((section) =>
-        page(
-          'GET',
-          `/${section}`,
-          showTo(() => true),
-        ),
-      ),
+      ...[...SECTIONS.map((section) => `/${section}`), ...DETAILS].map((path) => page('GET', path, everybody)),
+      // What usage was called before.
+      page('GET', '/credits', async (ctx) => redirectTo(ctx, `${CONSOLE_PATH}/usage`)),
       ...(options.hasOperatorArea ? OPERATOR_PAGES : []).map((path) => page('GET', path, showTo(isOperator))),
     ];
     return [

@@ -1,13 +1,15 @@
 import { loggedIds } from '../../logging/logged-fields.js';
 import { prefersCsv } from '../host/accept.js';
 import type { Answer, NoContent, StreamedAnswer } from '../host/answer.js';
-import { authenticateRequest, type AuthenticatingParts } from '../host/authenticate-request.js';
 import type { HttpContext } from '../host/http-context.js';
+import type { RoutedContext } from '../host/routing.js';
+import type { Access } from './access.js';
 import { preferredWait } from '../host/prefer.js';
 import { headerText } from '../host/request-headers.js';
-import { RequestWait, type WaitingParts } from '../host/request-wait.js';
+import { RequestWait } from '../host/request-wait.js';
 import { BEAT_MS } from './event-frames.js';
 import { sendAnswer } from '../host/send.js';
+import type { HttpShared } from '../host/server.js';
 import type { Call, ProtectedOperation } from './operation.js';
 
 /**
@@ -15,10 +17,10 @@ import type { Call, ProtectedOperation } from './operation.js';
  * streams events goes on for as long as the client listens and its credential is valid.
  */
 export async function answerOperation(
-  ctx: HttpContext,
+  ctx: RoutedContext,
   operation: ProtectedOperation,
   call: Call,
-  parts: AuthenticatingParts & WaitingParts,
+  { access, ...host }: { readonly access: Access } & Pick<HttpShared, 'isStopping' | 'onStopping'>,
 ): Promise<void> {
   const { req, res } = ctx;
   const seconds = operation.canWait === true ? preferredWait(req) : undefined;
@@ -28,7 +30,7 @@ export async function answerOperation(
     noteCreated(ctx, answer);
     return sendAnswer(ctx, operation.status, answer);
   }
-  const until = new RequestWait(ctx, parts);
+  const until = new RequestWait(ctx, { ...host, follow: (tell) => access.follow(ctx, tell) });
   try {
     const answer = await operation.answer({
       ...call,
@@ -38,7 +40,7 @@ export async function answerOperation(
     });
     noteCreated(ctx, answer);
     // It may have waited long, and the credential have been revoked meanwhile.
-    await authenticateRequest(ctx, parts, 'rest');
+    await access.authenticate(ctx);
     if (seconds !== undefined) res.setHeader('Preference-Applied', `wait=${seconds}`);
     else if ('stream' in answer) until.streams(BEAT_MS);
     await sendAnswer(ctx, operation.status, answer);

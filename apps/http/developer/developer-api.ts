@@ -7,6 +7,7 @@ import type { HttpFront } from '../host/server.js';
 import { docsRoutes } from './docs-page.js';
 import { BASE, ROUTES } from './routes.js';
 import { serveProtected, servePublic, type ServingParts } from './serve-operation.js';
+import { credentialAccess, type CredentialAccessParts } from './access.js';
 
 export interface DeveloperApiOptions {
   readonly context: Context;
@@ -17,7 +18,7 @@ export interface DeveloperApiOptions {
   /** The address of the API's metadata as a protected resource (RFC 9728); absent where no tokens are given out. */
   readonly resourceMetadata?: () => string | undefined;
   /** Throws what refuses a protected request that the stores could not answer anyway; absent, all are tried. */
-  readonly requireStores?: ServingParts['requireStores'];
+  readonly requireStores?: CredentialAccessParts['requireStores'];
 }
 
 /** The endpoints of the interface, and the pages that describe them. */
@@ -33,16 +34,18 @@ export function developerApi({
   return ({ addresses, refusals, isStopping, onStopping }) => {
     const parts: ServingParts = {
       context,
-      authenticator,
+      access: credentialAccess({
+        authenticator,
+        addresses,
+        refusals,
+        credentialWatch,
+        resourceMetadata,
+        requireStores,
+      }),
       rates,
-      addresses,
-      refusals,
       isStopping,
       onStopping,
-      credentialWatch,
       bodyTimeoutMs,
-      resourceMetadata,
-      requireStores,
     };
     const routes = ROUTES.map((route): HttpRoute => ({
       method: route.method,

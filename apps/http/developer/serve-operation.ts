@@ -4,10 +4,9 @@ import { ServiceError } from '../../../core/errors.js';
 import { readIdempotencyKey } from '../../../core/idempotency/key.js';
 import { loggedIds } from '../../logging/logged-fields.js';
 import { pointsOf } from '../../requests/rate-limit.js';
-import { authenticateRequest, type AuthenticatingParts } from '../host/authenticate-request.js';
+import type { Access } from './access.js';
 import type { CredentialRates } from '../host/credential-rates.js';
 import { MAX_BODY_BYTES } from '../host/limits.js';
-import type { WaitingParts } from '../host/request-wait.js';
 import { answerOperation } from './answer-operation.js';
 import type { ProtectedRoute, PublicRoute } from './operation.js';
 import { readQuery } from '../host/read-query.js';
@@ -17,28 +16,26 @@ import { readBody } from '../host/read-body.js';
 import { hasCurrent, headerText, headerValues } from '../host/request-headers.js';
 import type { HttpHandler } from '../host/routing.js';
 import { sendAnswer } from '../host/send.js';
+import type { HttpShared } from '../host/server.js';
 
-export interface ServingParts extends AuthenticatingParts, WaitingParts {
+export interface ServingParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly context: Context;
+  readonly access: Access;
   readonly rates: CredentialRates;
   readonly bodyTimeoutMs: number;
-  /** The address of the API's metadata as a protected resource; undefined where no tokens are given out. */
-  readonly resourceMetadata: () => string | undefined;
 }
 
 const STALE_AFTER_MS = 1_000;
 
 /** The checks of a protected route in order, of which the first that fails is reported, and then its operation. */
 export function serveProtected(route: ProtectedRoute, parts: ServingParts): HttpHandler {
-  const { context, rates, bodyTimeoutMs } = parts;
+  const { context, access, rates, bodyTimeoutMs } = parts;
   const { operation, scope } = route;
   const rateLimit = rates[route.rate];
   return async (ctx) => {
     const { req, res, state, params } = ctx;
-    const metadata = parts.resourceMetadata();
-    if (metadata !== undefined) state.resourceMetadata = metadata;
     state.ids = loggedIds({ generationId: params['generation_id'], uploadId: params['upload_id'] });
-    const caller = await authenticateRequest(ctx, parts, 'rest');
+    const caller = await access.authenticate(ctx);
     state.caller = caller;
     const authenticatedAt = context.clock.now();
     const declared = declaredBytes(req);
@@ -61,7 +58,7 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
         })
       : await readNoBody(req, { timeoutMs: bodyTimeoutMs, arrived });
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
-    if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await authenticateRequest(ctx, parts, 'rest');
+    if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await access.authenticate(ctx);
     const webhookUrl = operation.takesWebhookUrl === true ? headerText(req, 'darkroom-webhook-url') : undefined;
     const asked = { context, caller, params, query, idempotencyKey, webhookUrl, body };
     await answerOperation(ctx, operation, asked, parts);

@@ -1,4 +1,3 @@
-import type { Authenticator } from '../../../core/access/authenticate.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Audience } from '../../../core/access/credential.js';
 import type { Clock } from '../../../core/ports/clock.js';
@@ -16,7 +15,10 @@ export class CredentialWatch {
   private isLooking = false;
 
   constructor(
-    private readonly authenticator: Pick<Authenticator, 'authenticate'>,
+    /** Rejects for a credential that is not valid. */
+    private readonly authenticator: {
+      readonly authenticate: (credential: string, audience: Audience) => Promise<unknown>;
+    },
     private readonly clock: Pick<Clock, 'after'>,
     /** What the credentials must be for. */
     private readonly audience: Audience,

@@ -5,6 +5,11 @@ export function successEnvelope(requestId: string, dataText: string): string {
   return `{"success":true,"code":"OK","message":"OK","request_id":"${requestId}","data":${dataText}}`;
 }
 
-export function errorEnvelope(requestId: string, code: ErrorCode, message: string): string {
-  return `{"success":false,"code":"${code}","message":${JSON.stringify(message)},"request_id":"${requestId}"}`;
+export function errorEnvelope(
+  requestId: string,
+  code: ErrorCode,
+  message: string,
+  more: Readonly<Record<string, string | undefined>> = {},
+): string {
+  return JSON.stringify({ success: false, code, message, request_id: requestId, ...more });
 }

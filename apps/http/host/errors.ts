@@ -23,11 +23,12 @@ export async function answerError(ctx: HttpContext, error: unknown, logger: Logg
     res.setHeader('WWW-Authenticate', bearerChallenge({ code, scope: details.scope, resourceMetadata }));
   // What has not arrived by now is not waited for.
   if (code === 'REQUEST_TIMEOUT') res.setHeader('Connection', 'close');
-  const { retryAfterMs, availableCredits } = details;
+  const { retryAfterMs, availableCredits, pointer } = details;
   if (availableCredits !== undefined) res.setHeader('Darkroom-Credits-Available', availableCredits);
   if (retryAfterMs !== undefined) res.setHeader('Retry-After', Math.max(1, Math.ceil(retryAfterMs / 1_000)));
   res.setHeader('Cache-Control', 'no-store');
-  const { text, mediaType } = renderError({ status, code, message: messageOf(refusal, HTTP_MESSAGES), requestId });
+  const message = messageOf(refusal, HTTP_MESSAGES);
+  const { text, mediaType } = renderError({ status, code, message, requestId, pointer });
   await sendText(ctx, status, { mediaType, text });
 }
 

@@ -15,6 +15,8 @@ export interface ShownError {
   readonly code: ErrorCode;
   readonly message: string;
   readonly requestId: string;
+  /** JSON Pointer of the field at fault, where there is one. */
+  readonly pointer?: string | undefined;
 }
 
 export type ErrorRenderer = (error: ShownError) => { readonly mediaType: string; readonly text: string };

@@ -1,13 +1,12 @@
 import type { Waits } from '../../../core/memory-budget.js';
-import type { CredentialWatch } from './credential-watch.js';
 import { Disconnect, WaitEnd } from './disconnect.js';
 import type { HttpContext } from './http-context.js';
-import { readCredential } from './request-headers.js';
 import type { HttpShared } from './server.js';
 import { WatchedWait } from './watched-wait.js';
 
 export interface WaitingParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
-  readonly credentialWatch: CredentialWatch;
+  /** Tells, until the returned function is called, when who sent the request would be refused now. */
+  readonly follow: (tell: () => void) => () => void;
 }
 
 /** How long a stream that is over may take to end: its client may not read it. */
@@ -27,11 +26,7 @@ export class RequestWait implements Waits {
     parts: WaitingParts,
   ) {
     const { req, res } = ctx;
-    this.wait = new WatchedWait(
-      new WaitEnd(new Disconnect(res), parts),
-      readCredential(req) ?? '',
-      parts.credentialWatch,
-    );
+    this.wait = new WatchedWait(new WaitEnd(new Disconnect(res), parts), parts.follow);
     // A client that waits sends nothing, and is not idle.
     this.idleMs = req.socket.timeout ?? 0;
     req.socket.setTimeout(0);

@@ -1,5 +1,4 @@
 import type { Cancellation } from '../../../core/cancellation.js';
-import type { CredentialWatch } from './credential-watch.js';
 
 /** A wait that is over, too, when its credential is no longer valid; that is looked at while somebody listens for it. */
 export class WatchedWait implements Cancellation {
@@ -10,8 +9,8 @@ export class WatchedWait implements Cancellation {
 
   constructor(
     private readonly outer: Cancellation,
-    private readonly credential: string,
-    private readonly watch: CredentialWatch,
+    /** Tells, until the returned function is called, when who waits would be refused now. */
+    private readonly follow: (tell: () => void) => () => void,
   ) {}
 
   get isOver(): boolean {
@@ -20,7 +19,7 @@ export class WatchedWait implements Cancellation {
 
   onOver(tell: () => void): () => void {
     this.told.add(tell);
-    this.followNoMore ??= this.watch.follow(this.credential, () => this.refuse());
+    this.followNoMore ??= this.follow(() => this.refuse());
     const listenNoMore = this.outer.onOver(tell);
     return () => {
       this.told.delete(tell);

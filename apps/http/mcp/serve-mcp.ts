@@ -12,8 +12,9 @@ import { readBody } from '../host/read-body.js';
 import { declaredBytes } from '../host/read-bytes.js';
 import { headerText, readCredential } from '../host/request-headers.js';
 import type { HttpHandler } from '../host/routing.js';
+import type { HttpShared } from '../host/server.js';
 import { WatchedWait } from '../host/watched-wait.js';
-import type { WaitingParts } from '../host/request-wait.js';
+import type { CredentialWatch } from '../host/credential-watch.js';
 import type { ClientRequests } from './client-requests.js';
 import { requireKnownOrigin } from './known-origin.js';
 import type { HandleMessage } from './message-handler.js';
@@ -23,7 +24,8 @@ import { TASK_METHODS } from './tasks.js';
 import { StreamWatch } from './stream-watch.js';
 import { findTool } from './tools/all.js';
 
-export interface McpServingParts extends AuthenticatingParts, WaitingParts {
+export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, 'isStopping' | 'onStopping'> {
+  readonly credentialWatch: CredentialWatch;
   readonly context: Context;
   readonly rates: CredentialRates;
   readonly bodyTimeoutMs: number;
@@ -63,7 +65,9 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     }
     res.setHeader('Cache-Control', 'no-store');
     const call = new Disconnect(res);
-    const waits = new WatchedWait(new WaitEnd(call, parts), readCredential(req) ?? '', parts.credentialWatch);
+    const waits = new WatchedWait(new WaitEnd(call, parts), (tell) =>
+      parts.credentialWatch.follow(readCredential(req) ?? '', tell),
+    );
     const requireAllowed = async (): Promise<void> => void (await authenticateRequest(ctx, parts, 'mcp'));
     const context = { ...parts.context, call };
     const sessionId = headerText(req, 'mcp-session-id');

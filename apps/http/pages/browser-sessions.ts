@@ -26,8 +26,14 @@ export class BrowserSessions {
 
   /** Who is signed in; undefined for nobody, and for a session that has ended. */
   async find(ctx: HttpContext): Promise<SignedIn | undefined> {
+    const secret = this.secretOf(ctx);
+    return secret === undefined ? undefined : findSession(this.context, secret);
+  }
+
+  /** What the browser's cookie carries; undefined for what cannot be the secret of a session. */
+  secretOf(ctx: HttpContext): string | undefined {
     const secret = this.cookie.read(ctx);
-    return secret !== undefined && SECRET.test(secret) ? findSession(this.context, secret) : undefined;
+    return secret !== undefined && SECRET.test(secret) ? secret : undefined;
   }
 
   /** As `find`, and throws SESSION_REQUIRED for nobody. */

@@ -19,7 +19,8 @@ export function pageRoutes(publicUrl: () => string) {
   });
 }
 
-function addressOf({ state }: HttpContext): string {
+/** The path with its query. */
+export function addressOf({ state }: HttpContext): string {
   const { path, query } = state.target;
   return query === '' ? path : `${path}?${query}`;
 }

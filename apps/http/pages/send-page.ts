@@ -16,6 +16,12 @@ const POLICY = [
   "base-uri 'none'",
 ];
 
+/** What a page may load and send besides what is its server's own. */
+export interface PageSources {
+  /** The origin of signed addresses of objects, where that is another one. */
+  readonly objects: string | undefined;
+}
+
 /**
  * Headers of a page. The referrer stays within this server; without one at all, browsers send `Origin: null` with
  * forms.
@@ -25,6 +31,14 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'Referrer-Policy': 'same-origin',
   'Cache-Control': 'no-store',
 };
+
+/** Those of a page that shows pictures and videos, and sends files: to the object store, and to no other host. */
+export function mediaPageHeaders({ objects }: PageSources): Readonly<Record<string, string>> {
+  const where = objects === undefined ? "'self'" : `'self' ${objects}`;
+  const sources = [`img-src ${where} data: blob:`, `media-src ${where}`, `connect-src ${where}`];
+  const others = POLICY.filter((one) => !/^(img|connect)-src /.test(one));
+  return { ...PAGE_HEADERS, 'Content-Security-Policy': [...others, ...sources, "form-action 'self'"].join('; ') };
+}
 
 /** Of a page with a form that may be answered with a redirect to another server, which `form-action` would block. */
 const REDIRECTING_HEADERS = { ...PAGE_HEADERS, 'Content-Security-Policy': POLICY.join('; ') };

@@ -4,12 +4,23 @@ const numbers = new Intl.NumberFormat();
 const dates = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 /** Days of use are UTC days. */
 const days = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });
+const preciseTimes = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const times = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 
 export const numberText = (value: number): string => numbers.format(value);
 export const dateText = (time: string): string => dates.format(new Date(time));
 export const dayText = (time: string): string => days.format(new Date(time));
 export const timeText = (time: string): string => times.format(new Date(time));
+export const preciseTimeText = (time: string): string => preciseTimes.format(new Date(time));
+
+/** A span of time in milliseconds, as short as it can be said. */
+export function spanText(ms: number): string {
+  if (ms < 1_000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 60_000) return `${(ms / 1_000).toFixed(1)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.floor((ms % 60_000) / 1_000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
 
 export const SCOPE_TEXTS: Readonly<Record<Scope, string>> = {
   'credits:read': 'See the balance',

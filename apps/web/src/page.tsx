@@ -1,27 +1,39 @@
 import { useEffect } from 'preact/hooks';
 import { AccessSection } from './access/access-section.js';
 import { announce, Announcer } from './announce.js';
-import { CreditsSection } from './credits/credits-section.js';
+import { GenerationsSection } from './generations/generations-section.js';
 import { Loaded } from './parts/loaded.js';
 import { SectionLink } from './parts/section-link.js';
 import { OperatorArea } from './operator/operator-area.js';
 import { OperatorNavigation } from './operator/operator-navigation.js';
-import { place, titleOf } from './operator/places.js';
-import { hasMoved, path, section, SECTIONS, type SectionName } from './router.js';
+import { place as operatorPlace, titleOf } from './operator/places.js';
+import { PlaygroundSection } from './playground/playground-section.js';
+import {
+  hasMoved,
+  path,
+  place,
+  saidOnArrival,
+  section,
+  SECTIONS,
+  type SectionLink as Link,
+  type SectionName,
+} from './router.js';
 import type { Overview } from './server-types.js';
 import { SignInSection } from './sign-in/sign-in-section.js';
+import { UsageSection } from './usage/usage-section.js';
+import { WebhooksSection } from './webhooks/webhooks-section.js';
 import { useData, type Data } from './use-data.js';
 
 /** The whole account page: its head, its navigation, and one section. */
 export function Page() {
   const overview = useData<Overview>('/overview');
   const { reload } = overview;
-  const [at, address] = [place.value, path.value];
-  const { title } = at === undefined ? sectionOf(section.value) : { title: titleOf(at) };
+  const [at, address] = [operatorPlace.value, path.value];
+  const title = at === undefined ? sectionTitle() : titleOf(at);
   useEffect(() => {
     document.title = `${title} · Darkroom`;
     if (!hasMoved.value) return;
-    announce('');
+    announce(saidOnArrival.value);
     document.getElementById('section-title')?.focus();
   }, [title, address]);
   useEffect(() => {
@@ -86,17 +98,13 @@ function Head({ overview }: { readonly overview: Overview | undefined }) {
   );
 }
 
-function sectionOf(name: SectionName): (typeof SECTIONS)[number] {
-  return SECTIONS.find((one) => one.name === name) ?? SECTIONS[0];
-}
-
 function Navigation({ overview }: { readonly overview: Overview | undefined }) {
   return (
     <nav aria-label="Account settings">
       <ul>
         {SECTIONS.map(({ name, title }) => (
           <li key={name}>
-            <SectionLink name={name} isCurrent={place.value === undefined && section.value === name}>
+            <SectionLink name={name} isCurrent={operatorPlace.value === undefined && section.value === name}>
               {title}
             </SectionLink>
           </li>
@@ -121,6 +129,12 @@ function NoWayBack({ overview: { person, session } }: { readonly overview: Overv
   );
 }
 
+/** Of the section, or of the single thing of it that the address names. */
+function sectionTitle(): string {
+  const shown: Link = SECTIONS.find(({ name }) => name === section.value) ?? SECTIONS[0];
+  return place.value.id === undefined ? shown.title : (shown.single ?? shown.title);
+}
+
 interface SectionProps {
   readonly name: SectionName;
   readonly overview: Overview;
@@ -131,8 +145,14 @@ function Section({ name, overview, data }: SectionProps) {
   switch (name) {
     case 'api-and-mcp':
       return <AccessSection overview={overview} />;
-    case 'credits':
-      return <CreditsSection overview={overview} reload={data.reload} />;
+    case 'playground':
+      return <PlaygroundSection overview={overview} reload={data.reload} />;
+    case 'generations':
+      return <GenerationsSection overview={overview} />;
+    case 'usage':
+      return <UsageSection overview={overview} reload={data.reload} />;
+    case 'webhooks':
+      return <WebhooksSection overview={overview} />;
     case 'sign-in':
       return <SignInSection overview={overview} reload={data.reload} />;
     default:

@@ -5,42 +5,93 @@ const BASE = '/console/';
 export interface SectionLink {
   readonly name: string;
   readonly title: string;
+  /** The title of a single thing within it, where those have an address. */
+  readonly single?: string;
 }
 
-/** The sections of the page, as they stand in its navigation. */
+/** The sections of the page, as they stand in its navigation. The first is shown at once. */
 export const SECTIONS = [
   { name: 'api-and-mcp', title: 'API and MCP' },
-  { name: 'credits', title: 'Credits' },
+  { name: 'playground', title: 'Playground' },
+  { name: 'generations', title: 'Generations', single: 'Generation' },
+  { name: 'usage', title: 'Usage and credits' },
+  { name: 'webhooks', title: 'Webhooks', single: 'Webhook' },
   { name: 'sign-in', title: 'Sign-in' },
 ] as const satisfies readonly SectionLink[];
 
 export type SectionName = (typeof SECTIONS)[number]['name'];
 
-/** The address of a section. */
-export function hrefOf(name: SectionName): string {
-  return BASE + name;
+/** What of a section is shown: a single thing by its id, and what the query says. */
+export interface Within {
+  readonly id?: string | undefined;
+  readonly query?: Readonly<Record<string, string | undefined>>;
 }
 
+export interface Place {
+  readonly section: SectionName;
+  readonly id: string | undefined;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** The address of a section, or of something in it. */
+export function hrefOf(name: SectionName, { id, query = {} }: Within = {}): string {
+  const given = Object.entries(query).filter((entry): entry is [string, string] => (entry[1] ?? '') !== '');
+  const text = new URLSearchParams(given).toString();
+  return BASE + name + (id === undefined ? '' : `/${id}`) + (text === '' ? '' : `?${text}`);
+}
+
+const address = signal(currentAddress());
+
 /** The path of the address. */
-export const path = signal(window.location.pathname);
+export const path = computed(() => address.value.path);
+
+/** What the address names, where that is a section; the first one otherwise. */
+export const place = computed(() => placeOf(address.value));
 
 /** The section that the address names. */
-export const section = computed<SectionName>(
-  () => SECTIONS.find(({ name }) => hrefOf(name) === path.value)?.name ?? SECTIONS[0].name,
-);
+export const section = computed(() => place.value.section);
 
 /** Whether the person went to the section within the page, whose heading then gets the focus. */
 export const hasMoved = signal(false);
 
-/** Goes to another address of this page. */
-export function goTo(href: string): void {
+/** What is said once the page is shown; empty for nothing. */
+export const saidOnArrival = signal('');
+
+/** Goes to another address of this page. `said` is the result of what led there. */
+export function goTo(href: string, said = ''): void {
+  saidOnArrival.value = said;
   window.history.pushState(null, '', href);
   show();
 }
 
-window.addEventListener('popstate', show);
+/** Puts other values into the query of the address: the way back leads past this change. */
+export function changeQuery(query: Within['query'] = {}): void {
+  const { section: name, id, query: current } = place.value;
+  window.history.replaceState(null, '', hrefOf(name, { id, query: { ...current, ...query } }));
+  address.value = currentAddress();
+}
+
+window.addEventListener('popstate', () => {
+  saidOnArrival.value = '';
+  show();
+});
 
 function show(): void {
   hasMoved.value = true;
-  path.value = window.location.pathname;
+  address.value = currentAddress();
+}
+
+function currentAddress() {
+  const { pathname, search } = window.location;
+  return { path: pathname, search };
+}
+
+function placeOf({ path: at, search }: ReturnType<typeof currentAddress>): Place {
+  const [name = '', id, ...more] = at.slice(BASE.length).split('/');
+  const known = SECTIONS.find((one) => one.name === name && more.length === 0);
+  return {
+    section: known?.name ?? SECTIONS[0].name,
+    id: known !== undefined && 'single' in known && id !== '' ? id : undefined,
+    query: Object.fromEntries(new URLSearchParams(search)),
+  };
 }

@@ -1,3 +1,5 @@
+import type { JsonObject, Operation, Role } from './api-types.js';
+
 /** What the server answers under `/console/api`. Times are RFC 3339 texts. */
 
 export type Scope = 'credits:read' | 'generations:read' | 'generations:write' | 'uploads:write' | 'webhooks:manage';
@@ -34,6 +36,16 @@ export interface Overview {
   readonly first_request: object | null;
   /** Null where no outside provider is configured. */
   readonly provider_name: string | null;
+}
+
+/** What a generation of this page was asked for. */
+export interface GenerationInput {
+  readonly model_key: string;
+  readonly operation: Operation;
+  readonly prompt: string;
+  readonly negative_prompt: string | null;
+  readonly parameters: JsonObject;
+  readonly references: readonly { readonly upload_id: string; readonly role: Role }[];
 }
 
 export interface App {

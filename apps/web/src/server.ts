@@ -1,14 +1,25 @@
 export const API = '/console/api';
 const TIMEOUT_MS = 30_000;
 
+/** What is known of a refusal besides its sentence. */
+export interface Refusal {
+  /** Empty where no answer came that the page can read. */
+  readonly code: string;
+  /** JSON Pointer of the field at fault. */
+  readonly pointer?: string | undefined;
+}
+
 /** A refusal or a failure, in a sentence for the person. */
 export class RequestFailed extends Error {
   constructor(
-    sentence: string,
-    /** The code of a refusal; absent where there was no answer. */
-    readonly code?: string,
+    message: string,
+    readonly refusal: Refusal = { code: '' },
   ) {
-    super(sentence);
+    super(message);
+  }
+
+  get code(): string {
+    return this.refusal.code;
   }
 }
 
@@ -16,24 +27,59 @@ export interface Envelope {
   readonly success: boolean;
   readonly code: string;
   readonly message: string;
+  readonly pointer?: string;
   readonly data?: unknown;
+}
+
+/** An address of the page's own part of the server, or, with `/api/` in front, of its public API. */
+export function addressOf(path: string): string {
+  return path.startsWith('/api/') ? path : API + path;
 }
 
 export function read<T>(path: string, signal?: AbortSignal): Promise<T> {
   return send<T>(path, { method: 'GET' }, signal);
 }
 
-export function change<T = object>(path: string, body: object = {}): Promise<T> {
-  return send<T>(path, {
-    method: 'POST',
-    headers: { 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  });
+export interface ChangeOptions {
+  readonly method?: 'POST' | 'PATCH' | 'DELETE';
+  /** The same for every try of one intent: it then has one effect. */
+  readonly idempotencyKey?: string;
+  readonly signal?: AbortSignal;
+}
+
+export function change<T = object>(
+  path: string,
+  body: object = {},
+  { method = 'POST', idempotencyKey, signal }: ChangeOptions = {},
+): Promise<T> {
+  return send<T>(
+    path,
+    {
+      method,
+      headers: {
+        'Content-Type': 'application/json',
+        ...(idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey }),
+      },
+      body: JSON.stringify(body),
+    },
+    signal,
+  );
+}
+
+/** Removes something. There is nothing to say about it. */
+export function remove(path: string): Promise<object> {
+  return send(path, { method: 'DELETE' });
+}
+
+/** A key that no other intent has. It needs no secure context, which a page without TLS is not. */
+export function newKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 /** To the sign-in page, and back to this one. */
 export function leaveToSignIn(): void {
-  window.location.assign(`/sign-in?return=${encodeURIComponent(window.location.pathname)}`);
+  const { pathname, search } = window.location;
+  window.location.assign(`/sign-in?return=${encodeURIComponent(pathname + search)}`);
 }
 
 async function send<T>(path: string, init: RequestInit, cancelled?: AbortSignal): Promise<T> {
@@ -41,20 +87,19 @@ async function send<T>(path: string, init: RequestInit, cancelled?: AbortSignal)
   const end = (): void => ending.abort();
   const timer = setTimeout(end, TIMEOUT_MS);
   cancelled?.addEventListener('abort', end);
-  const envelope = await envelopeOf(fetch(API + path, { ...init, signal: ending.signal, cache: 'no-store' })).finally(
-    () => {
-      clearTimeout(timer);
-      cancelled?.removeEventListener('abort', end);
-    },
-  );
+  const request = fetch(addressOf(path), { ...init, signal: ending.signal, cache: 'no-store' });
+  const envelope = await envelopeOf(request).finally(() => {
+    clearTimeout(timer);
+    cancelled?.removeEventListener('abort', end);
+  });
   if (envelope.success) return envelope.data as T;
   throw refusalOf(envelope);
 }
 
 /** Why a request was refused. Without a session the person is led to the sign-in page. */
-export function refusalOf({ code, message }: Pick<Envelope, 'code' | 'message'>): RequestFailed {
+export function refusalOf({ code, message, pointer }: Pick<Envelope, 'code' | 'message' | 'pointer'>): RequestFailed {
   if (code === 'SESSION_REQUIRED') leaveToSignIn();
-  return new RequestFailed(message, code);
+  return new RequestFailed(message, { code, pointer });
 }
 
 async function envelopeOf(request: Promise<Response>): Promise<Envelope> {
@@ -69,4 +114,9 @@ async function envelopeOf(request: Promise<Response>): Promise<Envelope> {
 /** What to say of an error. */
 export function sentenceOf(error: unknown): string {
   return error instanceof RequestFailed ? error.message : 'Something went wrong in this page. Reload it.';
+}
+
+/** Code of a refusal; empty for any other error. */
+export function codeOf(error: unknown): string {
+  return error instanceof RequestFailed ? error.refusal.code : '';
 }

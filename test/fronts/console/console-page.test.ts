@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { TestBrowser } from '../../harness/test-browser.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
 
-const SECTIONS = ['/console/api-and-mcp', '/console/credits', '/console/sign-in'];
+const SECTIONS = ['/console/api-and-mcp', '/console/usage', '/console/sign-in'];
 
 describe('the account page', () => {
   let service: OAuthHarness;

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { createPerson } from '../../../core/people/manage-people.js';
 import type { Person } from '../../../core/people/person.js';
+import type { RestLimits } from '../../../apps/config/rest-limits.js';
 import type { HttpFrontsOptions } from '../../../apps/wiring/http-fronts.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
@@ -54,12 +55,20 @@ export class OAuthHarness {
       storeDelayMs = 0,
       settings = {},
       log = SILENT,
-    }: { readonly storeDelayMs?: number; readonly settings?: Partial<Settings>; readonly log?: Log } = {},
+      limits = {},
+      ports: replaced = {},
+    }: {
+      readonly storeDelayMs?: number;
+      readonly settings?: Partial<Settings>;
+      readonly log?: Log;
+      readonly limits?: Partial<RestLimits>;
+      readonly ports?: Partial<Ports>;
+    } = {},
   ): Promise<OAuthHarness> {
     const passwords = new ScryptHasher({ cost: { n: 16, r: 8, p: 1 } });
     const around = (ports: Ports): Ports => ({ ...ports, artefacts: delayed(ports.artefacts, storeDelayMs) });
-    const harness = await openServiceHarness({ ports: { passwords }, around, settings, log });
-    const running = await serve(harness, options);
+    const harness = await openServiceHarness({ ports: { passwords, ...replaced }, around, settings, log });
+    const running = await serve(harness, { ...options, limits });
     const { context } = harness;
     const { accountId } = await createAccount(context, { name: 'an account' });
     await grantCredits(context, { accountId, operationId: 'first', credits: CREDITS, reason: 'to test with' });

@@ -2,11 +2,12 @@ import { announce } from '../announce.js';
 import { dateText, dayText, numberText } from '../format.js';
 import { Card, focusOn } from '../parts/card.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
+import { Fact } from '../parts/fact.js';
 import { Loaded } from '../parts/loaded.js';
 import { change } from '../server.js';
 import type { Connection } from '../server-types.js';
 import { useData } from '../use-data.js';
-import { Fact, scopesText } from './key-list.js';
+import { scopesText } from './key-list.js';
 
 /** The programs that the person has allowed to act for them. */
 export function ConnectionList({ currency }: { readonly currency: string }) {

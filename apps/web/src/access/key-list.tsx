@@ -2,6 +2,7 @@ import { announce } from '../announce.js';
 import { dateText, dayText, numberText, SCOPE_TEXTS } from '../format.js';
 import { Card, focusOn } from '../parts/card.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
+import { Fact } from '../parts/fact.js';
 import { Loaded } from '../parts/loaded.js';
 import { change } from '../server.js';
 import type { Key, Scope } from '../server-types.js';
@@ -86,15 +87,6 @@ function KeyRow({ shown: key, currency, revoked }: KeyRowProps) {
         <Fact name="May" text={scopesText(key.scopes)} />
       </dl>
     </li>
-  );
-}
-
-export function Fact({ name, text }: { readonly name: string; readonly text: string }) {
-  return (
-    <div>
-      <dt>{name}</dt>
-      <dd>{text}</dd>
-    </div>
   );
 }
 

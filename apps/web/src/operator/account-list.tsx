@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { textOf } from '../form-text.js';
 import { dateText, numberText } from '../format.js';
-import { Fact } from '../access/key-list.js';
+import { Fact } from '../parts/fact.js';
 import { Card } from '../parts/card.js';
 import { Loaded } from '../parts/loaded.js';
 import { PageLink } from '../parts/page-link.js';

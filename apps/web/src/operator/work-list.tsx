@@ -1,5 +1,5 @@
 import { announce } from '../announce.js';
-import { Fact } from '../access/key-list.js';
+import { Fact } from '../parts/fact.js';
 import { numberText, timeText } from '../format.js';
 import { Card, focusOn } from '../parts/card.js';
 import { Figures } from '../parts/figures.js';

@@ -1,17 +1,20 @@
 import type { ComponentChildren } from 'preact';
-import { hrefOf, type SectionName } from '../router.js';
+import { hrefOf, type SectionName, type Within } from '../router.js';
 import { PageLink } from './page-link.js';
 
-interface SectionLinkProps {
+interface SectionLinkProps extends Within {
   readonly name: SectionName;
   readonly isCurrent?: boolean;
+  readonly class?: string;
+  /** The label for screen readers, where the visible text does not say where it leads. */
+  readonly label?: string;
   readonly children: ComponentChildren;
 }
 
-/** A link to a section of the page. */
-export function SectionLink({ name, isCurrent = false, children }: SectionLinkProps) {
+/** A link to a section of the page, or to something in it. */
+export function SectionLink({ name, id, query = {}, children, ...link }: SectionLinkProps) {
   return (
-    <PageLink href={hrefOf(name)} isCurrent={isCurrent}>
+    <PageLink href={hrefOf(name, { id, query })} {...link}>
       {children}
     </PageLink>
   );

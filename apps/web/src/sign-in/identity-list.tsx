@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
-import { Fact } from '../access/key-list.js';
+import { Fact } from '../parts/fact.js';
 import { dateText } from '../format.js';
 import { Card, focusOn } from '../parts/card.js';
 import { ConfirmButton } from '../parts/confirm-button.js';

@@ -1,5 +1,5 @@
 import { useId, useState } from 'preact/hooks';
-import { Fact } from '../access/key-list.js';
+import { Fact } from '../parts/fact.js';
 import { dateText, dayText } from '../format.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
 import { change } from '../server.js';

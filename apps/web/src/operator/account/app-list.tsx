@@ -1,5 +1,5 @@
 import { numberText } from '../../format.js';
-import { Fact } from '../../access/key-list.js';
+import { Fact } from '../../parts/fact.js';
 import { Card } from '../../parts/card.js';
 import { Loaded } from '../../parts/loaded.js';
 import { MoreButton } from '../more-button.js';

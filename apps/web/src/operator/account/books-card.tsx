@@ -3,7 +3,7 @@ import { textOf } from '../../form-text.js';
 import { dateText, numberText, timeText } from '../../format.js';
 import { Card, focusOn } from '../../parts/card.js';
 import { Figures } from '../../parts/figures.js';
-import { Fact } from '../../access/key-list.js';
+import { Fact } from '../../parts/fact.js';
 import { change } from '../../server.js';
 import { ActButton } from '../act-button.js';
 import type { Account, Suspended } from '../server-types.js';

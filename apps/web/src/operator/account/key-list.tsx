@@ -1,6 +1,6 @@
 import { announce } from '../../announce.js';
 import { dateText, dayText, numberText } from '../../format.js';
-import { Fact } from '../../access/key-list.js';
+import { Fact } from '../../parts/fact.js';
 import { Card, focusOn } from '../../parts/card.js';
 import { Loaded } from '../../parts/loaded.js';
 import { change } from '../../server.js';

@@ -1,4 +1,4 @@
-import { Fact } from '../../access/key-list.js';
+import { Fact } from '../../parts/fact.js';
 import { numberText, timeText } from '../../format.js';
 import { Card } from '../../parts/card.js';
 import { Loaded } from '../../parts/loaded.js';

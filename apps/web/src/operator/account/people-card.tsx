@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../../announce.js';
 import { textOf } from '../../form-text.js';
 import { dateText, dayText, timeText } from '../../format.js';
-import { Fact } from '../../access/key-list.js';
+import { Fact } from '../../parts/fact.js';
 import { Card, focusOn } from '../../parts/card.js';
 import { Copyable } from '../../parts/copyable.js';
 import { Loaded } from '../../parts/loaded.js';

@@ -4,13 +4,13 @@ import { Card } from '../parts/card.js';
 import { Figures } from '../parts/figures.js';
 import type { Overview } from '../server-types.js';
 
-interface CreditsProps {
+interface BalanceCardProps {
   readonly overview: Overview;
   readonly reload: () => Promise<void>;
 }
 
 /** What the account can spend, what is set aside for generations under way, and what was charged. */
-export function CreditsSection({ overview: { account }, reload }: CreditsProps) {
+export function BalanceCard({ overview: { account }, reload }: BalanceCardProps) {
   const again = async (): Promise<void> => {
     await reload();
     announce('The credits are up to date.');

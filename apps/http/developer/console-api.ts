@@ -1,0 +1,79 @@
+import { callerOfPerson, requireNotSuspended } from '../../../core/people/acting.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Context } from '../../../core/context.js';
+import { lookAtSession } from '../../../core/people/sessions.js';
+import { CredentialWatch } from '../host/credential-watch.js';
+import type { CredentialRates } from '../host/credential-rates.js';
+import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
+import type { HttpFront } from '../host/server.js';
+import type { BrowserSessions } from '../pages/browser-sessions.js';
+import { requireSameOrigin } from '../pages/same-origin.js';
+import { withoutChallenge } from '../pages/without-challenge.js';
+import type { Access } from './access.js';
+import type { ProtectedRoute } from './operation.js';
+import { ROUTES } from './routes.js';
+import { serveProtected, type ServingParts } from './serve-operation.js';
+
+/** Where the account page finds the endpoints of the interface, for an App of its account. */
+const CONSOLE_BASE = '/console/api/apps/:app_id';
+
+export interface ConsoleApiOptions {
+  readonly context: Context;
+  readonly sessions: BrowserSessions;
+  readonly rates: CredentialRates;
+  readonly publicUrl: () => string;
+  /** How long a JSON body may take to arrive once its headers are here, in milliseconds. */
+  readonly bodyTimeoutMs: number;
+}
+
+/**
+ * The endpoints of the interface for the account page: the same operations, called by the person of the session in place
+ * of a credential. They count against the same rates, under the person's id.
+ */
+export function consoleApi({ context, sessions, rates, publicUrl, bodyTimeoutMs }: ConsoleApiOptions): HttpFront {
+  const access = sessionAccess(context, sessions);
+  return ({ isStopping, onStopping }) => {
+    const parts: ServingParts = { context, access, rates, isStopping, onStopping, bodyTimeoutMs };
+    const routes = ROUTES.filter((route): route is ProtectedRoute => route.scope !== undefined).map(
+      (route): HttpRoute => ({
+        method: route.method,
+        path: route.path,
+        serve: fromPage(route, serveProtected(route, parts), publicUrl),
+      }),
+    );
+    return [createRouter(routes, CONSOLE_BASE)];
+  };
+}
+
+/** What changes something, or has a body, is asked for by a page of this server alone, and has a line in the log. */
+function fromPage({ method, rate }: ProtectedRoute, serve: HttpHandler, publicUrl: () => string): HttpHandler {
+  return async (ctx) => {
+    ctx.state.renderError = withoutChallenge;
+    if (method !== 'GET') requireSameOrigin(ctx, publicUrl());
+    await serve(ctx);
+    ctx.state.hasCreated = rate === 'writes';
+  };
+}
+
+/** By the session of a person, for the App in the path. */
+function sessionAccess(context: Context, sessions: BrowserSessions): Access {
+  const watch = new CredentialWatch(
+    {
+      authenticate: async (secret) => {
+        const person = await lookAtSession(context, secret);
+        if (person === undefined) throw new ServiceError('SESSION_REQUIRED');
+        await requireNotSuspended(context, person);
+      },
+    },
+    context.clock,
+    'rest',
+  );
+  return {
+    authenticate: async (ctx) => {
+      const { person } = await sessions.require(ctx);
+      ctx.state.caller = { accountId: person.accountId, credentialId: person.personId };
+      return callerOfPerson(context, person, ctx.params['app_id'] ?? '');
+    },
+    follow: (ctx, tell) => watch.follow(sessions.secretOf(ctx) ?? '', tell),
+  };
+}
