@@ -4,7 +4,6 @@
  * Method: the built page of a whole service in this process, in Chromium. One service and one browser for the file: each
  * test makes what it needs under names of its own.
  */
-import { spawn } from 'node:child_process';
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { createAccount, createKey } from '../../core/access/manage.js';
@@ -15,6 +14,7 @@ import { appsForKeys } from '../../core/people/account-apps.js';
 import { orSkip } from '../servers/server-absent.js';
 import { PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
+import { outputOf } from './shell.js';
 import { focusOn, PageHarness, tabTo, type Visitor } from './page-harness.js';
 
 describe('the account page in a browser', () => {
@@ -386,14 +386,3 @@ describe('the account page in a browser', () => {
     await page.getByText('this browser').waitFor();
   });
 });
-
-/** What a command of the shell prints. The service is in this process, which must go on meanwhile. */
-async function outputOf(command: string, variables: NodeJS.ProcessEnv): Promise<string> {
-  const shell = spawn('sh', ['-c', command], {
-    env: { ...process.env, ...variables },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  let output = '';
-  for await (const piece of shell.stdout) output += String(piece);
-  return output;
-}

@@ -13,7 +13,7 @@ import type { JsonObject } from '../../core/json.js';
 import { consoleApp } from '../../core/people/account-apps.js';
 import { orSkip } from '../servers/server-absent.js';
 import { until } from '../fixtures/until.js';
-import { focusOn, PageHarness, type Visitor } from './page-harness.js';
+import { focusOn, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
 
 const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
 
@@ -65,14 +65,14 @@ describe('generations in a browser', () => {
     const id = await made({ client_trace_id: 'first' });
     await open('/console/generations?trace=first');
     await tile(id).getByRole('link').waitFor();
-    await page.waitForFunction("document.querySelector('.grid-of-media img')?.naturalWidth === 96");
+    await pictureOf(page, '.grid-of-media img', 96);
     await tile(id).getByRole('link').click();
     await heading('Generation').waitFor();
     await focusOn(page, 'Generation');
     expect(new URL(page.url()).pathname).to.equal(`/console/generations/${id}`);
     await page.reload();
     await heading('Succeeded').waitFor();
-    await page.waitForFunction("document.querySelector('.outputs img')?.naturalWidth === 96");
+    await pictureOf(page, '.outputs img', 96);
     const timeline = page.getByRole('listitem').filter({ has: page.locator('time') });
     expect(await timeline.allInnerTexts()).to.have.lengthOf(3);
     await page.getByText('10 credits').waitFor();
@@ -119,7 +119,7 @@ describe('generations in a browser', () => {
     expect(await page.locator('[data-id]').count()).to.equal(26);
     expect(await page.getByRole('button', { name: 'Show more' }).count()).to.equal(0);
     const focused = "document.activeElement?.closest('[data-id]')?.dataset.id";
-    await page.waitForFunction(`${focused} === '${ids[1]}'`);
+    await untilInPage(page, `${focused} === '${ids[1]}'`);
   });
 
   it('shows what happens while somebody looks, without asking again', async () => {

@@ -140,6 +140,16 @@ export async function focusOn(page: Page, name: string): Promise<void> {
   expect(found).to.equal(name);
 }
 
+/** Waits until an expression is true in the page; the test's own time limit is the bound. The page's policy lets it run none. */
+export async function untilInPage(page: Page, expression: string): Promise<void> {
+  while (!(await page.evaluate<boolean>(`new Promise(requestAnimationFrame).then(() => Boolean(${expression}))`)));
+}
+
+/** Waits until the picture that a selector finds is there, with this width in pixels. */
+export function pictureOf(page: Page, selector: string, widthPx: number): Promise<void> {
+  return untilInPage(page, `document.querySelector(${JSON.stringify(selector)})?.naturalWidth === ${widthPx}`);
+}
+
 /** Presses Tab until something has the focus. Fails after a hundred. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let presses = 0; presses < 100; presses += 1) {

@@ -68,7 +68,8 @@ function GenerationTile({ task, currency }: { readonly task: Task; readonly curr
       </span>
       <span class="tile-text">
         <span>{task.model_key}</span>
-        <span class="quiet">{`${timeText(task.created_at)} · ${costText(task, currency)}`}</span>
+        <span class="quiet">{timeText(task.created_at)}</span>
+        <span class="quiet">{costText(task, currency)}</span>
       </span>
     </SectionLink>
   );

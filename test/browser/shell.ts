@@ -1,0 +1,17 @@
+import { spawn } from 'node:child_process';
+
+/** What a command of the shell prints. The service is in this process, which must go on meanwhile. */
+export async function outputOf(
+  command: string,
+  variables: NodeJS.ProcessEnv,
+  folder: string = process.cwd(),
+): Promise<string> {
+  const shell = spawn('sh', ['-c', command], {
+    env: { ...process.env, ...variables },
+    cwd: folder,
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let output = '';
+  for await (const piece of shell.stdout) output += String(piece);
+  return output;
+}
