@@ -105,7 +105,7 @@ module.exports = {
       comment: 'The account page runs in browsers, and knows of its server what it is answered.',
       severity: 'error',
       from: { path: '^apps/web/src/' },
-      to: { pathNot: ['^apps/web/src/', 'node_modules/(preact|@preact|@picocss)/'] },
+      to: { pathNot: ['^apps/web/src/', 'node_modules/(preact|@preact|@picocss|uplot)/'] },
     },
     {
       name: 'server-knows-no-page',

@@ -170,13 +170,15 @@ export interface WebhookSecret {
 export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'exhausted', 'disabled', 'cancelled'] as const;
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
+export type AttemptFault = 'address' | 'connection' | 'timeout' | 'answer';
+
 export interface DeliveryAttempt {
   readonly event: WebhookEvent;
   readonly started_at: string;
   readonly duration_ms: number;
   readonly result: 'delivered' | 'failed' | 'unknown';
   readonly status?: number;
-  readonly fault?: 'address' | 'connection' | 'timeout' | 'answer';
+  readonly fault?: AttemptFault;
 }
 
 export interface Delivery {

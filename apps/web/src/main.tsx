@@ -1,5 +1,6 @@
 import { render } from 'preact';
 import '@picocss/pico/css/pico.min.css';
+import 'uplot/dist/uPlot.min.css';
 import './style.css';
 import { Page } from './page.js';
 

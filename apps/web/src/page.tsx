@@ -152,7 +152,7 @@ function Section({ name, overview, data }: SectionProps) {
     case 'usage':
       return <UsageSection overview={overview} reload={data.reload} />;
     case 'webhooks':
-      return <WebhooksSection overview={overview} />;
+      return <WebhooksSection />;
     case 'sign-in':
       return <SignInSection overview={overview} reload={data.reload} />;
     default:

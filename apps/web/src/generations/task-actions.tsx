@@ -5,6 +5,7 @@ import { inApp } from '../apps/usable-apps.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
 import { change, remove, sentenceOf } from '../server.js';
 import { isOpen } from './task-text.js';
+import { Fault } from '../parts/fault.js';
 
 interface TaskActionsProps {
   readonly appId: string;
@@ -64,11 +65,7 @@ export function CancelButton({ path, isCancelling, took }: CancelButtonProps) {
       >
         {isCancelling ? 'Cancelling' : 'Cancel'}
       </button>
-      {fault === undefined ? null : (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
     </>
   );
 }

@@ -1,7 +1,8 @@
 import { useId, useRef, useState } from 'preact/hooks';
 import { sentenceOf } from '../server.js';
+import { Fault } from './fault.js';
 
-interface ConfirmButtonProps {
+interface ConfirmButtonProps<T> {
   readonly label: string;
   /** The label for screen readers, where the visible one does not say of what. */
   readonly fullLabel?: string;
@@ -9,13 +10,13 @@ interface ConfirmButtonProps {
   readonly consequence: string;
   /** What the button says that does it. */
   readonly doIt: string;
-  readonly action: () => Promise<unknown>;
+  readonly action: () => Promise<T>;
   /** What follows once the dialog is gone, such as moving the focus. */
-  readonly done: () => Promise<void>;
+  readonly done: (result: T) => Promise<void>;
 }
 
 /** A button for what cannot be undone: it asks first. The dialog keeps the focus, and Escape closes it. */
-export function ConfirmButton({
+export function ConfirmButton<T>({
   label,
   fullLabel = label,
   question,
@@ -23,7 +24,7 @@ export function ConfirmButton({
   doIt,
   action,
   done,
-}: ConfirmButtonProps) {
+}: ConfirmButtonProps<T>) {
   const dialog = useRef<HTMLDialogElement>(null);
   const [isBusy, setBusy] = useState(false);
   const [fault, setFault] = useState<string>();
@@ -31,15 +32,16 @@ export function ConfirmButton({
   const run = async (): Promise<void> => {
     setBusy(true);
     setFault(undefined);
+    let result: T;
     try {
-      await action();
+      result = await action();
     } catch (error) {
       return setFault(sentenceOf(error));
     } finally {
       setBusy(false);
     }
     dialog.current?.close();
-    await done();
+    await done(result);
   };
   return (
     <>
@@ -59,11 +61,7 @@ export function ConfirmButton({
         <article>
           <h3 id={`${id}-question`}>{question}</h3>
           <p id={`${id}-consequence`}>{consequence}</p>
-          {fault === undefined ? null : (
-            <p class="fault" role="alert">
-              {fault}
-            </p>
-          )}
+          <Fault text={fault} />
           <footer>
             <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
               Cancel

@@ -9,6 +9,7 @@ import { Card } from '../parts/card.js';
 import { SectionLink } from '../parts/section-link.js';
 import { useEffect } from 'preact/hooks';
 import { announce } from '../announce.js';
+import { Fault } from '../parts/fault.js';
 
 interface ResultCardProps {
   readonly appId: string;
@@ -42,11 +43,7 @@ export function ResultCard({ appId, created, currency, again, ended }: ResultCar
   const isCancelling = times.some(({ type }) => type === 'cancel_requested');
   return (
     <Card id="result" title={STATUS_TEXTS[status]} note={costText(task, currency)}>
-      {fault === undefined ? null : (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       <TaskProgress task={task} progress={progress} isCancelling={isCancelling} />
       {task.error === undefined ? null : <p class="fault">{task.error.message}</p>}
       <OutputList task={task} reload={reload} />

@@ -9,6 +9,7 @@ import { change, sentenceOf } from '../server.js';
 import type { Identity, Overview } from '../server-types.js';
 import { useData } from '../use-data.js';
 import { SignInAgain } from './sign-in-again.js';
+import { Fault } from '../parts/fault.js';
 
 /** Identities at an outside provider that sign the person in. Not shown where there is neither a provider nor one. */
 export function IdentityList({ overview }: { readonly overview: Overview }) {
@@ -88,11 +89,7 @@ function LinkButton({ name, overview }: { readonly name: string; readonly overvi
   if (!overview.session.is_recent) return <SignInAgain overview={overview} toDo="connect one" />;
   return (
     <>
-      {fault === undefined ? null : (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       <button type="button" class="outline secondary small" onClick={() => void leave()}>
         {`Connect ${name}`}
       </button>

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import { textOf } from '../form-text.js';
 import { sentenceOf } from '../server.js';
+import { Fault } from '../parts/fault.js';
 
 interface NameFormProps {
   readonly label: string;
@@ -41,11 +42,7 @@ export function NameForm({ label, name, placeholder = '', doIt, submit }: NameFo
         {label}
         <input type="text" name="name" defaultValue={name} placeholder={placeholder} required maxLength={100} />
       </label>
-      {fault === undefined ? null : (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       <button type="submit" class="secondary small" aria-busy={isBusy} disabled={isBusy}>
         {doIt}
       </button>

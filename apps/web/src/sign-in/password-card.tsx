@@ -5,6 +5,7 @@ import { Card, focusOn } from '../parts/card.js';
 import { change, sentenceOf } from '../server.js';
 import type { Overview } from '../server-types.js';
 import { SignInAgain } from './sign-in-again.js';
+import { Fault } from '../parts/fault.js';
 
 const MIN_LENGTH = 12;
 
@@ -66,11 +67,7 @@ export function PasswordCard({ overview, reload }: PasswordCardProps) {
           <PasswordField label="New password again" name="again" kind="new-password" minLength={MIN_LENGTH} />
         </div>
         <p class="quiet">{`At least ${MIN_LENGTH} characters.`}</p>
-        {fault === undefined ? null : (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
+        <Fault text={fault} />
         <button type="submit" aria-busy={isBusy} disabled={isBusy}>
           {person.has_password ? 'Change password' : 'Set password'}
         </button>

@@ -1,0 +1,280 @@
+import { useMemo, useState } from 'preact/hooks';
+import { announce } from '../announce.js';
+import { USAGE_BY, type Usage, type UsageBy, type UsageRow, type UsageSums } from '../api-types.js';
+import { dayText, numberText } from '../format.js';
+import { saveAs } from '../media/save-as.js';
+import { Card } from '../parts/card.js';
+import { Loaded } from '../parts/loaded.js';
+import { changeQuery, place } from '../router.js';
+import { addressOf } from '../server.js';
+import { BarPlot, type PlottedSeries } from './bar-plot.js';
+import { daysOf, lastDays, USUAL_DAYS, type Range } from './range.js';
+import { usagePath, useUsage } from './use-usage.js';
+
+const BY_TEXTS: Readonly<Record<UsageBy, string>> = { day: 'Day', model: 'Model', key: 'Key' };
+const RANGES = [7, 31, 90, 365];
+/** More bars than this are too narrow to be told apart; days are always all shown. */
+const MAX_BARS = 12;
+
+interface UsageCardProps {
+  readonly appId: string;
+  readonly currency: string;
+}
+
+/** What the account has used, by day, model or key, over a range of days. */
+export function UsageCard({ appId, currency }: UsageCardProps) {
+  const { by, range } = askedFor();
+  const usage = useUsage(appId, by, range);
+  return (
+    <Card id="usage" title="Usage" note="Of the whole account. Days are UTC days.">
+      <RangePicker by={by} range={range} />
+      <Loaded data={usage} what="the usage">
+        {(value) =>
+          value.usage.length === 0 ? (
+            <p class="empty">Nothing was used in this time.</p>
+          ) : (
+            <Plots usage={value} currency={currency} />
+          )
+        }
+      </Loaded>
+      <CsvButton path={usagePath(appId, by, range)} filename={`usage-by-${by}-${range.from}-${range.to}.csv`} />
+    </Card>
+  );
+}
+
+/** As the address says; else the last month by day. */
+function askedFor(): { readonly by: UsageBy; readonly range: Range } {
+  const { query } = place.value;
+  const usual = lastDays(USUAL_DAYS);
+  return {
+    by: USAGE_BY.find((one) => one === query['by']) ?? 'day',
+    range: { from: query['from'] ?? usual.from, to: query['to'] ?? usual.to },
+  };
+}
+
+function RangePicker({ by, range }: { readonly by: UsageBy; readonly range: Range }) {
+  return (
+    <div class="filters">
+      <label>
+        By
+        <select value={by} onChange={({ currentTarget }) => changeQuery({ by: currentTarget.value })}>
+          {USAGE_BY.map((one) => (
+            <option key={one} value={one}>
+              {BY_TEXTS[one]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        From
+        <input
+          type="date"
+          value={range.from}
+          max={range.to}
+          onChange={({ currentTarget }) => changeQuery({ from: currentTarget.value, to: range.to })}
+        />
+      </label>
+      <label>
+        To
+        <input
+          type="date"
+          value={range.to}
+          min={range.from}
+          onChange={({ currentTarget }) => changeQuery({ from: range.from, to: currentTarget.value })}
+        />
+      </label>
+      <label>
+        Last days
+        <select
+          value={RANGES.find((days) => lastDays(days).from === range.from && lastDays(days).to === range.to) ?? ''}
+          onChange={({ currentTarget }) => {
+            if (currentTarget.value !== '') changeQuery({ ...lastDays(Number(currentTarget.value)) });
+          }}
+        >
+          <option value="">Other</option>
+          {RANGES.map((days) => (
+            <option key={days} value={days}>
+              {days}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
+  );
+}
+
+interface Bar {
+  readonly name: string;
+  readonly sums: UsageSums;
+}
+
+const NOTHING: UsageSums = {
+  generations: 0,
+  failed: 0,
+  reserved_credits: 0,
+  charged_credits: 0,
+  released_credits: 0,
+};
+
+function Plots({ usage, currency }: { readonly usage: Usage; readonly currency: string }) {
+  const { by } = usage;
+  const rows = useMemo(() => rowsOf(usage), [usage]);
+  const bars = useMemo(() => barsOf(usage, rows), [usage, rows]);
+  const names = useMemo(() => bars.map(({ name }) => name), [bars]);
+  const credits = useMemo(
+    () =>
+      seriesOf(bars, [
+        ['Reserved', '--plot-quiet', 'reserved_credits'],
+        ['Charged', '--plot', 'charged_credits'],
+      ]),
+    [bars],
+  );
+  const generations = useMemo(
+    () =>
+      seriesOf(bars, [
+        ['Generations', '--plot', 'generations'],
+        ['Failed', '--danger', 'failed'],
+      ]),
+    [bars],
+  );
+  const head = BY_TEXTS[by];
+  const lower = head.toLowerCase();
+  const parts = { head, rows, total: usage.total };
+  return (
+    <>
+      {bars.length < rows.length && by !== 'day' ? (
+        <p class="quiet">{`The plots show the ${MAX_BARS} that cost most; the tables show all.`}</p>
+      ) : null}
+      <h3>{`Credits by ${lower}`}</h3>
+      <div class="plot-and-table">
+        <BarPlot names={names} series={credits} />
+        <SumsTable
+          {...parts}
+          caption={`Credits by ${lower}, in ${currency}`}
+          columns={[
+            ['Reserved', 'reserved_credits'],
+            ['Charged', 'charged_credits'],
+            ['Released', 'released_credits'],
+          ]}
+        />
+      </div>
+      <h3>{`Generations by ${lower}`}</h3>
+      <div class="plot-and-table">
+        <BarPlot names={names} series={generations} />
+        <SumsTable
+          {...parts}
+          caption={`Generations by ${lower}`}
+          columns={[
+            ['Generations', 'generations'],
+            ['Failed', 'failed'],
+          ]}
+        />
+      </div>
+    </>
+  );
+}
+
+function nameOf({ by }: Usage, row: UsageRow): string {
+  if (by === 'day') return row.day === undefined ? '' : dayText(row.day);
+  if (by === 'model') return row.model_key ?? 'not said';
+  return row.credential_name ?? row.credential_id ?? 'not said';
+}
+
+function rowsOf(usage: Usage): readonly Bar[] {
+  return usage.usage.map((row) => ({ name: nameOf(usage, row), sums: row }));
+}
+
+/** Every day of the range, also those without use; or what cost most. */
+function barsOf({ by, from, to, usage }: Usage, rows: readonly Bar[]): readonly Bar[] {
+  if (by !== 'day') return rows.toSorted((a, b) => b.sums.charged_credits - a.sums.charged_credits).slice(0, MAX_BARS);
+  const byDay = new Map(usage.map((row) => [row.day, row]));
+  return daysOf({ from, to }).map((day) => ({ name: dayText(day), sums: byDay.get(day) ?? NOTHING }));
+}
+
+function seriesOf(
+  bars: readonly Bar[],
+  shown: readonly (readonly [name: string, color: string, of: keyof UsageSums])[],
+): PlottedSeries[] {
+  return shown.map(([name, color, of]) => ({ name, color, values: bars.map(({ sums }) => sums[of]) }));
+}
+
+interface SumsTableProps {
+  readonly caption: string;
+  readonly head: string;
+  readonly rows: readonly Bar[];
+  readonly total: UsageSums;
+  readonly columns: readonly (readonly [title: string, of: keyof UsageSums])[];
+}
+
+/** The numbers of a plot. It scrolls by itself where it is long, which the keyboard can do too. */
+function SumsTable({ caption, head, rows, total, columns }: SumsTableProps) {
+  return (
+    // What scrolls must be reachable without a pointer.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <section class="scrolled" tabIndex={0} aria-label={caption}>
+      <table>
+        <caption>{caption}</caption>
+        <thead>
+          <tr>
+            <th scope="col">{head}</th>
+            {columns.map(([title]) => (
+              <th key={title} scope="col" class="number">
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ name, sums }, index) => (
+            <tr key={`${name} ${index}`}>
+              <th scope="row">{name}</th>
+              {columns.map(([title, of]) => (
+                <td key={title} class="number">
+                  {numberText(sums[of])}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+        <tfoot>
+          <tr>
+            <th scope="row">Total</th>
+            {columns.map(([title, of]) => (
+              <td key={title} class="number">
+                {numberText(total[of])}
+              </td>
+            ))}
+          </tr>
+        </tfoot>
+      </table>
+    </section>
+  );
+}
+
+function CsvButton({ path, filename }: { readonly path: string; readonly filename: string }) {
+  const [isBusy, setBusy] = useState(false);
+  const save = async (): Promise<void> => {
+    setBusy(true);
+    try {
+      const response = await fetch(addressOf(path), { headers: { Accept: 'text/csv' }, cache: 'no-store' });
+      if (!response.ok) throw new Error(`It was answered with ${response.status}.`);
+      saveAs(await response.blob(), filename);
+      announce('The usage was saved as CSV.');
+    } catch {
+      announce('The usage could not be saved. Try again.');
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <button
+      type="button"
+      class="outline secondary small"
+      aria-busy={isBusy}
+      disabled={isBusy}
+      onClick={() => void save()}
+    >
+      Save as CSV
+    </button>
+  );
+}
