@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
 import type { HttpFrontsOptions } from '../../apps/wiring/http-fronts.js';
+import type { WebhookSender } from '../../core/ports/webhook-sender.js';
 import type { Person } from '../../core/people/person.js';
 import { beginSession, type NewSession } from '../../core/people/sessions.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
@@ -16,6 +17,7 @@ import { startChromium } from './chromium.js';
 export const EMAIL = 'ada@example.com';
 
 export interface PageHarnessOptions extends Partial<Omit<HttpFrontsOptions, 'limits'>> {
+  readonly webhookSender?: WebhookSender;
   /** Serves signed addresses at another origin than that of the pages, which it answers. */
   readonly elsewhere?: (gate: SignedObjectGate) => Promise<string>;
 }
@@ -29,7 +31,7 @@ export class PageHarness {
   ) {}
 
   /** Throws `ServerAbsent` where there is no browser. */
-  static async open({ elsewhere, ...options }: PageHarnessOptions = {}): Promise<PageHarness> {
+  static async open({ elsewhere, webhookSender, ...options }: PageHarnessOptions = {}): Promise<PageHarness> {
     const browser = await startChromium();
     const folder = await mkdtemp(join(tmpdir(), 'darkroom-pages-'));
     const objects = await FileObjectStore.open({
@@ -46,7 +48,7 @@ export class PageHarness {
         ...options,
         publicUrl: () => underName(service.origin),
       },
-      { ports: { objects } },
+      { ports: { objects, ...(webhookSender === undefined ? {} : { webhookSender }) } },
     );
     const pages = new PageHarness(service, browser, folder);
     if (objectsOrigin !== undefined) pages.otherOrigins.push(objectsOrigin);

@@ -16,14 +16,18 @@ export function useApps(): Data<UsableApps> {
   return useData<UsableApps>('/usable-apps');
 }
 
-/** The App that the address names, else that of this page. One that is not known is shown as the server has it: unknown. */
-export function pickedApp({ apps }: UsableApps): string {
-  return place.value.query['app'] ?? apps[0]?.id ?? '';
+/** The App that the address names, else the first of a kind. One that is not known is shown as the server has it: unknown. */
+export function pickedApp(usable: UsableApps, usual: UsableApp['kind']): string {
+  return place.value.query['app'] ?? usualApp(usable, usual) ?? '';
 }
 
-/** The query that leads to an App; nothing for that of this page, which is meant where none is named. */
-export function appQuery({ apps }: UsableApps, appId: string): string | undefined {
-  return appId === apps[0]?.id ? undefined : appId;
+/** What the query says of an App: nothing of the one that is meant where none is named. */
+export function appQuery(usable: UsableApps, appId: string, usual: UsableApp['kind']): string | undefined {
+  return appId === usualApp(usable, usual) ? undefined : appId;
+}
+
+function usualApp({ apps }: UsableApps, usual: UsableApp['kind']): string | undefined {
+  return apps.find(({ kind }) => kind === usual)?.id;
 }
 
 /** The path of an endpoint of the API, for an App. */
@@ -36,15 +40,22 @@ export function appName({ name, kind }: UsableApp): string {
   return kind === 'program' ? `${name} (connected program)` : name;
 }
 
+interface AppPickerProps {
+  readonly apps: UsableApps;
+  readonly picked: string;
+  /** The first of this kind is meant where the address names none. */
+  readonly usual: UsableApp['kind'];
+}
+
 /** Which App's things are shown. An account with nothing but this page's has nothing to choose. */
-export function AppPicker({ apps, picked }: { readonly apps: UsableApps; readonly picked: string }) {
+export function AppPicker({ apps, picked, usual }: AppPickerProps) {
   if (apps.apps.length < 2) return null;
   return (
     <label class="picker">
       App
       <select
         value={picked}
-        onChange={({ currentTarget }) => changeQuery({ app: appQuery(apps, currentTarget.value) })}
+        onChange={({ currentTarget }) => changeQuery({ app: appQuery(apps, currentTarget.value, usual) })}
       >
         {apps.apps.map((app) => (
           <option key={app.id} value={app.id}>

@@ -1,4 +1,4 @@
-import { appName, useApps, type UsableApps } from '../apps/usable-apps.js';
+import { appName, appQuery, useApps, type UsableApps } from '../apps/usable-apps.js';
 import { Fact } from '../parts/fact.js';
 import { Card } from '../parts/card.js';
 import { Loaded } from '../parts/loaded.js';
@@ -39,7 +39,7 @@ export function GenerationDetail({ id, overview }: DetailProps) {
 }
 
 function backTo(apps: UsableApps | undefined, appId: string | undefined): string | undefined {
-  return apps?.apps[0]?.id === appId ? undefined : appId;
+  return apps === undefined || appId === undefined ? appId : appQuery(apps, appId, 'console');
 }
 
 interface FoundProps extends DetailProps {

@@ -26,12 +26,12 @@ function GenerationList({ currency }: { readonly currency: string }) {
   return (
     <Loaded data={apps} what="Apps">
       {(usable) => {
-        const picked = pickedApp(usable);
+        const picked = pickedApp(usable, 'console');
         const filter = currentFilter();
         return (
           <>
             <section class="card narrow" aria-label="What is shown">
-              <AppPicker apps={usable} picked={picked} />
+              <AppPicker apps={usable} picked={picked} usual="console" />
               <Filters models={models.value?.models ?? []} />
             </section>
             <OfApp

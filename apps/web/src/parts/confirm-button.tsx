@@ -8,6 +8,8 @@ interface ConfirmButtonProps<T> {
   readonly fullLabel?: string;
   readonly question: string;
   readonly consequence: string;
+  /** Whether nothing is lost by it. */
+  readonly isHarmless?: boolean;
   /** What the button says that does it. */
   readonly doIt: string;
   readonly action: () => Promise<T>;
@@ -15,12 +17,13 @@ interface ConfirmButtonProps<T> {
   readonly done: (result: T) => Promise<void>;
 }
 
-/** A button for what cannot be undone: it asks first. The dialog keeps the focus, and Escape closes it. */
+/** A button for what has a consequence: it asks first. The dialog keeps the focus, and Escape closes it. */
 export function ConfirmButton<T>({
   label,
   fullLabel = label,
   question,
   consequence,
+  isHarmless = false,
   doIt,
   action,
   done,
@@ -47,7 +50,7 @@ export function ConfirmButton<T>({
     <>
       <button
         type="button"
-        class="outline small danger"
+        class={isHarmless ? 'outline secondary small' : 'outline small danger'}
         aria-label={fullLabel}
         aria-haspopup="dialog"
         onClick={() => {
@@ -66,7 +69,13 @@ export function ConfirmButton<T>({
             <button type="button" class="secondary" onClick={() => dialog.current?.close()}>
               Cancel
             </button>
-            <button type="button" class="danger" aria-busy={isBusy} disabled={isBusy} onClick={() => void run()}>
+            <button
+              type="button"
+              class={isHarmless ? '' : 'danger'}
+              aria-busy={isBusy}
+              disabled={isBusy}
+              onClick={() => void run()}
+            >
               {doIt}
             </button>
           </footer>

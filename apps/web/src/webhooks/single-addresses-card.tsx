@@ -30,6 +30,7 @@ export function SingleAddressesCard({ appId, app }: SingleAddressesCardProps) {
           <ConfirmButton
             label="Make a secret"
             fullLabel="Make a secret for addresses of single generations"
+            isHarmless
             question="Make a new secret of the App?"
             consequence="If the App has one already, messages are signed with both for a day, and then with the new one alone."
             doIt="Make it"

@@ -129,6 +129,7 @@ function RotateButton({ path, show, changed }: RotateButtonProps) {
   return (
     <ConfirmButton
       label="New secret"
+      isHarmless
       question="Make a new secret?"
       consequence="Messages are signed with the new and the present one for a day, and then with the new one alone."
       doIt="Make it"

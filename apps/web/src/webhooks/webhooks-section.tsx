@@ -21,8 +21,8 @@ export function WebhooksSection() {
   return (
     <Loaded data={apps} what="Apps">
       {(usable) => {
-        const picked = pickedApp(usable);
-        const app = appQuery(usable, picked);
+        const picked = pickedApp(usable, 'keys');
+        const app = appQuery(usable, picked, 'keys');
         return id === undefined ? (
           <OfApp key={picked} apps={usable} appId={picked} app={app} />
         ) : (
@@ -45,7 +45,7 @@ function OfApp({ apps, appId, app }: OfAppProps) {
     <>
       {apps.apps.length < 2 ? null : (
         <section class="card narrow" aria-label="What is shown">
-          <AppPicker apps={apps} picked={appId} />
+          <AppPicker apps={apps} picked={appId} usual="keys" />
         </section>
       )}
       <NewWebhookCard appId={appId} changed={webhooks.reload} />
