@@ -11,7 +11,9 @@ import { createPerson } from '../../core/people/manage-people.js';
 import type { SignInMethod } from '../../core/people/sessions.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
 import { generate, makeOperator } from '../fronts/console/operator-harness.js';
+import { ReceivingSender } from '../fixtures/receiving-sender.js';
 import { orSkip } from '../servers/server-absent.js';
+import { CONSOLE_STATES, makeConsoleStates, section, type Shown } from './console-states.js';
 import { PageHarness, type Visitor } from './page-harness.js';
 
 const LOOKS = [
@@ -19,21 +21,7 @@ const LOOKS = [
   { name: 'narrow and dark', viewport: { width: 360, height: 740 }, colorScheme: 'dark' },
 ] as const;
 
-/** A page: how it is reached, and what is there once it is ready. */
-interface Shown {
-  readonly name: string;
-  readonly open: (visitor: Visitor, pages: PageHarness) => Promise<void>;
-}
-
 const path = (name: string, at: string): Shown => ({ name, open: async ({ page }) => void (await page.goto(at)) });
-
-const section = (name: string, at: string, ready: string): Shown => ({
-  name,
-  open: async (visitor, pages) => {
-    await pages.openSignedIn(visitor, at);
-    await visitor.page.getByText(ready).first().waitFor();
-  },
-});
 
 const PAGES: readonly Shown[] = [
   path('sign-in', '/sign-in'),
@@ -56,7 +44,7 @@ const PAGES: readonly Shown[] = [
     },
   },
   section('API and MCP', '/console/api-and-mcp', 'an old key'),
-  section('Credits', '/console/credits', 'Reserved'),
+  ...CONSOLE_STATES,
   section('Sign-in', '/console/sign-in', 'this browser'),
   {
     name: 'a new key',
@@ -177,7 +165,8 @@ const OPERATOR_PAGES: readonly Shown[] = [
 describe('every page', () => {
   let pages: PageHarness | undefined;
   before(async function () {
-    pages = await orSkip(this, PageHarness.open({ people: { hasOperatorArea: true } }));
+    const webhookSender = new ReceivingSender(() => ({ status: 410 }));
+    pages = await orSkip(this, PageHarness.open({ people: { hasOperatorArea: true }, webhookSender }));
     const { harness, person } = pages.service;
     const [app] = await Promise.all(
       ['studio', 'nightly renders'].map((name) => createApp(harness.context, { accountId: person.accountId, name })),
@@ -191,6 +180,7 @@ describe('every page', () => {
     await generate(pages.service, secret, 'a lighthouse');
     const asked = { clientId: 'https://client.example/id', clientName: 'a program', audience: 'rest' } as const;
     await createGrant(harness.context, person, { ...asked, scopes: ['credits:read'], capCredits: 400 });
+    await makeConsoleStates(pages);
   });
   after(() => pages?.close());
 

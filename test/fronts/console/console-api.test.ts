@@ -12,7 +12,18 @@ import { clientOf, ConsoleClient, stranger } from './console-harness.js';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 
-const READS = ['/overview', '/apps', '/keys', '/connections', '/sessions', '/passkeys', '/identities'];
+const READS = [
+  '/overview',
+  '/apps',
+  '/usable-apps',
+  `/generations/${UNKNOWN}`,
+  `/playground/generations/${UNKNOWN}/input`,
+  '/keys',
+  '/connections',
+  '/sessions',
+  '/passkeys',
+  '/identities',
+];
 const CHANGES: readonly [path: string, body: object][] = [
   ['/keys', { name: 'laptop' }],
   [`/keys/${UNKNOWN}/revoke`, {}],

@@ -6,7 +6,7 @@ import { timeText } from '../format.js';
 import { Card, focusOn } from '../parts/card.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
 import { Fact } from '../parts/fact.js';
-import { goTo } from '../router.js';
+import { goTo, hrefOf } from '../router.js';
 import { change, remove, sentenceOf } from '../server.js';
 import { ShownSecret, useShownSecret } from './shown-secret.js';
 import { WebhookForm } from './webhook-form.js';
@@ -76,7 +76,7 @@ export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSet
             consequence="Nothing is sent to it any more, and what it was told is not shown any more. This cannot be undone."
             doIt="Delete it"
             action={() => remove(path)}
-            done={async () => goTo('webhooks', { query: { app } }, 'The webhook is deleted.')}
+            done={async () => goTo(hrefOf('webhooks', { query: { app } }), 'The webhook is deleted.')}
           />
         </div>
       )}

@@ -1,0 +1,213 @@
+import { createAccount } from '../../core/access/manage.js';
+import { SCOPES, type Caller } from '../../core/access/credential.js';
+import { suspendAccount } from '../../core/access/manage-accounts.js';
+import { createGeneration } from '../../core/generation/create-generation.js';
+import type { JsonObject } from '../../core/json.js';
+import { appsForKeys, consoleApp } from '../../core/people/account-apps.js';
+import { createPerson } from '../../core/people/manage-people.js';
+import { createEndpoint } from '../../core/webhooks/manage-endpoints.js';
+import { referenceFile } from '../fixtures/reference-files.js';
+import { until } from '../fixtures/until.js';
+import type { PageHarness, Visitor } from './page-harness.js';
+
+/** A page in one of its states: how it is reached, and what is there once it is ready. */
+export interface Shown {
+  readonly name: string;
+  readonly open: (visitor: Visitor, pages: PageHarness) => Promise<void>;
+}
+
+export const section = (name: string, at: string, ready: string): Shown => ({
+  name,
+  open: async (visitor, pages) => {
+    await pages.openSignedIn(visitor, at);
+    await visitor.page.getByText(ready).first().waitFor();
+  },
+});
+
+/** As the person of an account with nothing, or of a suspended one. */
+const as = (who: keyof typeof OTHERS, name: string, at: string, ready: string): Shown => ({
+  name: `${name}, of ${who}`,
+  open: async (visitor, pages) => {
+    const person = await pages.service.harness.context.people.findByEmail(OTHERS[who]);
+    if (!person) throw new Error(`There is no ${OTHERS[who]}.`);
+    await pages.openSignedIn(visitor, at, person);
+    await visitor.page.getByText(ready).first().waitFor();
+  },
+});
+
+const OTHERS = { 'a new account': 'new@example.com', 'a suspended account': 'suspended@example.com' } as const;
+const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };
+
+/** Generations and webhooks of every state, and the accounts of `OTHERS`. */
+export async function makeConsoleStates({ service: { harness, person } }: PageHarness): Promise<void> {
+  const { context } = harness;
+  const { accountId } = person;
+  await harness.startWorker();
+  const { appId } = await consoleApp(context, accountId);
+  const { defaultApp } = await appsForKeys(context, accountId);
+  const caller: Caller = { accountId, appId, credentialId: person.personId, scopes: SCOPES };
+  const program = { ...caller, appId: defaultApp.appId };
+  await createEndpoint(context, program, { url: 'https://a.example/hook', description: 'of the shop' });
+  const make = async (changes: JsonObject, by: Caller): Promise<string> =>
+    (await createGeneration(context, by, context.ids.uuid(), { ...PICTURE, ...changes })).generation.generationId;
+  const ended = [
+    await make({}, caller),
+    await make({ model_key: 'picture-refused' }, caller),
+    await make({ negative_prompt: 'dogs', parameters: { size: '96x64', n: 3 } }, program),
+  ];
+  await make({ model_key: 'picture-held' }, caller);
+  for (const id of ended)
+    await until(async () => {
+      const record = await context.generations.read(id);
+      return record?.kind === 'generation' && record.settledAt !== undefined;
+    });
+  for (const [who, email] of Object.entries(OTHERS)) {
+    const other = await createAccount(context, { name: who });
+    await createPerson(context, { accountId: other.accountId, email });
+    if (who === 'a suspended account') await suspendAccount(context, other.accountId);
+  }
+}
+
+const openTile = (status: string): Shown => ({
+  name: `a generation that is ${status}`,
+  open: async (visitor, pages) => {
+    await pages.openSignedIn(visitor, `/console/generations?status=${status}`);
+    await visitor.page.locator('.tile').first().click();
+    await visitor.page.getByText('Timeline').waitFor();
+    await visitor.page.getByText('Prompt', { exact: true }).waitFor();
+  },
+});
+
+const openWebhook = async (visitor: Visitor, pages: PageHarness): Promise<void> => {
+  const { page } = visitor;
+  await pages.openSignedIn(visitor, '/console/webhooks');
+  await page.getByRole('link', { name: 'https://a.example/hook' }).click();
+  await page.getByText('One attempt').waitFor();
+};
+
+/** The sections of what an account does, in each of their states. */
+export const CONSOLE_STATES: readonly Shown[] = [
+  section('Playground', '/console/playground', 'at most'),
+  {
+    name: 'the playground with faults, a file and code',
+    open: async (visitor, pages) => {
+      const { page } = visitor;
+      await pages.openSignedIn(visitor, '/console/playground');
+      const buffer = Buffer.from(await referenceFile('png'));
+      await page.locator('input[type=file]').setInputFiles([
+        {
+          name: 'a-file-with-a-very-long-name-that-does-not-fit-into-a-narrow-screen.png',
+          mimeType: 'image/png',
+          buffer,
+        },
+        { name: 'page.html', mimeType: 'text/html', buffer: Buffer.from('<p>') },
+      ]);
+      await page.getByRole('button', { name: 'Try again' }).waitFor();
+      await page.getByText('Ready').waitFor();
+      await page.getByLabel('tuning').fill('{');
+      await page.getByRole('button', { name: 'Python' }).click();
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByText('A reference file was not uploaded').waitFor();
+    },
+  },
+  {
+    name: 'the playground with what came of it',
+    open: async (visitor, pages) => {
+      const { page } = visitor;
+      await pages.openSignedIn(visitor, '/console/playground');
+      await page.getByLabel('size').selectOption({ label: '96x64' });
+      await page.getByLabel('Prompt', { exact: true }).fill('a cat');
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByRole('heading', { name: 'Succeeded' }).waitFor();
+    },
+  },
+  {
+    name: 'the playground with a generation under way',
+    open: async (visitor, pages) => {
+      const { page } = visitor;
+      await pages.openSignedIn(visitor, '/console/playground');
+      await page.getByLabel('Model').selectOption('picture-held');
+      await page.getByLabel('size').selectOption({ label: '96x64' });
+      await page.getByLabel('Prompt', { exact: true }).fill('a cat');
+      await page.getByRole('button', { name: 'Create', exact: true }).click();
+      await page.getByText('Running…').waitFor();
+    },
+  },
+  {
+    name: 'the playground with what cannot be paid',
+    open: async (visitor, pages) => {
+      await as('a new account', '', '/console/playground', 'once the fields are valid').open(visitor, pages);
+      await visitor.page.getByLabel('size').selectOption({ label: '96x64' });
+      await visitor.page.getByText('This would reserve 10 credits').waitFor();
+    },
+  },
+  as('a suspended account', 'the playground', '/console/playground', 'until the operator resumes it'),
+  section('Generations', '/console/generations', '10 credits'),
+  section('generations that no filter lets through', '/console/generations?trace=none', 'Nothing matches'),
+  as('a new account', 'generations', '/console/generations', 'Make a first picture'),
+  as('a suspended account', 'generations', '/console/generations', 'The account is suspended.'),
+  openTile('succeeded'),
+  openTile('failed'),
+  openTile('running'),
+  section(
+    'a generation that is not there',
+    '/console/generations/00000000-0000-7000-8000-000000000000',
+    'There is no such generation.',
+  ),
+  {
+    name: 'a question before a generation is deleted',
+    open: async (visitor, pages) => {
+      await openTile('failed').open(visitor, pages);
+      await visitor.page.getByRole('button', { name: 'Delete this generation' }).click();
+      await visitor.page.getByRole('dialog').waitFor();
+    },
+  },
+  section('Usage by day', '/console/usage', 'Closing balance'),
+  section('Usage by key', '/console/usage?by=key', 'Closing balance'),
+  section('a range without use', '/console/usage?from=2001-01-01&to=2001-01-02', 'Nothing was used'),
+  section('a range that is refused', '/console/usage?from=2001-01-01&to=2009-01-02', 'at most 366 days'),
+  as('a new account', 'usage', '/console/usage', 'Nothing has moved yet.'),
+  as('a suspended account', 'usage', '/console/usage', 'The account is suspended'),
+  section('Webhooks', '/console/webhooks', 'of the shop'),
+  as('a new account', 'webhooks', '/console/webhooks', 'The App has none yet.'),
+  as('a suspended account', 'webhooks', '/console/webhooks', 'The account is suspended.'),
+  {
+    name: 'a webhook that is refused',
+    open: async (visitor, pages) => {
+      await pages.openSignedIn(visitor, '/console/webhooks');
+      await visitor.page.getByRole('button', { name: 'Make webhook' }).click();
+      await visitor.page.getByRole('alert').waitFor();
+    },
+  },
+  {
+    name: 'a webhook that is gone, with its attempts',
+    open: async (visitor, pages) => {
+      await openWebhook(visitor, pages);
+      await visitor.page.getByText('One attempt').click();
+      await visitor.page.getByText(': answered 410,').waitFor();
+    },
+  },
+  {
+    name: 'a webhook that is edited, with its new secret',
+    open: async (visitor, pages) => {
+      const { page } = visitor;
+      await openWebhook(visitor, pages);
+      await page.getByRole('button', { name: 'New secret' }).click();
+      await page.getByRole('button', { name: 'Make it' }).click();
+      await page.locator('.secret').waitFor();
+      await page.getByRole('button', { name: 'Edit' }).click();
+      await page.getByRole('button', { name: 'Save' }).waitFor();
+    },
+  },
+  {
+    name: 'a time whose deliveries are sent again',
+    open: async (visitor, pages) => {
+      const { page } = visitor;
+      await openWebhook(visitor, pages);
+      await page.getByRole('button', { name: 'Send a time again' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Send again' }).click();
+      await page.getByText('Say from when on.').waitFor();
+    },
+  },
+  section('what single addresses were told', '/console/webhooks/default', 'It was told nothing yet.'),
+];
