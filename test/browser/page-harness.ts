@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
 import type { HttpFrontsOptions } from '../../apps/wiring/http-fronts.js';
+import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WebhookSender } from '../../core/ports/webhook-sender.js';
 import type { Person } from '../../core/people/person.js';
 import { beginSession, type NewSession } from '../../core/people/sessions.js';
@@ -18,6 +19,8 @@ export const EMAIL = 'ada@example.com';
 
 export interface PageHarnessOptions extends Partial<Omit<HttpFrontsOptions, 'limits'>> {
   readonly webhookSender?: WebhookSender;
+  /** In place of files of this machine. */
+  readonly store?: ObjectStore;
   /** Serves signed addresses at another origin than that of the pages, which it answers. */
   readonly elsewhere?: (gate: SignedObjectGate) => Promise<string>;
 }
@@ -31,7 +34,7 @@ export class PageHarness {
   ) {}
 
   /** Throws `ServerAbsent` where there is no browser. */
-  static async open({ elsewhere, webhookSender, ...options }: PageHarnessOptions = {}): Promise<PageHarness> {
+  static async open({ elsewhere, webhookSender, store, ...options }: PageHarnessOptions = {}): Promise<PageHarness> {
     const browser = await startChromium();
     const folder = await mkdtemp(join(tmpdir(), 'darkroom-pages-'));
     const objects = await FileObjectStore.open({
@@ -48,7 +51,7 @@ export class PageHarness {
         ...options,
         publicUrl: () => underName(service.origin),
       },
-      { ports: { objects, ...(webhookSender === undefined ? {} : { webhookSender }) } },
+      { ports: { objects: store ?? objects, ...(webhookSender === undefined ? {} : { webhookSender }) } },
     );
     const pages = new PageHarness(service, browser, folder);
     if (objectsOrigin !== undefined) pages.otherOrigins.push(objectsOrigin);

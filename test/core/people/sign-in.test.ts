@@ -11,7 +11,7 @@ import {
   setPassword,
 } from '../../../core/people/manage-people.js';
 import type { Person } from '../../../core/people/person.js';
-import { beginSession, endSession, findSession, listSessions } from '../../../core/people/sessions.js';
+import { beginSession, endSession, findSession, lookAtSession, listSessions } from '../../../core/people/sessions.js';
 import {
   createSignInLink,
   isLinkUsable,
@@ -177,6 +177,16 @@ describe('people', () => {
       }
       harness.clock.jump(12 * HOUR_MS);
       expect(await find(secret)).to.equal(undefined);
+    });
+
+    it('are signed out after the idle time, however often a page that is open looks whether they are', async () => {
+      const { secret } = await beginSession(people(), person, BROWSER);
+      for (let hours = 0; hours < 11; hours += 1) {
+        harness.clock.jump(HOUR_MS);
+        expect((await lookAtSession(people(), secret))?.personId, `after ${hours} hours`).to.equal(person.personId);
+      }
+      harness.clock.jump(HOUR_MS);
+      expect(await lookAtSession(people(), secret)).to.equal(undefined);
     });
 
     it('are signed out after the longest time, however often they use it', async () => {

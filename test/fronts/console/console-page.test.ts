@@ -4,6 +4,8 @@
  * Method: a whole service over HTTP in this process, with the page that was built.
  */
 import { expect } from 'chai';
+import { StoreUnavailable } from '../../../core/errors.js';
+import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { TestBrowser } from '../../harness/test-browser.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
 
@@ -65,6 +67,27 @@ describe('the account page', () => {
       ]);
       expect(file.text, path).not.to.match(/@import|url\(["']?(https?:)?\/\//);
     }
+  });
+
+  it('leads from the old address of the credits to where they are now, and keeps what an address asks for', async () => {
+    const browser = await service.signedIn();
+    expect((await browser.open('/console/credits')).url).to.equal(`${service.origin}/console/usage`);
+    const asked = '/console/generations?status=failed';
+    const { url } = await new TestBrowser(service.origin).open(asked);
+    expect(url).to.equal(`${service.origin}/sign-in?return=${encodeURIComponent(asked)}`);
+    for (const path of ['/console/generations/some-id', '/console/webhooks/default'])
+      expect((await browser.open(path)).status, path).to.equal(200);
+  });
+
+  it('allows nothing more while the object store has not been reached', async () => {
+    const objects = {
+      signGet: () => Promise.reject(new StoreUnavailable('It was not reached.')),
+    } as unknown as ObjectStore;
+    const away = await OAuthHarness.open({}, { ports: { objects } });
+    const { headers, status } = await (await away.signedIn()).open('/console/playground');
+    await away.close();
+    expect(status).to.equal(200);
+    expect(headers.get('content-security-policy')).to.include("img-src 'self' data: blob:;").and.not.include('http');
   });
 
   it('is left out with sign-in, and the base address then leads to the documentation', async () => {
