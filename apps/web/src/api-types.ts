@@ -44,6 +44,8 @@ export interface TaskEvent {
   readonly type: EventType;
   readonly at: string;
   readonly progress?: number;
+  /** While it is queued: how many of the App's are queued before it. */
+  readonly position?: number;
   readonly task: Task;
 }
 

@@ -60,7 +60,12 @@ function Found({ id, appId, apps, overview }: FoundProps) {
       {(task) => (
         <>
           <Card id="result" title={STATUS_TEXTS[task.status]} note={`${task.model_key}, ${timeText(task.created_at)}`}>
-            <TaskProgress task={task} progress={followed.progress} isCancelling={isCancelling} />
+            <TaskProgress
+              task={task}
+              progress={followed.progress}
+              position={followed.position}
+              isCancelling={isCancelling}
+            />
             {task.error === undefined ? null : <p class="fault">{task.error.message}</p>}
             <OutputList task={task} reload={followed.reload} />
             <div class="actions">

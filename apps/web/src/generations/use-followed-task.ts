@@ -16,6 +16,8 @@ export interface FollowedTask {
   readonly times: readonly { readonly type: EventType; readonly at: string }[];
   /** 0 to 1, while its provider says. */
   readonly progress: number | undefined;
+  /** While it is queued: how many are before it. */
+  readonly position: number | undefined;
   readonly fault: string | undefined;
   readonly reload: () => Promise<void>;
   /** Takes what an answer says of it. */
@@ -30,6 +32,7 @@ export function useFollowedTask(appId: string, id: string, known?: Task): Follow
   const [task, setTask] = useState<Task | undefined>(known);
   const [times, setTimes] = useState<FollowedTask['times']>([]);
   const [progress, setProgress] = useState<number>();
+  const [position, setPosition] = useState<number>();
   const [fault, setFault] = useState<string>();
   const heardAt = useRef(0);
   const path = inApp(appId, `/generations/${encodeURIComponent(id)}`);
@@ -54,6 +57,7 @@ export function useFollowedTask(appId: string, id: string, known?: Task): Follow
         heardAt.current = Date.now();
         take(event.task);
         setProgress(event.type === 'progress' ? event.progress : undefined);
+        setPosition(event.position);
         setTimes((before) => withEvent(before, event));
       },
     });
@@ -69,7 +73,7 @@ export function useFollowedTask(appId: string, id: string, known?: Task): Follow
     return () => clearInterval(timer);
   }, [isWaiting, load]);
 
-  return { task, times, progress, fault, reload: load, take };
+  return { task, times, progress, position, fault, reload: load, take };
 }
 
 /** A stream that begins again tells everything again. */

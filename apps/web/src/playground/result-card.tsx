@@ -26,6 +26,7 @@ export function ResultCard({ appId, created, currency, again, ended }: ResultCar
     task = created,
     times,
     progress,
+    position,
     fault,
     reload,
     take,
@@ -44,7 +45,7 @@ export function ResultCard({ appId, created, currency, again, ended }: ResultCar
   return (
     <Card id="result" title={STATUS_TEXTS[status]} note={costText(task, currency)}>
       <Fault text={fault} />
-      <TaskProgress task={task} progress={progress} isCancelling={isCancelling} />
+      <TaskProgress task={task} progress={progress} position={position} isCancelling={isCancelling} />
       {task.error === undefined ? null : <p class="fault">{task.error.message}</p>}
       <OutputList task={task} reload={reload} />
       <div class="actions">
