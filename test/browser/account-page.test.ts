@@ -111,7 +111,7 @@ describe('the account page in a browser', () => {
       expect(await hasText(second)).to.equal(false);
       const third = await makeKey('another section');
       await page.getByRole('link', { name: 'Credits' }).click();
-      await page.getByText('Available').waitFor();
+      await page.getByText('can be spent now').waitFor();
       await page.goBack();
       await rowOf('another section').waitFor();
       expect(await hasText(third)).to.equal(false);
@@ -202,10 +202,10 @@ describe('the account page in a browser', () => {
       .waitFor();
     await focusOn(page, 'API keys');
     await tabTo(page, 'Darkroom');
-    await tabTo(page, 'Credits');
+    await tabTo(page, 'Usage and credits');
     await page.keyboard.press('Enter');
-    await page.getByText('Reserved').waitFor();
-    await focusOn(page, 'Credits');
+    await page.getByText('can be spent now').waitFor();
+    await focusOn(page, 'Usage and credits');
   });
 
   it('leads to sign-in and back when the session has ended', async () => {
@@ -232,7 +232,7 @@ describe('the account page in a browser', () => {
     const person = await createPerson(context, { accountId, email: 'rich@example.com' });
     const reader = await harness().newVisitor({ locale: 'de-DE', timezoneId: 'Europe/Berlin' });
     await harness().openSignedIn(reader, '/console/credits', person);
-    await reader.page.getByText('1.234.567', { exact: true }).waitFor();
+    await reader.page.getByText('1.234.567', { exact: true }).first().waitFor();
     await reader.page.getByRole('link', { name: 'Sign-in' }).click();
     await reader.page
       .getByText(/^\d\d\.\d\d\.\d{4}, \d\d:\d\d, with a password$/)
@@ -338,7 +338,7 @@ describe('the account page in a browser', () => {
       await page.getByRole('button', { name: 'Set password' }).click();
       await page.getByLabel('Current password').waitFor();
       await page.getByRole('link', { name: 'Credits' }).click();
-      await page.getByText('Reserved').waitFor();
+      await page.getByText('can be spent now').waitFor();
       expect(await page.getByText('Your sign-in link worked once.').count()).to.equal(0);
       await page.getByRole('button', { name: 'Sign out' }).click();
       await page.getByLabel('E-mail address').fill('newcomer-0@example.com');

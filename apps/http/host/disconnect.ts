@@ -5,6 +5,7 @@ import type { HttpShared } from './server.js';
 /** A request as use cases know it: over when its client has gone, or has all of its answer. */
 export class Disconnect implements Cancellation {
   readonly deadline = Infinity;
+  private readonly told = new Set<() => void>();
 
   constructor(private readonly res: ServerResponse) {}
 
@@ -14,11 +15,19 @@ export class Disconnect implements Cancellation {
   }
 
   onOver(tell: () => void): () => void {
-    this.res.once('close', tell);
+    // One listener for all: a response that many wait for would be reported as one that leaks them.
+    if (this.told.size === 0) this.res.once('close', this.tellAll);
+    const one = (): void => tell();
+    this.told.add(one);
     return () => {
-      this.res.off('close', tell);
+      this.told.delete(one);
+      if (this.told.size === 0) this.res.off('close', this.tellAll);
     };
   }
+
+  private readonly tellAll = (): void => {
+    for (const tell of Array.from(this.told)) tell();
+  };
 }
 
 /** What a request may wait for: until its client has gone, or this process is to stop. */
