@@ -20,6 +20,10 @@ const MAX_CONNECTIONS = 1_024;
 /** The status counts, so nobody waits long for the rest of a body. */
 const BODY_PAUSE_MS = 1_000;
 
+const NO_ADDRESS = 'must be an address such as https://app.example/webhooks';
+/** What is left out of addresses, or read as something else, depending on who reads them. */
+const READ_OTHERWISE = /[\s\\\p{Cc}]/u;
+
 export interface WebhookSenderOptions {
   /** Networks and hosts in addition to the public internet; see `AllowList`. Throws a `RangeError` for one that is none. */
   readonly allow: readonly string[];
@@ -64,10 +68,11 @@ export class HttpWebhookSender implements WebhookSender {
   addressFault(url: string): string | undefined {
     if (url.length > MAX_URL_CHARACTERS) return `must have at most ${MAX_URL_CHARACTERS} characters`;
     if (url.includes('#')) return 'must not have a fragment';
+    if (READ_OTHERWISE.test(url)) return NO_ADDRESS;
     try {
       return mayBeCalled(this.allow, readTarget(url)) ? undefined : 'must be https, and name a public host';
     } catch (error) {
-      if (error instanceof HttpError) return 'must be an address such as https://app.example/webhooks';
+      if (error instanceof HttpError) return NO_ADDRESS;
       throw error;
     }
   }

@@ -11,7 +11,8 @@ const USAGE = `Kills, freezes and cuts off the running program under load, and h
   --rounds N   how many rounds of faults (20), half of them on each object store
   --mixed N    how many rounds during a rolling upgrade, with processes of the release before too (2)
   --seed N     draws the rounds; without it, another seed every time
-  --mutant M   breaks the five processes' core as a mutant of the simulation does: then the test must fail
+  --mutant M   breaks the five processes' core as a mutant does, one of the simulation's or of test/faults/changes: then the test
+               must fail
 
 KILL_ROUNDS and KILL_SEED are the same for the one embedded process, which is killed 30 times. Everything is played in full.
 `;

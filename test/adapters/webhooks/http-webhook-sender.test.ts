@@ -214,6 +214,11 @@ describe('addresses of webhooks', () => {
       'https://',
       'https://user:secret@app.example/',
       'https://a b/',
+      ' https://app.example/',
+      'https://app.exam\tple/',
+      'https://app.example/\n',
+      'https://app.example\\@127.0.0.1/',
+      'https://app.example/a b',
     ])
       expect(fault(url), url).to.match(/^must be/);
     expect(fault('https://app.example/#part')).to.equal('must not have a fragment');

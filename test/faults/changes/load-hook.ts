@@ -2,7 +2,7 @@ import type { InitializeHook, LoadHook } from 'node:module';
 import { MUTANTS } from '../../simulation/mutants/list/all.js';
 import { mutated, type Mutant } from '../../simulation/mutants/mutant.js';
 import { QUICK_WEBHOOKS } from './quick-webhooks.js';
-import { STREAM_MUTANTS } from './stream-mutants.js';
+import { TOLD_MUTANTS } from './told-mutants.js';
 
 const DIST = new URL('../../../', import.meta.url).href;
 
@@ -10,7 +10,7 @@ let changes: readonly Pick<Mutant, 'name' | 'file' | 'find' | 'replace'>[] = QUI
 
 export const initialize: InitializeHook<{ readonly mutant?: string }> = ({ mutant: name }) => {
   if (name === undefined) return;
-  const mutant = [...MUTANTS, ...STREAM_MUTANTS].find((one) => one.name === name);
+  const mutant = [...MUTANTS, ...TOLD_MUTANTS].find((one) => one.name === name);
   if (mutant === undefined) throw new Error(`There is no mutant ${name}.`);
   changes = [...QUICK_WEBHOOKS, mutant];
 };

@@ -7,7 +7,7 @@ import type { ApiClient } from './api-client.js';
 import { readEvents } from './event-reader.js';
 
 /** How long a client keeps one connection, at most: it has seen enough of it, or its machine sleeps. */
-const [SHORTEST_MS, LONGEST_MS] = [500, 12_000];
+const [SHORTEST_MS, LONGEST_MS] = [500, 25_000];
 const BETWEEN_TRIES_MS = 150;
 
 type Opened = Omit<SeenStream, 'events'> & { readonly events: StreamedEvent[] };

@@ -24,7 +24,7 @@ import { describeRound, type Round } from './schedule.js';
 import { Settling } from './settle.js';
 import type { Struck } from './struck.js';
 
-const CLIENTS = 8;
+const CLIENTS = 6;
 const VENDOR_CLIENTS = 4;
 const UPLOADERS = 2;
 const GRANTED = 1_000_000;
@@ -164,7 +164,7 @@ export class Run {
     const load = Promise.all([
       this.audience?.load(shouldContinue),
       ...Array.from({ length: CLIENTS }, (_, index) =>
-        new OrdinaryClient(index % 4 === 3 ? other : rich, draw(index)).run(shouldContinue),
+        new OrdinaryClient(index % 3 === 2 ? other : rich, draw(index)).run(shouldContinue),
       ),
       ...Array.from({ length: hasVendors ? VENDOR_CLIENTS : 0 }, (_, index) =>
         new OrdinaryClient(index % 2 === 0 ? other : rich, draw(70 + index), drawVendorWish).run(shouldContinue),

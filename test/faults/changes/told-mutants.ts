@@ -1,7 +1,7 @@
 import type { Mutant } from '../../simulation/mutants/mutant.js';
 
-/** What clients that follow events are told. The simulation has no such clients: the rounds of faults must find these. */
-export const STREAM_MUTANTS: readonly Mutant[] = [
+/** What clients are told of generations. The simulation plays none of these: the rounds of faults must find them. */
+export const TOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'stream-resumes-from-now',
     breaks: [28],
@@ -17,6 +17,14 @@ export const STREAM_MUTANTS: readonly Mutant[] = [
     find: 'known === undefined ? at >= this.floor : isAfter(placeOf(id), known.place)',
     replace: 'at >= this.floor',
     why: 'Whoever is told of an end is told of the beginning once more behind it.',
+  },
+  {
+    name: 'start-and-end-sent-alone',
+    breaks: [27],
+    file: 'core/webhooks/announce.js',
+    find: 'deliveryId: deliveryIdOf(context, endpointId, g.generationId)',
+    replace: 'deliveryId: deliveryIdOf(context, endpointId, g.generationId + event)',
+    why: 'A start that was refused is sent again after the end was taken.',
   },
   {
     name: 'events-of-one-begin-anew',
