@@ -8,6 +8,7 @@ import { SCOPES } from '../../core/access/credential.js';
 import { installProgram } from '../servers/install-program.js';
 import { LiveService } from '../service/live-service.js';
 import { readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
+import { textOf } from '../history/values.js';
 import { interpreterOf } from '../servers/python-environment.js';
 import { SCHEMATHESIS, SCHEMATHESIS_CONFIG } from './schemathesis.js';
 
@@ -28,6 +29,9 @@ async function main(): Promise<number> {
   const service = await LiveService.start({ config: CONFIG });
   try {
     const { secret } = await service.tenant(CREDITS, SCOPES);
+    const webhook = { url: 'https://app.example/webhooks' };
+    const { data } = await service.client(secret).request('POST', '/webhooks', { body: webhook });
+    const ids = { DARKROOM_WEBHOOK_ID: textOf(data['webhook_id']) };
     // The tool leaves what it remembers in the folder it is started in, which goes with the service's.
     const tool = spawn(
       python,
@@ -48,7 +52,7 @@ async function main(): Promise<number> {
         '--generation-database',
         'none',
       ],
-      { cwd: service.folder, env: { ...process.env, DARKROOM_API_KEY: secret }, stdio: 'inherit' },
+      { cwd: service.folder, env: { ...process.env, ...ids, DARKROOM_API_KEY: secret }, stdio: 'inherit' },
     );
     const [code] = (await once(tool, 'exit')) as [number | null];
     return code ?? 3;
