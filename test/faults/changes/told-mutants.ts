@@ -4,7 +4,7 @@ import type { Mutant } from '../../simulation/mutants/mutant.js';
 export const TOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'stream-resumes-from-now',
-    breaks: [29],
+    breaks: [23],
     file: 'core/generation/app-changes.js',
     find: 'this.from = Math.max(completeTo, startedAt - RESUMED_FOR_MS) - REACH_MS;',
     replace: 'this.from = startedAt;',
@@ -12,7 +12,7 @@ export const TOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'stream-tells-what-was-told',
-    breaks: [29],
+    breaks: [23],
     file: 'core/generation/app-changes.js',
     find: 'known === undefined ? at >= this.floor : isAfter(placeOf(id), known.place)',
     replace: 'at >= this.floor',
@@ -28,7 +28,7 @@ export const TOLD_MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'events-of-one-begin-anew',
-    breaks: [29],
+    breaks: [23],
     file: 'core/generation/generation-events.js',
     find: 'let place = placeOf(after);',
     replace: 'let place = placeOf(undefined);',

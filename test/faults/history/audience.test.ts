@@ -194,7 +194,7 @@ describe('the history checker, of those who are told', () => {
 
   for (const [what, make] of Object.entries(STREAMS))
     it(`finds of streams that ${what}`, () => {
-      expect(found(make)).to.include(29);
+      expect(found(make)).to.include(23);
     });
 
   it('takes a delivery for done that was tried as often as it may be, and does not know of other endpoints', () => {

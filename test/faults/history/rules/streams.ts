@@ -8,7 +8,7 @@ const RANKS: ReadonlyMap<string, number> = new Map(
   ['queued', 'running', 'progress', 'cancel_requested', 'ended'].map((type, rank) => [type, rank]),
 );
 
-/** Invariant 29: what clients that follow events are told, on one connection and over all that one of them had. */
+/** Invariant 23: what clients that follow events are told, on one connection and over all that one of them had. */
 export function* checkStreams(known: Known): Iterable<Finding> {
   const { streams } = known.history;
   if (streams === undefined) return;
@@ -39,7 +39,7 @@ function* checkOrder(stream: SeenStream): Iterable<Finding> {
     const hasGoneBack = shownTask(event.task).updatedAt < shownTask(before.task).updatedAt;
     if (is < was || isAgain || hasGoneBack)
       yield {
-        invariant: 29,
+        invariant: 23,
         sentence: `${told(stream, event)}, of a task updated at ${textOf(event.task['updated_at'])}, after ${before.type}, of one updated at ${textOf(before.task['updated_at'])}`,
       };
   }
@@ -50,17 +50,17 @@ function* checkEvent(known: Known, stream: SeenStream, event: StreamedEvent): It
   const generationId = idOf(event);
   const record = known.record(generationId);
   if (record?.kind !== 'generation' || record.appId !== known.party(stream.by).appId) {
-    yield { invariant: 29, sentence: `${told(stream, event)}, which no client of its App had asked for` };
+    yield { invariant: 23, sentence: `${told(stream, event)}, which no client of its App had asked for` };
     return;
   }
   yield* checkShown(told(stream, event), shownTask(event.task), shownRecord(record));
   if (event.type !== 'ended') return;
   if (!taskHasEnded(textOf(event.task['status'])))
-    yield { invariant: 29, sentence: `${told(stream, event)} of a task that is ${textOf(event.task['status'])}` };
+    yield { invariant: 23, sentence: `${told(stream, event)} of a task that is ${textOf(event.task['status'])}` };
   for (const { sentAt, answer } of known.looksAt(generationId))
     if (sentAt > event.at && !taskHasEnded(textOf(answer.data?.['status'])))
       yield {
-        invariant: 29,
+        invariant: 23,
         sentence: `${told(stream, event)}, and after that it was ${textOf(answer.data?.['status'])}`,
       };
 }
@@ -79,7 +79,7 @@ function* checkAppTold(known: Known, streams: readonly SeenStream[]): Iterable<F
     const id = textOf(answer.data?.['generation_id']);
     if ((firstSentAt.get(request.key) ?? sentAt) <= begun.openedAt || seen.has(id)) continue;
     yield {
-      invariant: 29,
+      invariant: 23,
       sentence: `${begun.follower} follows since ${begun.openedAt}, and was never told that generation ${id}, asked for at ${sentAt}, has ended`,
     };
   }
@@ -92,17 +92,17 @@ function* checkOneTold(follower: string, generationId: string, streams: readonly
   const again = ids.find((id, index) => ids.indexOf(id) !== index);
   if (again !== undefined)
     yield {
-      invariant: 29,
+      invariant: 23,
       sentence: `${follower} resumed behind event ${again} of generation ${generationId}, and was told it again`,
     };
   const back = events.find((event, index) => rankOf(event) < rankOf(events[index - 1]));
   if (back !== undefined)
     yield {
-      invariant: 29,
+      invariant: 23,
       sentence: `${follower} resumed, and was told ${back.type} of generation ${generationId} after what came later`,
     };
   if (events.at(-1)?.type !== 'ended')
-    yield { invariant: 29, sentence: `${follower} was never told that generation ${generationId} has ended` };
+    yield { invariant: 23, sentence: `${follower} was never told that generation ${generationId} has ended` };
 }
 
 function idOf({ task }: StreamedEvent): string {
