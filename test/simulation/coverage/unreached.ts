@@ -1,9 +1,11 @@
 import { isOutOfScope } from './out-of-scope.js';
+import { UNREACHED_OF_READERS } from './unreached-readers.js';
 import { UNREACHED_OF_WEBHOOKS, type Unreached } from './unreached-webhooks.js';
 
 /** Every other stretch must be taken in a long run. */
 export const UNREACHED: readonly Unreached[] = [
   ...UNREACHED_OF_WEBHOOKS,
+  ...UNREACHED_OF_READERS,
   {
     file: 'core/credits/account-writer.ts',
     begins: ['this.forgetIdleLane()', 'forgetIdleLane()'],
@@ -44,35 +46,6 @@ export const UNREACHED: readonly Unreached[] = [
     ],
     atMost: 4,
     why: 'input of an operator, and an account removed under their hands',
-  },
-  {
-    file: 'core/generation/app-watch.ts',
-    begins: [
-      '(change) => this.writtenElsewhere(change)',
-      '() => this.hurry()',
-      'writtenElsewhere(change)',
-      'hurry() {',
-    ],
-    atMost: 4,
-    why: 'the stores of a run tell of no writes: that is tested with a store that does',
-  },
-  {
-    file: 'core/generation/app-watch.ts',
-    begins: ['get followed()', ': { cursor }'],
-    atMost: 2,
-    why: 'asked by tests alone, and needs a thousand generations of an App',
-  },
-  {
-    file: 'core/generation/app-events.ts',
-    begins: [
-      '&& !this.waiting.has(generationId)',
-      'this.isOverrun = true',
-      'const before = now - REMEMBERED_MS',
-      ': { cursor }',
-      'function isEventId(text)',
-    ],
-    atMost: 5,
-    why: 'needs ten thousand changes that a client was not told of, or 500 generations of an App; ids are checked by fronts',
   },
   {
     file: 'core/generation/cancel-open-generations.ts',
@@ -186,6 +159,24 @@ export const UNREACHED: readonly Unreached[] = [
     why: 'needs ten thousand accounts in one process',
   },
   { file: 'core/uploads/mark-used.ts', begins: ['return;'], atMost: 1, why: 'an upload removed while it is marked' },
+  {
+    file: 'core/uploads/mark-used.ts',
+    begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"],
+    atMost: 1,
+    why: 'needs many lost races in a row',
+  },
+  {
+    file: 'core/uploads/delete-upload.ts',
+    begins: [': undefined', '? null', "throw new ServiceError('SERVICE_UNAVAILABLE'"],
+    atMost: 3,
+    why: 'an id that is none, which fronts check, or many lost races in a row',
+  },
+  {
+    file: 'core/derived-uuid.ts',
+    begins: ["?? '0'", 'function isDerivedUuid('],
+    atMost: 2,
+    why: 'asked for Apps that keys are made for; a digest is never empty',
+  },
   {
     file: 'core/abort-signal.ts',
     begins: [
