@@ -1,9 +1,12 @@
-import { EVENT_TYPES } from '../../../core/generation/generation-events.js';
+import type { EventType } from '../../../core/generation/generation-events.js';
 import type { Heard } from '../observed.js';
 import { demand } from './demand.js';
 import type { Generations, Life } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
+
+/** In the order in which they may be told. */
+const ORDER: readonly EventType[] = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
 
 interface Follower {
   readonly appId: string;
@@ -35,12 +38,12 @@ export class EventStreams {
     const says = (): string => `${name} hears ${type} of generation ${generationId}`;
     demand(life?.appId === appId, 23, () => `${says()}, which is of App ${life?.appId}`);
     demand(hasHappened(life, type), 23, () => `${says()}, which is ${life.newest.status}`);
-    const rank = EVENT_TYPES.indexOf(type);
+    const rank = ORDER.indexOf(type);
     const last = follower.told.get(generationId) ?? { rank: -1, version: 0 };
     demand(
       rank > last.rank || (rank === last.rank && type === 'progress'),
       23,
-      () => `${says()} after ${EVENT_TYPES[last.rank]}`,
+      () => `${says()} after ${ORDER[last.rank]}`,
     );
     demand(version >= last.version, 23, () => `${says()} in version ${version}, after version ${last.version}`);
     follower.told.set(generationId, { rank, version });
@@ -65,7 +68,7 @@ export class EventStreams {
   }
 }
 
-function hasHappened({ newest, endedAt }: Life, type: (typeof EVENT_TYPES)[number]): boolean {
+function hasHappened({ newest, endedAt }: Life, type: EventType): boolean {
   if (type === 'ended') return endedAt !== undefined && hasEnded(newest);
   if (type === 'cancel_requested') return newest.cancelRequestedAt !== undefined;
   return type === 'queued' || newest.runDeadlineAt !== undefined;
