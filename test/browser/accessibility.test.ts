@@ -10,7 +10,7 @@ import { createGrant } from '../../core/people/grants.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import type { SignInMethod } from '../../core/people/sessions.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
-import { generate, makeOperator } from '../fronts/console/operator-harness.js';
+import { makeOperator } from '../fronts/console/operator-harness.js';
 import { ReceivingSender } from '../fixtures/receiving-sender.js';
 import { orSkip } from '../servers/server-absent.js';
 import { CONSOLE_STATES, makeConsoleStates, section, type Shown } from './console-states.js';
@@ -145,9 +145,9 @@ const OPERATOR_PAGES: readonly Shown[] = [
     name: 'operators: a prompt',
     open: async (visitor, pages) => {
       await openAsOperator(visitor, pages, 'work');
-      await visitor.page.getByRole('link', { name: 'picture' }).first().click();
+      await visitor.page.getByRole('link', { name: 'picture-held' }).first().click();
       await visitor.page.getByRole('button', { name: 'Show the prompt' }).click();
-      await visitor.page.getByText('a lighthouse').waitFor();
+      await visitor.page.getByText('a cat', { exact: true }).first().waitFor();
     },
   },
   {
@@ -176,8 +176,6 @@ describe('every page', () => {
     const { key } = await createKey(harness.context, { appId, name: 'an old key', scopes: ['credits:read'] });
     await revokeKey(harness.context, key.keyId);
     await createPerson(harness.context, { accountId: person.accountId, email: 'bob@example.com' });
-    const { secret } = await createKey(harness.context, { appId, name: 'to make with' });
-    await generate(pages.service, secret, 'a lighthouse');
     const asked = { clientId: 'https://client.example/id', clientName: 'a program', audience: 'rest' } as const;
     await createGrant(harness.context, person, { ...asked, scopes: ['credits:read'], capCredits: 400 });
     await makeConsoleStates(pages);
