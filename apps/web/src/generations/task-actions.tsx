@@ -1,11 +1,10 @@
-import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import type { Task } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
+import { ActionButton } from '../parts/action-button.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
-import { change, remove, sentenceOf } from '../server.js';
+import { change, remove } from '../server.js';
 import { isOpen } from './task-text.js';
-import { Fault } from '../parts/fault.js';
 
 interface TaskActionsProps {
   readonly appId: string;
@@ -39,33 +38,14 @@ interface CancelButtonProps {
 }
 
 export function CancelButton({ path, isCancelling, took }: CancelButtonProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
   const cancel = async (): Promise<void> => {
-    setBusy(true);
-    setFault(undefined);
-    try {
-      const task = await change<Task>(`${path}/cancel`);
-      took(task);
-      announce(isOpen(task) ? 'It is asked to stop.' : 'It is cancelled.');
-    } catch (error) {
-      setFault(sentenceOf(error));
-    } finally {
-      setBusy(false);
-    }
+    const task = await change<Task>(`${path}/cancel`);
+    took(task);
+    announce(isOpen(task) ? 'It is asked to stop.' : 'It is cancelled.');
   };
   return (
-    <>
-      <button
-        type="button"
-        class="outline small danger"
-        aria-busy={isBusy}
-        disabled={isBusy || isCancelling}
-        onClick={() => void cancel()}
-      >
-        {isCancelling ? 'Cancelling' : 'Cancel'}
-      </button>
-      <Fault text={fault} />
-    </>
+    <ActionButton action={cancel} kind="danger" isDisabled={isCancelling}>
+      {isCancelling ? 'Cancelling' : 'Cancel'}
+    </ActionButton>
   );
 }

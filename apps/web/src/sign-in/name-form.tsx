@@ -1,6 +1,6 @@
-import { useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { textOf } from '../form-text.js';
-import { sentenceOf } from '../server.js';
+import { useAction } from '../use-action.js';
 import { Fault } from '../parts/fault.js';
 
 interface NameFormProps {
@@ -15,20 +15,12 @@ interface NameFormProps {
 /** Asks for a name, and says why it was not taken. */
 export function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps) {
   const form = useRef<HTMLFormElement>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
-  const send = async (): Promise<void> => {
-    setBusy(true);
-    setFault(undefined);
-    try {
+  const { isBusy, fault, run } = useAction();
+  const send = (): Promise<void> =>
+    run(async () => {
       await submit(textOf(new FormData(form.current ?? undefined), 'name').trim());
       form.current?.reset();
-    } catch (error) {
-      setFault(sentenceOf(error));
-    } finally {
-      setBusy(false);
-    }
-  };
+    });
   return (
     <form
       class="name-form"

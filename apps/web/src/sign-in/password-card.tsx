@@ -1,10 +1,11 @@
-import { useRef, useState } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { textOf } from '../form-text.js';
 import { Card, focusOn } from '../parts/card.js';
-import { change, sentenceOf } from '../server.js';
+import { change } from '../server.js';
 import type { Overview } from '../server-types.js';
 import { SignInAgain } from './sign-in-again.js';
+import { useAction } from '../use-action.js';
 import { Fault } from '../parts/fault.js';
 
 const MIN_LENGTH = 12;
@@ -18,15 +19,12 @@ interface PasswordCardProps {
 export function PasswordCard({ overview, reload }: PasswordCardProps) {
   const { person, session } = overview;
   const form = useRef<HTMLFormElement>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
+  const { isBusy, fault, setFault, run } = useAction();
   const submit = async (): Promise<void> => {
     const fields = new FormData(form.current ?? undefined);
     const text = (name: string): string => textOf(fields, name);
     if (text('new') !== text('again')) return setFault('The two new passwords differ.');
-    setBusy(true);
-    setFault(undefined);
-    try {
+    await run(async () => {
       await change('/password', {
         ...(person.has_password ? { current_password: text('current') } : {}),
         new_password: text('new'),
@@ -35,11 +33,7 @@ export function PasswordCard({ overview, reload }: PasswordCardProps) {
       announce('The password is set. You are signed out everywhere else.');
       focusOn('password');
       await reload();
-    } catch (error) {
-      setFault(sentenceOf(error));
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   const note = person.has_password
     ? 'Changing it signs you out everywhere else.'

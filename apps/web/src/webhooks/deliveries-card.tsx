@@ -1,18 +1,17 @@
-import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { DELIVERY_STATES, type Delivery } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { timeText } from '../format.js';
+import { ActionButton } from '../parts/action-button.js';
 import { Card } from '../parts/card.js';
 import { Fact } from '../parts/fact.js';
 import { Loaded } from '../parts/loaded.js';
 import { SectionLink } from '../parts/section-link.js';
 import { changeQuery, place } from '../router.js';
-import { change, sentenceOf } from '../server.js';
+import { change } from '../server.js';
 import { ReplayRange } from './replay-range.js';
 import { useDeliveries, type Deliveries } from './use-deliveries.js';
 import { attemptText, EVENT_TEXTS, STATE_TEXTS } from './webhook-text.js';
-import { Fault } from '../parts/fault.js';
 
 interface DeliveriesCardProps {
   readonly appId: string;
@@ -141,34 +140,15 @@ function DeliveryRow({ delivery, path, reload }: DeliveryRowProps) {
 }
 
 function ReplayButton({ delivery, path, reload }: DeliveryRowProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
   const replay = async (): Promise<void> => {
-    setBusy(true);
-    setFault(undefined);
-    try {
-      await change(`${path}/deliveries/${delivery.delivery_id}/replay`);
-      announce('It is sent again.');
-      await reload();
-    } catch (error) {
-      setFault(sentenceOf(error));
-    } finally {
-      setBusy(false);
-    }
+    await change(`${path}/deliveries/${delivery.delivery_id}/replay`);
+    announce('It is sent again.');
+    await reload();
   };
+  const fullLabel = `Send again: a generation ${EVENT_TEXTS[delivery.event]}, ${timeText(delivery.occurred_at)}`;
   return (
-    <>
-      <button
-        type="button"
-        class="outline secondary small"
-        aria-label={`Send again: a generation ${EVENT_TEXTS[delivery.event]}, ${timeText(delivery.occurred_at)}`}
-        aria-busy={isBusy}
-        disabled={isBusy}
-        onClick={() => void replay()}
-      >
-        Send again
-      </button>
-      <Fault text={fault} />
-    </>
+    <ActionButton action={replay} fullLabel={fullLabel}>
+      Send again
+    </ActionButton>
   );
 }

@@ -1,8 +1,9 @@
-import { useId, useRef, useState } from 'preact/hooks';
+import { useId, useRef } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { textOf } from '../form-text.js';
 import { numberText } from '../format.js';
-import { change, sentenceOf } from '../server.js';
+import { change } from '../server.js';
+import { useAction } from '../use-action.js';
 import { Fault } from '../parts/fault.js';
 
 /** A range is replayed a hundred at a time; so many times at most at once. */
@@ -16,16 +17,13 @@ interface ReplayRangeProps {
 /** Sends again what was not delivered in a time. */
 export function ReplayRange({ path, reload }: ReplayRangeProps) {
   const dialog = useRef<HTMLDialogElement>(null);
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
+  const { isBusy, fault, setFault, run } = useAction();
   const id = useId();
   const replay = async (form: HTMLFormElement): Promise<void> => {
     const fields = new FormData(form);
     const [from, to] = [textOf(fields, 'from'), textOf(fields, 'to')];
     if (from === '') return setFault('Say from when on.');
-    setBusy(true);
-    setFault(undefined);
-    try {
+    await run(async () => {
       const replayed = await replayAll(path, {
         created_after: new Date(from).toISOString(),
         ...(to === '' ? {} : { created_before: new Date(to).toISOString() }),
@@ -33,11 +31,7 @@ export function ReplayRange({ path, reload }: ReplayRangeProps) {
       dialog.current?.close();
       announce(replayed === 1 ? 'One is sent again.' : `${numberText(replayed)} are sent again.`);
       await reload();
-    } catch (error) {
-      setFault(sentenceOf(error));
-    } finally {
-      setBusy(false);
-    }
+    });
   };
   return (
     <>

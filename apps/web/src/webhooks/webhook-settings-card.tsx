@@ -3,15 +3,15 @@ import { announce } from '../announce.js';
 import type { Webhook, WebhookSecret } from '../api-types.js';
 import { inApp } from '../apps/usable-apps.js';
 import { timeText } from '../format.js';
+import { ActionButton } from '../parts/action-button.js';
 import { Card, focusOn } from '../parts/card.js';
 import { ConfirmButton } from '../parts/confirm-button.js';
 import { Fact } from '../parts/fact.js';
 import { goTo, hrefOf } from '../router.js';
-import { change, remove, sentenceOf } from '../server.js';
+import { change, remove } from '../server.js';
 import { ShownSecret, useShownSecret } from './shown-secret.js';
 import { WebhookForm } from './webhook-form.js';
 import { disabledText, eventsText } from './webhook-text.js';
-import { Fault } from '../parts/fault.js';
 
 interface WebhookSettingsCardProps {
   readonly appId: string;
@@ -90,33 +90,7 @@ interface EnabledButtonProps {
 }
 
 function EnabledButton({ isEnabled, change: changeTo }: EnabledButtonProps) {
-  const [isBusy, setBusy] = useState(false);
-  const [fault, setFault] = useState<string>();
-  const run = async (): Promise<void> => {
-    setBusy(true);
-    setFault(undefined);
-    try {
-      await changeTo(!isEnabled);
-    } catch (error) {
-      setFault(sentenceOf(error));
-    } finally {
-      setBusy(false);
-    }
-  };
-  return (
-    <>
-      <button
-        type="button"
-        class="outline secondary small"
-        aria-busy={isBusy}
-        disabled={isBusy}
-        onClick={() => void run()}
-      >
-        {isEnabled ? 'Disable' : 'Enable'}
-      </button>
-      <Fault text={fault} />
-    </>
-  );
+  return <ActionButton action={() => changeTo(!isEnabled)}>{isEnabled ? 'Disable' : 'Enable'}</ActionButton>;
 }
 
 interface RotateButtonProps {
