@@ -17,6 +17,9 @@ const ALLOWED: Readonly<Record<Entry['kind'], readonly string[]>> = {
   release: ['reserved>available'],
 };
 
+/** What is kept of what is wrong with entries: no more is shown in all. */
+const MAX_FINDINGS = 1_000;
+
 /** Adds up a ledger from its first entry, without any of the code that wrote it, and notes what does not add up. */
 export class Replay {
   readonly findings: string[] = [];
@@ -73,15 +76,18 @@ export class Replay {
     return money;
   }
 
-  /** What differs between the sums and the account as it is stored. */
-  compare(account: Account): string[] {
-    const findings: string[] = [];
-    const say = (holds: boolean, what: string) => {
-      if (!holds) findings.push(`Account ${this.accountId} ${what}.`);
-    };
-    say(this.sequence === account.lastSequence, `has ${this.sequence} entries and counts ${account.lastSequence}`);
+  /**
+   * What differs between the sums and the account as it is stored. Something for each hold, so that its caller may rest in
+   * between: undefined where they agree.
+   */
+  *compare(account: Account): Generator<string | undefined> {
+    const finding = (holds: boolean, what: string) => (holds ? undefined : `Account ${this.accountId} ${what}.`);
+    yield finding(
+      this.sequence === account.lastSequence,
+      `has ${this.sequence} entries and counts ${account.lastSequence}`,
+    );
     for (const book of ['issued', 'available', 'reserved', 'spent'] as const) {
-      say(
+      yield finding(
         this.books[book] === account[book],
         `has ${account[book]} credits ${book}, and ${this.books[book]} by its entries`,
       );
@@ -89,24 +95,23 @@ export class Replay {
     let held = 0;
     for (const hold of account.holds.values()) {
       held += hold.credits;
-      say(
+      yield finding(
         this.isOpenWith(hold.generationId, hold.credits),
         `has a hold for ${hold.generationId} that its entries do not`,
       );
     }
-    say(
+    yield finding(
       this.openHolds === account.holds.size,
       `has ${account.holds.size} open holds, and ${this.openHolds} by its entries`,
     );
-    say(held === account.reserved, `reserves ${account.reserved} credits, and its open holds sum to ${held}`);
+    yield finding(held === account.reserved, `reserves ${account.reserved} credits, and its open holds sum to ${held}`);
     for (const { credentialId, period, used } of account.capUses?.values() ?? []) {
       const counted = this.capUses.get(capKey(credentialId, period)) ?? 0;
-      say(
+      yield finding(
         used === counted,
         `counts ${used} credits of credential ${credentialId} in ${period}, and ${counted} by its entries`,
       );
     }
-    return findings;
   }
 
   private isOpenWith(generationId: string, credits: number): boolean {
@@ -142,7 +147,8 @@ export class Replay {
   }
 
   private expect(holds: boolean, entry: Entry, what: string): void {
-    if (!holds) this.findings.push(`Entry ${entry.sequence} of account ${this.accountId} ${what}.`);
+    if (!holds && this.findings.length < MAX_FINDINGS)
+      this.findings.push(`Entry ${entry.sequence} of account ${this.accountId} ${what}.`);
   }
 }
 

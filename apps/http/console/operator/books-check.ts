@@ -6,15 +6,16 @@ import { ServiceError } from '../../../../core/errors.js';
 
 /** How long one may take, in milliseconds. */
 const LONGEST_MS = 3_600_000;
-/** The longest that it rests after a page of what it reads. */
+/** The longest that it rests at a time. */
 const LONGEST_REST_MS = 1_000;
 
 /** The stores of this process whose books are being checked: each check reads everything. */
 const checked = new WeakSet<Context['accounts']>();
 
 /**
- * One check of the books of all accounts, from its making on. After each page that it has read it rests as long as that
- * took, so that it takes half of a processor at most, and the requests of others go on between two pages.
+ * One check of the books of all accounts, from its making on. After each page that it has read, and every 500 items that
+ * it has compared, it rests as long as that took, so that it takes half of a processor at most, and the requests of others
+ * go on in between.
  */
 export class BooksCheck implements Cancellation {
   readonly deadline = Infinity;
@@ -44,7 +45,7 @@ export class BooksCheck implements Cancellation {
     return () => this.told.delete(tell);
   }
 
-  /** It ends with the page that it reads. */
+  /** It ends with the page that it reads or compares. */
   stop(): void {
     if (this.isStopped) return;
     this.isStopped = true;
