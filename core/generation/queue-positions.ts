@@ -7,20 +7,25 @@ const KEPT_MS = 2_000;
 const MAX_LISTED = 1_000;
 const MAX_APPS = 1_000;
 
+/** All that is kept of a generation, whose prompt alone may take thousands of characters. */
+type Queued = Pick<Generation, 'modelKey' | 'createdAt'>;
+
 interface Line {
   readonly readAt: number;
   /** By id; undefined where there are more than are counted. */
-  readonly queued: Promise<Map<string, Generation> | undefined>;
-  /** What this process has written since it was read. */
-  readonly written: Map<string, GenerationRecord>;
+  readonly queued: Promise<ReadonlyMap<string, Queued> | undefined>;
+  /** What this process has written since it was read; undefined for what is not queued any more. */
+  readonly written: Map<string, Queued | undefined>;
 }
 
 /**
  * How many of an App's generations of the same model were created before one and are queued still. Workers begin those of
  * one account in order of arrival, and take accounts in turn: so this is the line that a client can know, whatever others
- * have queued. An App's line is listed once in two seconds, and only when somebody asks.
+ * have queued. An App's line is listed once in two seconds, and only when somebody asks. Lines older than that are dropped
+ * when any App's is asked for or written to.
  */
 export class QueuePositions {
+  /** In the order of their reading. */
   private readonly lines = new Map<string, Line>();
 
   constructor(private readonly ports: Pick<Ports, 'generations' | 'clock'>) {}
@@ -32,26 +37,32 @@ export class QueuePositions {
     const { queued, written } = this.lineOf(appId);
     const listed = await queued.catch(() => undefined);
     if (listed === undefined) return undefined;
-    const isBefore = (other: GenerationRecord): boolean =>
-      other.kind === 'generation' &&
-      other.status === 'queued' &&
+    const isBefore = (id: string, other: Queued): boolean =>
       other.modelKey === modelKey &&
-      (other.createdAt < createdAt || (other.createdAt === createdAt && other.generationId < generationId));
+      (other.createdAt < createdAt || (other.createdAt === createdAt && id < generationId));
     let before = 0;
-    for (const [id, other] of listed) if (!written.has(id) && isBefore(other)) before += 1;
-    for (const other of written.values()) if (isBefore(other)) before += 1;
+    for (const [id, other] of listed) if (!written.has(id) && isBefore(id, other)) before += 1;
+    for (const [id, other] of written) if (other && isBefore(id, other)) before += 1;
     return before;
   }
 
   /** This process has written the record. */
   written(record: GenerationRecord): void {
+    this.dropOld();
     const line = this.lines.get(record.appId);
     if (line === undefined) return;
     if (this.isOld(line) || line.written.size >= MAX_LISTED) this.lines.delete(record.appId);
-    else line.written.set(record.generationId, record);
+    else line.written.set(record.generationId, isQueued(record) ? kept(record) : undefined);
+  }
+
+  /** How many Apps' lines are kept, and how many generations that were written since. */
+  get counts(): { readonly apps: number; readonly written: number } {
+    const written = [...this.lines.values()].reduce((sum, line) => sum + line.written.size, 0);
+    return { apps: this.lines.size, written };
   }
 
   private lineOf(appId: string): Line {
+    this.dropOld();
     const known = this.lines.get(appId);
     if (known !== undefined && !this.isOld(known)) return known;
     this.lines.delete(appId);
@@ -62,14 +73,29 @@ export class QueuePositions {
     return line;
   }
 
+  private dropOld(): void {
+    for (const [appId, line] of this.lines) {
+      if (!this.isOld(line)) return;
+      this.lines.delete(appId);
+    }
+  }
+
   private isOld({ readAt }: Line): boolean {
     const age = this.ports.clock.now() - readAt;
     return age < 0 || age >= KEPT_MS;
   }
 
-  private async listed(appId: string): Promise<Map<string, Generation> | undefined> {
+  private async listed(appId: string): Promise<ReadonlyMap<string, Queued> | undefined> {
     const only = { field: 'status', value: 'queued' } as const;
     const { items, nextCursor } = await this.ports.generations.list({ of: 'app', appId, only }, { limit: MAX_LISTED });
-    return nextCursor === undefined ? new Map(items.map((one) => [one.generationId, one])) : undefined;
+    return nextCursor === undefined ? new Map(items.map((one) => [one.generationId, kept(one)])) : undefined;
   }
+}
+
+function isQueued(record: GenerationRecord): record is Generation {
+  return record.kind === 'generation' && record.status === 'queued';
+}
+
+function kept({ modelKey, createdAt }: Generation): Queued {
+  return { modelKey, createdAt };
 }

@@ -1,12 +1,20 @@
 // Goal: the place of a generation in its App's line is how many of the same model were created before it and are queued, known
 // two seconds later at most to every process and at once of its own writes, and asking costs no list for each.
-// Method: random creations, starts and ends by two processes beside a model that counts; lists counted on their way.
+// Method: random creations, starts and ends by two processes beside a model that counts; lists counted on their way; what is
+// kept, by its counts and by what the garbage collector leaves.
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Context } from '../../../core/context.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import type { Page } from '../../../core/paging.js';
 import { CoreHarness } from '../../harness/core-harness.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const KEPT_MS = 2_000;
 const MODELS = ['one', 'two'] as const;
@@ -104,4 +112,48 @@ describe('the place in the queue', () => {
       await other.generations.insert({ ...made, generationId: harness.ports.ids.uuid() });
     expect(await own.queuePositions.before(made)).to.equal(undefined);
   });
+
+  it('keeps of Apps that nobody asks for nothing beyond two seconds, once another one is asked for or written to', async () => {
+    const idle = Array.from({ length: 20 }, (_, n) => `idle-${n}`);
+    for (const appId of idle) {
+      await own.queuePositions.before(await create(other, 'one', appId));
+      await create(own, 'one', appId);
+    }
+    expect(own.queuePositions.counts).to.deep.equal({ apps: 20, written: 20 });
+    await harness.clock.advance(KEPT_MS);
+    await own.queuePositions.before(await create(other, 'one', 'asked'));
+    expect(own.queuePositions.counts).to.deep.equal({ apps: 1, written: 0 });
+    await harness.clock.advance(KEPT_MS);
+    await create(own, 'one', 'written');
+    expect(own.queuePositions.counts).to.deep.equal({ apps: 0, written: 0 });
+  });
+
+  it('does not keep generations themselves, with their prompts', async () => {
+    const made = await create(other, 'one');
+    const given: WeakRef<object>[] = [];
+    const process = harness.process(async (call) => {
+      const answer = await call.proceed();
+      if (call.name !== 'generations.list') return answer;
+      const items = (answer as Page<Generation>).items.map((item) => ({ ...item }));
+      given.push(...items.map((item) => new WeakRef(item)));
+      return { items };
+    });
+    const before = async (): Promise<number | undefined> =>
+      process.queuePositions.before({ ...made, createdAt: Infinity });
+    expect(await before()).to.equal(1);
+    await insertOne(process, made, given);
+    expect(await before()).to.equal(2);
+    await nextTurn();
+    collectGarbage();
+    expect(given).to.have.length(2);
+    expect(given.filter((one) => one.deref() !== undefined)).to.have.length(0);
+    expect(await before(), 'the process is there still').to.equal(2);
+  });
 });
+
+/** In a function of its own, so that nothing else refers to what it has inserted. */
+async function insertOne({ ids, generations }: Context, template: Generation, given: WeakRef<object>[]): Promise<void> {
+  const record = { ...template, generationId: ids.uuid() };
+  given.push(new WeakRef(record));
+  await generations.insert(record);
+}
