@@ -10,6 +10,7 @@ import {
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import { bounded, whileWanted } from './bounded.js';
+import { deploymentOf, type Deployment } from './deployment.js';
 import { MongoRefused } from './mongo-refused.js';
 import type { CollectionName } from './schema.js';
 import { serverCode, storeError } from './store-errors.js';
@@ -43,8 +44,7 @@ export class MongoConnection {
     private readonly client: MongoClient,
     readonly db: Db,
     private readonly timeoutMs: number,
-    /** Whether the server has change streams: a replica set, or a router. */
-    readonly hasChangeStreams: boolean,
+    readonly deployment: Deployment,
   ) {}
 
   /** Throws `MongoRefused` for options that can never do, and `StoreUnavailable` when the server does not answer. */
@@ -53,14 +53,14 @@ export class MongoConnection {
     const client = clientOf(options, more);
     try {
       await client.connect();
-      const hello = await client.db('admin').command({ hello: 1 });
+      const deployment = deploymentOf(await client.db('admin').command({ hello: 1 }));
       // A server on its own has no majority to read from: what it shows is what it has.
-      const isReplicated = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
+      const level = deployment.isReplicated ? 'majority' : 'local';
       return new MongoConnection(
         client,
-        client.db(database, { readConcern: new ReadConcern(isReplicated ? 'majority' : 'local') }),
+        client.db(database, { readConcern: new ReadConcern(level) }),
         timeoutMs,
-        isReplicated,
+        deployment,
       );
     } catch (error) {
       await client.close();

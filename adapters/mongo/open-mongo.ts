@@ -38,7 +38,7 @@ export interface MongoStores {
   readonly usage: MongoUsageStore;
   readonly wakeUpTable: MongoWakeUpTable;
   readonly installation: MongoInstallation;
-  /** Undefined where the server has no change streams. */
+  /** Undefined where the server has no change streams, or only such as tell late. */
   readonly generationChanges: MongoGenerationChanges | undefined;
   /** For adapters of other technologies that keep something in the same database. */
   readonly db: Db;
@@ -87,7 +87,7 @@ async function openChecked(
 export function storesOver(connection: MongoConnection, log?: Log): MongoStores {
   const accounts = new MongoAccountStore(connection, log);
   const { db } = connection;
-  const generationChanges = connection.hasChangeStreams ? new MongoGenerationChanges(connection, log) : undefined;
+  const generationChanges = connection.deployment.tellsSoon ? new MongoGenerationChanges(connection, log) : undefined;
   return {
     accounts,
     generations: new MongoGenerationStore(connection),
