@@ -77,6 +77,16 @@ describe('what operators do in a browser', () => {
       expect(byPart.data).to.have.property('next_cursor');
     });
 
+    it('reads on behind a page of any search, one with a line break, too', async () => {
+      // More than are looked at for one page.
+      for (let made = 0; made < 2_600; made += 1) await createAccount(context(), { name: 'one of many' });
+      const search = `/operator/accounts?search=${encodeURIComponent('two\nlines')}`;
+      const first = await olga.get(search);
+      expect(first.data).to.deep.include({ accounts: [] }).and.have.property('next_cursor');
+      const second = await olga.get(`${search}&cursor=${String(first.data['next_cursor'])}`);
+      expect(second).to.deep.include({ status: 200, data: { accounts: [] } });
+    });
+
     it('refuses searches and cursors that no page sends', async () => {
       for (const query of [
         'search=',

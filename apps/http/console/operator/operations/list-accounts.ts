@@ -17,7 +17,7 @@ export const listAccounts: OperatorOperation = {
     }
     const found = await pageByToken(
       page,
-      `accounts with ${search}`,
+      `accounts with ${JSON.stringify(search)}`,
       (asked) => findAccounts(context, search, asked),
       'cursor',
     );
