@@ -106,9 +106,18 @@ async function envelopeOf(request: Promise<Response>): Promise<Envelope> {
   const response = await request.catch(() => {
     throw new RequestFailed('The server could not be reached. Check your connection and try again.');
   });
+  return envelopeIn(response);
+}
+
+/** What a response says. A proxy may have answered in the server's place. */
+export function envelopeIn(response: Response): Promise<Envelope> {
   return (response.json() as Promise<Envelope>).catch(() => {
-    throw new RequestFailed('The server gave an answer that this page cannot read. Try again.');
+    throw unreadable();
   });
+}
+
+export function unreadable(): RequestFailed {
+  return new RequestFailed('The server gave an answer that this page cannot read. Try again.');
 }
 
 /** What to say of an error. */

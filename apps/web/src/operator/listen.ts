@@ -1,4 +1,4 @@
-import { API, refusalOf, RequestFailed, type Envelope } from '../server.js';
+import { API, envelopeIn, refusalOf, RequestFailed, unreadable } from '../server.js';
 
 const CUT = 'The connection to the server was lost. Try again.';
 
@@ -14,7 +14,7 @@ export async function* linesOf<T>(path: string, signal: AbortSignal): AsyncGener
   const response = await fetch(API + path, init).catch(() => {
     throw new RequestFailed(CUT);
   });
-  if (!response.ok || response.body === null) throw refusalOf((await response.json()) as Envelope);
+  if (!response.ok || response.body === null) throw refusalOf(await envelopeIn(response));
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = '';
   for (;;) {
@@ -24,6 +24,14 @@ export async function* linesOf<T>(path: string, signal: AbortSignal): AsyncGener
     if (done) return;
     const lines = (rest + value).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) yield JSON.parse(line) as T;
+    for (const line of lines) yield lineOf<T>(line);
+  }
+}
+
+function lineOf<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw unreadable();
   }
 }
