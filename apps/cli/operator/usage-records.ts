@@ -3,7 +3,7 @@ import { totalCosts, type ModelCosts } from '../../../core/usage/model-costs.js'
 import type { Usage, UsageGroup } from '../../../core/usage/read-usage.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
 import type { CostReport } from '../../operator/operator.js';
-import { USAGE_NAMES } from '../../requests/usage-names.js';
+import { namedSums, USAGE_NAMES } from '../../requests/usage-names.js';
 import { table } from '../terminal.js';
 
 const SUMS = ['generations', 'failed', 'reserved', 'charged', 'released'] as const;
@@ -14,25 +14,15 @@ export function usageJson({ request: { by, from, to }, groups, total }: Usage): 
     ...(of === '' ? {} : { [USAGE_NAMES[by]]: of }),
     ...(credentialName === undefined ? {} : { credential_name: credentialName }),
   });
-  return { by, from, to, usage: groups.map((one) => ({ ...group(one), ...sumsJson(one) })), total: sumsJson(total) };
+  return { by, from, to, usage: groups.map((one) => ({ ...group(one), ...namedSums(one) })), total: namedSums(total) };
 }
 
 export function usageText({ request: { by, from, to }, groups, total }: Usage): string {
   const names = by === 'key' ? ['key', 'name'] : [by === 'client_trace_id' ? 'trace id' : by];
-  const cells = (sums: UsageSums) => Object.values(sumsJson(sums));
+  const cells = (sums: UsageSums) => Object.values(namedSums(sums));
   const rows = groups.map((one) => [one.group, ...(by === 'key' ? [one.credentialName] : []), ...cells(one)]);
   const all = [`${from} to ${to}`, ...(by === 'key' ? [''] : []), ...cells(total)];
   return table([...names, ...SUMS], [...rows, all]);
-}
-
-function sumsJson({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageSums) {
-  return {
-    generations,
-    failed,
-    reserved_credits: reservedCredits,
-    charged_credits: chargedCredits,
-    released_credits: releasedCredits,
-  };
 }
 
 export function costsJson({ from, to, models }: CostReport, value: CreditValue | undefined): object {

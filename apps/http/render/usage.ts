@@ -1,7 +1,6 @@
 import type { Usage, UsageGroup } from '../../../core/usage/read-usage.js';
 import { USAGE_BY, type UsageBy } from '../../../core/usage/usage-request.js';
-import type { UsageSums } from '../../../core/usage/usage.js';
-import { USAGE_NAMES } from '../../requests/usage-names.js';
+import { namedSums, USAGE_NAMES } from '../../requests/usage-names.js';
 import { csvLine, type CsvValue } from './csv.js';
 import { CREDITS, NEXT_CURSOR } from './schema-parts.js';
 import type { TitledSchema } from './titled-schema.js';
@@ -68,9 +67,9 @@ export function renderUsage({ request, groups, total }: Usage, nextCursor?: stri
     usage: groups.map((group) => ({
       [USAGE_NAMES[by]]: group.group === '' ? undefined : group.group,
       credential_name: group.credentialName,
-      ...sumsOf(group),
+      ...namedSums(group),
     })),
-    total: sumsOf(total),
+    total: namedSums(total),
     next_cursor: nextCursor,
   };
 }
@@ -80,7 +79,7 @@ export async function* renderUsageCsv(by: UsageBy, groups: AsyncIterable<UsageGr
   const names = by === 'key' ? [USAGE_NAMES[by], 'credential_name'] : [USAGE_NAMES[by]];
   let lines = csvLine([...names, ...SUM_NAMES]);
   for await (const group of groups) {
-    lines += csvLine([...namesOf(by, group), ...Object.values(sumsOf(group))]);
+    lines += csvLine([...namesOf(by, group), ...Object.values(namedSums(group))]);
     if (lines.length < PIECE) continue;
     yield lines;
     lines = '';
@@ -90,14 +89,4 @@ export async function* renderUsageCsv(by: UsageBy, groups: AsyncIterable<UsageGr
 
 function namesOf(by: UsageBy, { group, credentialName }: UsageGroup): CsvValue[] {
   return by === 'key' ? [group, credentialName] : [group];
-}
-
-function sumsOf({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageSums) {
-  return {
-    generations,
-    failed,
-    reserved_credits: reservedCredits,
-    charged_credits: chargedCredits,
-    released_credits: releasedCredits,
-  };
 }

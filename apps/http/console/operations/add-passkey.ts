@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../../core/json.js';
 import { addPasskey as add } from '../../../../core/people/passkeys.js';
 import { requireRelyingParty } from '../../pages/relying-party.js';
 import type { ConsoleOperation } from '../console-operation.js';
+import { NAME, NAME_WORDING } from '../name-field.js';
 import { renderPasskey } from '../render-passkey.js';
 
 const BASE64URL = { type: 'string', minLength: 1, maxLength: 8_192, pattern: '^[A-Za-z0-9_-]+$' } as const;
@@ -11,15 +12,13 @@ const SCHEMA = {
   additionalProperties: false,
   required: ['name', 'challenge', 'client_data', 'attestation_object'],
   properties: {
-    name: { type: 'string', minLength: 1, maxLength: 100 },
+    name: NAME,
     challenge: BASE64URL,
     client_data: BASE64URL,
     attestation_object: BASE64URL,
     transports: { type: 'array', items: { type: 'string', maxLength: 100 }, maxItems: 20 },
   },
 } as const satisfies JsonObject;
-
-const WORDING = { '/name': 'A name must have 1 to 100 characters.' } as const;
 
 interface Sent {
   readonly name: string;
@@ -33,7 +32,7 @@ interface Sent {
 export const addPasskey: ConsoleOperation = {
   method: 'POST',
   path: '/passkeys',
-  body: { schema: SCHEMA, wording: WORDING },
+  body: { schema: SCHEMA, wording: NAME_WORDING },
   async answer({ context, publicUrl }, { signedIn, body }) {
     const sent = body as unknown as Sent;
     const passkey = await add(context, signedIn, requireRelyingParty(publicUrl()), {

@@ -3,6 +3,7 @@ import { SCOPES } from '../../../../core/access/credential.js';
 import { fieldInvalid } from '../../../../core/fields.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { ConsoleOperation } from '../console-operation.js';
+import { NAME, NAME_WORDING } from '../name-field.js';
 import { renderKey } from '../render-key.js';
 
 const SCHEMA = {
@@ -10,7 +11,7 @@ const SCHEMA = {
   additionalProperties: false,
   required: ['name'],
   properties: {
-    name: { type: 'string', minLength: 1, maxLength: 100 },
+    name: NAME,
     scopes: { type: 'array', items: { type: 'string', enum: [...SCOPES] }, minItems: 1, uniqueItems: true },
     expires_at: { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}(\\.\\d{3})?Z$' },
     monthly_cap: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
@@ -19,7 +20,7 @@ const SCHEMA = {
 } as const satisfies JsonObject;
 
 const WORDING = {
-  '/name': 'A name must have 1 to 100 characters.',
+  ...NAME_WORDING,
   '/scopes': 'Tick what the key may do.',
   '/expires_at': 'An expiry must be a time such as 2030-01-31T23:59:59Z.',
   '/monthly_cap': 'A limit must be a whole number of credits, not below 0.',

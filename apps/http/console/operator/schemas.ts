@@ -1,5 +1,4 @@
 /** Parts of what the operator's area sends. Core has the rules; these keep out what no page sends. */
-export const NAME = { type: 'string', minLength: 1, maxLength: 100 } as const;
 export const OPERATION_ID = { type: 'string', format: 'uuid' } as const;
 export const REASON = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const;
 export const CREDITS = {

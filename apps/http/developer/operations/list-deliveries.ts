@@ -2,10 +2,9 @@ import { listDeliveries } from '../../../../core/webhooks/deliveries.js';
 import { DELIVERY_STATES } from '../../../../core/webhooks/delivery.js';
 import { readDeliveryState } from '../../../../core/webhooks/request.js';
 import { pageByToken } from '../../../requests/page-token.js';
-import { readTime } from '../../host/query-values.js';
 import { NEXT_CURSOR } from '../../render/schema-parts.js';
 import { DELIVERY_SCHEMA, renderDelivery } from '../../render/webhook.js';
-import { EXAMPLE_TIME } from '../openapi/example-request.js';
+import { CREATED_BETWEEN, readCreatedBetween } from '../created-between.js';
 import type { ProtectedOperation } from '../operation.js';
 import { CURSOR, LIMIT, readPage } from '../paging.js';
 
@@ -24,18 +23,7 @@ export const listDeliveriesOperation: ProtectedOperation = {
       example: 'exhausted',
       description: 'Those that are in this state now.',
     },
-    created_after: {
-      type: 'string',
-      format: 'date-time',
-      example: EXAMPLE_TIME,
-      description: 'Those created at this time or later.',
-    },
-    created_before: {
-      type: 'string',
-      format: 'date-time',
-      example: '2030-01-31T12:00:00Z',
-      description: 'Those created before this time.',
-    },
+    ...CREATED_BETWEEN,
   },
   data: {
     title: 'WebhookDeliveryList',
@@ -48,8 +36,7 @@ export const listDeliveriesOperation: ProtectedOperation = {
     const id = params['webhook_id'] ?? '';
     const filter = {
       state: readDeliveryState(query['state']),
-      createdFrom: readTime(query, 'created_after'),
-      createdBefore: readTime(query, 'created_before'),
+      ...readCreatedBetween(query),
     };
     const { items, nextCursor } = await pageByToken(
       readPage(query),

@@ -7,10 +7,10 @@ import {
 import { STATUSES } from '../../../../core/generation/generation.js';
 import { viewGeneration } from '../../../../core/generation/view.js';
 import { pageByToken } from '../../../requests/page-token.js';
-import { readTime } from '../../host/query-values.js';
 import { NEXT_CURSOR } from '../../render/schema-parts.js';
 import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
-import { EXAMPLE_REQUEST, EXAMPLE_TIME } from '../openapi/example-request.js';
+import { EXAMPLE_REQUEST } from '../openapi/example-request.js';
+import { CREATED_BETWEEN, readCreatedBetween } from '../created-between.js';
 import type { ProtectedOperation } from '../operation.js';
 import { CURSOR, LIMIT, readPage } from '../paging.js';
 
@@ -43,18 +43,7 @@ export const listGenerationsOperation: ProtectedOperation = {
       example: 'order-1',
       description: 'Those that were created with this client_trace_id.',
     },
-    created_after: {
-      type: 'string',
-      format: 'date-time',
-      example: EXAMPLE_TIME,
-      description: 'Those created at this time or later.',
-    },
-    created_before: {
-      type: 'string',
-      format: 'date-time',
-      example: '2030-01-31T12:00:00Z',
-      description: 'Those created before this time.',
-    },
+    ...CREATED_BETWEEN,
   },
   data: {
     title: 'GenerationList',
@@ -68,8 +57,7 @@ export const listGenerationsOperation: ProtectedOperation = {
       status: query['status'],
       modelKey: query['model_key'],
       clientTraceId: query['client_trace_id'],
-      createdFrom: readTime(query, 'created_after'),
-      createdBefore: readTime(query, 'created_before'),
+      ...readCreatedBetween(query),
     });
     const list = `generations of ${caller.appId} ${JSON.stringify(filter)}`;
     const { items, nextCursor } = await pageByToken(

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../../../core/json.js';
 import { accountJson } from '../../../../operator/records.js';
+import { NAME, NAME_WORDING } from '../../name-field.js';
 import type { OperatorOperation } from '../operator-operation.js';
-import { NAME } from '../schemas.js';
 
 const SCHEMA = {
   type: 'object',
@@ -14,7 +14,7 @@ export const createAccount: OperatorOperation = {
   method: 'POST',
   path: '/accounts',
   act: 'create an account',
-  body: { schema: SCHEMA, wording: { '/name': 'A name must have 1 to 100 characters.' } },
+  body: { schema: SCHEMA, wording: NAME_WORDING },
   async answer(_parts, { operator, body, act }) {
     const { name, currency = '' } = body as unknown as { readonly name: string; readonly currency?: string };
     const account = await operator.createAccount({ name, ...(currency === '' ? {} : { currency }) });
