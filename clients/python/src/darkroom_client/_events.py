@@ -43,7 +43,7 @@ def app_events(service: Service, last_event_id: str | None = None, max_tries: in
 
 
 class Events:
-    """A stream of events, opened again when it is cut. Of an App's no event is given twice."""
+    """A stream of events, opened again when it is cut. Of the last 10,000 of an App none is given twice."""
 
     def __init__(
         self,
