@@ -3,34 +3,24 @@
 // Method: the compiled program behind a link in this process that cuts streams or refuses them.
 import { expect } from 'chai';
 import { until } from '../../../test/fixtures/until.js';
-import { LiveService } from '../../../test/service/live-service.js';
-import { ApiError, ConnectionError, Darkroom, EventsUnsupported, type SeenEvent } from '../src/index.js';
-import { cutAfter, EventsLink, passOn, type OnEvents } from './events-link.js';
+import { ApiError, ConnectionError, EventsUnsupported, type Darkroom, type SeenEvent } from '../src/index.js';
+import { cutAfter, passOn, type EventsLink, type OnEvents } from './events-link.js';
+import { LinkedService, ORDER, slowRequest } from './linked-service.js';
 
-const REQUEST = {
-  model_key: 'sandbox-test',
-  operation: 'image_generation',
-  prompt: 'a lighthouse',
-  parameters: { behaviour: 'slow', delay_ms: 100, size: '128x128' },
-} as const;
-const ORDER = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
+const REQUEST = slowRequest(100);
 
 describe('the events of an App by the TypeScript client', () => {
-  let service: LiveService;
+  let linked: LinkedService;
   let link: EventsLink;
   let darkroom: Darkroom;
 
   before(async () => {
-    service = await LiveService.start();
-    link = await EventsLink.to(service.url);
+    linked = await LinkedService.start();
+    ({ link } = linked);
   });
-  after(async () => {
-    link.close();
-    await service.remove();
-  });
+  after(() => linked.remove());
   beforeEach(async () => {
-    link.asked = { events: [], polls: 0 };
-    darkroom = new Darkroom({ baseUrl: link.url, apiKey: (await service.tenant(10)).secret });
+    darkroom = await linked.newClient();
   });
 
   /** The opening of the first stream: what is created after it is told. */

@@ -2,35 +2,24 @@
 // Method: the compiled program behind a link in this process that answers, cuts or passes on the requests for events.
 import type { ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import { LiveService } from '../../../test/service/live-service.js';
-import { ApiError, Darkroom, type GenerationTask, type SeenEvent } from '../src/index.js';
-import { cutAfter, EventsLink, passOn } from './events-link.js';
+import { ApiError, type Darkroom, type GenerationTask, type SeenEvent } from '../src/index.js';
+import { cutAfter, passOn, type EventsLink } from './events-link.js';
+import { LinkedService, ORDER, slowRequest } from './linked-service.js';
 
-const REQUEST = {
-  model_key: 'sandbox-test',
-  operation: 'image_generation',
-  prompt: 'a lighthouse',
-  parameters: { behaviour: 'slow', delay_ms: 400, size: '128x128' },
-} as const;
-const ORDER = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
+const REQUEST = slowRequest(400);
 
 describe('waiting with the TypeScript client', () => {
-  let service: LiveService;
+  let linked: LinkedService;
   let link: EventsLink;
   let darkroom: Darkroom;
 
   before(async () => {
-    service = await LiveService.start();
-    link = await EventsLink.to(service.url);
+    linked = await LinkedService.start();
+    ({ link } = linked);
   });
-  after(async () => {
-    link.close();
-    await service.remove();
-  });
+  after(() => linked.remove());
   beforeEach(async () => {
-    link.asked = { events: [], polls: 0 };
-    const { secret } = await service.tenant(10);
-    darkroom = new Darkroom({ baseUrl: link.url, apiKey: secret });
+    darkroom = await linked.newClient();
   });
 
   const ended = async (): Promise<GenerationTask> => darkroom.wait(await darkroom.createGeneration(REQUEST));
