@@ -1,4 +1,4 @@
-import { Copyable } from '../parts/copyable.js';
+import { ShownOnce } from '../parts/shown-once.js';
 
 interface NewKeySecretProps {
   readonly secret: string;
@@ -7,15 +7,9 @@ interface NewKeySecretProps {
 
 export function NewKeySecret({ secret, onDone }: NewKeySecretProps) {
   return (
-    <div class="secret">
-      <p>
-        <strong>Copy the secret now. It is shown this once</strong>, and nobody can find it out later. Whoever has it
-        can use the key.
-      </p>
-      <Copyable text={secret} what="the secret" />
-      <button type="button" onClick={onDone}>
-        I have copied it
-      </button>
-    </div>
+    <ShownOnce secret={secret} onDone={onDone}>
+      <strong>Copy the secret now. It is shown this once</strong>, and nobody can find it out later. Whoever has it can
+      use the key.
+    </ShownOnce>
   );
 }

@@ -1,5 +1,5 @@
-import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
+import { ActionButton } from '../parts/action-button.js';
 import type { Output } from '../api-types.js';
 import { saveAs } from './save-as.js';
 
@@ -11,9 +11,7 @@ interface DownloadButtonProps {
 
 /** Saves an output. Where another host keeps it and lets no page read it, the browser opens it instead. */
 export function DownloadButton({ output: { url }, filename, label }: DownloadButtonProps) {
-  const [isBusy, setBusy] = useState(false);
   const save = async (): Promise<void> => {
-    setBusy(true);
     try {
       const response = await fetch(url);
       if (!response.ok) throw new Error(`It was answered with ${response.status}.`);
@@ -22,21 +20,12 @@ export function DownloadButton({ output: { url }, filename, label }: DownloadBut
       announce('The file was saved.');
     } catch {
       window.open(url, '_blank', 'noopener');
-    } finally {
-      setBusy(false);
     }
   };
   return (
-    <button
-      type="button"
-      class="outline secondary small"
-      aria-label={label}
-      aria-busy={isBusy}
-      disabled={isBusy}
-      onClick={() => void save()}
-    >
+    <ActionButton fullLabel={label} action={save}>
       Download
-    </button>
+    </ActionButton>
   );
 }
 

@@ -1,10 +1,11 @@
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { announce } from '../announce.js';
 import { USAGE_BY, type Usage, type UsageBy, type UsageRow, type UsageSums } from '../api-types.js';
 import { dayText, numberText } from '../format.js';
 import { saveAs } from '../media/save-as.js';
 import { Card } from '../parts/card.js';
 import { Loaded } from '../parts/loaded.js';
+import { ActionButton } from '../parts/action-button.js';
 import { changeQuery, place } from '../router.js';
 import { addressOf } from '../server.js';
 import { BarPlot, type PlottedSeries } from './bar-plot.js';
@@ -252,9 +253,7 @@ function SumsTable({ caption, head, rows, total, columns }: SumsTableProps) {
 }
 
 function CsvButton({ path, filename }: { readonly path: string; readonly filename: string }) {
-  const [isBusy, setBusy] = useState(false);
   const save = async (): Promise<void> => {
-    setBusy(true);
     try {
       const response = await fetch(addressOf(path), { headers: { Accept: 'text/csv' }, cache: 'no-store' });
       if (!response.ok) throw new Error(`It was answered with ${response.status}.`);
@@ -262,19 +261,7 @@ function CsvButton({ path, filename }: { readonly path: string; readonly filenam
       announce('The usage was saved as CSV.');
     } catch {
       announce('The usage could not be saved. Try again.');
-    } finally {
-      setBusy(false);
     }
   };
-  return (
-    <button
-      type="button"
-      class="outline secondary small"
-      aria-busy={isBusy}
-      disabled={isBusy}
-      onClick={() => void save()}
-    >
-      Save as CSV
-    </button>
-  );
+  return <ActionButton action={save}>Save as CSV</ActionButton>;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { WebhookSecret } from '../api-types.js';
 import { timeText } from '../format.js';
-import { Copyable } from '../parts/copyable.js';
+import { ShownOnce } from '../parts/shown-once.js';
 
 /** A secret that is kept in this part of the page and nowhere else, until the person has it or leaves. */
 export function useShownSecret(): readonly [WebhookSecret | undefined, (secret: WebhookSecret | undefined) => void] {
@@ -22,15 +22,9 @@ interface ShownSecretProps {
 
 export function ShownSecret({ secret: { secret, previous_secret_expires_at: until }, onDone }: ShownSecretProps) {
   return (
-    <div class="secret">
-      <p>
-        <strong>Copy the secret now. It is shown this once.</strong> Messages are signed with it
-        {until === undefined ? '.' : `, and with the one before it until ${timeText(until)}.`}
-      </p>
-      <Copyable text={secret} what="the secret" />
-      <button type="button" onClick={onDone}>
-        I have copied it
-      </button>
-    </div>
+    <ShownOnce secret={secret} onDone={onDone}>
+      <strong>Copy the secret now. It is shown this once.</strong> Messages are signed with it
+      {until === undefined ? '.' : `, and with the one before it until ${timeText(until)}.`}
+    </ShownOnce>
   );
 }
