@@ -27,14 +27,14 @@ import type {
 } from './generated/api.js';
 import { generate, type GenerateInput, type GenerateOptions, type Generated } from './generate.js';
 import { eachPage, queryText } from './pages.js';
-import { Transport, type CallOptions, type RequestOptions } from './transport.js';
+import { BASE_PATH, Transport, type CallOptions, type RequestOptions } from './transport.js';
 import { randomKey } from './bytes.js';
 import { uploadReference, type Reference, type UploadOptions } from './upload.js';
 import { waitFor, type WaitOptions } from './wait.js';
 import { Webhooks } from './webhook-settings.js';
 
 export interface DarkroomOptions {
-  /** The address of the service, such as `https://darkroom.example`. */
+  /** The address of the service, such as `https://darkroom.example`, with `/api/v1/developer` behind it or without. */
   readonly baseUrl: string;
   /** An API key or an access token; only the catalog needs none. */
   readonly apiKey?: string;
@@ -51,6 +51,9 @@ export interface CreateOptions extends KeyedOptions {
   readonly webhookUrl?: string;
 }
 
+/** What an address may end with, as documentation of the API writes it. */
+const TRAILING_PATH = new RegExp(`(?:${BASE_PATH})?/*$`);
+
 /** The API of a Darkroom service. Refusals are thrown as `ApiError`, missing answers as `ConnectionError`. */
 export class Darkroom {
   /** The plain calls that everything here is made of, for endpoints that are newer than this library. */
@@ -64,7 +67,7 @@ export class Darkroom {
       throw new TypeError('baseUrl must be an http or https URL.');
     if (apiKey !== undefined && !/^[\x21-\x7e]{1,512}$/.test(apiKey))
       throw new TypeError('apiKey must be one word of visible ASCII characters.');
-    this.transport = new Transport(url.href.replace(/\/+$/, ''), apiKey);
+    this.transport = new Transport(url.href.replace(TRAILING_PATH, ''), apiKey);
     this.webhooks = new Webhooks(this.transport);
   }
 

@@ -2,7 +2,7 @@ import { ApiError, ConnectionError, type Refusal } from './errors.js';
 import { anySignal } from './pause.js';
 import { isHopeless, MAX_TRIES, networkReason, RETRIED_STATUSES, secondsOf, waitBeforeRetry } from './retry.js';
 
-const BASE_PATH = '/api/v1/developer';
+export const BASE_PATH = '/api/v1/developer';
 const REQUEST_TIMEOUT_MS = 60_000;
 
 export interface CallOptions {
