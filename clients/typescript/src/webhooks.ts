@@ -25,6 +25,7 @@ export async function verifyWebhook(
   secrets: string | readonly string[],
   { toleranceSeconds = TOLERANCE_SECONDS, now = Date.now() }: VerifyOptions = {},
 ): Promise<unknown> {
+  requireText(body, secrets);
   const id = required(headers, 'webhook-id');
   const timestamp = required(headers, 'webhook-timestamp');
   const signatures = required(headers, 'webhook-signature').split(' ').slice(0, MAX_SIGNATURES);
@@ -40,7 +41,17 @@ export async function verifyWebhook(
       if (signature && (await crypto.subtle.verify('HMAC', key, signature, signed))) return parsed(text);
     }
   }
-  throw new WebhookVerificationError('No signature of the webhook fits.');
+  throw new WebhookVerificationError(
+    'No signature of the webhook fits: it has another secret, or the body is not as it was sent.',
+  );
+}
+
+/** What a program gives by mistake, and what no message is refused for: a parsed body, a variable that is not set. */
+function requireText(body: unknown, secrets: unknown): void {
+  if (typeof body !== 'string' && !(body instanceof ArrayBuffer) && !ArrayBuffer.isView(body))
+    throw new TypeError('The body of a webhook must be the text or the bytes that were received, not parsed.');
+  const given: readonly unknown[] = Array.isArray(secrets) ? secrets : [secrets];
+  if (given.length === 0 || given.some((secret) => typeof secret !== 'string')) throw notSecret();
 }
 
 function required(headers: WebhookHeaders, name: string): string {
@@ -57,8 +68,12 @@ function plain(headers: Exclude<WebhookHeaders, Headers>, name: string): unknown
 
 function keyOf(secret: string): Promise<CryptoKey> {
   const bytes = fromBase64(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret);
-  if (bytes === undefined || bytes.length === 0) throw new TypeError('A webhook secret is whsec_ and base64.');
+  if (bytes === undefined || bytes.length === 0) throw notSecret();
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
+}
+
+function notSecret(): TypeError {
+  return new TypeError('A webhook secret is whsec_ and base64.');
 }
 
 function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {

@@ -47,6 +47,22 @@ describe('verifying a webhook', () => {
       expect(await accepted(BODY, { ...headers, 'webhook-signature': signature }, SECRET), signature).to.equal(false);
   });
 
+  it('says that its caller is wrong about a body that was parsed, and a secret that is not there', async () => {
+    const headers = signed([SECRET]);
+    const thrown = (...args: readonly unknown[]): Promise<unknown> =>
+      verifyWebhook(...(args as Parameters<typeof verifyWebhook>)).catch((error: unknown) => error);
+    for (const body of [JSON.parse(BODY), undefined])
+      expect(await thrown(body, headers, SECRET))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.includes('parsed');
+    for (const secrets of [undefined, null, [], [SECRET, undefined], 'whsec_%'])
+      expect(await thrown(BODY, headers, secrets), String(secrets))
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.includes('whsec_');
+  });
+
   it('refuses what was signed more than five minutes before or after', async () => {
     const at = new Date('2026-01-01T12:00:00Z');
     const headers = signed([SECRET], BODY, at);
