@@ -18,13 +18,13 @@ export async function bytesOf(source: FileSource, maxBytes: number): Promise<Uin
     if (source.size > maxBytes) throw tooLarge(maxBytes);
     return new Uint8Array(await source.arrayBuffer());
   }
-  const stream = source instanceof Response ? source.body : source;
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of stream ?? []) {
+  for await (const chunk of chunksOf(source instanceof Response ? source.body : source)) {
+    if (!ArrayBuffer.isView(chunk)) throw notReadable();
     size += chunk.byteLength;
     if (size > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
+    chunks.push(new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength));
   }
   const bytes = new Uint8Array(size);
   let at = 0;
@@ -59,6 +59,34 @@ export function pictureType(bytes: Uint8Array): ReferenceMediaType | undefined {
 export function mediaTypeOf(bytes: Uint8Array): string | undefined {
   const isMp4 = String.fromCharCode(...bytes.subarray(4, 8)) === 'ftyp';
   return pictureType(bytes) ?? (isMp4 ? 'video/mp4' : undefined);
+}
+
+async function* chunksOf(source: unknown): AsyncGenerator {
+  // Of a response without a body.
+  if (source === null) return;
+  if (source instanceof ReadableStream) yield* readAll(source as ReadableStream<unknown>);
+  else if (isIterable(source)) yield* source;
+  else throw notReadable();
+}
+
+/** Not every browser can iterate its streams. */
+async function* readAll(stream: ReadableStream<unknown>): AsyncGenerator {
+  const reader = stream.getReader();
+  try {
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } finally {
+    await reader.cancel().catch(() => undefined);
+  }
+}
+
+function isIterable(source: unknown): source is AsyncIterable<unknown> {
+  return typeof source === 'object' && source !== null && Symbol.asyncIterator in source;
+}
+
+function notReadable(): TypeError {
+  return new TypeError(
+    'A reference file must be a Blob, a Response, a stream of bytes or bytes. For a path, openAsBlob of node:fs makes a Blob.',
+  );
 }
 
 function bounded(bytes: Uint8Array<ArrayBuffer>, maxBytes: number): Uint8Array<ArrayBuffer> {

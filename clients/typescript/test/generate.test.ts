@@ -68,6 +68,14 @@ describe('the TypeScript client', () => {
       .with.property('code', 'ROUTE_NOT_FOUND');
   });
 
+  it('takes the address of the service with a slash or the path of the API behind it', async () => {
+    for (const behind of ['/', '/api/v1/developer', '/api/v1/developer/']) {
+      const reached = new Darkroom({ baseUrl: `${service.url}${behind}` });
+      expect(reached.transport.baseUrl).to.equal(service.url);
+      expect(await reached.model(SMALL.model_key)).to.include({ model_key: SMALL.model_key });
+    }
+  });
+
   it('creates nothing that is estimated above the maximum', async () => {
     const error = await thrownBy(darkroom.generate({ ...SMALL, parameters: { n: 3 } }, { maxCredits: 2 }));
     expect(error).to.be.instanceOf(TooExpensive).and.to.include({ estimatedCredits: 3, maxCredits: 2 });
@@ -171,6 +179,17 @@ describe('the TypeScript client', () => {
     for (let times = 0; times < 2; times += 1) await darkroom.deleteUpload(id);
     expect(await thrownBy(darkroom.uploadState(id))).to.have.property('code', 'NOT_FOUND');
     expect(await thrownBy(darkroom.upload({ file: new Uint8Array(9) }))).to.be.instanceOf(TypeError);
+    for (const file of [
+      'harbour.png',
+      undefined,
+      {},
+      ['a'],
+      new Response('text').body?.pipeThrough(new TextDecoderStream()),
+    ])
+      expect(await thrownBy(darkroom.upload({ file: file as never })), typeof file)
+        .to.be.instanceOf(TypeError)
+        .with.property('message')
+        .that.includes('must be a Blob');
     expect(await thrownBy(darkroom.upload({ file: new Uint8Array(9) }, { maxBytes: 8 }))).to.be.instanceOf(RangeError);
   });
 
