@@ -70,7 +70,8 @@ export class HttpWebhookSender implements WebhookSender {
     if (url.includes('#')) return 'must not have a fragment';
     if (READ_OTHERWISE.test(url)) return NO_ADDRESS;
     try {
-      return mayBeCalled(this.allow, readTarget(url)) ? undefined : 'must be https, and name a public host';
+      if (mayBeCalled(this.allow, readTarget(url))) return undefined;
+      return 'must be https, and name a public host or one that the operator allows (webhooks.allowed_hosts)';
     } catch (error) {
       if (error instanceof HttpError) return NO_ADDRESS;
       throw error;
