@@ -92,12 +92,20 @@ async function follow(
   { forwardTo, event: wanted = END_EVENTS, lastEventId, signal }: Following,
   onMessage: (message: ListenedMessage, eventId: string | undefined) => Promise<void>,
 ): Promise<void> {
+  let isCut = false;
   const events = client.appEvents({
     signal,
     lastEventId,
     maxTries: MAX_TRIES,
-    onOpen: () => say(io, `Listening for ${wanted.join(', ')}${forwardTo === undefined ? '' : ` for ${forwardTo}`}.`),
-    onRetry: () => say(io, 'The stream was cut, or the server does not answer; trying again.'),
+    onOpen: () => {
+      isCut = false;
+      say(io, `Listening for ${wanted.join(', ')}${forwardTo === undefined ? '' : ` for ${forwardTo}`}.`);
+    },
+    // Once for each interruption: up to two hours of tries would fill the terminal.
+    onRetry: () => {
+      if (!isCut) say(io, 'The stream was cut, or the server does not answer; trying again until it does.');
+      isCut = true;
+    },
   });
   for await (const event of events) {
     const message = messageOf(event);

@@ -128,6 +128,19 @@ describe('darkroom webhooks', () => {
     expect(await ended(run)).to.deep.include({ code: 0 });
   });
 
+  it('listen says once that its stream was cut, however often it tries, and again when it is cut again', async () => {
+    const link = await CutLink.to(service.url);
+    const run = await listening(['--url', link.url]);
+    for (let cuts = 1; cuts <= 2; cuts += 1) {
+      link.cut(2);
+      await run.until('stdout', await make());
+      expect(run.stderr.match(/trying again/g), `${cuts}`).to.have.lengthOf(cuts);
+      expect(run.stderr.match(/Listening for/g), `${cuts}`).to.have.lengthOf(cuts + 1);
+    }
+    await ended(run);
+    link.close();
+  });
+
   it('listen goes on where its stream was cut, with the ids of before', async () => {
     const link = await CutLink.to(service.url);
     const run = await listening(['--forward-to', url, '--json', '--url', link.url]);
@@ -225,6 +238,7 @@ describe('darkroom webhooks', () => {
 /** A link to the service whose connections can be cut. */
 class CutLink {
   private readonly sockets = new Set<Socket>();
+  private refused = 0;
 
   private constructor(private readonly server: Server) {}
 
@@ -232,6 +246,11 @@ class CutLink {
     const server = createServer();
     const link = new CutLink(server);
     server.removeAllListeners('connection').on('connection', (socket: Socket) => {
+      if (link.refused > 0) {
+        link.refused -= 1;
+        socket.destroy();
+        return;
+      }
       const service = connect(Number(new URL(serviceUrl).port), '127.0.0.1');
       for (const one of [socket, service]) link.sockets.add(one.on('error', () => undefined));
       socket.pipe(service).pipe(socket);
@@ -246,7 +265,9 @@ class CutLink {
     return `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
   }
 
-  cut(): void {
+  /** The next so many connections are refused. */
+  cut(refused = 0): void {
+    this.refused = refused;
     for (const socket of this.sockets) socket.destroy();
   }
 
