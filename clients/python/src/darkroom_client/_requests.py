@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from ._calls import Service
+from ._calls import BASE_PATH, Service
 from ._effects import Flow
 from .errors import ApiError
 
@@ -19,7 +19,8 @@ def service_of(base_url: str, api_key: str | None) -> Service:
         raise ValueError("base_url must be an http or https URL.")
     if api_key is not None and not (0 < len(api_key) <= 512 and all("!" <= one <= "~" for one in api_key)):
         raise ValueError("api_key must be one word of visible ASCII characters.")
-    return Service(base_url.rstrip("/"), api_key)
+    # Documentation of the API writes addresses with its path.
+    return Service(base_url.rstrip("/").removesuffix(BASE_PATH).rstrip("/"), api_key)
 
 
 def models(service: Service) -> Flow[list[Model]]:
