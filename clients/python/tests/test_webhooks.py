@@ -74,3 +74,15 @@ def test_accepts_either_secret_of_a_rotation() -> None:
     for secrets in (SECRET, other, [secret(), SECRET]):
         assert verify_webhook(BODY, headers, secrets, now=AT.timestamp()) == json.loads(BODY)
     assert verify_webhook(BODY.encode(), headers, SECRET, now=AT.timestamp()) == json.loads(BODY)
+
+
+@pytest.mark.parametrize("body", [json.loads(BODY), None])
+def test_says_that_a_body_was_parsed(body: Any) -> None:
+    with pytest.raises(TypeError, match="parsed"):
+        verify_webhook(body, HEADERS, SECRET, now=AT.timestamp())
+
+
+@pytest.mark.parametrize("secrets", [None, "", [], [SECRET, None], "whsec_%"])
+def test_says_that_a_secret_is_none(secrets: Any) -> None:
+    with pytest.raises(ValueError, match="whsec_"):
+        verify_webhook(BODY, HEADERS, secrets, now=AT.timestamp())

@@ -18,6 +18,7 @@ _PREFIX = "whsec_"
 _TOLERANCE_SECONDS = 5 * 60
 # Signatures of one message that are looked at; a rotation makes two.
 _MAX_SIGNATURES = 16
+_NOT_SECRET = "A webhook secret is whsec_ and base64."
 
 
 def verify_webhook(
@@ -32,6 +33,11 @@ def verify_webhook(
 
     `now` is in seconds since 1970, the present when absent. Raises `WebhookVerificationError`.
     """
+    if not isinstance(body, (str, bytes, bytearray, memoryview)):
+        raise TypeError("The body of a webhook must be the text or the bytes that were received, not parsed.")
+    given_secrets = [secrets] if isinstance(secrets, str) else list(secrets or ())
+    if not given_secrets or not all(isinstance(secret, str) for secret in given_secrets):
+        raise ValueError(_NOT_SECRET)
     named = {name.lower(): value for name, value in headers.items()}
     values = [named.get(f"webhook-{name}") for name in ("id", "timestamp", "signature")]
     message, timestamp, signatures = (value or "" for value in values)
@@ -43,11 +49,11 @@ def verify_webhook(
     content = body.encode() if isinstance(body, str) else bytes(body)
     signed = f"{message}.{timestamp}.".encode() + content
     given = [entry[3:].encode() for entry in signatures.split(" ")[:_MAX_SIGNATURES] if entry.startswith("v1,")]
-    for secret in [secrets] if isinstance(secrets, str) else secrets:
+    for secret in given_secrets:
         expected = base64.b64encode(hmac.new(_key_of(secret), signed, hashlib.sha256).digest())
         if any(hmac.compare_digest(expected, one) for one in given):
             return _parsed(content)
-    raise WebhookVerificationError("No signature of the webhook fits.")
+    raise WebhookVerificationError("No signature of the webhook fits: it has another secret, or the body is not as it was sent.")
 
 
 def _key_of(secret: str) -> bytes:
@@ -56,7 +62,7 @@ def _key_of(secret: str) -> bytes:
     except binascii.Error:
         key = b""
     if not key:
-        raise ValueError("A webhook secret is whsec_ and base64.")
+        raise ValueError(_NOT_SECRET)
     return key
 
 
