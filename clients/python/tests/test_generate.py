@@ -5,6 +5,7 @@ import asyncio
 import io
 import os
 import signal
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -58,8 +59,33 @@ def test_raises_the_code_and_request_id_of_a_refusal(kind: Any, darkroom: Any, b
 
 
 def test_says_that_nothing_answers(kind: Any) -> None:
-    with pytest.raises(ConnectionFailed, match="cannot be reached"):
+    with pytest.raises(ConnectionFailed, match="cannot be reached: nothing listens there"):
         kind("http://127.0.0.1:1").models()
+
+
+def test_says_that_there_is_no_such_host_and_does_not_try_again(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    tries = []
+
+    def unknown(host: Any, *_: Any, **__: Any) -> Any:
+        tries.append(host)
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(ConnectionFailed, match="there is no such host"):
+        kind("http://darkroom.invalid").models()
+    assert len(tries) == 1
+
+
+def test_takes_the_address_of_the_service_with_the_path_of_the_api_behind_it(kind: Any, base_url: str) -> None:
+    for behind in ("/", "/api/v1/developer", "/api/v1/developer/"):
+        assert kind(base_url + behind).model(SMALL["model_key"])["model_key"] == SMALL["model_key"]
+
+
+@pytest.mark.parametrize("references", ["harbour.png", b"bytes", Reference("harbour.png")])
+def test_says_that_references_are_a_list(darkroom: Any, references: Any) -> None:
+    with pytest.raises(TypeError, match="list"):
+        darkroom.generate(SMALL, references=references)
+    assert list(darkroom.generations()) == []
 
 
 def test_creates_nothing_that_is_estimated_above_the_maximum(darkroom: Any) -> None:

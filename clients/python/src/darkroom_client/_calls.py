@@ -11,6 +11,7 @@ from typing import Any
 import httpx
 
 from ._effects import Flow, Pause, Send
+from ._reasons import is_hopeless, reason_of
 from .errors import ApiError, ConnectionFailed, DarkroomError
 
 BASE_PATH = "/api/v1/developer"
@@ -54,7 +55,7 @@ class Service:
             try:
                 response: httpx.Response = yield request
             except httpx.RequestError as error:
-                if tries >= max_tries:
+                if tries >= max_tries or is_hopeless(error):
                     reason = f"{self.base_url} cannot be reached: {reason_of(error)}."
                     raise ConnectionFailed(reason, idempotency_key) from error
                 yield Pause(back_off_s(tries))
@@ -105,7 +106,7 @@ def send_patiently(request: Send, what: str, failure: type[DarkroomError], max_t
         try:
             response: httpx.Response = yield request
         except httpx.RequestError as error:
-            if tries >= max_tries:
+            if tries >= max_tries or is_hopeless(error):
                 raise failure(f"{what}: {reason_of(error)}.") from error
             yield Pause(back_off_s(tries))
             continue
@@ -133,11 +134,3 @@ def _envelope(text: str | bytes) -> dict[str, Any] | None:
         return None
     is_ours = isinstance(value, dict) and isinstance(value.get("success"), bool) and isinstance(value.get("code"), str)
     return value if is_ours else None
-
-
-def reason_of(error: httpx.RequestError) -> str:
-    if isinstance(error, httpx.TimeoutException):
-        return "it did not answer in time"
-    if isinstance(error, httpx.ConnectError):
-        return "no connection could be made"
-    return "the connection failed"

@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 import httpx
 
-from ._calls import BASE_PATH, PATIENT_TRIES, RETRIED_STATUSES, Service, back_off_s, reason_of, retry_after_s
+from ._calls import BASE_PATH, PATIENT_TRIES, RETRIED_STATUSES, Service, back_off_s, retry_after_s
 from ._effects import Close, Flow, Open, Pause, Read, Stream
+from ._reasons import is_hopeless, reason_of
 from .errors import ApiError, ConnectionFailed, EventsUnsupported
 from .types import GenerationEvent
 
@@ -174,7 +175,7 @@ class Events:
         yield Pause(max(least, back_off_s(max(1, self._tries))))
 
     def _failed(self, error: httpx.RequestError) -> Flow[None]:
-        if self._tries >= self._max_tries:
+        if self._tries >= self._max_tries or is_hopeless(error):
             raise ConnectionFailed(f"{self._service.base_url} cannot be reached: {reason_of(error)}.") from error
         yield Pause(back_off_s(self._tries))
 

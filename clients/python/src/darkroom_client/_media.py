@@ -118,6 +118,8 @@ def download_all(task: GenerationTask) -> Flow[list[Downloaded]]:
 
 
 def references_of(given: Sequence[Reference | str | os.PathLike[str] | bytes]) -> list[Reference]:
+    if isinstance(given, (str, bytes, os.PathLike, Reference)):
+        raise TypeError("References are a list, also where there is one.")
     return [one if isinstance(one, Reference) else Reference(one) for one in given]
 
 
