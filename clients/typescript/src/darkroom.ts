@@ -37,7 +37,7 @@ export interface DarkroomOptions {
   /** The address of the service, such as `https://darkroom.example`, with `/api/v1/developer` behind it or without. */
   readonly baseUrl: string;
   /** An API key or an access token; only the catalog needs none. */
-  readonly apiKey?: string;
+  readonly apiKey?: string | undefined;
 }
 
 /** Of a call that is accepted once under its key, however often it is sent. */
