@@ -71,6 +71,22 @@ describe('the client library for Python', () => {
     }
   });
 
+  it('goes on from that picture, to references and single steps', async () => {
+    const { folder } = library as InstalledLibrary;
+    const steps = examples.find((text) => text.includes('references=')) ?? '';
+    const opened =
+      'import os\nfrom darkroom_client import Darkroom\ndarkroom = Darkroom(os.environ["DARKROOM_URL"], os.environ["DARKROOM_API_KEY"])\n';
+    writeFileSync(join(folder, 'steps.py'), opened + steps);
+    const { secret } = await (service as LiveService).tenant(CREDITS);
+    const environment = { DARKROOM_URL: (service as LiveService).url, DARKROOM_API_KEY: secret };
+    const told = (await python(['steps.py'], environment)).trim().split('\n');
+    // Of the two one was deleted: it is in no list, and was paid for.
+    expect(told.filter((line) => /^[0-9a-f-]{36} succeeded$/.test(line))).to.have.lengthOf(1);
+    expect(told).to.include('ended');
+    expect(told.at(-1)).to.match(/^[0-9]{4}-[0-9]{2}-[0-9]{2} [1-9][0-9]*$/);
+    expect(await sharp(readFileSync(join(folder, 'fog.png'))).metadata()).to.have.property('format', 'png');
+  });
+
   it('has types that hold, and needs httpx alone', async () => {
     const { folder } = library as InstalledLibrary;
     const package_ = join(folder, 'darkroom_client');

@@ -1,19 +1,24 @@
 // Goal: somebody who has the published package and its README gets a first picture, and its types compile.
 // Method: the package as npm packs it is installed without a network into an empty folder, where the README's blocks are
 // compiled and run against the started program.
+import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import sharp from 'sharp';
+import { Webhook } from 'standardwebhooks';
 import { runTool } from '../../../test/clients/run-tool.js';
 import { readPage } from '../../../test/docs/pages.js';
 import { LiveService } from '../../../test/service/live-service.js';
 
 const ROOT = fileURLToPath(new URL('../../../../', import.meta.url));
 const page = readPage('clients/typescript/README.md');
-const [picture = '', all = '', webhook = ''] = page.blocks.filter(({ info }) => info === 'js').map(({ text }) => text);
+const [picture = '', night = '', steps = '', all = '', webhook = ''] = page.blocks
+  .filter(({ info }) => info === 'js')
+  .map(({ text }) => text);
 
 describe('the README of the TypeScript client', () => {
   let folder: string;
@@ -43,6 +48,52 @@ describe('the README of the TypeScript client', () => {
     expect(await sharp(readFileSync(join(folder, 'lighthouse.png'))).metadata()).to.have.property('format', 'png');
   });
 
+  it('goes on from that picture, to references and single steps', async () => {
+    writeFileSync(join(folder, 'steps.js'), [picture, night, steps].join('\n'));
+    const { secret } = await service.tenant(100);
+    const environment = { DARKROOM_URL: service.url, DARKROOM_API_KEY: secret };
+    const told = (await runTool('node', ['steps.js'], { folder, environment })).trim().split('\n');
+    expect(told.filter((line) => /^(?:succeeded|ended)$/.test(line))).to.deep.equal(['succeeded', 'ended']);
+    // The first picture and the night: what was deleted is in no list, and was paid for.
+    expect(told.filter((line) => /^[0-9a-f-]{36} succeeded$/.test(line))).to.have.lengthOf(2);
+    expect(told.at(-1)).to.match(/^[0-9]{4}-[0-9]{2}-[0-9]{2} [1-9][0-9]*$/);
+    expect(await sharp(readFileSync(join(folder, 'fog.png'))).metadata()).to.have.property('format', 'png');
+  });
+
+  it('verifies webhooks in the receiver that their page shows, which takes each once and refuses what is not signed', async () => {
+    const [receiver = ''] = readPage('docs/webhooks.md')
+      .blocks.filter(({ info }) => info === 'js')
+      .map(({ text }) => text);
+    const said = `.listen(0, '127.0.0.1', function () { console.log(this.address().port); });`;
+    writeFileSync(join(folder, 'receiver.js'), receiver.replace(/\.listen\(.*\);/, said));
+    const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
+    const environment = { ...process.env, WEBHOOK_SECRET: secret };
+    const child = spawn(process.execPath, ['receiver.js'], {
+      cwd: folder,
+      env: environment,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    try {
+      const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+      const port = String((await lines.next()).value);
+      const send = async (id: string, signedWith: string): Promise<number> => {
+        const body = JSON.stringify({ type: 'generation.succeeded', data: { generation_id: id } });
+        const at = new Date();
+        const headers = {
+          'webhook-id': id,
+          'webhook-timestamp': String(Math.floor(at.getTime() / 1_000)),
+          'webhook-signature': new Webhook(signedWith).sign(id, at, body),
+        };
+        return (await fetch(`http://127.0.0.1:${port}`, { method: 'POST', headers, body })).status;
+      };
+      expect(await send('other', `whsec_${Buffer.alloc(32, 8).toString('base64')}`)).to.equal(400);
+      for (const id of ['first', 'first', 'second']) expect(await send(id, secret)).to.equal(204);
+      for (const id of ['first', 'second']) expect((await lines.next()).value).to.equal(`generation.succeeded ${id}`);
+    } finally {
+      child.kill();
+    }
+  });
+
   it('shows code that compiles against the types of the package, which needs no other', async () => {
     const lock = readFileSync(join(folder, 'package-lock.json'), 'utf8');
     const { packages } = JSON.parse(lock) as { readonly packages: object };
@@ -52,8 +103,12 @@ describe('the README of the TypeScript client', () => {
 const { task, files } = await new Darkroom({ baseUrl: '' }).generate({ model_key: 'm', prompt: 'p' });
 export const status: GenerationTask['status'] = task.status;
 export const bytes: Uint8Array | undefined = files[0]?.bytes;
-declare const [darkroom, signal, lastEventId]: [Darkroom, AbortSignal, string | undefined];
+declare const [darkroom, writeFile, signal, lastEventId]: [
+  Darkroom, (path: string, bytes: Uint8Array) => Promise<void>, AbortSignal, string | undefined,
+];
 declare function remember(id: string | undefined): Promise<void>;
+${night.replace(/^import .*$/m, 'declare function openAsBlob(path: string): Promise<Blob>;')}
+${steps}
 ${all}
 // @ts-expect-error There is no such field.
 task.state;
