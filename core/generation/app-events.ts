@@ -79,7 +79,7 @@ export async function* appEvents(
 
 /**
  * A new stream knows what is open and what was created just before, and tells nothing of it; a resumed one looks through all
- * that may have changed, and tells what each page has. One page of an App is read at a time, with as long a rest behind
+ * that may have changed, and tells what each page has, what was created first at first. One page of an App is read at a time, with as long a rest behind
  * it, so that streams that are resumed together leave the store to others.
  */
 async function* pagesBefore(
@@ -103,7 +103,8 @@ async function* pagesBefore(
       return found;
     });
     if (from === undefined) page.items.forEach((generation) => changes.isKnown(generation));
-    else yield page.items.filter(({ updatedAt, deletedAt }) => updatedAt >= from && deletedAt === undefined);
+    else
+      yield page.items.filter(({ updatedAt, deletedAt }) => updatedAt >= from && deletedAt === undefined).toReversed();
     cursor = page.nextCursor;
   } while (cursor !== undefined);
 }

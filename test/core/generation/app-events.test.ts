@@ -114,6 +114,19 @@ describe('the events of an App', () => {
     expect(harness.context.appWatch.followed).to.equal(0);
   });
 
+  it('tell what was missed in the order in which it was created, as far as a page goes', async () => {
+    const cut = new Reader(harness.context, harness, undefined, 1);
+    await harness.clock.run(cut.done);
+    const ids: string[] = [];
+    for (let made = 0; made < 3; made += 1) {
+      await harness.clock.advance(1_000);
+      ids.push((await harness.create()).generationId);
+    }
+    const resumed = new Reader(harness.context, harness, cut.lastId, ids.length);
+    await harness.clock.run(resumed.done);
+    expect(resumed.types).to.deep.equal(ids.map((id) => [id, 'queued']));
+  });
+
   it('tell of what began and has ended while the new stream looked for what there was before', async () => {
     const before = await harness.create();
     await CoreWorker.start(harness);
