@@ -38,10 +38,10 @@ export function readTime(query: Query, name: string): number | undefined {
   const at = Date.parse(`${day}T${clock}${zone.toUpperCase()}`);
   // A day that does not exist is read as one of the next month.
   const exists = !Number.isNaN(at) && new Date(local).toISOString().startsWith(`${day}T${clock}`);
-  if (!exists)
-    throw fieldInvalid(
-      `/${name}`,
-      `${name} must be a time such as 2026-01-31T12:00:00Z, with a + of an offset sent as %2B.`,
-    );
+  if (!exists) {
+    // In a query a + is a space.
+    const hint = / \d\d:\d\d$/.test(text) ? ', with the + of an offset sent as %2B' : '';
+    throw fieldInvalid(`/${name}`, `${name} must be a time such as 2026-01-31T12:00:00Z${hint}.`);
+  }
   return at + Math.ceil(Number(fraction.padEnd(9, '0')) / 1_000_000);
 }
