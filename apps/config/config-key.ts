@@ -179,7 +179,7 @@ export function hosts(): ConfigKey<readonly string[]> {
     type: 'array',
     items: { type: 'string', pattern: `^${HOST}$` },
     default: [],
-    errorMessage: 'must be a list of host names, as app.example',
+    errorMessage: 'must be a list of hosts, as app.example or app.example:8443, without http://',
   });
 }
 
