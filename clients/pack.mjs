@@ -3,19 +3,26 @@
  * its argument, `dist/clients` when absent.
  */
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const target = process.argv[2] ?? at('../dist/clients');
+const built = at('../dist/clients/typescript/src');
+if (!existsSync(built)) {
+  console.error('There is nothing to pack yet: run npm run build first.');
+  process.exit(1);
+}
 const folder = mkdtempSync(join(tmpdir(), 'darkroom-pack-'));
 try {
   for (const name of ['package.json', 'README.md']) cpSync(at(`typescript/${name}`), join(folder, name));
   cpSync(at('../LICENSE'), join(folder, 'LICENSE'));
-  cpSync(at('../dist/clients/typescript/src'), join(folder, 'src'), { recursive: true });
-  execFileSync('npm', ['pack', '--silent', '--pack-destination', target], { cwd: folder, stdio: 'inherit' });
+  cpSync(built, join(folder, 'src'), { recursive: true });
+  const options = { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] };
+  const name = execFileSync('npm', ['pack', '--silent', '--pack-destination', target], options).trim();
+  console.log(join(target, name));
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
