@@ -37,7 +37,7 @@ export async function postMessage(
   try {
     const response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...signed },
+      headers: { 'content-type': 'application/json', 'user-agent': 'darkroom', ...signed },
       body,
       redirect: 'manual',
       signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]),

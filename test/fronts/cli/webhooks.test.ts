@@ -90,7 +90,7 @@ describe('darkroom webhooks', () => {
     for (const { data } of [told, sent]) for (const output of data.outputs) output.url = '';
     expect(JSON.stringify(told)).to.equal(JSON.stringify(sent));
     expect(Object.keys(local.headers).filter((name) => name.startsWith('webhook-'))).to.have.length(3);
-    expect(local.headers['content-type']).to.equal(real.headers['content-type']);
+    for (const name of ['content-type', 'user-agent']) expect(local.headers[name], name).to.equal(real.headers[name]);
     registered.close();
     await service.run(['webhooks', 'delete', hook.webhook_id], managing);
     await run.until('stdout', `${id}  204`);
