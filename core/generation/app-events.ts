@@ -79,8 +79,8 @@ export async function* appEvents(
 
 /**
  * A new stream knows what is open and what was created just before, and tells nothing of it; a resumed one looks through all
- * that may have changed, and tells what each page has, what was created first at first. One page of an App is read at a time, with as long a rest behind
- * it, so that streams that are resumed together leave the store to others.
+ * that may have changed, and tells what each page has, in the order of creation. One page of an App is read at a time, with
+ * as long a rest behind it, so that streams that are resumed together leave the store to others.
  */
 async function* pagesBefore(
   { generations, appWatch, catalog, clock, call }: Needs,
