@@ -1,7 +1,7 @@
 import { AbortSource } from '../abort-signal.js';
 import type { Context } from '../context.js';
 import type { Delivery } from './delivery.js';
-import { EndpointPaces } from './endpoint-pace.js';
+import { Paces } from './paces.js';
 import { sendDelivery } from './send-delivery.js';
 import { wakeDelivery } from './wake-delivery.js';
 
@@ -37,7 +37,8 @@ export class DeliveryQueue {
   private readonly sending = new Set<Delivery>();
   private readonly waiting: Waiting[] = [];
   private readonly promises = new Map<string, Promise<void>>();
-  private readonly paces = new EndpointPaces(MAX_SENDING_TO_ENDPOINT);
+  private readonly endpointPaces = new Paces(MAX_SENDING_TO_ENDPOINT);
+  private readonly accountPaces = new Paces(MAX_SENDING_FOR_ACCOUNT);
   private isStopping = false;
 
   constructor(private readonly context: Context) {}
@@ -73,31 +74,39 @@ export class DeliveryQueue {
   private async take(deliveryId: string): Promise<void> {
     const delivery = await this.context.deliveries.read(deliveryId);
     if (delivery === null) return;
-    if (!this.hasRoomFor(delivery) && this.isFullFor(delivery)) return this.putOff(delivery);
+    const putOffTo = this.hasRoomFor(delivery) ? undefined : this.putOffTo(delivery);
+    if (putOffTo !== undefined) return wakeDelivery(this.context, delivery, putOffTo);
     await this.enter(delivery);
-    const { clock } = this.context;
-    const begunAt = clock.now();
     try {
-      await sendDelivery(this.context, deliveryId, this.stopped.signal);
+      await this.send(delivery);
     } finally {
-      this.paces.took(endpointOf(delivery), clock.now() - begunAt);
       this.sending.delete(delivery);
       this.admit();
     }
   }
 
-  /** What an account has too much of is put off, and nobody else's. */
-  private isFullFor(delivery: Delivery): boolean {
-    if (this.waiting.length >= MAX_WAITING) return true;
-    const ofAccount = this.waiting.filter((one) => one.delivery.accountId === delivery.accountId);
-    if (ofAccount.length >= MAX_WAITING_FOR_ACCOUNT) return true;
-    return ofAccount.filter((one) => isSameEndpoint(one.delivery, delivery)).length >= MAX_WAITING_FOR_ENDPOINT;
+  private async send({ deliveryId, accountId, endpointId }: Delivery): Promise<void> {
+    const { clock } = this.context;
+    const begunAt = clock.now();
+    if (!(await sendDelivery(this.context, deliveryId, this.stopped.signal))) return;
+    const durationMs = clock.now() - begunAt;
+    this.endpointPaces.took(endpointId, durationMs);
+    this.accountPaces.took(accountId, durationMs);
   }
 
-  private putOff(delivery: Delivery): void {
-    const waiting = this.waiting.filter((one) => isSameEndpoint(one.delivery, delivery)).length;
-    const at = this.paces.nextAt(endpointOf(delivery), waiting, this.context.clock.now());
-    wakeDelivery(this.context, delivery, at);
+  /**
+   * When it is woken again, where it finds no place to wait: what an account has too much of is put off, and nobody else's.
+   * The addresses of single generations of an App share its id, and a pace: there may be as many as generations.
+   */
+  private putOffTo(delivery: Delivery): number | undefined {
+    const now = this.context.clock.now();
+    const ofAccount = this.waiting.filter((one) => one.delivery.accountId === delivery.accountId);
+    const toEndpoint = ofAccount.filter((one) => isSameEndpoint(one.delivery, delivery));
+    if (toEndpoint.length >= MAX_WAITING_FOR_ENDPOINT)
+      return this.endpointPaces.nextAt(delivery.endpointId, toEndpoint.length, now);
+    if (ofAccount.length >= MAX_WAITING_FOR_ACCOUNT || this.waiting.length >= MAX_WAITING)
+      return this.accountPaces.nextAt(delivery.accountId, ofAccount.length, now);
+    return undefined;
   }
 
   private enter(delivery: Delivery): Promise<void> {
@@ -129,10 +138,6 @@ export class DeliveryQueue {
     if (ofAccount.length >= MAX_SENDING_FOR_ACCOUNT) return false;
     return ofAccount.filter((one) => isSameEndpoint(one, delivery)).length < MAX_SENDING_TO_ENDPOINT;
   }
-}
-
-function endpointOf({ endpointId, url = '' }: Delivery): string {
-  return `${endpointId} ${url}`;
 }
 
 function isSameEndpoint(a: Delivery, b: Delivery): boolean {

@@ -30,14 +30,15 @@ const CUT: AttemptEnd = { result: 'unknown' };
 
 /**
  * Sends a delivery once, if it is due, and records how that ended. Whatever is left to be done has a wake-up afterwards.
- * Throws `StoreUnavailable`: the attempt may have been made, and is repeated once its lease is over.
+ * Answers whether a message was sent. Throws `StoreUnavailable`: the attempt may have been made, and is repeated once its
+ * lease is over.
  */
-export async function sendDelivery(context: Context, deliveryId: string, signal: AbortSignalLike): Promise<void> {
+export async function sendDelivery(context: Context, deliveryId: string, signal: AbortSignalLike): Promise<boolean> {
   const delivery = await context.deliveries.read(deliveryId);
-  if (delivery === null || !isOpen(delivery)) return;
+  if (delivery === null || !isOpen(delivery)) return false;
   const now = context.clock.now();
   const from = dueFrom(delivery, now);
-  if (from > now) return wakeDelivery(context, delivery, from);
+  if (from > now) return wakeLater(context, delivery);
 
   const webhooks = await context.webhookEndpoints.read(delivery.appId);
   const destination = destinationOf(webhooks, delivery);
@@ -48,19 +49,21 @@ export async function sendDelivery(context: Context, deliveryId: string, signal:
     token: context.ids.uuid(),
     leaseMs: LEASE_MS,
   });
-  if (begun === null) return;
+  if (begun === null) return false;
   // Somebody else sends it, or has changed it: what is to be done then is seen from the newest version.
   if (begun.refused !== undefined) return wakeLater(context, begun.delivery);
-  await attempt(context, begun.delivery, destination, signal);
+  return attempt(context, begun.delivery, destination, signal);
 }
 
-async function close(context: Context, delivery: Delivery, command: DeliveryCommand): Promise<void> {
+async function close(context: Context, delivery: Delivery, command: DeliveryCommand): Promise<false> {
   await changeDelivery(context, delivery, command);
+  return false;
 }
 
-function wakeLater(context: Context, delivery: Delivery): void {
+function wakeLater(context: Context, delivery: Delivery): false {
   const now = context.clock.now();
   if (isOpen(delivery)) wakeDelivery(context, delivery, Math.max(now + 1, dueFrom(delivery, now)));
+  return false;
 }
 
 async function attempt(
@@ -68,7 +71,7 @@ async function attempt(
   begun: Delivery,
   destination: Destination,
   signal: AbortSignalLike,
-): Promise<void> {
+): Promise<boolean> {
   // Read once the lease is there: what is sent is then at least as new as the event that it tells of.
   const generation = await context.generations.read(begun.generationId);
   if (generation?.kind !== 'generation' || generation.deletedAt !== undefined)
@@ -78,6 +81,7 @@ async function attempt(
   const isLate = context.clock.now() - (begun.lease?.startedAt ?? 0) > LATEST_START_MS;
   const outcome = isLate ? undefined : await send(context, begun, destination, { view, signal });
   await record(context, begun, destination, outcome);
+  return outcome !== undefined;
 }
 
 async function send(

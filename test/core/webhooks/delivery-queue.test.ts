@@ -6,7 +6,9 @@ import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
 import { announced } from '../../../core/webhooks/decide.js';
 import { DeliveryQueue } from '../../../core/webhooks/delivery-queue.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
+import { DEFAULT_ENDPOINT, rotateSecret } from '../../../core/webhooks/manage-endpoints.js';
 import type { Caller } from '../../../core/access/credential.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
 import { DeliveredHarness } from './delivered-harness.js';
 
 const SLOW = 'https://slow.example/hook';
@@ -25,7 +27,11 @@ describe('the queue of deliveries', () => {
     queue = new DeliveryQueue(harness.core.context);
     answers = [];
     most = 0;
-    generationId = (await harness.ended()).generationId;
+    const worker = await CoreWorker.start(harness.core);
+    ({ generationId } = await harness.core.create());
+    await untilSettled(harness.core, generationId);
+    // From now on, the queue has all wake-ups for itself.
+    await worker.context.wakeUps.stop();
     harness.sender.receive = ({ url }, signal) => {
       if (!url.startsWith('https://slow.')) return { status: 200 };
       return new Promise((resolve, reject) => {
@@ -36,32 +42,58 @@ describe('the queue of deliveries', () => {
     };
   });
 
+  interface Made {
+    readonly isDisabled?: boolean;
+    /** The address of each one's generation alone. */
+    readonly urlOf?: (index: number) => string;
+  }
+
   /** Makes this many deliveries to an endpoint, and wakes the queue for each; answers when all wake-ups are done. */
   async function deliver(
-    endpoint: WebhookEndpoint,
+    { endpointId }: Pick<WebhookEndpoint, 'endpointId'>,
     count: number,
-    caller: Caller = harness.core.caller,
+    { accountId, appId }: Caller = harness.core.caller,
+    { isDisabled = false, urlOf }: Made = {},
   ): Promise<void> {
     const { ports, clock } = harness.core;
-    const { accountId, appId } = caller;
+    const [occurredAt, createdAt] = [clock.now(), clock.now()];
+    const about = { accountId, appId, endpointId, generationId, event: 'generation.succeeded', occurredAt } as const;
     const ids = Array.from({ length: count }, () => ports.ids.uuid());
-    for (const deliveryId of ids)
-      await ports.deliveries.insert(
-        announced(
-          {
-            deliveryId,
-            accountId,
-            appId,
-            endpointId: endpoint.endpointId,
-            generationId,
-            event: 'generation.succeeded',
-            occurredAt: clock.now(),
-            createdAt: clock.now(),
-          },
-          false,
-        ),
-      );
+    for (const [index, deliveryId] of ids.entries()) {
+      const url = urlOf?.(index);
+      const base = { ...about, deliveryId, createdAt, ...(url === undefined ? {} : { url }) };
+      await ports.deliveries.insert(announced(base, isDisabled));
+    }
     await Promise.all(ids.map((id) => queue.deliver(id)));
+  }
+
+  /** From now on no receiver answers; what is returned makes them answer. */
+  function hang(): () => void {
+    const { clock } = harness.core;
+    let hangs = true;
+    harness.sender.receive = () => {
+      if (!hangs) return { status: 200 };
+      return new Promise((resolve) => {
+        clock.after(15_000, () => resolve({ fault: 'timeout' }));
+      });
+    };
+    return () => {
+      hangs = false;
+    };
+  }
+
+  /** Wakes the queue from now on; answers how often it has. */
+  async function waking(): Promise<() => number> {
+    let woken = 0;
+    await harness.core.context.wakeUps.start(({ id }) => {
+      woken += 1;
+      return queue.deliver(id);
+    }, 10_000);
+    return () => woken;
+  }
+
+  async function pass(seconds: number): Promise<void> {
+    for (let passed = 0; passed < seconds; passed += 1) await harness.core.clock.advance(1_000);
   }
 
   const sentTo = (wanted: string) => harness.sender.received.filter(({ url }: WebhookMessage) => url === wanted).length;
@@ -129,26 +161,58 @@ describe('the queue of deliveries', () => {
     expect(sentTo(FAST)).to.equal(1);
   });
 
-  it('looks at a backlog of an endpoint that hangs about as often as that lets it send', async () => {
-    const { clock, context } = harness.core;
+  it('sends a backlog of an endpoint that hangs all the time, and looks at the rest every five minutes', async () => {
     const slow = await harness.endpoint({ url: SLOW });
-    harness.sender.receive = () =>
-      new Promise((resolve) => {
-        clock.after(15_000, () => resolve({ fault: 'timeout' }));
-      });
+    hang();
     void deliver(slow, 1_000);
-    await clock.advance(1);
-    let woken = 0;
-    await context.wakeUps.start(({ id }) => {
-      woken += 1;
-      return queue.deliver(id);
-    }, 10_000);
+    await harness.core.clock.advance(1);
+    const woken = await waking();
     const before = harness.sender.received.length;
-    const seconds = 1_800;
-    for (let passed = 0; passed < seconds; passed += 1) await clock.advance(1_000);
+    await pass(1_800);
     const sent = harness.sender.received.length - before;
     expect(sent).to.be.at.least(400);
-    expect(woken).to.be.at.most(2 * sent);
+    expect(woken()).to.be.at.most(sent + (1_000 - 260) * (1_800 / 300));
+  });
+
+  it('sends all of a backlog within five minutes once its endpoint answers', async () => {
+    const slow = await harness.endpoint({ url: SLOW });
+    const answer = hang();
+    void deliver(slow, 1_000);
+    await harness.core.clock.advance(1);
+    await waking();
+    await pass(300);
+    answer();
+    await pass(300 + 15);
+    const tried = new Set(harness.sender.received.map(({ messageId }) => messageId));
+    expect(tried.size).to.equal(1_000);
+  });
+
+  it('looks at a backlog of addresses of single generations about as often as its account lets it send', async () => {
+    const { context, caller } = harness.core;
+    await rotateSecret(context, caller, DEFAULT_ENDPOINT);
+    hang();
+    void deliver({ endpointId: caller.appId }, 1_028, caller, { urlOf: (index) => `https://slow.example/${index}` });
+    await harness.core.clock.advance(1);
+    expect(queue.counts).to.deep.equal({ sending: 16, waiting: 512 });
+    const woken = await waking();
+    await pass(60);
+    expect(woken()).to.be.at.most(4 * 500);
+    await pass(600);
+    expect(woken()).to.be.at.most(8 * 500);
+  });
+
+  it('does not take an endpoint for a fast one by what was not sent to it', async () => {
+    const slow = await harness.endpoint({ url: SLOW });
+    hang();
+    void deliver(slow, 20);
+    await pass(75);
+    await deliver(slow, 200, harness.core.caller, { isDisabled: true });
+    void deliver(slow, 360);
+    await harness.core.clock.advance(1);
+    expect(queue.counts).to.deep.equal({ sending: 4, waiting: 256 });
+    const woken = await waking();
+    await pass(60);
+    expect(woken()).to.be.at.most(60);
   });
 
   it('takes a delivery once, however often it is woken for it', async () => {
