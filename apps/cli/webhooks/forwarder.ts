@@ -37,6 +37,7 @@ export class Forwarder {
   private readonly all = new Set<Promise<void>>();
   private readonly turns: (() => void)[] = [];
   private posting = 0;
+  private failed: { readonly error: unknown } | undefined;
   readonly counts = { delivered: 0, exhausted: 0 };
 
   constructor(
@@ -46,24 +47,34 @@ export class Forwarder {
     private readonly stop: AbortSignal,
   ) {}
 
-  /** Takes a message; resolves when there is room for another one. Rejects with what a post throws. */
+  /** Takes a message; resolves when there is room for another one. Rejects with what a post before it was the first to throw. */
   async take(message: ListenedMessage): Promise<void> {
+    this.throwIfFailed();
     const before = this.open.get(message.generationId);
     before?.superseded.abort();
     const open: Open = { superseded: new AbortController(), done: Promise.resolve() };
-    open.done = this.deliver(message, open, before?.done).finally(() => {
-      this.all.delete(open.done);
-      if (this.open.get(message.generationId) === open) this.open.delete(message.generationId);
-    });
+    open.done = this.deliver(message, open, before?.done)
+      .catch((error: unknown) => {
+        this.failed ??= { error };
+      })
+      .finally(() => {
+        this.all.delete(open.done);
+        if (this.open.get(message.generationId) === open) this.open.delete(message.generationId);
+      });
     this.open.set(message.generationId, open);
     this.all.add(open.done);
-    open.done.catch(() => undefined);
     while (this.all.size >= MAX_OPEN) await Promise.race(this.all);
+    this.throwIfFailed();
   }
 
-  /** Resolves when all that was taken is delivered or given up. */
+  /** Resolves when all that was taken is delivered or given up. Rejects as `take` does. */
   async settled(): Promise<void> {
-    while (this.all.size > 0) await Promise.race(this.all);
+    while (this.all.size > 0 && this.failed === undefined) await Promise.race(this.all);
+    this.throwIfFailed();
+  }
+
+  private throwIfFailed(): void {
+    if (this.failed !== undefined) throw this.failed.error;
   }
 
   private async deliver(
@@ -71,7 +82,7 @@ export class Forwarder {
     { superseded }: Open,
     before: Promise<void> | undefined,
   ): Promise<void> {
-    await before?.catch(() => undefined);
+    await before;
     const signal = AbortSignal.any([superseded.signal, this.stop]);
     for (let attempt = 1; ; attempt += 1) {
       const posted = await this.inTurn(signal, () => this.post(message));

@@ -1,5 +1,5 @@
 // Goal: messages are posted a bounded number at a time, no more are taken than are kept, and none of a generation follows a later
-// one.
+// one; what a post throws is not lost.
 // Method: posts that the test ends, in the order that it chooses.
 import { expect } from 'chai';
 import { Forwarder, type Attempt } from '../../../apps/cli/webhooks/forwarder.js';
@@ -89,5 +89,25 @@ describe('the forwarder of darkroom webhooks listen', () => {
     await forwarder.take(messageOf('three'));
     await forwarder.settled();
     expect([posting, attempts.length]).to.deep.equal([[], 2]);
+  });
+
+  it('ends with the first failure of a post or of its report, by the next message and by the end of all', async () => {
+    for (const part of ['post', 'report'] as const) {
+      const failing = new Forwarder(
+        ({ messageId }) =>
+          part === 'post' ? Promise.reject(new Error(messageId)) : Promise.resolve({ tookMs: 1, status: 204 }),
+        ({ message }) => {
+          throw new Error(message.messageId);
+        },
+        stop.signal,
+      );
+      await failing.take(messageOf('one'));
+      await failing.take(messageOf('two'));
+      await new Promise(setImmediate);
+      const failures = [failing.take(messageOf('three')), failing.settled()].map((one) =>
+        one.catch((error: unknown) => (error as Error).message),
+      );
+      expect(await Promise.all(failures), part).to.deep.equal(Array(2).fill('msg_one_generation.succeeded'));
+    }
   });
 });
