@@ -1,10 +1,12 @@
 import type { Context } from '../context.js';
 import type { AccountTotals } from '../credits/account.js';
-import { ServiceError } from '../errors.js';
+import { ServiceError, StoreUnavailable } from '../errors.js';
 import { projectUsage } from './project-usage.js';
 import { wholeAccount, type UsageList } from './usage.js';
 
-type Ports = Pick<Context, 'accounts' | 'usage'>;
+type Ports = Pick<Context, 'accounts' | 'usage' | 'log'>;
+
+type Totals = Pick<AccountTotals, 'accountId' | 'lastSequence'>;
 
 export interface CatchUpBounds {
   /** Accounts that one pass looks at, 1 to 1,000. */
@@ -33,17 +35,16 @@ export class UsageCatchUp {
     private readonly bounds: CatchUpBounds = BOUNDS,
   ) {}
 
-  /** One bounded pass, which the next one goes on from. Throws `StoreUnavailable`. */
+  /** One bounded pass, which the next one goes on from. Throws `StoreUnavailable`; what else fails ends its account's alone. */
   async pass(): Promise<void> {
     const { cursor, bounds } = this;
     const page = { limit: bounds.accounts, ...(cursor === undefined ? {} : { cursor }) };
     const { items, nextCursor } = await this.ports.accounts.list(page);
     let left = bounds.entries;
-    for (const account of items)
-      for (const list of ['uses', 'traces'] as const) {
-        left -= await this.takeIn(account, list, left);
-        if (left <= 0 || this.isStopped) return;
-      }
+    for (const account of items) {
+      left -= await this.takeInAll(account, left);
+      if (left <= 0 || this.isStopped) return;
+    }
     this.cursor = nextCursor;
   }
 
@@ -51,12 +52,21 @@ export class UsageCatchUp {
     this.isStopped = true;
   }
 
+  /** Answers how many entries it took in, of both lists. */
+  private async takeInAll(account: Totals, most: number): Promise<number> {
+    let taken = 0;
+    try {
+      for (const list of ['uses', 'traces'] as const)
+        if (taken < most && !this.isStopped) taken += await this.takeIn(account, list, most - taken);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      this.ports.log.warn('usage not brought up to date', { accountId: account.accountId, error });
+    }
+    return taken;
+  }
+
   /** Answers how many entries it took in. */
-  private async takeIn(
-    { accountId, lastSequence }: Pick<AccountTotals, 'accountId' | 'lastSequence'>,
-    list: UsageList,
-    most: number,
-  ): Promise<number> {
+  private async takeIn({ accountId, lastSequence }: Totals, list: UsageList, most: number): Promise<number> {
     const { behind } = this.bounds;
     if (lastSequence < behind) return 0;
     const [whole] = await this.ports.usage.read([wholeAccount(accountId, list)]);

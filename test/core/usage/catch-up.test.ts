@@ -2,12 +2,16 @@
 // short ones and traces that nobody asked for are left alone.
 // Method: ledgers of memory stores, passes with low bounds; calls are counted; verify compares rows and ledgers.
 import { expect } from 'chai';
+import type { Context } from '../../../core/context.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import { UsageCatchUp } from '../../../core/usage/catch-up.js';
 import { projectUsage } from '../../../core/usage/project-usage.js';
 import { wholeAccount, type UsageList } from '../../../core/usage/usage.js';
 import { addEntries } from '../../fixtures/long-ledger.js';
 import { CoreHarness } from '../../harness/core-harness.js';
+
+type Usage = Context['usage'];
 
 const BOUNDS = { accounts: 2, entries: 1_000, behind: 50 };
 
@@ -76,30 +80,51 @@ describe('UsageCatchUp', () => {
     await expectVerified(harness);
   });
 
-  it('leaves an account to another process that is at it, and looks at the next', async () => {
+  /** Two accounts with long ledgers, in the order in which passes look at them; `apply` decides of the first one's writes. */
+  async function twoOfWhich(apply: () => ReturnType<Usage['apply']>) {
     const harness = await CoreHarness.open();
     const [other] = await callers(harness, 1);
     for (const accountId of [harness.caller.accountId, other?.accountId ?? ''])
       await addEntries(harness.context, accountId, 600);
-    const { usage, accounts } = harness.context;
-    const first = (await accounts.list({ limit: 1 })).items[0]?.accountId;
-    let conflicts = 0;
-    const contended = {
+    const { usage, accounts, log } = harness.context;
+    const ids = (await accounts.list({ limit: 2 })).items.map(({ accountId }) => accountId);
+    const decided: Usage = {
       read: usage.read.bind(usage),
       list: usage.list.bind(usage),
       listTraces: usage.listTraces.bind(usage),
-      apply: (...asked: Parameters<typeof usage.apply>): ReturnType<typeof usage.apply> => {
-        if (asked[0][0]?.row.accountId !== first) return usage.apply(...asked);
-        conflicts += 1;
-        return Promise.resolve('conflict');
-      },
+      apply: (...asked) => (asked[0][0]?.row.accountId === ids[0] ? apply() : usage.apply(...asked)),
     };
-    await new UsageCatchUp({ accounts, usage: contended }, BOUNDS).pass();
+    const catchUp = new UsageCatchUp({ accounts, usage: decided, log }, BOUNDS);
+    const come = () => Promise.all(ids.map((accountId) => comeTo(harness, accountId, 'uses')));
+    return { harness, ids, catchUp, come };
+  }
+
+  it('leaves an account to another process that is at it, and looks at the next', async () => {
+    let conflicts = 0;
+    const { catchUp, come } = await twoOfWhich(() => {
+      conflicts += 1;
+      return Promise.resolve('conflict');
+    });
+    await catchUp.pass();
     expect(conflicts).to.equal(1);
-    const came = await Promise.all(
-      (await accounts.list({ limit: 2 })).items.map((one) => comeTo(harness, one.accountId, 'uses')),
-    );
-    expect(came).to.deep.equal([0, 601]);
+    expect(await come()).to.deep.equal([0, 601]);
+  });
+
+  it('names an account that it cannot take in, and looks at the next', async () => {
+    const error = new Error('A row that cannot be.');
+    const { harness, ids, catchUp, come } = await twoOfWhich(() => Promise.reject(error));
+    for (const _pass of [1, 2]) await catchUp.pass();
+    expect(await come()).to.deep.equal([0, 601]);
+    const warning = { event: 'usage not brought up to date', about: { accountId: ids[0], error } };
+    expect(harness.warnings).to.deep.equal([warning, warning]);
+  });
+
+  it('ends a pass when the store is away', async () => {
+    const { harness, catchUp, come } = await twoOfWhich(() => Promise.reject(new StoreUnavailable('It is away.')));
+    const failed = await catchUp.pass().catch((error: unknown) => error);
+    expect(failed).to.be.instanceOf(StoreUnavailable);
+    expect(await come()).to.deep.equal([0, 0]);
+    expect(harness.warnings).to.deep.equal([]);
   });
 
   it('takes in nothing once it is stopped', async () => {
