@@ -34,6 +34,7 @@ export class Worker {
   private readonly recovery: Recovery;
   private readonly usage: UsageCatchUp;
   private recovering: Promise<void> | undefined;
+  private catchingUp: Promise<void> | undefined;
   private repetition: Repetition | undefined;
   private isStopping = false;
 
@@ -84,7 +85,7 @@ export class Worker {
     this.usage.stop();
     const ended = this.within(
       stopGraceMs,
-      Promise.all([this.context.wakeUps.stop(), this.repetition?.stop(), this.recovering]),
+      Promise.all([this.context.wakeUps.stop(), this.repetition?.stop(), this.recovering, this.catchingUp]),
     );
     const [runsEnded, sendingEnded] = await Promise.all([
       this.dispatcher.stop(stopGraceMs),
@@ -103,10 +104,10 @@ export class Worker {
   /** Never two at a time: the first one may take longer than the interval. */
   private recover(): Promise<void> {
     this.dispatcher.admitWaiting();
+    this.catchUp();
     this.recovering ??= this.recoverInPasses()
       .then(() => this.tidy())
       .then(() => this.context.providerGates.report())
-      .then(() => this.catchUp())
       .finally(() => {
         this.recovering = undefined;
       });
@@ -117,9 +118,15 @@ export class Worker {
     await this.options.tidy?.().catch((error: unknown) => this.context.log.warn('stores not tidied', { error }));
   }
 
-  private async catchUp(): Promise<void> {
+  /** Beside the recovery, which must not wait for it; never two at a time. */
+  private catchUp(): void {
     if (this.isStopping) return;
-    await this.usage.pass().catch((error: unknown) => this.context.log.warn('usage not brought up to date', { error }));
+    this.catchingUp ??= this.usage
+      .pass()
+      .catch((error: unknown) => this.context.log.warn('usage not brought up to date', { error }))
+      .finally(() => {
+        this.catchingUp = undefined;
+      });
   }
 
   private async recoverInPasses(): Promise<void> {

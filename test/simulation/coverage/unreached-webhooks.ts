@@ -84,9 +84,11 @@ export const UNREACHED_OF_WEBHOOKS: readonly Unreached[] = [
       'return wakeDelivery(',
       'return this.endpointPaces.nextAt(',
       'return this.accountPaces.nextAt(',
+      '(one) => one.delivery.accountId',
+      '(one) => isSameEndpoint(one.delivery, delivery)',
       'return false;',
     ],
-    atMost: 8,
+    atMost: 10,
     why: 'needs more deliveries at once than a run has, or one removed between two reads',
   },
   {
@@ -115,10 +117,17 @@ export const UNREACHED_OF_WEBHOOKS: readonly Unreached[] = [
     why: 'needs the three days of ten attempts, or an attempt before the first',
   },
   {
+    file: 'core/webhooks/paces.ts',
+    begins: ['nextAt(destination', 'for (const oldest of'],
+    atMost: 2,
+    why: 'needs hundreds of deliveries at once, or ten thousand destinations of one process',
+  },
+  {
     file: 'core/webhooks/send-delivery.ts',
     begins: [
       "return close(context, delivery, { event: 'cancel' }",
       'return;',
+      'return false;',
       '?? 0',
       'catch (error)',
       'logGivenUp(',
@@ -126,7 +135,7 @@ export const UNREACHED_OF_WEBHOOKS: readonly Unreached[] = [
       "? 'exhausted'",
       'function logGivenUp(',
     ],
-    atMost: 8,
+    atMost: 9,
     why: 'needs a deleted webhook, ten attempts, an address of one generation, or a delivery removed between two reads',
   },
 ];
