@@ -26,11 +26,12 @@ type Needs = Pick<Context, 'generations' | 'appWatch' | 'lastingCalls' | 'clock'
  */
 export async function* appEvents(
   context: Needs,
-  { appId, credentialId }: Pick<Caller, 'appId' | 'credentialId'>,
+  owner: Pick<Caller, 'accountId' | 'appId' | 'credentialId'>,
   { after, beatMs, until }: Following,
 ): AsyncGenerator<GenerationEvent | Beat> {
   const { clock, appWatch } = context;
-  const leave = context.lastingCalls.followApp(credentialId, appId);
+  const { appId } = owner;
+  const leave = context.lastingCalls.followApp(owner);
   const rest = new WakeableDelay(clock);
   const changes = new AppChanges(clock.now(), readEventId(after));
   const followNoMore = appWatch.follow(appId, (record) => {

@@ -64,7 +64,7 @@ export async function* generationEvents(
   { after, beatMs, until }: Following,
 ): AsyncGenerator<GenerationEvent | Beat> {
   const { clock, generationWatch } = context;
-  const leave = context.lastingCalls.follow(caller.credentialId);
+  const leave = context.lastingCalls.follow(caller);
   const rest = new WakeableDelay(clock);
   let newest: GenerationRecord | null | undefined;
   const note = (record: GenerationRecord | null): void => {

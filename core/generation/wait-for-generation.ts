@@ -31,7 +31,7 @@ export async function waitForGeneration(
 ): Promise<Generation> {
   const read = () => getGeneration(context, caller, generationId);
   if (!isToWait(context, waiting)) return read();
-  const leave = context.lastingCalls.tryWait(caller.credentialId);
+  const leave = context.lastingCalls.tryWait(caller);
   // Where too many wait already, this one gets what there is.
   if (leave === undefined) return read();
   return untilEnded(context, generationId.toLowerCase(), read, waiting).finally(leave);
@@ -42,7 +42,8 @@ export async function waitForEnd(context: Parts, created: Generation, waiting: W
   if (isTerminal(created.status) || !isToWait(context, waiting)) return created;
   // It was created, whether it can be read again or not.
   const read = () => context.generations.read(created.generationId, context.call).catch(() => created);
-  const leave = context.lastingCalls.tryWait(created.credentialId ?? created.appId);
+  const { accountId, appId, credentialId = appId } = created;
+  const leave = context.lastingCalls.tryWait({ accountId, appId, credentialId });
   return leave === undefined ? created : untilEnded(context, created.generationId, read, waiting).finally(leave);
 }
 

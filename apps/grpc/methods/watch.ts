@@ -19,7 +19,7 @@ export const WATCH_METHODS = [
     scope: 'generations:read',
     async *answer({ context, caller, request, signal, requireAllowed }) {
       const mask = readMask(request.readMask);
-      const leave = context.lastingCalls.follow(caller.credentialId);
+      const leave = context.lastingCalls.follow(caller);
       const rest = new WakeableDelay(context.clock);
       signal.addEventListener('abort', () => rest.wake());
       let told: GenerationRecord | null | undefined;

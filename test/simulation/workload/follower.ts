@@ -3,6 +3,7 @@ import type { Beat, GenerationEvent } from '../../../core/generation/generation-
 import type { Waits } from '../../../core/memory-budget.js';
 import type { Chance } from '../harness/chance.js';
 import type { RunContext } from '../harness/run-context.js';
+import type { Credential } from '../harness/network.js';
 import type { Service } from '../harness/service.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';
 
@@ -23,7 +24,7 @@ export class Follower {
 
   constructor(
     readonly name: string,
-    private readonly appId: string,
+    private readonly owner: Pick<Credential, 'accountId' | 'appId'>,
     private readonly context: RunContext,
     private readonly service: Service,
     private readonly chance: Chance,
@@ -53,7 +54,7 @@ export class Follower {
     timeline.note(scheduler.now, this.name, () => `follows ${process.name} after ${after ?? 'nothing'}`);
     const events = appEvents(
       process.context,
-      { appId: this.appId, credentialId: this.name },
+      { ...this.owner, credentialId: this.name },
       { after, beatMs: BEAT_MS, until: line },
     );
     void this.read(events, line);
@@ -78,7 +79,7 @@ export class Follower {
         this.lastId = event.id ?? this.lastId;
         timeline.note(scheduler.now, this.name, () => `hears ${event.type} ${event.id ?? ''}`);
         try {
-          observer.heard({ at: scheduler.now, follower: this.name, appId: this.appId, stream, event });
+          observer.heard({ at: scheduler.now, follower: this.name, appId: this.owner.appId, stream, event });
         } catch (error) {
           scheduler.fail(error);
         }

@@ -23,7 +23,8 @@ export class Readers {
     const chance = Chance.from(seed + FIRST_OF_READERS);
     const followed = lasting.slice(0, chance.happens(200) ? chance.between(1, 2) : 0);
     this.followers = followed.map(
-      ({ appId }, index) => new Follower(`follower-${index + 1}`, appId, context, service, chance.fork()),
+      ({ accountId, appId }, index) =>
+        new Follower(`follower-${index + 1}`, { accountId, appId }, context, service, chance.fork()),
     );
     const asking = lasting.slice(0, chance.happens(250) ? chance.between(1, 2) : 0);
     this.accountants = asking.map(

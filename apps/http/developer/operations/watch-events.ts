@@ -14,7 +14,7 @@ export const watchEventsOperation: ProtectedOperation = {
   canFollow: true,
   async answer({ context, caller, following }) {
     if (following === undefined) return { noContent: true };
-    context.lastingCalls.requireRoom(caller.credentialId, caller.appId);
+    context.lastingCalls.requireRoomForApp(caller);
     const { lastEventId: after, until } = following;
     return eventStream(context, () => appEvents(context, caller, { after, until, beatMs: BEAT_MS }));
   },

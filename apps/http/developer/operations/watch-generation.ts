@@ -17,7 +17,7 @@ export const watchGenerationOperation: ProtectedOperation = {
     const id = params['generation_id'] ?? '';
     await getGeneration(context, caller, id);
     if (following === undefined || isLastEvent(following.lastEventId)) return { noContent: true };
-    context.lastingCalls.requireRoom(caller.credentialId);
+    context.lastingCalls.requireRoom(caller);
     const { lastEventId: after, until } = following;
     return eventStream(context, () => generationEvents(context, caller, id, { after, until, beatMs: BEAT_MS }));
   },

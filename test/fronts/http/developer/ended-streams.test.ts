@@ -90,7 +90,8 @@ describe('streams of events', () => {
 
   it('are refused beyond the bound of an App, with a time to try again, and after others have ended accepted', async () => {
     const open: (() => void)[] = [];
-    while (open.length < 32) open.push(harness.context.lastingCalls.followApp(`key ${open.length}`, caller.appId));
+    while (open.length < 32)
+      open.push(harness.context.lastingCalls.followApp({ ...caller, credentialId: `key ${open.length}` }));
     const ask = (path: string, signal: AbortSignal | null = null) =>
       fetch(`${running.origin}${BASE}${path}`, {
         headers: { authorization: `Bearer ${fixture.secrets.get('owner') ?? ''}` },
