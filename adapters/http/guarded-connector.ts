@@ -10,8 +10,11 @@ import type { Proxies, Proxy } from './proxy/proxies.js';
 import { openTunnel, proxyFailure } from './proxy/tunnel.js';
 import { literalAddress, type Endpoint } from './target.js';
 
-/** A host's addresses, as `dns.lookup` gives them. */
-export type Resolver = (hostname: string) => Promise<readonly { readonly address: string; readonly family: number }[]>;
+/** A host's addresses, as `dns.lookup` gives them. Nobody waits for them once the signal has fired. */
+export type Resolver = (
+  hostname: string,
+  signal?: AbortSignal,
+) => Promise<readonly { readonly address: string; readonly family: number }[]>;
 
 export interface ConnectorOptions {
   readonly allow: AllowList;
@@ -70,7 +73,12 @@ class ConnectionSteps {
 
   private async direct(target: Endpoint, onTcp: (tcp: Socket) => void): Promise<Socket> {
     const { allow, resolve = resolveBySystem } = this.options;
-    const socket = await this.tcp(target, guardedLookup(allow, target, resolve), onTcp);
+    const closed = new AbortController();
+    const lookup = guardedLookup(allow, target, (hostname) => resolve(hostname, closed.signal));
+    const socket = await this.tcp(target, lookup, (tcp) => {
+      tcp.once('close', () => closed.abort());
+      onTcp(tcp);
+    });
     const address = requireConnected(socket);
     try {
       requireAllowed(allow, target, [ipaddr.parse(address)]);

@@ -9,6 +9,8 @@ const TIMEOUT_MS = 3_000;
 const TRIES = 2;
 /** What the machine resolves for clients at once: fewer than it resolves at once for all. */
 const MAX_BY_SYSTEM = 1;
+/** How many names wait for that. */
+const MAX_WAITING_FOR_SYSTEM = 256;
 /** Whatever says that there is no such name, or no address of it. */
 const NONE = ['ENOTFOUND', 'ENODATA'];
 
@@ -30,24 +32,47 @@ export interface NameServersOptions {
  */
 export function byNameServers({ allow, servers, system = resolveBySystem }: NameServersOptions): Resolver {
   const others = new PQueue({ concurrency: MAX_BY_SYSTEM });
-  return async (hostname) => {
+  return async (hostname, signal) => {
     if (allow.hasHostname(hostname)) return system(hostname);
     const isPublic = mayBePublic(hostname);
-    const found = isPublic ? await ask(hostname, servers) : [];
+    const found = isPublic ? await ask(hostname, servers, signal) : [];
     if (found.length > 0 || !allow.hasNetworks) return found;
-    return others.add(() => system(hostname));
+    if (others.size >= MAX_WAITING_FOR_SYSTEM)
+      throw Object.assign(new Error('Too many names wait to be resolved.'), { code: 'EAI_AGAIN' });
+    return inTurn(others, () => system(hostname), signal);
   };
 }
 
+/** The signal ends the waiting alone: what the machine has begun to resolve keeps its place until it ends. */
+async function inTurn(queue: PQueue, resolve: () => Promise<Found>, signal: AbortSignal | undefined): Promise<Found> {
+  const leaving = new AbortController();
+  const leave = () => leaving.abort(signal?.reason);
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', leave, { once: true });
+  const begin = () => {
+    signal?.removeEventListener('abort', leave);
+    return resolve();
+  };
+  return queue.add(begin, { signal: leaving.signal });
+}
+
 /** None for a name that has none. Throws where a name server gives no answer, and there is none by the other either. */
-async function ask(hostname: string, servers: readonly string[] | undefined): Promise<Found> {
+async function ask(
+  hostname: string,
+  servers: readonly string[] | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Found> {
+  signal?.throwIfAborted();
   // A new one knows the name servers that the machine has now.
   const resolver = new NameServers({ timeout: TIMEOUT_MS, tries: TRIES });
   if (servers !== undefined) resolver.setServers(servers);
+  const cancel = () => resolver.cancel();
+  signal?.addEventListener('abort', cancel, { once: true });
   const asked = await Promise.allSettled([
     resolver.resolve6(hostname).then((all) => all.map((address) => ({ address, family: 6 }))),
     resolver.resolve4(hostname).then((all) => all.map((address) => ({ address, family: 4 }))),
   ]);
+  signal?.removeEventListener('abort', cancel);
   const found = asked.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
   const failed = asked.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
   const [broken] = failed.filter((error) => !NONE.includes((error as NodeJS.ErrnoException).code ?? ''));

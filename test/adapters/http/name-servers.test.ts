@@ -1,11 +1,12 @@
-// Goal: a client whose name server does not answer delays the names of nobody else, and an operator's own names are found as
-// the machine finds them.
+// Goal: a client whose name server does not answer delays the names of nobody else and is asked for no longer than somebody
+// waits, and an operator's own names are found as the machine finds them.
 // Method: a name server on the loopback that answers what the test says, or nothing.
 import { createSocket, type Socket } from 'node:dgram';
-import { once } from 'node:events';
+import { once, setMaxListeners } from 'node:events';
 import { expect } from 'chai';
 import { AllowList } from '../../../adapters/http/allow-list.js';
 import { byNameServers } from '../../../adapters/http/name-servers.js';
+import { until } from '../../fixtures/until.js';
 
 const [A, AAAA] = [1, 28];
 const NOT_FOUND = 3;
@@ -154,5 +155,44 @@ describe('names that clients choose', () => {
     }
     await Promise.all(all);
     expect(most).to.equal(1);
+  });
+
+  it('are asked for no longer than somebody waits for them', async () => {
+    const { server, resolve } = await resolving(() => 'silence');
+    const closed = new AbortController();
+    const asking = resolve('slow.example', closed.signal).catch((error: unknown) => error);
+    await until(() => server.asked.length === 2);
+    closed.abort();
+    expect(await asking).to.include({ code: 'ECANCELLED' });
+    const late = await resolve('slow.example', closed.signal).catch((error: unknown) => error);
+    expect([(late as Error).name, server.asked.length]).to.deep.equal(['AbortError', 2]);
+  });
+
+  it('wait for the machine up to a number, and for no longer than somebody waits for them', async () => {
+    const begun: string[] = [];
+    const ends: (() => void)[] = [];
+    const system = async (name: string) => {
+      begun.push(name);
+      await new Promise<void>((resolve) => void ends.push(resolve));
+      return [FOUND_V4];
+    };
+    const { resolve } = await resolving(() => 'none', { listed: ['10.0.0.0/8'], system });
+    const closed = new AbortController();
+    setMaxListeners(0, closed.signal);
+    const ask = (name: string) => resolve(name, closed.signal).catch((error: unknown) => error);
+    const asking = Array.from({ length: 257 }, (_, index) => ask(`intranet-${index}`));
+    await until(() => begun.length === 1);
+    expect(await ask('one-more')).to.include({ code: 'EAI_AGAIN' });
+    closed.abort();
+    const ended = await Promise.all(asking.slice(1));
+    expect(new Set(ended.map((error) => (error as Error).name))).to.deep.equal(new Set(['AbortError']));
+    const next = resolve('next');
+    await new Promise(setImmediate);
+    expect(begun, 'the machine still resolves the first one').to.deep.equal(['intranet-0']);
+    ends.shift()?.();
+    expect(await asking[0]).to.deep.equal([FOUND_V4]);
+    await until(() => begun.length === 2);
+    ends.shift()?.();
+    expect(await next).to.deep.equal([FOUND_V4]);
   });
 });

@@ -5,7 +5,9 @@
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { expect } from 'chai';
+import type { Resolver } from '../../../adapters/http/guarded-connector.js';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
+import { until } from '../../fixtures/until.js';
 import { BodyServers } from './body-servers.js';
 import { errorOf, get, localClient, post } from './client.js';
 import { LimitTimers } from './limit-timers.js';
@@ -51,6 +53,17 @@ describe('the time limits of a call', () => {
     const named = servers.keep(localClient({ resolve: never }));
     const error = await errorOf(post(named, 'https://some.name/', { limits: { connectTimeoutMs: 20 } }));
     expect(error).to.include({ kind: 'timed-out', phase: 'connect', requestSent: false });
+  });
+
+  it('end the resolution of a name that the connection waits for', async () => {
+    let closed: AbortSignal | undefined;
+    const resolve: Resolver = (_hostname, signal) => {
+      closed = signal;
+      return never();
+    };
+    const named = servers.keep(localClient({ resolve, limits: { connectTimeoutMs: 20 } }));
+    await errorOf(post(named, 'https://some.name/'));
+    await until(() => closed?.aborted === true);
   });
 
   it('end the wait for TLS, with nothing sent', async () => {
