@@ -1,4 +1,5 @@
 import type { Model } from '../api-types.js';
+import { FieldFrame } from './form/field-frame.js';
 import { ParameterInput } from './form/parameter-input.js';
 import { ALL_PARAMETERS, pointerTo } from './form/parameter-values.js';
 import type { Form } from './use-form.js';
@@ -100,28 +101,16 @@ interface TextFieldProps {
 }
 
 function TextField({ id, label, note = '', text, changed, fault, isRequired = false }: TextFieldProps) {
-  const described = [note === '' ? '' : `${id}-note`, fault === undefined ? '' : `${id}-fault`].join(' ').trim();
   return (
-    <div class="field">
-      <label for={id}>
-        {label}
-        {isRequired ? null : <span class="quiet"> (optional)</span>}
-      </label>
-      <textarea
-        id={id}
-        rows={isRequired ? 3 : 2}
-        value={text}
-        aria-required={isRequired ? true : undefined}
-        aria-invalid={fault === undefined ? undefined : true}
-        aria-describedby={described === '' ? undefined : described}
-        onInput={({ currentTarget }) => changed(currentTarget.value)}
-      />
-      {note === '' ? null : <small id={`${id}-note`}>{note}</small>}
-      {fault === undefined ? null : (
-        <p id={`${id}-fault`} class="field-fault">
-          {fault}
-        </p>
+    <FieldFrame id={id} label={label} note={note} fault={fault} isRequired={isRequired}>
+      {(about) => (
+        <textarea
+          {...about}
+          rows={isRequired ? 3 : 2}
+          value={text}
+          onInput={({ currentTarget }) => changed(currentTarget.value)}
+        />
       )}
-    </div>
+    </FieldFrame>
   );
 }

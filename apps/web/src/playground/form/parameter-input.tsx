@@ -1,5 +1,6 @@
 import { useId } from 'preact/hooks';
 import type { Json } from '../../api-types.js';
+import { FieldFrame, type ControlAttributes } from './field-frame.js';
 import type { ParameterField } from './parameter-field.js';
 
 interface ParameterInputProps {
@@ -14,27 +15,10 @@ interface ParameterInputProps {
 export function ParameterInput({ field, text, fault, changed }: ParameterInputProps) {
   const id = useId();
   const { label, note, isRequired } = field;
-  const described = [note === '' ? '' : `${id}-note`, fault === undefined ? '' : `${id}-fault`].join(' ').trim();
-  const about = {
-    'id': id,
-    'aria-invalid': fault === undefined ? undefined : true,
-    'aria-describedby': described === '' ? undefined : described,
-    'aria-required': isRequired ? true : undefined,
-  };
   return (
-    <div class="field">
-      <label for={id}>
-        {label}
-        {isRequired ? null : <span class="quiet"> (optional)</span>}
-      </label>
-      <Control field={field} text={text} changed={changed} about={about} />
-      {note === '' ? null : <small id={`${id}-note`}>{note}</small>}
-      {fault === undefined ? null : (
-        <p id={`${id}-fault`} class="field-fault">
-          {fault}
-        </p>
-      )}
-    </div>
+    <FieldFrame id={id} label={label} note={note} fault={fault} isRequired={isRequired}>
+      {(about) => <Control field={field} text={text} changed={changed} about={about} />}
+    </FieldFrame>
   );
 }
 
@@ -42,7 +26,7 @@ export function ParameterInput({ field, text, fault, changed }: ParameterInputPr
 const NO_NUMBER = 'NaN';
 
 interface ControlProps extends Pick<ParameterInputProps, 'field' | 'text' | 'changed'> {
-  readonly about: object;
+  readonly about: ControlAttributes;
 }
 
 function Control({ field: { field, defaultValue, isRequired }, text, changed, about }: ControlProps) {
