@@ -23,6 +23,8 @@ class Link(ThreadingHTTPServer):
         self.on_events: Callable[[Any], bool] = lambda handler: False
         self.asked: list[str] = []
         self.polls = 0
+        self.begun = threading.Event()
+        """Set once the service has begun to send events: what is created after that is told."""
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -48,7 +50,10 @@ class Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(length) if length else None
         request = urllib.request.Request(self.server.base_url + self.path, body, headers, method=self.command)
         try:
-            return urllib.request.urlopen(request)
+            answer = urllib.request.urlopen(request)
+            if self.path.endswith("/events"):
+                self.server.begun.set()
+            return answer
         except urllib.error.HTTPError as error:
             return error
 

@@ -21,22 +21,15 @@ ORDER = ["queued", "running", "progress", "cancel_requested", "ended"]
 
 
 class Follower(threading.Thread):
-    """Follows the App until so many generations have ended."""
+    """Follows the App until so many generations have ended. It is there once the service has begun to send events."""
 
     def __init__(self, see: Callable[..., list[Any]], link: Link, api_key: str, ends: int, last: str | None = None) -> None:
         super().__init__(daemon=True)
-        self.started = threading.Event()
-        on_events = link.on_events
-
-        def opened(handler: Any) -> bool:
-            self.started.set()
-            return on_events(handler)
-
-        link.on_events = opened
+        link.begun.clear()
         self.see = lambda: see(link.url, api_key, ends, last)
         self.seen: list[Any] = []
         self.start()
-        assert self.started.wait(60)
+        assert link.begun.wait(60)
 
     def run(self) -> None:
         self.seen = self.see()
@@ -76,23 +69,21 @@ def seen_by_loop(url: str, api_key: str, ends: int, last: str | None) -> list[An
 def test_sees_each_event_once_through_cuts(link: Link, api_key: str, see: Callable[..., list[Any]]) -> None:  # noqa: F811
     link.on_events = lambda handler: cut_after(handler, len(link.asked))
     darkroom = Darkroom(link.url, api_key)
-    # What is created before the first stream has begun is told by no stream that begins then.
-    known = darkroom.create_generation(REQUEST)["generation_id"]
     follower = Follower(see, link, api_key, ends=4)
-    ids = [darkroom.create_generation(REQUEST)["generation_id"] for _ in range(3)]
+    ids = [darkroom.create_generation(REQUEST)["generation_id"] for _ in range(4)]
     seen = follower.all()
-    for generation in [known, *ids]:
+    for generation in ids:
         types = [event["type"] for event in seen if event["task"]["generation_id"] == generation]
         assert types == sorted(types, key=ORDER.index)
-        assert types.count("ended") == 1 and types.count("queued") <= 1
+        assert types.count("ended") == 1 and types.count("queued") == 1
     assert len(link.asked) > 3 and "" not in link.asked[2:]
 
 
 @pytest.mark.parametrize("see", [seen_blocking, seen_by_loop])
 def test_begins_behind_an_event_of_an_earlier_follower(link: Link, api_key: str, see: Callable[..., list[Any]]) -> None:  # noqa: F811
     darkroom = Darkroom(link.url, api_key)
-    first = darkroom.create_generation(REQUEST)
     follower = Follower(see, link, api_key, ends=1)
+    first = darkroom.create_generation(REQUEST)
     last = follower.all()[-1]["id"]
     second = darkroom.wait(darkroom.create_generation(REQUEST))
     seen = see(link.url, api_key, 1, last)
@@ -105,8 +96,9 @@ def test_waits_on_a_busy_service_and_ends_on_what_stays(link: Link, api_key: str
     answers = [lambda handler: handler.refuse(503, "SERVICE_UNAVAILABLE"), lambda handler: handler.reply(502, "text/html", "")]
     link.on_events = lambda handler: len(link.asked) < 3 and answers[len(link.asked) - 1](handler)
     darkroom = Darkroom(link.url, api_key)
+    follower = Follower(seen_blocking, link, api_key, ends=1)
     darkroom.create_generation(REQUEST)
-    assert Follower(seen_blocking, link, api_key, ends=1).all()[-1]["type"] == "ended"
+    assert follower.all()[-1]["type"] == "ended"
     for answer, expected in [
         (lambda handler: handler.refuse(401, "DEVELOPER_TOKEN_REVOKED"), ApiError),
         (lambda handler: handler.reply(200, "text/html", "<html>"), EventsUnsupported),
