@@ -43,6 +43,7 @@ export const RUN_SIZES = {
   ledgerWriters: { of: 'concurrent writers of one ledger in MongoDB', byDefault: 16, inFull: 64 },
   ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
   ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
+  pageLooks: { of: 'looks in which axe tries each state of the pages', byDefault: 1, inFull: 2 },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
