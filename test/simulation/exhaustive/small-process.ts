@@ -22,10 +22,10 @@ export interface Timer {
  * under keys of one fence; one worker at a time speaks with the provider about a task it has), and retention is further
  * away than time ever goes here. So whether such a call comes sooner or later, nobody can tell, and a crash around it
  * is a crash before the next call. Nor does it matter when the content of uncharged generations is summed: here it
- * never comes near its bound.
+ * never comes near its bound. Nobody has webhooks, so that whenever they are read there are none.
  */
 const UNSEEN =
-  /^(?:objects|uploads)\.|^provider\.(?:poll|output|cancel|recover)$|^claims\.removeExpired$|^generations\.uncharged$|^wakeUps\.start$/;
+  /^(?:objects|uploads)\.|^provider\.(?:poll|output|cancel|recover)$|^claims\.removeExpired$|^generations\.uncharged$|^webhookEndpoints\.read$|^wakeUps\.start$/;
 
 /**
  * One process: calls it waits for, timers it set, and all it has observed. What it does is a function of that alone.
