@@ -35,12 +35,12 @@ export class Audience {
   async gather(rich: ApiClient, other: ApiClient, draw: (index: number) => Draw): Promise<void> {
     const ofRich = await this.owner(rich.party);
     await ofRich.make({ name: 'rich-all', at: 'receiver-1', events: ALL, conduct: 'takes' });
-    await ofRich.make({ name: 'rich-ends', at: 'receiver-2', conduct: 'takes' });
-    // Each takes ten attempts, which is a lot for a small machine.
+    // Each takes ten attempts, which is a lot for a small machine. So are deliveries to many: most generations are of this App.
     await ofRich.make({ name: 'rich-refuses', at: 'receiver-1', events: ['generation.cancelled'], conduct: 'refuses' });
-    await ofRich.make({ name: 'rich-leaves', at: 'receiver-2', conduct: 'leaves' });
     const ofOther = await this.owner(other.party);
     await ofOther.make({ name: 'other-all', at: 'receiver-2', events: ALL, conduct: 'takes' });
+    await ofOther.make({ name: 'other-ends', at: 'receiver-1', conduct: 'takes' });
+    await ofOther.make({ name: 'other-leaves', at: 'receiver-2', conduct: 'leaves' });
     await ofOther.make({ name: 'other-failed', at: 'receiver-1', events: ['generation.failed'], conduct: 'takes' });
     this.single = await this.singleAddresses(draw(80));
     for (const [index, api] of [rich, other].entries())
