@@ -1,6 +1,6 @@
 import type { Mutant } from '../../simulation/mutants/mutant.js';
 
-/** What clients are told of generations. The simulation plays none of these: the rounds of faults must find them. */
+/** What clients are told of generations. The simulation finds some of the same faults; the rounds must find each of these. */
 export const TOLD_MUTANTS: readonly Mutant[] = [
   {
     name: 'stream-resumes-from-now',
