@@ -5,7 +5,7 @@ import { changeGeneration } from './change-generation.js';
 import { wake } from './wake.js';
 import type { Generation } from './generation.js';
 import { getGeneration } from './get-generation.js';
-import { settleGeneration } from './settle-generation.js';
+import { settleNowOrSoon } from './settle-generation.js';
 
 /**
  * Cancels the caller's own generation. A queued one ends immediately and costs nothing; a running one is asked to stop
@@ -29,10 +29,7 @@ export async function cancelFound(context: Context, found: Generation): Promise<
   if (refused) return generation;
   if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());
   if (generation.status !== 'cancelled') return generation;
-  return settleGeneration(context, generation).catch((error: unknown) => {
-    context.log.warn('cancelled generation not settled yet', { generationId: generation.generationId, error });
-    return generation;
-  });
+  return settleNowOrSoon(context, generation);
 }
 
 function asTaskNotFound(error: unknown): never {

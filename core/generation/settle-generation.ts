@@ -5,6 +5,10 @@ import { changeGeneration } from './change-generation.js';
 import { isTerminal, type Generation } from './generation.js';
 import { announceState } from '../webhooks/announce.js';
 import { retentionOf } from './retention.js';
+import { wake } from './wake.js';
+
+/** How long after a failed try a worker tries again to settle a generation, in milliseconds. */
+const SETTLE_AGAIN_MS = 1_000;
 
 /**
  * Ends the hold of a generation that has ended: charges what it owes and releases the rest, makes the deliveries of its
@@ -24,6 +28,21 @@ export async function settleGeneration(context: Context, generation: Generation)
   const { generation: settled, refused } = changed;
   if (refused === undefined) logEnd(context, settled);
   return settled;
+}
+
+/**
+ * The same for a caller whose own work is done. If settling fails, for example because other processes keep changing the
+ * account, a wake-up has a worker try again soon; without it the credits would stay reserved until recovery looks.
+ */
+export async function settleNowOrSoon(context: Context, generation: Generation): Promise<Generation> {
+  try {
+    return await settleGeneration(context, generation);
+  } catch (error) {
+    const { generationId } = generation;
+    context.log.warn('generation not settled yet', { generationId, error });
+    wake(context, generationId, context.clock.now() + SETTLE_AGAIN_MS);
+    return generation;
+  }
 }
 
 function unlessRemoved(error: unknown): undefined {

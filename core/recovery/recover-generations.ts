@@ -4,7 +4,7 @@ import { changeGeneration, changeOnce } from '../generation/change-generation.js
 import { wakeAgain } from '../generation/wake.js';
 import { mayBeTakenOver } from '../generation/decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
-import { settleGeneration } from '../generation/settle-generation.js';
+import { settleGeneration, settleNowOrSoon } from '../generation/settle-generation.js';
 import { deadlineOf, lateError } from '../generation/run/unknown-model.js';
 import { retireGeneration, retireTombstone } from './retire-generation.js';
 
@@ -100,7 +100,7 @@ async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'en
   const now = context.clock.now();
   const ended = await endIfTooLate(context, g, now);
   if (ended) {
-    await settleGeneration(context, ended);
+    await settleNowOrSoon(context, ended);
     return 'ended';
   }
   if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, lookAgainMs(context, g)) })))

@@ -2,7 +2,7 @@ import type { Context } from '../../context.js';
 import { wake } from '../wake.js';
 import { mayBeTakenOver, takeOverAt } from '../decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation.js';
-import { settleGeneration } from '../settle-generation.js';
+import { settleGeneration, settleNowOrSoon } from '../settle-generation.js';
 import { announceState } from '../../webhooks/announce.js';
 import { GenerationRun } from './generation-run.js';
 import { Lanes, type Place } from './lanes.js';
@@ -175,11 +175,16 @@ export class Dispatcher {
     this.finished.add(finished);
   }
 
-  /** What was read may have changed: another process may have started it meanwhile, and died, or it was cancelled. */
+  /**
+   * What was read may have changed: another process may have started it meanwhile, and died, or it was cancelled. Then its
+   * credits do not wait for its turn.
+   */
   private async updateWaiting(generationId: string): Promise<void> {
     try {
       const record = await this.context.generations.read(generationId);
-      if (record?.kind === 'generation') this.lanes.update(record);
+      if (record?.kind !== 'generation') return;
+      this.lanes.update(record);
+      if (isTerminal(record.status)) await settleNowOrSoon(this.context, record);
     } catch (error) {
       this.context.log.warn('generation keeps its turn', { generationId, error });
     }

@@ -3,7 +3,7 @@ import type { ProviderCost } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { changeGeneration } from '../change-generation.js';
 import type { Attempt, Generation } from '../generation.js';
-import { settleGeneration } from '../settle-generation.js';
+import { settleNowOrSoon } from '../settle-generation.js';
 import { taskError } from '../task-errors.js';
 import { wake, wakeAgain } from '../wake.js';
 import { RunOutputs } from './run-outputs.js';
@@ -275,7 +275,7 @@ export class GenerationRun {
       const { generation, refused } = await this.holder.write({ ...command, ...this.cost() });
       if (refused !== undefined) return 'on';
       this.holder.end();
-      await settleGeneration(this.context, generation);
+      await settleNowOrSoon(this.context, generation);
     } catch (error) {
       if (!(error instanceof LeaseLost)) throw error;
       if (command.event === 'succeed')

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.js';
 import { changeGeneration, changeOnce } from '../change-generation.js';
 import type { Generation } from '../generation.js';
-import { settleGeneration } from '../settle-generation.js';
+import { settleNowOrSoon } from '../settle-generation.js';
 import { taskError, type TaskError } from '../task-errors.js';
 import { deadlineOf, executionsOf, leaveToOthers, providersNeeded, type Execution } from './unknown-model.js';
 
@@ -78,6 +78,6 @@ async function changed({ generations }: Context, g: Generation): Promise<NeedsRo
 
 async function giveUp(context: Context, g: Generation, error: TaskError): Promise<null> {
   const { generation, refused } = await changeGeneration(context, g, { event: 'give-up', error });
-  if (refused === undefined) await settleGeneration(context, generation);
+  if (refused === undefined) await settleNowOrSoon(context, generation);
   return null;
 }

@@ -6,7 +6,7 @@ import type { Provider } from '../../ports/provider.js';
 import { withoutAttempt } from '../attempts.js';
 import { changeGeneration } from '../change-generation.js';
 import { isTerminal, type Generation } from '../generation.js';
-import { settleGeneration } from '../settle-generation.js';
+import { settleNowOrSoon } from '../settle-generation.js';
 import { taskError, type TaskError } from '../task-errors.js';
 import { wake } from '../wake.js';
 
@@ -96,6 +96,6 @@ export function deadlineOf(g: Generation): number {
 async function fail(context: Context, g: Generation): Promise<null> {
   const event = g.status === 'queued' ? 'give-up' : 'expire';
   const { generation, refused } = await changeGeneration(context, g, { event, error: taskError('MODEL_UNAVAILABLE') });
-  if (refused === undefined) await settleGeneration(context, generation);
+  if (refused === undefined) await settleNowOrSoon(context, generation);
   return null;
 }
