@@ -92,6 +92,35 @@ def test_begins_behind_an_event_of_an_earlier_follower(link: Link, api_key: str,
     assert first["generation_id"] not in ended
 
 
+def test_goes_on_after_a_silent_stream_unless_none_ever_came(
+    link: Link,  # noqa: F811
+    api_key: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("darkroom_client._events._SILENCE_S", 0.3)
+    over = threading.Event()
+
+    def silent(handler: Any) -> bool:
+        handler.send_response(200)
+        handler.send_header("content-type", "text/event-stream")
+        handler.end_headers()
+        over.wait(60)
+        return True
+
+    link.on_events = silent
+    with pytest.raises(EventsUnsupported, match="nothing came"):
+        next(Darkroom(link.url, api_key).app_events())
+    asked = len(link.asked)
+    ways = [lambda handler: cut_after(handler, 1), silent]
+    link.on_events = lambda handler: len(link.asked) - asked <= len(ways) and ways[len(link.asked) - asked - 1](handler)
+    follower = Follower(seen_blocking, link, api_key, ends=1)
+    Darkroom(link.url, api_key).create_generation(REQUEST)
+    types = [event["type"] for event in follower.all()]
+    over.set()
+    assert types[0] == "queued" and types[-1] == "ended"
+    assert len(link.asked) - asked >= len(ways) + 1
+
+
 def test_waits_on_a_busy_service_and_ends_on_what_stays(link: Link, api_key: str) -> None:  # noqa: F811
     answers = [lambda handler: handler.refuse(503, "SERVICE_UNAVAILABLE"), lambda handler: handler.reply(502, "text/html", "")]
     link.on_events = lambda handler: len(link.asked) < 3 and answers[len(link.asked) - 1](handler)

@@ -13,7 +13,7 @@ import {
 } from './retry.js';
 import type { Transport } from './transport.js';
 
-/** Streams have a sign of life every 15 s; one that is silent for longer than this is opened again. */
+/** Streams have a sign of life every 15 s. */
 const SILENCE_MS = 45_000;
 /** A stream that lasts this long is no failed try, whatever ends it. */
 const LASTING_MS = 5_000;
@@ -33,6 +33,8 @@ export interface EventOptions {
   readonly onRetry?: (() => void) | undefined;
   /** How often in a row a stream may fail; 14 times when absent, which takes about a minute. */
   readonly maxTries?: number | undefined;
+  /** How long a stream may be silent before it is opened again, in milliseconds; 45,000 when absent, three missing signs of life. */
+  readonly silenceMs?: number | undefined;
 }
 
 /** An event, and its id for `lastEventId`. */
@@ -73,10 +75,10 @@ export async function* appEvents(transport: Transport, options: EventOptions = {
 }
 
 async function* eventsAt(transport: Transport, path: string, options: EventOptions): AsyncGenerator<SeenEvent> {
-  const { signal, onRetry, maxTries = PATIENT_TRIES } = options;
-  const place: Place = { last: options.lastEventId, askedMs: 0 };
+  const { signal, onRetry, maxTries = PATIENT_TRIES, silenceMs = SILENCE_MS } = options;
+  const place: Place = { last: options.lastEventId, askedMs: 0, hasCome: false };
   for (let tries = 1; ; tries += 1) {
-    const silence = new Silence();
+    const silence = new Silence(silenceMs);
     const openedAt = Date.now();
     let failure: unknown;
     let retryAfter: number | undefined;
@@ -91,7 +93,7 @@ async function* eventsAt(transport: Transport, path: string, options: EventOptio
     } catch (error) {
       signal?.throwIfAborted();
       if (error instanceof EventsUnsupported || error instanceof ApiError) throw error;
-      if (silence.signal.aborted && !silence.isBroken) throw unsupported('nothing came');
+      if (silence.signal.aborted && !place.hasCome) throw unsupported('nothing came');
       if (error instanceof Busy) ({ refusal: failure, retryAfter } = error);
       else failure = error;
     } finally {
@@ -114,6 +116,8 @@ interface Place {
   last: string | undefined;
   /** How long to wait before the next stream, as the service asks. */
   askedMs: number;
+  /** Whether any stream has brought anything. */
+  hasCome: boolean;
 }
 
 /** Opens one stream; undefined when there is nothing behind the last event. */
@@ -145,7 +149,11 @@ async function* eventsIn(
     if (!isOpen) onOpen?.();
     isOpen = true;
   };
-  const reading = { onBytes: () => silence.end(), onRetry: (ms: number) => (place.askedMs = ms), onId: noteId };
+  const onBytes = () => {
+    place.hasCome = true;
+    silence.end();
+  };
+  const reading = { onBytes, onRetry: (ms: number) => (place.askedMs = ms), onId: noteId };
   for await (const { id, data } of readEvents(body, reading)) {
     noteId(id);
     yield { ...(JSON.parse(data) as GenerationEvent), id };
@@ -184,7 +192,11 @@ class Silence {
   /** Whether anything has arrived. */
   isBroken = false;
   private readonly controller = new AbortController();
-  private timer = this.start();
+  private timer: ReturnType<typeof setTimeout>;
+
+  constructor(private readonly afterMs: number) {
+    this.timer = this.start();
+  }
 
   get signal(): AbortSignal {
     return this.controller.signal;
@@ -203,6 +215,6 @@ class Silence {
   private start(): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
       this.controller.abort(new DOMException('Nothing came.', 'TimeoutError'));
-    }, SILENCE_MS);
+    }, this.afterMs);
   }
 }

@@ -3,7 +3,14 @@
 // Method: the compiled program behind a link in this process that cuts streams or refuses them.
 import { expect } from 'chai';
 import { until } from '../../../test/fixtures/until.js';
-import { ApiError, ConnectionError, EventsUnsupported, type Darkroom, type SeenEvent } from '../src/index.js';
+import {
+  ApiError,
+  ConnectionError,
+  EventsUnsupported,
+  type Darkroom,
+  type EventOptions,
+  type SeenEvent,
+} from '../src/index.js';
 import { cutAfter, passOn, type EventsLink, type OnEvents } from './events-link.js';
 import { LinkedService, ORDER, slowRequest } from './linked-service.js';
 
@@ -37,9 +44,9 @@ describe('the events of an App by the TypeScript client', () => {
     });
 
   /** Follows until so many generations have ended. */
-  async function seenUntil(ends: number, lastEventId?: string): Promise<SeenEvent[]> {
+  async function seenUntil(ends: number, lastEventId?: string, options: EventOptions = {}): Promise<SeenEvent[]> {
     const seen: SeenEvent[] = [];
-    for await (const event of darkroom.appEvents({ lastEventId })) {
+    for await (const event of darkroom.appEvents({ ...options, lastEventId })) {
       seen.push(event);
       if (event.type === 'ended' && (ends -= 1) === 0) break;
     }
@@ -95,6 +102,35 @@ describe('the events of an App by the TypeScript client', () => {
     expect(more.some(({ type, task }) => type === 'ended' && task.generation_id === first.generation_id)).to.equal(
       false,
     );
+  });
+
+  it('go on when a stream stays silent that had come before, and not when none ever comes', async () => {
+    const silent: OnEvents = (response) =>
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    const options = { silenceMs: 300 };
+    link.onEvents = silent;
+    const error: unknown = await darkroom
+      .appEvents(options)
+      .next()
+      .catch((thrown: unknown) => thrown);
+    expect(error).to.be.instanceOf(EventsUnsupported).with.property('message').that.includes('nothing came');
+    const start = opened((response, pass) => {
+      link.onEvents = (second) => {
+        link.onEvents = passOn;
+        silent(second, pass);
+      };
+      passOn(response, (onAnswer) =>
+        pass((answer) => {
+          onAnswer(answer);
+          answer.once('data', () => setImmediate(() => response.destroy()));
+        }),
+      );
+    });
+    const seen = seenUntil(1, undefined, options);
+    await start;
+    const { generation_id } = await darkroom.createGeneration(REQUEST);
+    expectWhole(await seen, [generation_id]);
+    expect(link.asked.events).to.have.length(4);
   });
 
   it('leave the connection when they are left or aborted', async () => {

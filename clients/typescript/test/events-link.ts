@@ -48,22 +48,28 @@ export class EventsLink {
 
 export const passOn: OnEvents = (response, pass) => pass(passed(response));
 
-/** Passes so many events on and cuts the stream within the next one. */
+/** Passes so many events on and cuts the stream within the next one; a stream of fewer events is passed on whole. */
 export const cutAfter =
   (count: number): OnEvents =>
   (response, pass) =>
     pass((answer) => {
       response.writeHead(answer.statusCode ?? 0, answer.headers);
       let text = '';
+      let sent = 0;
       answer
         .on('error', () => undefined)
         .on('data', (chunk: Buffer) => {
           text += chunk.toString();
           const ends = [...text.matchAll(/^data: .*\n\n/gm)].map(({ index, 0: line }) => index + line.length);
           const end = ends[count - 1];
-          if (end === undefined || answer.destroyed) return;
+          if (answer.destroyed) return;
+          if (end === undefined) {
+            response.write(text.slice(sent));
+            sent = text.length;
+            return;
+          }
           answer.destroy();
-          response.write(`${text.slice(0, end)}id: 99\nevent: ended\nda`, () => response.destroy());
+          response.write(`${text.slice(sent, end)}id: 99\nevent: ended\nda`, () => response.destroy());
         });
     });
 

@@ -66,6 +66,7 @@ class Events:
         self._text = ""
         self.is_over = False
         self._tries = 0
+        self._has_come = False
 
     def next(self) -> Flow[SeenEvent | None]:
         """The next event, or None when there are no more. Raises `EventsUnsupported` where there are none at all."""
@@ -87,11 +88,13 @@ class Events:
         try:
             chunk = yield Read(self._stream)
         except httpx.RequestError as error:
+            yield from self._require_any(error)
             yield from self._cut(error)
             return None
         if chunk is None:
             yield from self._cut(None)
             return None
+        self._has_come = True
         self._text = (self._text + chunk).replace("\r\n", "\n")
         if len(self._text) > _MAX_LENGTH:
             raise _unsupported("an event is too long")
@@ -111,6 +114,7 @@ class Events:
         try:
             stream: Stream = yield Open(self._url, headers, _SILENCE_S)
         except httpx.RequestError as error:
+            yield from self._require_any(error)
             yield from self._failed(error)
             return
         response = stream.response
@@ -162,6 +166,11 @@ class Events:
         if len(self._given) > _MAX_REMEMBERED:
             del self._given[next(iter(self._given))]
         return False
+
+    def _require_any(self, error: httpx.RequestError) -> Flow[None]:
+        if isinstance(error, httpx.ReadTimeout) and not self._has_come:
+            yield from self.close()
+            raise _unsupported("nothing came") from error
 
     def _cut(self, error: httpx.RequestError | None) -> Flow[None]:
         lasted = time.monotonic() - self._opened_at >= _LASTING_S
