@@ -13,8 +13,11 @@ export const VENDORS = {
 export type VendorName = keyof typeof VENDORS;
 export const VENDOR_NAMES = Object.keys(VENDORS) as [VendorName, ...VendorName[]];
 
-/** How much of each provider of the route all workers use together. */
-export const MOST_CONCURRENT = 2;
+/**
+ * How much of a provider all workers use together. A studio makes one picture after another, three a second: more than that
+ * many at a time would wait past their run deadlines.
+ */
+export const MOST_CONCURRENT: Readonly<Partial<Record<VendorName, number>>> = { studio: 32, west: 2, east: 2 };
 /** How long a request is on its way at most. Faults of links delay by less. */
 export const SETTLE_MS = 3_000;
 /** No delay of a link or of a vendor is longer: a vendor is asked again when all that was sent has arrived. */
@@ -41,7 +44,7 @@ export const VENDOR_MODELS = {
 
 export const VENDOR_TERMS: VendorTerms = {
   policies: Object.fromEntries(Object.entries(VENDOR_MODELS).map(([key, { policy }]) => [key, policy])),
-  mostConcurrent: Object.fromEntries(VENDOR_MODELS['vendor-route'].makers.map((name) => [name, MOST_CONCURRENT])),
+  mostConcurrent: MOST_CONCURRENT,
   settleMs: SETTLE_MS,
   longestDelayMs: LONGEST_DELAY_MS,
 };
@@ -82,8 +85,8 @@ function sectionOf(name: VendorName, { port, key }: VendorPlace): string {
   const limits = 'connect_timeout_seconds: 2, answer_timeout_seconds: 3, idle_timeout_seconds: 3';
   const shared = `kind: ${VENDORS[name]}, api_key: "${key}", ${limits}`;
   if (VENDORS[name] !== 'comfyui') return `${shared}, base_url: "${origin}/v1"`;
-  const most = name === 'studio' ? '' : `, max_concurrent: ${MOST_CONCURRENT}`;
-  return `${shared}, servers: ["${origin}"], settle_seconds: ${SETTLE_MS / 1_000}${most}`;
+  const most = `max_concurrent: ${MOST_CONCURRENT[name]}`;
+  return `${shared}, servers: ["${origin}"], settle_seconds: ${SETTLE_MS / 1_000}, ${most}`;
 }
 
 const COMFYUI_STILL =
