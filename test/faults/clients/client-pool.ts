@@ -6,6 +6,7 @@ import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
 import type { Answer, Burst, Facts, Party } from '../history/history.js';
+import { taskHasEnded } from '../history/known.js';
 import type { RestName } from '../rounds/schedule.js';
 import { textOf } from '../../history/values.js';
 import { STOPPABLE_VENDOR_MODEL_KEYS, type VendorModel } from '../vendors/vendor-models.js';
@@ -24,6 +25,8 @@ const MORE_THAN_THE_ROUTE = 12;
 /** For as long as a REST process takes to start. */
 const MOST_TRIES = 20;
 const CANCELLED_OF_EACH = 2;
+/** As many that have not ended yet still come to a vendor: more would only be a backlog. */
+const OPEN_OF_A_MODEL = 6;
 const LOOKS_BEFORE_CANCEL = 40;
 
 /** A key that an operator is going to revoke. */
@@ -61,6 +64,8 @@ export class ClientPool {
   readonly revocations: Revocation[] = [];
   readonly bursts: Burst[] = [];
   private readonly clients = new Map<string, ApiClient>();
+  /** Of what vendors were asked for, the generations that had not ended when they were last looked at. */
+  private readonly openAtVendors = new Map<VendorModel, Set<string>>();
 
   constructor(
     private readonly context: Context,
@@ -153,22 +158,42 @@ export class ClientPool {
   }
 
   /**
-   * So many creates for each of these models, all at once, through both processes, each sent again some times where it
-   * got no answer. `uploadId` is for references.
+   * So many creates for each of these models of which not enough is open, all at once, through both processes, each sent
+   * again some times where it got no answer. `uploadId` is for references.
    */
   async askVendors(
     api: ApiClient,
     models: readonly VendorModel[],
     { uploadId, times, pause }: AskedOfVendors,
   ): Promise<void> {
-    const all = Array.from({ length: times }, () => models).flat();
+    const open = await Promise.all(models.map((model) => this.lookAtOpen(api, model)));
+    const wanted = models.filter((_, index) => (open[index]?.size ?? 0) < OPEN_OF_A_MODEL);
+    const all = Array.from({ length: times }, () => wanted).flat();
     await Promise.all(
-      all.map((model, index) => {
+      all.map(async (model, index) => {
         const key = randomUUID();
         const body = vendorWish(model, key, { uploadId });
-        return insist((tries) => api.create(throughEither(index + tries), key, body), pause);
+        const created = await insist((tries) => api.create(throughEither(index + tries), key, body), pause);
+        if (created?.status === 202) this.openOf(model).add(textOf(created.data?.['generation_id']));
       }),
     );
+  }
+
+  private openOf(model: VendorModel): Set<string> {
+    const open = this.openAtVendors.get(model) ?? new Set();
+    this.openAtVendors.set(model, open);
+    return open;
+  }
+
+  private async lookAtOpen(api: ApiClient, model: VendorModel): Promise<Set<string>> {
+    const open = this.openOf(model);
+    await Promise.all(
+      [...open].map(async (generationId, index) => {
+        const { data } = (await api.get(throughEither(index), generationId)) ?? {};
+        if (data && taskHasEnded(textOf(data['status']))) open.delete(generationId);
+      }),
+    );
+    return open;
   }
 
   /** Creates of those of these models that can be stopped, each cancelled once it has run for a moment, or after some looks. */

@@ -9,6 +9,7 @@ import type { ApiClient } from './api-client.js';
 import { drawWish } from './wishes.js';
 import { textOf } from '../../history/values.js';
 
+/** What it has open at most. A backlog would still be worked off when all that was open must have ended. */
 const MAX_OPEN = 8;
 const THINKS_AT_MOST_MS = 120;
 
@@ -44,9 +45,10 @@ export class OrdinaryClient {
     const known = this.mine.filter(({ generationId }) => generationId !== undefined);
     const chosen = open[this.draw(Math.max(1, open.length))];
     const action = this.draw(20);
-    if (!chosen || (action < 6 && open.length < MAX_OPEN)) await this.create();
+    const mayOpenMore = open.length < MAX_OPEN;
+    if (!chosen || (action < 6 && mayOpenMore)) await this.create();
     else if (action < 8) await this.send(chosen, this.anyRest());
-    else if (action < 9) await this.race();
+    else if (action < 9 && mayOpenMore) await this.race();
     else if (action < 10) await this.changeMind(chosen);
     else if (action < 16) await this.look(chosen);
     else if (action < 18) await this.cancel(chosen);

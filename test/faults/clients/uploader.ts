@@ -10,6 +10,8 @@ import { textOf } from '../../history/values.js';
 
 const MAX_TRIES = 6;
 const BETWEEN_TRIES_MS = 300;
+/** It asks for nothing about its generations: so many a second that no backlog of them grows. */
+const BETWEEN_UPLOADS_AT_MOST_MS = 2_000;
 
 /** A client that sends pictures, now and then other bytes than it declared, and has generations made from them. */
 export class Uploader {
@@ -22,7 +24,7 @@ export class Uploader {
   async run(shouldContinue: () => boolean): Promise<void> {
     while (shouldContinue()) {
       await this.upload(shouldContinue);
-      await sleep(this.draw(BETWEEN_TRIES_MS));
+      await sleep(this.draw(BETWEEN_UPLOADS_AT_MOST_MS));
     }
   }
 
