@@ -8,8 +8,8 @@ export interface RunSize {
 
 /** Every check that `npm test` runs in part or leaves out. `docs/correctness.md` has the same table. */
 export const RUN_SIZES = {
-  simulationSeeds: { of: 'seeds of the simulation', byDefault: 200, inFull: 20_000 },
-  playedMutants: { of: 'mutants played at their recorded seed', byDefault: 20, inFull: 136 },
+  simulationSeeds: { of: 'seeds of the simulation', byDefault: 100, inFull: 20_000 },
+  playedMutants: { of: 'mutants played at their recorded seed', byDefault: 5, inFull: 136 },
   mutantSearches: { of: 'mutants searched for from the first seed', byDefault: 0, inFull: 136 },
   exhaustiveSearches: { of: 'searches of the small case', byDefault: 8, inFull: 20 },
   sequencesInMemory: { of: 'random sequences of steps in memory', byDefault: 40, inFull: 1_500 },
@@ -27,7 +27,7 @@ export const RUN_SIZES = {
   },
   frontHistories: { of: 'random histories over both fronts', byDefault: 15, inFull: 600 },
   killRounds: { of: 'kills of the embedded service under load', byDefault: 3, inFull: 30 },
-  faultRounds: { of: 'rounds of faults on five processes', byDefault: 2, inFull: 20 },
+  faultRounds: { of: 'rounds of faults on five processes', byDefault: 1, inFull: 20 },
   mixedFaultRounds: { of: 'rounds of faults on processes of two builds', byDefault: 0, inFull: 2 },
   killsOfWorkers: { of: 'kills of one worker of three, one every second', byDefault: 0, inFull: 12 },
   storePairs: { of: 'pairs of a MongoDB deployment and an S3 server', byDefault: 1, inFull: 2 },
@@ -43,7 +43,7 @@ export const RUN_SIZES = {
   ledgerWriters: { of: 'concurrent writers of one ledger in MongoDB', byDefault: 16, inFull: 64 },
   ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
   ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
-  pageLooks: { of: 'looks in which axe tries each state of the pages', byDefault: 1, inFull: 2 },
+  pageLooks: { of: 'looks in which axe tries each state of the pages', byDefault: 0, inFull: 2 },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
 
