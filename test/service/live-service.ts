@@ -145,11 +145,20 @@ export class LiveService {
     return JSON.parse(stdout) as JsonObject;
   }
 
-  tenant(credits: number, scopes?: readonly Scope[]): Promise<Tenant> {
+  async tenant(credits: number, scopes?: readonly Scope[]): Promise<Tenant> {
+    return (await this.tenants(1, credits, scopes))[0] as Tenant;
+  }
+
+  /** So many, made by one opening of the stores. */
+  tenants(count: number, credits: number, scopes?: readonly Scope[]): Promise<Tenant[]> {
     return this.tool(async ({ context }) => {
-      const { accountId, appId } = await newOwner(context, 'tenant', credits);
-      const { key, secret } = await createKey(context, { appId, name: 'tenant', ...(scopes ? { scopes } : {}) });
-      return { accountId, appId, keyId: key.keyId, secret };
+      const made: Tenant[] = [];
+      while (made.length < count) {
+        const { accountId, appId } = await newOwner(context, 'tenant', credits);
+        const { key, secret } = await createKey(context, { appId, name: 'tenant', ...(scopes ? { scopes } : {}) });
+        made.push({ accountId, appId, keyId: key.keyId, secret });
+      }
+      return made;
     });
   }
 
