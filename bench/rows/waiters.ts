@@ -32,6 +32,7 @@ async function measureInOneProcess(run: Run): Promise<Row[]> {
   });
   const generationIds = marks.map(({ generationId }) => generationId);
   const settled = async () => {
+    await child.ask('collectGarbage', undefined);
     await sleep(REST_MS);
     return child.ask('usage', undefined);
   };

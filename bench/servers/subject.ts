@@ -10,7 +10,7 @@ import { Authenticator } from '../../core/access/authenticate.js';
 import { createContext, type Context } from '../../core/context.js';
 import type { Provider } from '../../core/ports/provider.js';
 import { answerCommands } from '../child.js';
-import { machineMicros, usageOfThisProcess } from '../usage.js';
+import { collectGarbage, machineMicros, usageOfThisProcess } from '../usage.js';
 import { AccountWrites, type AccountWriteCounts } from './account-writes.js';
 import { openBenchGrpc } from './grpc-front.js';
 import { createCredential, openBenchProgram, type Credential } from './program.js';
@@ -125,6 +125,7 @@ const commands = {
   ...webhookCommands(context),
 
   usage: usageOfThisProcess,
+  collectGarbage,
 };
 
 export type SubjectCommands = typeof commands;
