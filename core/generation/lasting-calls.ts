@@ -17,55 +17,49 @@ type Owner = Pick<Caller, 'accountId' | 'appId' | 'credentialId'>;
 
 /** Counts the calls of this process that last, so that no client takes its memory, however many it opens. */
 export class LastingCalls {
-  private readonly calls = new Bounds(MAX_IN_ALL);
-  private readonly appStreams = new Bounds(MAX_APP_STREAMS);
+  private readonly calls = new Bounds(CALL, MAX_IN_ALL);
+  private readonly appStreams = new Bounds(APP_STREAM, MAX_APP_STREAMS);
 
   /** Takes a place until the returned function is called; undefined where there is none. */
   tryWait(owner: Owner): (() => void) | undefined {
-    const names = namesOf(owner);
-    return this.calls.hasRoom(names) ? this.calls.take(names) : undefined;
+    return this.calls.hasRoom(owner) ? this.calls.take(owner) : undefined;
   }
 
   /** Throws RATE_LIMITED where `follow` would. */
   requireRoom(owner: Owner): void {
-    refuseUnless(this.calls.hasRoom(namesOf(owner)));
+    refuseUnless(this.calls.hasRoom(owner));
   }
 
   /** Throws RATE_LIMITED where `followApp` would. */
   requireRoomForApp(owner: Owner): void {
-    refuseUnless(this.calls.hasRoom(namesOf(owner)) && this.appStreams.hasRoom(appNamesOf(owner)));
+    refuseUnless(this.calls.hasRoom(owner) && this.appStreams.hasRoom(owner));
   }
 
   /** Takes a place for a stream until the returned function is called. Throws RATE_LIMITED. */
   follow(owner: Owner): () => void {
     this.requireRoom(owner);
-    return this.calls.take(namesOf(owner));
+    return this.calls.take(owner);
   }
 
   /** The same for a stream of all events of an App. */
   followApp(owner: Owner): () => void {
     this.requireRoomForApp(owner);
-    const leave = [this.calls.take(namesOf(owner)), this.appStreams.take(appNamesOf(owner))];
+    const leave = [this.calls.take(owner), this.appStreams.take(owner)];
     return () => leave.forEach((one) => one());
   }
 }
 
 /** What a call counts for, each with its bound. */
-type Names = readonly (readonly [name: string, most: number])[];
+type Counted = readonly (readonly [of: 'credentialId' | 'appId' | 'accountId', most: number])[];
 
-function namesOf({ credentialId, accountId }: Owner): Names {
-  return [
-    [`credential ${credentialId}`, MAX_OF_CREDENTIAL],
-    [`account ${accountId}`, MAX_OF_ACCOUNT],
-  ];
-}
-
-function appNamesOf({ appId, accountId }: Owner): Names {
-  return [
-    [`app ${appId}`, MAX_APP_STREAMS_OF_APP],
-    [`account ${accountId}`, MAX_APP_STREAMS_OF_ACCOUNT],
-  ];
-}
+const CALL: Counted = [
+  ['credentialId', MAX_OF_CREDENTIAL],
+  ['accountId', MAX_OF_ACCOUNT],
+];
+const APP_STREAM: Counted = [
+  ['appId', MAX_APP_STREAMS_OF_APP],
+  ['accountId', MAX_APP_STREAMS_OF_ACCOUNT],
+];
 
 function refuseUnless(hasRoom: boolean): void {
   if (hasRoom) return;
@@ -74,32 +68,44 @@ function refuseUnless(hasRoom: boolean): void {
   });
 }
 
-/** Counts by names, each with a bound of its own, and one for all. */
+/** Counts by ids of owners, each with a bound of its own, and one for all. */
 class Bounds {
+  /** By what it is the id of and the id, as one text: an App's calls may count under an id that is a credential's too. */
   private readonly counts = new Map<string, number>();
   private all = 0;
 
-  constructor(private readonly mostInAll: number) {}
+  constructor(
+    private readonly counted: Counted,
+    private readonly mostInAll: number,
+  ) {}
 
-  hasRoom(names: Names): boolean {
-    return this.all < this.mostInAll && names.every(([name, most]) => (this.counts.get(name) ?? 0) < most);
+  hasRoom(owner: Owner): boolean {
+    return (
+      this.all < this.mostInAll && this.counted.every(([of, most]) => (this.counts.get(nameOf(of, owner)) ?? 0) < most)
+    );
   }
 
-  take(names: Names): () => void {
-    this.all += 1;
-    for (const [name] of names) this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+  take(owner: Owner): () => void {
+    this.add(owner, 1);
     let isTaken = true;
     return () => {
       if (!isTaken) return;
       isTaken = false;
-      this.all -= 1;
-      for (const [name] of names) this.leave(name);
+      this.add(owner, -1);
     };
   }
 
-  private leave(name: string): void {
-    const left = (this.counts.get(name) ?? 0) - 1;
-    if (left > 0) this.counts.set(name, left);
-    else this.counts.delete(name);
+  private add(owner: Owner, calls: 1 | -1): void {
+    this.all += calls;
+    for (const [of] of this.counted) {
+      const name = nameOf(of, owner);
+      const count = (this.counts.get(name) ?? 0) + calls;
+      if (count > 0) this.counts.set(name, count);
+      else this.counts.delete(name);
+    }
   }
+}
+
+function nameOf(of: Counted[number][0], owner: Owner): string {
+  return `${of} ${owner[of]}`;
 }

@@ -66,44 +66,45 @@ async function untilEnded(
   } finally {
     followNoMore();
   }
-  if (seen.last?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
-  return seen.last;
+  // Whoever waits in vain reads it again: thousands of them would hold as many records meanwhile.
+  const last = seen.hasEnded ? seen.end : await read();
+  if (last?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return last;
 }
 
-/** The newest version that was seen of a generation. */
+/** What was seen of a generation: how new, and once it has ended, or is gone, what there is of it. */
 class Seen {
-  private newest: GenerationRecord | null | undefined;
-  private end: (() => void) | undefined;
+  hasEnded = false;
+  end: GenerationRecord | null = null;
+  private version = -Infinity;
+  private endWait: (() => void) | undefined;
 
   constructor(private readonly onLook: (generation: Generation) => void) {}
 
-  get last(): GenerationRecord | null | undefined {
-    return this.newest;
-  }
-
   /** What was read may be older than what was written meanwhile. */
   note(record: GenerationRecord | null): void {
-    if (record !== null && this.newest && record.version < this.newest.version) return;
-    this.newest = record;
-    if (this.hasEnded()) this.end?.();
-    else if (this.end !== undefined) this.onLook(record as Generation);
+    if (this.hasEnded || (record !== null && record.version < this.version)) return;
+    if (record?.kind === 'generation' && !isTerminal(record.status)) {
+      this.version = record.version;
+      if (this.endWait !== undefined) this.onLook(record);
+      return;
+    }
+    this.hasEnded = true;
+    this.end = record;
+    this.endWait?.();
   }
 
   untilEnded(clock: Context['clock'], waitMs: number, until: Waits | undefined): Promise<void> {
-    if (this.hasEnded() || until?.isOver === true) return Promise.resolve();
+    if (this.hasEnded || until?.isOver === true) return Promise.resolve();
     return new Promise((resolve) => {
-      const cancelTimer = clock.after(waitMs, () => this.end?.());
-      const listenNoMore = until?.onOver(() => this.end?.());
-      this.end = () => {
-        this.end = undefined;
+      const cancelTimer = clock.after(waitMs, () => this.endWait?.());
+      const listenNoMore = until?.onOver(() => this.endWait?.());
+      this.endWait = () => {
+        this.endWait = undefined;
         cancelTimer();
         listenNoMore?.();
         resolve();
       };
     });
-  }
-
-  private hasEnded(): boolean {
-    return this.newest?.kind !== 'generation' || isTerminal(this.newest.status);
   }
 }

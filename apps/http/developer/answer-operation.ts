@@ -12,6 +12,10 @@ import { sendAnswer } from '../host/send.js';
 import type { HttpShared } from '../host/server.js';
 import type { Call, ProtectedOperation } from './operation.js';
 
+interface AnsweringParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
+  readonly access: Access;
+}
+
 /**
  * Answers a request that passed its checks. An operation that can wait does so where the client prefers it, and one that
  * streams events goes on for as long as the client listens and its credential is valid.
@@ -20,7 +24,7 @@ export async function answerOperation(
   ctx: RoutedContext,
   operation: ProtectedOperation,
   call: Call,
-  { access, ...host }: { readonly access: Access } & Pick<HttpShared, 'isStopping' | 'onStopping'>,
+  parts: AnsweringParts,
 ): Promise<void> {
   const { req, res } = ctx;
   const seconds = operation.canWait === true ? preferredWait(req) : undefined;
@@ -30,7 +34,22 @@ export async function answerOperation(
     noteCreated(ctx, answer);
     return sendAnswer(ctx, operation.status, answer);
   }
-  const until = new RequestWait(ctx, { ...host, follow: (tell) => access.follow(ctx, tell) });
+  const lasting = answerLasting(ctx, operation, call, seconds, parts);
+  if (seconds === undefined) return lasting;
+  ctx.state.later = lasting;
+}
+
+/** The answer to a request that waits so many seconds, or that streams events for as long as its client listens. */
+async function answerLasting(
+  ctx: RoutedContext,
+  operation: ProtectedOperation,
+  call: Call,
+  seconds: number | undefined,
+  parts: AnsweringParts,
+): Promise<void> {
+  const { access } = parts;
+  const { req, res } = ctx;
+  const until = new RequestWait(ctx, parts, (tell) => access.follow(ctx, tell));
   try {
     const answer = await operation.answer({
       ...call,

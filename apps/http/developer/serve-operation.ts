@@ -8,13 +8,13 @@ import type { Access } from './access.js';
 import type { CredentialRates } from '../host/credential-rates.js';
 import { MAX_BODY_BYTES } from '../host/limits.js';
 import { answerOperation } from './answer-operation.js';
-import type { ProtectedRoute, PublicRoute } from './operation.js';
+import type { Call, ProtectedRoute, PublicRoute } from './operation.js';
 import { readQuery } from '../host/read-query.js';
 import { readNoBody } from '../host/no-body.js';
 import { declaredBytes } from '../host/read-bytes.js';
 import { readBody } from '../host/read-body.js';
 import { hasCurrent, headerText, headerValues } from '../host/request-headers.js';
-import type { HttpHandler } from '../host/routing.js';
+import type { HttpHandler, RoutedContext } from '../host/routing.js';
 import { sendAnswer } from '../host/send.js';
 import type { HttpShared } from '../host/server.js';
 
@@ -32,7 +32,7 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
   const { context, access, rates, bodyTimeoutMs } = parts;
   const { operation, scope } = route;
   const rateLimit = rates[route.rate];
-  return async (ctx) => {
+  const check = async (ctx: RoutedContext): Promise<Call> => {
     const { req, res, state, params } = ctx;
     state.ids = loggedIds({ generationId: params['generation_id'], uploadId: params['upload_id'] });
     const caller = await access.authenticate(ctx);
@@ -60,9 +60,10 @@ export function serveProtected(route: ProtectedRoute, parts: ServingParts): Http
     // A body may take long to arrive, and the credential may have been revoked meanwhile.
     if (context.clock.now() - authenticatedAt > STALE_AFTER_MS) await access.authenticate(ctx);
     const webhookUrl = operation.takesWebhookUrl === true ? headerText(req, 'darkroom-webhook-url') : undefined;
-    const asked = { context, caller, params, query, idempotencyKey, webhookUrl, body };
-    await answerOperation(ctx, operation, asked, parts);
+    return { context, caller, params, query, idempotencyKey, webhookUrl, body };
   };
+  // What the checks remember is of no use to a request that then waits.
+  return (ctx) => check(ctx).then((call) => answerOperation(ctx, operation, call, parts));
 }
 
 export function servePublic({ operation }: PublicRoute, { context, bodyTimeoutMs }: ServingParts): HttpHandler {

@@ -5,7 +5,7 @@ import { answerError } from './errors.js';
 import type { HttpObserver } from './http-observer.js';
 import { readRequestId, requireOneHost } from './request-headers.js';
 import { readTarget } from './request-target.js';
-import type { HttpMiddleware, HttpState } from './http-context.js';
+import type { HttpContext, HttpMiddleware, HttpState } from './http-context.js';
 import { SECURITY_HEADERS } from './security-headers.js';
 import { cutLateBody, finishSending } from './send.js';
 import type { UnauthenticatedRefusals } from './unauthenticated-refusals.js';
@@ -22,15 +22,8 @@ export interface HandlingParts {
 }
 
 /** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
-export function handleRequest({
-  ids,
-  logger,
-  addresses,
-  refusals,
-  isStopping,
-  observer,
-  lingerMs,
-}: HandlingParts): HttpMiddleware {
+export function handleRequest(parts: HandlingParts): HttpMiddleware {
+  const { ids, logger, observer } = parts;
   return async (ctx, next) => {
     const startedAt = performance.now();
     observer?.begun();
@@ -45,27 +38,39 @@ export function handleRequest({
     } catch (error) {
       await answerError(ctx, error, logger);
     }
-    cutLateBody(ctx, lingerMs);
-    if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
-    const { method = '' } = req;
-    const { statusCode: status } = res;
-    observer?.ended({
-      method,
-      route: state.route,
-      status,
-      code: state.refusal?.code,
-      bound: state.refusal?.bound,
-      durationMs: performance.now() - startedAt,
-    });
-    if (isUnauthenticated(status, state)) {
-      state.address ??= addresses.ofRequest(req);
-      state.isLeftOut = !refusals.isLogged(state.address);
-    }
-    const level =
-      state.isLeftOut === true ? 'debug' : levelFor(status, state.hasCreated === true || state.refusal !== undefined);
-    if (logger.isLevelEnabled(level)) logger[level](lineOf({ method, status, state }, startedAt), 'request');
-    finishSending(ctx);
+    if (state.later === undefined) return finish(ctx, startedAt, parts);
+    ctx.respond = false;
+    void state.later
+      .catch((error: unknown) => answerError(ctx, error, logger))
+      .then(() => finish(ctx, startedAt, parts))
+      .catch((error: unknown) => ctx.app.emit('error', error));
   };
+}
+
+/** The request has its answer: it is sent, counted and logged. */
+function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void {
+  const { logger, addresses, refusals, isStopping, observer, lingerMs } = parts;
+  const { req, res, state } = ctx;
+  cutLateBody(ctx, lingerMs);
+  if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
+  const { method = '' } = req;
+  const { statusCode: status } = res;
+  observer?.ended({
+    method,
+    route: state.route,
+    status,
+    code: state.refusal?.code,
+    bound: state.refusal?.bound,
+    durationMs: performance.now() - startedAt,
+  });
+  if (isUnauthenticated(status, state)) {
+    state.address ??= addresses.ofRequest(req);
+    state.isLeftOut = !refusals.isLogged(state.address);
+  }
+  const level =
+    state.isLeftOut === true ? 'debug' : levelFor(status, state.hasCreated === true || state.refusal !== undefined);
+  if (logger.isLevelEnabled(level)) logger[level](lineOf({ method, status, state }, startedAt), 'request');
+  finishSending(ctx);
 }
 
 /** Whether a request was refused before it authenticated. The log counts what an outage refuses elsewhere. */

@@ -28,6 +28,11 @@ export interface HttpState {
   target: RequestTarget;
   /** The text of the answer, which the host sends once the front is done. */
   text?: string | undefined;
+  /**
+   * Ends once the request is answered, for one that waits: its handlers have returned by then, and hold no memory
+   * meanwhile. Its answer is a text or a stream.
+   */
+  later?: Promise<void>;
   /** Renders a refusal, for fronts whose clients do not read the JSON envelope. */
   renderError?: ErrorRenderer;
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */

@@ -4,11 +4,6 @@ import type { HttpContext } from './http-context.js';
 import type { HttpShared } from './server.js';
 import { WatchedWait } from './watched-wait.js';
 
-export interface WaitingParts extends Pick<HttpShared, 'isStopping' | 'onStopping'> {
-  /** Tells, until the returned function is called, when who sent the request would be refused now. */
-  readonly follow: (tell: () => void) => () => void;
-}
-
 /** How long a stream that is over may take to end: its client may not read it. */
 const END_MS = 500;
 
@@ -21,12 +16,14 @@ export class RequestWait implements Waits {
   private readonly idleMs: number;
   private listenNoMore: (() => void) | undefined;
 
+  /** `follow` tells, until the function that it returns is called, when who sent the request would be refused now. */
   constructor(
     private readonly ctx: HttpContext,
-    parts: WaitingParts,
+    host: Pick<HttpShared, 'isStopping' | 'onStopping'>,
+    follow: (tell: () => void) => () => void,
   ) {
     const { req, res } = ctx;
-    this.wait = new WatchedWait(new WaitEnd(new Disconnect(res), parts), parts.follow);
+    this.wait = new WatchedWait(new WaitEnd(new Disconnect(res), host), follow);
     // A client that waits sends nothing, and is not idle.
     this.idleMs = req.socket.timeout ?? 0;
     req.socket.setTimeout(0);
