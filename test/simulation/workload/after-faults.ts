@@ -12,6 +12,8 @@ import { ScenarioRun } from './scenarios/scenario-run.js';
 /** Longer than the longest queue, run and lease together. */
 const REST_WITHIN_MS = 15 * 60_000;
 const LOOK_EVERY_MS = 5_000;
+/** A follower rests ten seconds at most before it connects again, and then hears of what it has missed. */
+const TOLD_WITHIN_MS = 20_000;
 
 /** What follows once nothing goes wrong any more: everybody makes sure, everything ends, and what must be exact is. */
 export class AfterFaults {
@@ -61,7 +63,7 @@ export class AfterFaults {
     const { scheduler } = this.context;
     for (let waitedMs = 0; waitedMs < REST_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
       await scheduler.pause(LOOK_EVERY_MS);
-      if ((await this.openHolds()) === 0) return scheduler.pause(LOOK_EVERY_MS);
+      if ((await this.openHolds()) === 0) return scheduler.pause(TOLD_WITHIN_MS);
     }
     throw new Violation(
       6,
