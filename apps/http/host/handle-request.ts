@@ -39,6 +39,7 @@ export function handleRequest(parts: HandlingParts): HttpMiddleware {
       await answerError(ctx, error, logger);
     }
     if (state.later === undefined) return finish(ctx, startedAt, parts);
+    // The framework must not answer now.
     ctx.respond = false;
     void state.later
       .catch((error: unknown) => answerError(ctx, error, logger))

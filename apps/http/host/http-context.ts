@@ -29,8 +29,8 @@ export interface HttpState {
   /** The text of the answer, which the host sends once the front is done. */
   text?: string | undefined;
   /**
-   * Ends once the request is answered, for one that waits: its handlers have returned by then, and hold no memory
-   * meanwhile. Its answer is a text or a stream.
+   * The rest of a request that waits, which sets `text`. Its handlers return before that, so that they hold no memory
+   * while it waits.
    */
   later?: Promise<void>;
   /** Renders a refusal, for fronts whose clients do not read the JSON envelope. */

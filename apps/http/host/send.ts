@@ -76,7 +76,7 @@ export async function sendText(
  */
 export function finishSending(ctx: HttpContext): void {
   const { req, res, state } = ctx;
-  if (state.text === undefined || (ctx.respond === false && state.later === undefined)) return;
+  if (state.text === undefined || res.headersSent) return;
   ctx.respond = false;
   res.setHeader('Content-Length', Buffer.byteLength(state.text));
   res.end(req.method === 'HEAD' ? undefined : state.text);

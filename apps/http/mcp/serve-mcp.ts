@@ -74,22 +74,13 @@ export function serveMcp(parts: McpServingParts): HttpHandler {
     const exchange = { context, waits, caller, sessionId, requireAllowed, state };
     const watch = message.method === LISTEN ? new StreamWatch(exchange, res) : undefined;
     try {
-      await byLibrary(ctx, () => parts.handle(req, res, message.body, exchange));
+      // The library answers by itself, unless it cannot even begin.
+      ctx.respond = false;
+      await parts.handle(req, res, message.body, exchange);
     } finally {
       await watch?.stop();
     }
   };
-}
-
-/** The library answers by itself, unless it cannot even begin. */
-async function byLibrary(ctx: HttpContext, handle: () => Promise<void>): Promise<void> {
-  ctx.respond = false;
-  try {
-    await handle();
-  } catch (error) {
-    ctx.respond = true;
-    throw error;
-  }
 }
 
 /** Every message counts among the reads of the credential, by its size. */
