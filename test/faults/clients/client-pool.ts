@@ -5,12 +5,13 @@ import type { Scope } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
-import type { Answer, Burst, Facts, Party } from '../history/history.js';
+import type { Burst, Facts, Party } from '../history/history.js';
 import { taskHasEnded } from '../history/known.js';
 import type { RestName } from '../rounds/schedule.js';
 import { textOf } from '../../history/values.js';
 import { STOPPABLE_VENDOR_MODEL_KEYS, type VendorModel } from '../vendors/vendor-models.js';
 import { ApiClient } from './api-client.js';
+import { insist, type Insistence } from './insist.js';
 import type { Recorder } from './recorder.js';
 import { slowWish, vendorWish } from './wishes.js';
 
@@ -173,7 +174,7 @@ export class ClientPool {
       all.map(async (model, index) => {
         const key = randomUUID();
         const body = vendorWish(model, key, { uploadId });
-        const created = await insist((tries) => api.create(throughEither(index + tries), key, body), pause);
+        const created = await insist((tries) => api.create(throughEither(index + tries), key, body), patience(pause));
         if (created?.status === 202) this.openOf(model).add(textOf(created.data?.['generation_id']));
       }),
     );
@@ -209,7 +210,7 @@ export class ClientPool {
         const key = randomUUID();
         const created = await insist(
           (tries) => api.create(throughEither(index + tries), key, vendorWish(model, key)),
-          pause,
+          patience(pause),
         );
         const generationId = textOf(created?.data?.['generation_id'] ?? '');
         if (generationId === '') return;
@@ -218,7 +219,7 @@ export class ClientPool {
           await pause(BETWEEN_TRIES_MS);
           if (status !== undefined && status !== 'queued') break;
         }
-        await insist((tries) => api.cancel(throughEither(index + tries), generationId), pause);
+        await insist((tries) => api.cancel(throughEither(index + tries), generationId), patience(pause));
       }),
     );
   }
@@ -251,15 +252,6 @@ function throughEither(index: number): RestName {
   return index % 2 === 0 ? 'rest-1' : 'rest-2';
 }
 
-/** Again, until it is answered with success. */
-async function insist(
-  ask: (tries: number) => Promise<Answer | undefined>,
-  pause: (ms: number) => Promise<void>,
-): Promise<Answer | undefined> {
-  for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-    const answer = await ask(tries);
-    if (answer !== undefined && answer.status < 300) return answer;
-    await pause(BETWEEN_TRIES_MS);
-  }
-  return undefined;
+function patience(pause: (ms: number) => Promise<void>): Insistence {
+  return { mostTries: MOST_TRIES, betweenMs: BETWEEN_TRIES_MS, pause };
 }

@@ -5,6 +5,7 @@ import { between, oneOf, type Draw } from '../draws.js';
 import type { Answer } from '../history/history.js';
 import { REST, type RestName } from '../rounds/schedule.js';
 import { sha256Of, type ApiClient } from './api-client.js';
+import { insist } from './insist.js';
 import { wishWith } from './wishes.js';
 import { textOf } from '../../history/values.js';
 
@@ -64,20 +65,16 @@ export class Uploader {
     return completed?.status === 200 ? uploadId : undefined;
   }
 
-  /**
-   * Again, through either process, until an answer says how it stands; gives up after a few tries, and is asked again
-   * at the end.
-   */
-  private async insist(
+  /** Through either process; gives up after a few tries, and is asked again at the end. */
+  private insist(
     shouldContinue: () => boolean,
     ask: (through: RestName) => Promise<Answer | undefined>,
   ): Promise<Answer | undefined> {
-    for (let tries = 0; tries < MAX_TRIES && shouldContinue(); tries += 1) {
-      const answer = await ask(oneOf(this.draw, REST));
-      if (answer && answer.status < 300) return answer;
-      await sleep(BETWEEN_TRIES_MS);
-    }
-    return undefined;
+    return insist(() => ask(oneOf(this.draw, REST)), {
+      mostTries: MAX_TRIES,
+      betweenMs: BETWEEN_TRIES_MS,
+      shouldContinue,
+    });
   }
 }
 
