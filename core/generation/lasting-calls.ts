@@ -70,7 +70,7 @@ function refuseUnless(hasRoom: boolean): void {
 
 /** Counts by ids of owners, each with a bound of its own, and one for all. */
 class Bounds {
-  /** By what it is the id of and the id, as one text: an App's calls may count under an id that is a credential's too. */
+  /** By the kind of an id and the id: a call that has no credential counts as one whose credential has the id of its App. */
   private readonly counts = new Map<string, number>();
   private all = 0;
 

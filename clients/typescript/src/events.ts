@@ -13,7 +13,7 @@ import {
 } from './retry.js';
 import type { Transport } from './transport.js';
 
-/** Streams have a sign of life every 15 s. */
+/** How long a stream may be silent unless the caller says otherwise: it has a sign of life every 15 s. */
 const SILENCE_MS = 45_000;
 /** A stream that lasts this long is no failed try, whatever ends it. */
 const LASTING_MS = 5_000;
@@ -33,7 +33,7 @@ export interface EventOptions {
   readonly onRetry?: (() => void) | undefined;
   /** How often in a row a stream may fail; 14 times when absent, which takes about a minute. */
   readonly maxTries?: number | undefined;
-  /** How long a stream may be silent before it is opened again, in milliseconds; 45,000 when absent, three missing signs of life. */
+  /** How long a stream may be silent before it is opened again, in milliseconds; 45,000 when absent. */
   readonly silenceMs?: number | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { PortCall } from '../../../fixtures/intercepted.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 import { CoreWorker, untilEnded, untilSettled } from '../../../harness/core-worker.js';
 
-/** More than one command of an account is tried. */
+/** More than the twelve times that one command is tried. */
 const RACES_LOST = 20;
 const SOON_MS = 4_000;
 
