@@ -58,6 +58,8 @@ describe('signing keys on a lax store', () => {
   let lax: Set<string>;
   let barred: Set<string>;
   let takesAnything: boolean;
+  /** Statuses of the next uploads, which store nothing; undefined where one is answered as configured. */
+  let passing: (number | undefined)[];
   let temporary: (request: URLSearchParams) => { readonly status: number; readonly body: string };
   let asked: URLSearchParams[];
 
@@ -77,6 +79,7 @@ describe('signing keys on a lax store', () => {
     lax = new Set(['ours']);
     barred = new Set();
     takesAnything = false;
+    passing = [];
     asked = [];
     temporary = granted(24 * HOUR);
     server = createServer((request, response) => {
@@ -123,6 +126,8 @@ describe('signing keys on a lax store', () => {
   }
 
   function upload({ headers }: IncomingMessage, key: string, who: string, signature: string): number {
+    const status = passing.shift();
+    if (status !== undefined) return status;
     const isForged = /^0+$/.test(signature);
     if (isForged ? !takesAnything : barred.has(who) || (headers['x-amz-copy-source'] !== undefined && !lax.has(who)))
       return 403;
@@ -217,6 +222,34 @@ describe('signing keys on a lax store', () => {
     temporary = () => ({ status: 503, body: '' });
     expect(await outcomeOf(openStore(options))).to.be.instanceOf(StoreUnavailable);
   });
+
+  it('are chosen by what the store repeats, not by one refusal of a write that collided with a removal', async () => {
+    passing = [403, 409];
+    expect(signer(await put(await openStore(options), Date.now() + MINUTE)), 'whose uploads copy').to.equal(
+      'temporary1',
+    );
+    takesAnything = true;
+    passing = [undefined, 403, 409];
+    const open = await openStore(options);
+    expect(signer(await get(open, Date.now() + MINUTE)), 'where unsigned uploads are accepted').to.match(/^temporary/);
+    passing = [undefined, undefined, 403, 409];
+    await openStore(options);
+    lax.add('upload');
+    passing = [undefined, undefined, undefined, 403, 409];
+    await refuses(UPLOAD, 'are allowed too much');
+  });
+
+  for (const status of [408, 429, 500, 503]) {
+    it(`are not chosen while the store answers ${status}, which is an outage and no refusal`, async () => {
+      for (const before of [0, 1, 4, 5]) {
+        passing = [...Array.from({ length: before }, () => undefined), status];
+        expect(await outcomeOf(openStore(options)), `upload ${before}`)
+          .to.be.instanceOf(StoreUnavailable)
+          .with.property('message')
+          .that.includes(String(status));
+      }
+    });
+  }
 
   it('are the configured ones for uploads, once those have been checked', async () => {
     temporary = denied;
