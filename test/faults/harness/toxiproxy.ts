@@ -82,12 +82,13 @@ export class Link {
   async poison(toxic: Toxic, stream: Direction, toxicity = 1): Promise<() => Promise<void>> {
     this.toxics += 1;
     const name = `toxic-${this.toxics}`;
-    await this.toxiproxy.ask('POST', `/proxies/${this.name}/toxics`, { ...toxic, name, stream, toxicity });
-    return () => this.toxiproxy.delete(`/proxies/${this.name}/toxics/${name}`);
+    const path = `/proxies/${this.name}/toxics`;
+    await this.counted.reading(() => this.toxiproxy.ask('POST', path, { ...toxic, name, stream, toxicity }));
+    return () => this.counted.reading(() => this.toxiproxy.delete(`${path}/${name}`));
   }
 
   async remove(): Promise<void> {
-    await this.toxiproxy.delete(`/proxies/${this.name}`);
+    await this.counted.reading(() => this.toxiproxy.delete(`/proxies/${this.name}`));
     await this.counted.close();
   }
 }
