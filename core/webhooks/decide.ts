@@ -90,7 +90,7 @@ function change(d: Delivery, command: DeliveryCommand, now: number): DeliveryDec
     case 'cancel':
       return { next: closed(d, 'cancelled') };
     case 'replay':
-      return { next: { ...d, state: 'pending', attemptsMade: 0, nextAttemptAt: now } };
+      return replay(d, now);
     case 'postpone':
       return { next: d };
   }
@@ -105,6 +105,12 @@ function announce(
   const told = { ...d, event: command.of, occurredAt: command.at, attemptsMade: 0 };
   if (command.isDisabled) return { next: closed(told, 'disabled') };
   return { next: { ...told, state: 'pending', nextAttemptAt: now } };
+}
+
+/** What is being sent at that moment was not asked for by the replay: it is sent once more. */
+function replay({ lease, ...rest }: Delivery, now: number): DeliveryDecision {
+  const kept = lease === undefined ? {} : { lease: { ...lease, isReplayed: true as const } };
+  return { next: { ...rest, ...kept, state: 'pending', attemptsMade: 0, nextAttemptAt: now } };
 }
 
 function begin(
@@ -130,8 +136,8 @@ function endAttempt(
   const { event, startedAt } = lease;
   const attempt = { event, startedAt, durationMs: Math.max(0, now - startedAt), ...end };
   const ended = { ...rest, attempts: logged(d, attempt) };
-  // What it told is not the newest any more: that comes next.
-  if (event !== d.event) return { next: isOpen(d) ? { ...ended, nextAttemptAt: now } : ended };
+  // What it told is not the newest any more, or is to be told again: that comes next.
+  if (event !== d.event || lease.isReplayed) return { next: isOpen(d) ? { ...ended, nextAttemptAt: now } : ended };
   if (end.result === 'delivered') return { next: closed(ended, 'delivered') };
   if (!isOpen(d)) return { next: ended };
   if (typeof afterFailure === 'string') return { next: closed(ended, afterFailure) };

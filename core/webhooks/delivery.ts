@@ -32,6 +32,8 @@ export interface SendingLease {
   readonly event: WebhookEvent;
   readonly startedAt: number;
   readonly expiresAt: number;
+  /** A replay was asked for meanwhile: it is sent again afterwards. */
+  readonly isReplayed?: true;
 }
 
 /**

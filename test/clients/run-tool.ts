@@ -26,11 +26,10 @@ export async function runTool(
     });
     return stdout;
   } catch (error) {
-    const { stderr } = error as { readonly stderr?: string };
-    throw new Error(
-      `${command} ${args.slice(0, 3).join(' ')}: ${stderr?.trim().slice(-REASON_LENGTH) || (error as Error).message}`,
-      { cause: error },
-    );
+    // Some complain where they print what they were asked for.
+    const { stderr = '', stdout = '' } = error as { readonly stderr?: string; readonly stdout?: string };
+    const said = stderr.trim() || stdout.trim() || (error as Error).message;
+    throw new Error(`${command} ${args.slice(0, 3).join(' ')}: ${said.slice(-REASON_LENGTH)}`, { cause: error });
   }
 }
 

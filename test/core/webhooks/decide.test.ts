@@ -106,6 +106,21 @@ describe('decideDelivery', () => {
     }
   });
 
+  it('sends again what was replayed while it was being sent, whatever became of that', () => {
+    for (const result of ['delivered', 'failed', 'unknown'] as const) {
+      const begun = after(newDelivery(), { event: 'begin', token: 't', leaseMs: LEASE_MS });
+      const replayed = after(begun, { event: 'replay' });
+      expect(refusal(replayed, { event: 'begin', token: 'u', leaseMs: LEASE_MS })).to.equal('LEASED');
+      const told = after(replayed, { event: 'end-attempt', token: 't', end: { result }, afterFailure: 'exhausted' });
+      expect(told).to.include({ state: 'pending', attemptsMade: 0, nextAttemptAt: START });
+      const again = after(told, { event: 'begin', token: 'v', leaseMs: LEASE_MS });
+      expect(
+        after(again, { event: 'end-attempt', token: 'v', end: { result: 'delivered' }, afterFailure: 'exhausted' }),
+        'once',
+      ).to.include({ state: 'delivered', attemptsMade: 1 });
+    }
+  });
+
   it('takes no second event of the same rank: a generation ends once', () => {
     const ended = newDelivery('generation.succeeded');
     for (const later of ['generation.succeeded', 'generation.failed', 'generation.running'] as const)
