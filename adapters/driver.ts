@@ -96,7 +96,8 @@ export interface CloseOptions {
 
 /** The database behind the stores, open. */
 export interface OpenDatabase {
-  readonly stores: DatabaseStores;
+  /** Without `acceptances` generations are accepted by one write after the other. */
+  readonly stores: DatabaseStores & Partial<Pick<Ports, 'acceptances'>>;
   /** The things that the driver `lends`. */
   readonly lent: Lent;
   readonly installation: Installation;

@@ -4,7 +4,7 @@ import { AccountWriter } from './credits/account-writer.js';
 import { AppWatch } from './generation/app-watch.js';
 import { LastingCalls } from './generation/lasting-calls.js';
 import { GenerationWatch } from './generation/generation-watch.js';
-import { watchedGenerations } from './generation/watched-generations.js';
+import { watchedAcceptances, watchedGenerations } from './generation/watched-generations.js';
 import { UnchargedSums } from './generation/uncharged-sums.js';
 import { QueuePositions } from './generation/queue-positions.js';
 import type { Log } from './log.js';
@@ -50,13 +50,16 @@ export function createContext(
   const generationWatch = new GenerationWatch(ports, boot.isExclusive, changes);
   const appWatch = new AppWatch(ports, boot.isExclusive, changes);
   const queuePositions = new QueuePositions(ports);
+  const watches = [generationWatch, appWatch, queuePositions];
+  const acceptances = watchedAcceptances(ports.acceptances, ...watches);
   return {
     ...ports,
-    generations: watchedGenerations(ports.generations, generationWatch, appWatch, queuePositions),
+    generations: watchedGenerations(ports.generations, ...watches),
+    acceptances,
     settings,
     log,
     boot,
-    accountWriter: new AccountWriter(ports),
+    accountWriter: new AccountWriter({ ...ports, acceptances }),
     unchargedSums: new UnchargedSums(ports),
     generationWatch,
     appWatch,

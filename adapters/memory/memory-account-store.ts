@@ -51,6 +51,11 @@ export class MemoryAccountStore implements AccountStore {
     return part === 'totals' ? kept.totals : accountOf(kept);
   }
 
+  /** Of an account that exists. */
+  versionOf(accountId: string): number | undefined {
+    return this.accounts.get(accountId)?.totals.version;
+  }
+
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
     assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
     const kept = this.accounts.get(change.accountId);

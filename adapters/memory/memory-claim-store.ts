@@ -23,6 +23,15 @@ export class MemoryClaimStore implements ClaimStore {
     return { inserted: true };
   }
 
+  async read(key: ClaimKey): Promise<Claim | null> {
+    return this.at(key);
+  }
+
+  /** The same, at once. */
+  at(key: ClaimKey): Claim | null {
+    return this.claims.get(nameOf(key)) ?? null;
+  }
+
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const removed = this.take(nameOf(next), expectedVersion);
     if (removed === 'applied') this.put(next);

@@ -38,6 +38,11 @@ export class MongoClaimStore implements ClaimStore {
     );
   }
 
+  async read(key: ClaimKey): Promise<Claim | null> {
+    const found = await this.connection.ask((limits) => this.claims.findOne({ _id: idOf(key) }, limits));
+    return found === null ? null : claimOf(key, found);
+  }
+
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const filter = { _id: idOf(next), version: expectedVersion };
     const { matchedCount } = await this.connection.ask((limits) =>
@@ -75,11 +80,6 @@ export class MongoClaimStore implements ClaimStore {
     const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...expired };
     return (await this.connection.ask((limits) => this.claims.deleteMany(filter, { ...limits, hint: BY_ID })))
       .deletedCount;
-  }
-
-  private async read(key: ClaimKey): Promise<Claim | null> {
-    const found = await this.connection.ask((limits) => this.claims.findOne({ _id: idOf(key) }, limits));
-    return found === null ? null : claimOf(key, found);
   }
 }
 

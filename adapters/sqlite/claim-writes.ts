@@ -2,12 +2,15 @@ import type { Database, SqlValue } from './driver.js';
 
 const KEY = `account = unhex(?1, '-') AND app = unhex(?2, '-') AND operation = ?3 AND key = ?4`;
 
+/** The columns of a claim, by its key. */
+export const CLAIM_OF_KEY = `
+  SELECT version, digest, hex(subject) AS subject, created_at, lease_expires_at, remove_at, hex(boot) AS boot FROM claims WHERE ${KEY}`;
+
 export function claimWrites(database: Database) {
   const insert = database.prepare(`
     INSERT INTO claims (account, app, operation, key, version, digest, subject, created_at, lease_expires_at, remove_at, boot)
     VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, unhex(?, '-'), ?, ?, ?, unhex(?, '-')) ON CONFLICT DO NOTHING`);
-  const read = database.prepare(`
-    SELECT version, digest, hex(subject) AS subject, created_at, lease_expires_at, remove_at, hex(boot) AS boot FROM claims WHERE ${KEY}`);
+  const read = database.prepare(CLAIM_OF_KEY);
   const replace = database.prepare(`
     UPDATE claims SET version = ?6, digest = ?7, subject = unhex(?8, '-'), created_at = ?9, lease_expires_at = ?10, remove_at = ?11,
       boot = unhex(?12, '-')

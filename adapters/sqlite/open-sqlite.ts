@@ -8,6 +8,7 @@ import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from '
 import { migrate } from './schema.js';
 import { ServerLock } from './server-lock.js';
 import { SqliteReader } from './reader.js';
+import { SqliteAcceptances } from './sqlite-acceptances.js';
 import { SqliteAccountStore } from './sqlite-account-store.js';
 import { SqliteArtefactStore } from './sqlite-artefact-store.js';
 import { SqliteClaimStore } from './sqlite-claim-store.js';
@@ -38,6 +39,7 @@ export interface SqliteStores {
   readonly accounts: SqliteAccountStore;
   readonly generations: SqliteGenerationStore;
   readonly claims: SqliteClaimStore;
+  readonly acceptances: SqliteAcceptances;
   readonly uploads: SqliteUploadStore;
   readonly credentials: SqliteCredentialStore;
   readonly people: SqlitePersonStore;
@@ -127,7 +129,8 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
   return {
     accounts: new SqliteAccountStore(writer, reader),
     generations: new SqliteGenerationStore(writer, reader),
-    claims: new SqliteClaimStore(writer),
+    claims: new SqliteClaimStore(writer, reader),
+    acceptances: new SqliteAcceptances(writer),
     uploads: new SqliteUploadStore(writer, reader),
     credentials: new SqliteCredentialStore(writer, reader),
     people: new SqlitePersonStore(writer, reader),

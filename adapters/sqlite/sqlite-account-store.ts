@@ -5,6 +5,7 @@ import type { AccountStore } from '../../core/ports/account-store.js';
 import { accountOf, capUseValues, entryOf, entryValues, holdOf, holdValues, totalsOf } from './account-rows.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
+import type { SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import { isUuid } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';
@@ -76,32 +77,7 @@ export class SqliteAccountStore implements AccountStore {
   }
 
   async apply(change: AccountChange): Promise<'applied' | 'conflict'> {
-    assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
-    const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence } = change;
-    const { holdsOpened, holdsClosed, entries, profile, capUses = [], capUsesDropped = [] } = change;
-    const changed = await this.writer.write(
-      'changeAccount',
-      accountId,
-      expectedVersion,
-      version,
-      issued,
-      available,
-      reserved,
-      spent,
-      lastSequence,
-      profile?.name ?? null,
-      profile?.suspendedAt ?? null,
-      holdsClosed.length,
-      holdsOpened.length,
-      capUsesDropped.length,
-      capUses.length,
-      ...holdsClosed,
-      ...holdsOpened.flatMap(holdValues),
-      ...capUsesDropped,
-      ...capUses.flatMap(capUseValues),
-      ...entries.flatMap(entryValues),
-    );
-    return changed === 1 ? 'applied' : 'conflict';
+    return (await this.writer.write('changeAccount', ...changeValues(change))) === 1 ? 'applied' : 'conflict';
   }
 
   async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
@@ -126,4 +102,32 @@ export class SqliteAccountStore implements AccountStore {
     const rows = this.holds.all(heldBefore, Number(heldAt), accountId, generationId, checkedLimit(page.limit) + 1);
     return pageOf(rows.map(holdOf), page, (hold) => `${hold.heldAt}/${hold.accountId}/${hold.generationId}`);
   }
+}
+
+/** The arguments of `changeAccount`. */
+export function changeValues(change: AccountChange): SqlValue[] {
+  assert(change.entries.length <= 1000, 'a change has at most 1,000 entries');
+  const { accountId, expectedVersion, version, issued, available, reserved, spent, lastSequence } = change;
+  const { holdsOpened, holdsClosed, entries, profile, capUses = [], capUsesDropped = [] } = change;
+  return [
+    accountId,
+    expectedVersion,
+    version,
+    issued,
+    available,
+    reserved,
+    spent,
+    lastSequence,
+    profile?.name ?? null,
+    profile?.suspendedAt ?? null,
+    holdsClosed.length,
+    holdsOpened.length,
+    capUsesDropped.length,
+    capUses.length,
+    ...holdsClosed,
+    ...holdsOpened.flatMap(holdValues),
+    ...capUsesDropped,
+    ...capUses.flatMap(capUseValues),
+    ...entries.flatMap(entryValues),
+  ];
 }

@@ -1,10 +1,14 @@
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore } from '../../core/ports/claim-store.js';
+import { CLAIM_OF_KEY } from './claim-writes.js';
+import type { SqlValue } from './driver.js';
+import type { Query, SqliteReader } from './reader.js';
 import { uuidOfHex } from './uuid-text.js';
 import type { SqliteWriter } from './writer.js';
 
-interface ClaimRow {
+/** The columns of a claim beside its key. */
+export interface ClaimRow {
   readonly version: number;
   readonly digest: string;
   readonly subject: string;
@@ -15,46 +19,29 @@ interface ClaimRow {
   readonly remove_at: number;
 }
 
-/**
- * Idempotency claims in SQLite. A claim is read only when it conflicts with another, so reads are the answers of
- * writes.
- */
+/** Idempotency claims in SQLite. */
 export class SqliteClaimStore implements ClaimStore {
-  constructor(private readonly writer: Pick<SqliteWriter, 'write'>) {}
+  private readonly byKey: Query;
+
+  constructor(
+    private readonly writer: Pick<SqliteWriter, 'write'>,
+    reader: SqliteReader,
+  ) {
+    this.byKey = reader.query(CLAIM_OF_KEY);
+  }
 
   async insert(
     claim: Claim,
   ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }> {
-    const {
-      accountId,
-      appId,
-      operation,
-      key,
-      version,
-      digest,
-      subjectId,
-      createdAt,
-      leaseExpiresAt,
-      bootId = null,
-      removeAt,
-    } = claim;
-    const result = await this.writer.write(
-      'insertClaim',
-      accountId,
-      appId,
-      operation,
-      key,
-      version,
-      digest,
-      subjectId,
-      createdAt,
-      leaseExpiresAt,
-      removeAt,
-      bootId,
-    );
+    const result = await this.writer.write('insertClaim', ...claimValues(claim));
     return result === 1
       ? { inserted: true }
       : { inserted: false, existing: claimOf(claim, JSON.parse(result as string) as ClaimRow) };
+  }
+
+  async read(key: ClaimKey): Promise<Claim | null> {
+    const row = this.byKey.get(key.accountId, key.appId, key.operation, key.key);
+    return row === undefined ? null : claimOf(key, row as unknown as ClaimRow);
   }
 
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
@@ -103,7 +90,24 @@ export class SqliteClaimStore implements ClaimStore {
   }
 }
 
-function claimOf({ accountId, appId, operation, key }: ClaimKey, row: ClaimRow): Claim {
+/** The arguments of `insertClaim`. */
+export function claimValues({
+  accountId,
+  appId,
+  operation,
+  key,
+  version,
+  digest,
+  subjectId,
+  createdAt,
+  leaseExpiresAt,
+  bootId = null,
+  removeAt,
+}: Omit<Claim, 'bootId'> & { readonly bootId?: string | null }): SqlValue[] {
+  return [accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt, bootId];
+}
+
+export function claimOf({ accountId, appId, operation, key }: ClaimKey, row: ClaimRow): Claim {
   return {
     accountId,
     appId,

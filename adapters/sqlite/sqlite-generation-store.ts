@@ -12,7 +12,7 @@ import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/pa
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
-import type { Row } from './driver.js';
+import type { Row, SqlValue } from './driver.js';
 import { isUuid } from './uuid-text.js';
 import { recordFrom, recordText } from '../record-text.js';
 import type { SqliteWriter } from './writer.js';
@@ -74,19 +74,7 @@ export class SqliteGenerationStore implements GenerationStore {
   async insert(
     record: GenerationRecord,
   ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
-    const { generationId, accountId, appId, kind, version, dueAt } = record;
-    const result = await this.writer.write(
-      'insertGeneration',
-      generationId,
-      accountId,
-      appId,
-      kind,
-      version,
-      dueAt,
-      recordText(record),
-      unchargedBytes(record),
-      ...listedBy(record),
-    );
+    const result = await this.writer.write('insertGeneration', ...generationValues(record));
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
@@ -145,6 +133,22 @@ export class SqliteGenerationStore implements GenerationStore {
     };
     return { generations, bytes };
   }
+}
+
+/** The arguments of `insertGeneration`. */
+export function generationValues(record: GenerationRecord): SqlValue[] {
+  const { generationId, accountId, appId, kind, version, dueAt } = record;
+  return [
+    generationId,
+    accountId,
+    appId,
+    kind,
+    version,
+    dueAt,
+    recordText(record),
+    unchargedBytes(record),
+    ...listedBy(record),
+  ];
 }
 
 /** A separate column for the sum; null for a generation that does not count. */

@@ -1,4 +1,5 @@
 import type { Database, SqlValue } from './driver.js';
+import { acceptanceWrites } from './acceptance-writes.js';
 import { accountWrites } from './account-writes.js';
 import { artefactWrites } from './artefact-writes.js';
 import { claimWrites } from './claim-writes.js';
@@ -22,10 +23,10 @@ export type Write = (...parameters: SqlValue[]) => WriteResult;
 
 /** Every write there is, by name, its statements prepared once on this connection. */
 export function prepareWrites(database: Database) {
+  const chain = { ...accountWrites(database), ...generationWrites(database), ...claimWrites(database) };
   return {
-    ...accountWrites(database),
-    ...generationWrites(database),
-    ...claimWrites(database),
+    ...chain,
+    ...acceptanceWrites(database, chain),
     ...uploadWrites(database),
     ...credentialWrites(database),
     ...personWrites(database),

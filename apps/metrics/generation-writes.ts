@@ -59,14 +59,19 @@ export class GenerationWrites {
     });
   }
 
+  /** Counts accepted generations without those whose id has another record. */
+  countAccepted(
+    { catalog }: { readonly catalog: Catalog },
+    accepted: readonly Generation[],
+    existing: readonly GenerationRecord[],
+  ): void {
+    const others = new Set(existing.map(({ generationId }) => generationId));
+    for (const one of accepted) if (!others.has(one.generationId)) this.accepted.inc({ model: modelOf(one, catalog) });
+  }
+
   /** What the generation store's answers tell. */
   learnWith({ catalog, clock }: { readonly catalog: Catalog; readonly clock: Clock }): AnswersOf<GenerationStore> {
-    // One that the catalog has no more must not bring its key with it, or the label would not be bounded.
-    const modelOf = ({ modelKey }: Generation): string => (catalog.find(modelKey) ? modelKey : 'withdrawn');
     return {
-      insert: (answer, [record]) => {
-        if (answer.inserted && record.kind === 'generation') this.accepted.inc({ model: modelOf(record) });
-      },
       read: (record) => {
         if (record) this.noteLapsed(record, clock);
       },
@@ -78,7 +83,7 @@ export class GenerationWrites {
         if (!isTerminal(next.status)) this.countTakenOver(next);
         else if (next.settledAt !== undefined) this.unsettled.forget(next.generationId);
         else if (next.lateReport === undefined && !this.unsettled.note(next.generationId, true))
-          this.countEnd(next, modelOf(next));
+          this.countEnd(next, modelOf(next, catalog));
       },
     };
   }
@@ -110,6 +115,11 @@ export class GenerationWrites {
     const lost = this.lapsed.forget(generationId);
     if (lost !== undefined && lease !== undefined && lease.worker !== lost.worker) this.takenOver.inc();
   }
+}
+
+/** One that the catalog has no more must not bring its key with it, or the label would not be bounded. */
+function modelOf({ modelKey }: Generation, catalog: Catalog): string {
+  return catalog.find(modelKey) ? modelKey : 'withdrawn';
 }
 
 /** Two machines may have written the two times; neither is before the other by what their clocks differ. */

@@ -51,7 +51,8 @@ export class LedgerWrites {
     },
   };
 
-  private count({ entries, holdsOpened, holdsClosed, profile }: AccountChange): void {
+  /** Counts a change that was applied. */
+  count({ entries, holdsOpened, holdsClosed, profile }: AccountChange): void {
     let ordered = profile === undefined ? 0 : 1;
     for (const { kind, to, credits, operationId } of entries) {
       this.credits.inc({ kind, to }, credits);

@@ -14,6 +14,13 @@ export function measuredPorts(
     accounts: stores.measured('accounts', ports.accounts, ledgers.learn),
     generations: stores.measured('generations', ports.generations, generations.learnWith(ports)),
     claims: stores.measured('claims', ports.claims),
+    acceptances: stores.measured('acceptances', ports.acceptances, {
+      accept: (answer, [{ change, generations: accepted }]) => {
+        if (answer.outcome !== 'accepted') return;
+        ledgers.count(change);
+        generations.countAccepted(ports, accepted, answer.existing);
+      },
+    }),
     uploads: stores.measured('uploads', ports.uploads),
     credentials: stores.measured('credentials', ports.credentials),
     people: stores.measured('people', ports.people),

@@ -11,6 +11,7 @@ export interface StorePorts extends Pick<
   | 'accounts'
   | 'generations'
   | 'claims'
+  | 'acceptances'
   | 'uploads'
   | 'credentials'
   | 'people'
@@ -37,7 +38,8 @@ export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]
     holdsBefore: true,
   },
   generations: { insert: true, read: true, replace: true, remove: true, due: true, list: true, uncharged: true },
-  claims: { insert: true, replace: true, remove: true, removeExpired: true },
+  claims: { insert: true, read: true, replace: true, remove: true, removeExpired: true },
+  acceptances: { accept: true },
   uploads: { insert: true, read: true, replace: true, remove: true, due: true, usage: true },
   credentials: {
     insertApp: true,
@@ -128,7 +130,7 @@ export class StoreCalls {
       const learnFrom = (learn as Readonly<Record<string, Learn | undefined>>)[method];
       return {
         answered: (answer, args) => {
-          if (answer === 'conflict') this.conflicts.inc(labels);
+          if (isConflict(answer)) this.conflicts.inc(labels);
           learnFrom?.(answer, args);
         },
         failed: (error) => {
@@ -140,4 +142,9 @@ export class StoreCalls {
       };
     });
   }
+}
+
+function isConflict(answer: unknown): boolean {
+  if (answer === 'conflict') return true;
+  return typeof answer === 'object' && answer !== null && 'outcome' in answer && answer.outcome === 'conflict';
 }

@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Container, ContainerModule } from 'inversify';
-import type { CloseOptions, DatabaseStores } from '../../adapters/driver.js';
+import type { CloseOptions, DatabaseStores, OpenDatabase } from '../../adapters/driver.js';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { mediaModule } from '../../adapters/media/module.js';
 import { resolve } from '../../adapters/provide.js';
@@ -9,6 +9,7 @@ import { systemModule } from '../../adapters/system/module.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { webAuthnModule } from '../../adapters/webauthn/module.js';
 import { createContext, type Context } from '../../core/context.js';
+import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
 import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import type { GenerationChanges } from '../../core/ports/generation-changes.js';
@@ -106,7 +107,7 @@ export async function openProgram(
       mediaModule({ memory }),
       webAuthnModule(),
       portsModule({
-        ...storesOf(database.stores),
+        ...storesOf(database),
         objects: objects.store,
         wakeUps,
         webhookSender: opened.keep(openWebhookSender(config, clock)),
@@ -199,13 +200,14 @@ async function openProviders(
 }
 
 /** What a database serves, without whatever else a driver may have there. */
-function storesOf(stores: DatabaseStores): DatabaseStores {
+function storesOf({ stores }: Pick<OpenDatabase, 'stores'>): DatabaseStores & Pick<Ports, 'acceptances'> {
   const { accounts, generations, claims, uploads, credentials, people, artefacts, providerUses } = stores;
-  const { webhookEndpoints, deliveries, usage } = stores;
+  const { webhookEndpoints, deliveries, usage, acceptances = new StepwiseAcceptances(stores) } = stores;
   return {
     accounts,
     generations,
     claims,
+    acceptances,
     uploads,
     credentials,
     people,
@@ -264,6 +266,7 @@ function portsFrom(container: Container): Ports {
     accounts: resolve(container, TOKENS.accounts),
     generations: resolve(container, TOKENS.generations),
     claims: resolve(container, TOKENS.claims),
+    acceptances: resolve(container, TOKENS.acceptances),
     uploads: resolve(container, TOKENS.uploads),
     credentials: resolve(container, TOKENS.credentials),
     people: resolve(container, TOKENS.people),

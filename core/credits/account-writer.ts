@@ -1,30 +1,30 @@
 import { ServiceError } from '../errors.js';
+import type { AcceptanceOutcome } from '../ports/acceptance-store.js';
 import type { Ports } from '../ports/tokens.js';
 import { pause } from '../pause.js';
+import type { Acceptance } from './acceptance.js';
+import type { AccountChange } from './account.js';
+import {
+  acceptancesOf,
+  nameOf,
+  nextBatch,
+  withExisting,
+  withoutTaken,
+  type AcceptedOutcome,
+  type Decided,
+  type Pending,
+  type WriterOutcome,
+} from './account-batch.js';
 import {
   decideAccount,
   needsFreshState,
   operationOf,
   type AccountCommand,
   type AccountDecision,
-  type AccountRefusal,
   type DoneOperation,
+  type HoldCommand,
 } from './decide.js';
 import { AccountDraft, type OwnedAccount } from './draft.js';
-
-/** A refusal comes with the credits that could be reserved when it was decided. */
-export type WriterOutcome =
-  | { readonly refused: AccountRefusal; readonly availableCredits: number }
-  | { readonly refused?: undefined };
-
-/** A command that breaks an invariant fails alone: those it would have been written with have nothing to do with it. */
-type Decided = WriterOutcome | { readonly failed: unknown };
-
-interface Pending {
-  readonly command: AccountCommand;
-  readonly resolve: (outcome: WriterOutcome) => void;
-  readonly reject: (error: unknown) => void;
-}
 
 interface Lane {
   waiting: Pending[];
@@ -32,7 +32,6 @@ interface Lane {
   cached: OwnedAccount | undefined;
 }
 
-const MAX_BATCH = 250;
 const MAX_TRIES = 12;
 const MAX_IDLE_LANES = 10_000;
 
@@ -47,14 +46,28 @@ const MAX_IDLE_LANES = 10_000;
 export class AccountWriter {
   private readonly lanes = new Map<string, Lane>();
 
-  constructor(private readonly ports: Pick<Ports, 'accounts' | 'clock'>) {}
+  constructor(private readonly ports: Pick<Ports, 'accounts' | 'acceptances' | 'clock'>) {}
 
   execute(accountId: string, command: AccountCommand): Promise<WriterOutcome> {
-    const lane = this.lane(accountId);
     return new Promise((resolve, reject) => {
-      lane.waiting.push({ command, resolve, reject });
-      if (!lane.busy) void this.drain(accountId, lane);
+      this.give(accountId, { command, resolve, reject });
     });
+  }
+
+  /**
+   * Claims the key, holds the price and inserts the generation, in that order, together with what else waits for the
+   * account. A refusal leaves nothing, except the claim where `claimStands` says so afterwards; so does SERVICE_UNAVAILABLE.
+   */
+  accept(command: HoldCommand, acceptance: Acceptance): Promise<AcceptedOutcome> {
+    return new Promise((resolve, reject) => {
+      this.give(acceptance.claim.accountId, { command, acceptance, resolve, reject });
+    });
+  }
+
+  private give(accountId: string, pending: Pending): void {
+    const lane = this.lane(accountId);
+    lane.waiting.push(pending);
+    if (!lane.busy) void this.drain(accountId, lane);
   }
 
   private lane(accountId: string): Lane {
@@ -78,7 +91,7 @@ export class AccountWriter {
   private async drain(accountId: string, lane: Lane): Promise<void> {
     lane.busy = true;
     while (lane.waiting.length > 0) {
-      const batch = lane.waiting.splice(0, MAX_BATCH);
+      const batch = nextBatch(lane.waiting);
       try {
         await this.commit(accountId, lane, batch);
       } catch (error) {
@@ -89,8 +102,9 @@ export class AccountWriter {
     lane.busy = false;
   }
 
-  private async commit(accountId: string, lane: Lane, batch: readonly Pending[]): Promise<void> {
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+  private async commit(accountId: string, lane: Lane, all: readonly Pending[]): Promise<void> {
+    let batch = all;
+    for (let tries = 0; tries < MAX_TRIES;) {
       if (tries > 1) await pause(this.ports.clock, tries * 5);
       const isFresh = lane.cached === undefined;
       const account = lane.cached ?? (await this.read(accountId));
@@ -99,21 +113,48 @@ export class AccountWriter {
       const decided = await this.decide(account, batch, isFresh);
       if (decided === 'stale') {
         lane.cached = undefined;
+        tries += 1;
         continue;
       }
       if (decided.draft.isEmpty) return answer(batch, decided.outcomes);
 
-      if ((await this.ports.accounts.apply(decided.draft.change())) === 'applied') {
+      const written = await this.write(decided.draft.change(), acceptancesOf(batch, decided.outcomes));
+      if (written.outcome === 'accepted') {
         lane.cached = decided.draft.written();
-        return answer(batch, decided.outcomes);
+        return answer(batch, withExisting(batch, decided.outcomes, written.existing));
       }
-      lane.cached = undefined;
+      if (written.outcome === 'conflict') {
+        lane.cached = undefined;
+        tries += 1;
+      } else {
+        // No lost race: the state of the account is as good as before, and each round answers at least one.
+        batch = withoutTaken(batch, written.taken);
+        if (batch.length === 0) return;
+      }
     }
     throw new ServiceError(
       'SERVICE_UNAVAILABLE',
       'The account is being changed by too many processes at the same time; try again.',
       { retryAfterMs: 1_000 },
     );
+  }
+
+  /** With the claims and the generations of what the batch accepts. */
+  private async write(change: AccountChange, acceptances: readonly Acceptance[]): Promise<AcceptanceOutcome> {
+    if (acceptances.length === 0) {
+      const outcome = await this.ports.accounts.apply(change);
+      return outcome === 'applied' ? { outcome: 'accepted', existing: [] } : { outcome, claimsStand: false };
+    }
+    const claiming = acceptances.filter(({ claimStands }) => !claimStands);
+    const outcome = await this.ports.acceptances.accept({
+      claims: claiming.map(({ claim }) => claim),
+      change,
+      generations: acceptances.map(({ generation }) => generation),
+    });
+    if (outcome.outcome === 'accepted' || !outcome.claimsStand) return outcome;
+    const taken = new Set(outcome.outcome === 'taken' ? outcome.taken.map(nameOf) : []);
+    for (const one of claiming) one.claimStands = !taken.has(nameOf(one.claim));
+    return outcome;
   }
 
   private async read(accountId: string): Promise<OwnedAccount> {

@@ -30,6 +30,8 @@ export type AccountCommand =
   | { readonly kind: 'resume' }
   | { readonly kind: 'rename'; readonly name: string };
 
+export type HoldCommand = Extract<AccountCommand, { kind: 'hold' }>;
+
 /** An operator's command, which has its own id: given twice, it takes effect once. */
 export type OperatorCommand = Extract<AccountCommand, { operationId: string }>;
 
@@ -133,7 +135,7 @@ function operate(account: AccountView, command: OperatorCommand): AccountDecisio
   };
 }
 
-function hold(account: AccountView, command: Extract<AccountCommand, { kind: 'hold' }>, now: number): AccountDecision {
+function hold(account: AccountView, command: HoldCommand, now: number): AccountDecision {
   const { generationId, credits, attribution } = command;
   if (!Number.isSafeInteger(credits) || credits < 0) return { refused: 'AMOUNT_INVALID' };
   const open = account.holds.get(generationId);
@@ -159,7 +161,7 @@ type Counted = Pick<Extract<AccountDecision, { moves: unknown }>, 'dropsCapUses'
 /** What the hold adds to its credential's use; `over` where the cap does not allow it. */
 function countHold(
   { capUses }: AccountView,
-  { credits, cap, attribution: { credentialId } }: Extract<AccountCommand, { kind: 'hold' }>,
+  { credits, cap, attribution: { credentialId } }: HoldCommand,
   now: number,
 ): Counted | 'over' | undefined {
   if (cap === undefined) return undefined;

@@ -1,11 +1,13 @@
 import type { Caller } from '../access/credential.js';
 import { accountSuspended } from '../access/suspended.js';
 import type { Context } from '../context.js';
-import type { WriterOutcome } from '../credits/account-writer.js';
+import { Acceptance } from '../credits/acceptance.js';
+import type { AcceptedOutcome, WriterOutcome } from '../credits/account-batch.js';
+import type { HoldCommand } from '../credits/decide.js';
 import { ServiceError, type ErrorDetails } from '../errors.js';
 import { begun } from '../begun.js';
-import { claim, freeClaim, takenOver, type ClaimTarget } from '../idempotency/claims.js';
-import type { Claim } from '../idempotency/claim.js';
+import { claim, freeClaim, freshClaim, takenOver, type ClaimTarget } from '../idempotency/claims.js';
+import type { Claim, ClaimKey } from '../idempotency/claim.js';
 import type { Json } from '../json.js';
 import { acceptGeneration } from './accept.js';
 import { markUsed } from '../uploads/mark-used.js';
@@ -32,16 +34,17 @@ export interface CreateOptions {
 
 /**
  * Accepts a generation: claims the key, holds the price, inserts the generation, in that order, each durable before the
- * next. A create that is interrupted in between is completed or undone by a retry with the key or by recovery. Only the
- * process that minted the generation's id ever holds or inserts under it. A replay answers with the generation as it is
- * now.
+ * next, or all at once where the store can. What is refused is refused before the key is claimed, unless the store
+ * claims it in a step of its own and the refusal is decided after that. A create that is interrupted in between is
+ * completed or undone by a retry with the key or by recovery. Only the process that minted the generation's id ever
+ * holds or inserts under it. A replay answers with the generation as it is now.
  *
  * Throws, in this order: FIELD_REQUIRED, FIELD_INVALID (of the body), of a webhook URL DEVELOPER_SCOPE_INSUFFICIENT,
  * FIELD_INVALID and CONFLICT (while the App has no default secret that signs for it), the three idempotency codes, FIELD_INVALID (of
  * model, uploads and parameters), QUEUE_FULL (of content kept uncharged), SPENDING_NOT_CONFIRMED, FIELD_INVALID (of an
  * upload that was deleted meanwhile),
  * DEVELOPER_TOKEN_REVOKED for a suspended account, CREDITS_INSUFFICIENT, QUEUE_FULL (of open generations). A refusal
- * frees the key. `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
+ * leaves the key free. `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
  */
 export async function createGeneration(
   context: Context,
@@ -60,14 +63,20 @@ export async function createGeneration(
   const uncharged = begun(
     context.unchargedSums.bytesFor(caller.accountId, context.settings.maxUnchargedContentBytesPerAccount),
   );
+  const planned = await plan(context, caller, request, { uncharged, approvedCredits });
+  const first = 'refusal' in planned ? planned : await acceptFirst(context, planned, { key, digest });
+  if (first !== 'taken' && 'generation' in first) return { generation: first.generation, replayed: false };
+
+  // A request that has the key already says what this one is answered, even if this one alone would be refused.
+  if (first !== 'taken' && (await context.claims.read(key)) === null) throw first.refusal;
   const claimed = await claim(context, context.settings, { key, digest }, generationTarget(context, caller));
   if ('replayOf' in claimed) return replayed(await context.generations.read(claimed.replayOf));
-
-  const generation = await accept(context, caller, request, claimed.mine, { uncharged, approvedCredits });
-  // This create was so slow that another process took the key over and may have answered it, perhaps with a refusal. To
-  // continue could charge the client for a generation that was refused.
-  if (generation === 'taken-over') throw takenOver();
-  return { generation, replayed: false };
+  const { mine } = claimed;
+  if ('refusal' in planned) throw await refusedUnder(context, mine, planned.refusal);
+  const next = await accept(context, planned, { claim: mine, claimStands: true });
+  if (next === 'taken') throw takenOver();
+  if ('refusal' in next) throw next.refusal;
+  return { generation: next.generation, replayed: false };
 }
 
 function generationTarget(context: Context, caller: Caller): ClaimTarget {
@@ -97,29 +106,79 @@ function replayed(record: GenerationRecord | null): Created {
   return { generation: record, replayed: true };
 }
 
-/** Everything after the claim. A refusal frees the key, and so does a failure from before anything was held. */
-async function accept(
+/** A request that nothing refuses so far. */
+interface Planned {
+  readonly caller: Caller;
+  readonly request: GenerationRequest;
+  readonly quote: Quote;
+}
+
+interface Refused {
+  readonly refusal: ServiceError;
+}
+
+/** What can be refused without a look at the account. */
+async function plan(
   context: Context,
   caller: Caller,
   request: GenerationRequest,
-  mine: Claim,
   { uncharged, approvedCredits }: { readonly uncharged: Promise<number>; readonly approvedCredits: number },
-): Promise<Generation | 'taken-over'> {
-  let quote: Quote | undefined;
+): Promise<Planned | Refused> {
   try {
-    const quoted = await quoteGeneration(context, caller, request);
+    const quote = await quoteGeneration(context, caller, request);
     refuseMoreContent(await uncharged, context.settings);
-    refuseUnapproved(quoted.credits, approvedCredits);
-    await markUsed(context, quoted.uploads);
-    quote = quoted;
-    await hold(context, caller, mine, quote, request);
+    refuseUnapproved(quote.credits, approvedCredits);
+    return { caller, request, quote };
   } catch (error) {
-    // A hold of unknown outcome keeps the key: only a retry under it, or recovery, may find out.
-    if (quote && !(error instanceof ServiceError)) throw error;
-    if ((await freeClaim(context, mine)) === 'taken-over') return 'taken-over';
+    if (error instanceof ServiceError) return { refusal: error };
     throw error;
   }
-  return insertOrRelease(context, caller, request, mine, quote);
+}
+
+/** Under a key that nobody has claimed, as far as is known; a replay must not mark uploads as used, so it is read then. */
+async function acceptFirst(
+  context: Context,
+  planned: Planned,
+  { key, digest }: { readonly key: ClaimKey; readonly digest: string },
+): Promise<Accepted> {
+  if (planned.quote.uploads.length > 0 && (await context.claims.read(key)) !== null) return 'taken';
+  const fresh = freshClaim(context, context.settings, { key, digest }, context.ids.uuid());
+  return accept(context, planned, { claim: fresh, claimStands: false });
+}
+
+type Accepted = { readonly generation: Generation } | Refused | 'taken';
+
+async function accept(
+  context: Context,
+  planned: Planned,
+  { claim: mine, claimStands }: { readonly claim: Claim; readonly claimStands: boolean },
+): Promise<Accepted> {
+  const { caller, request, quote } = planned;
+  const { clock, settings, accountWriter } = context;
+  const generation = acceptGeneration(mine.subjectId, caller, request, quote, clock.now(), settings.recoveryGraceMs);
+  const acceptance = new Acceptance(mine, generation, claimStands);
+  let outcome: AcceptedOutcome;
+  try {
+    await markUsed(context, quote.uploads);
+    outcome = await accountWriter.accept(holdOf(context, planned, generation.generationId), acceptance);
+    if (outcome.refused !== undefined) throw refusalOf(outcome, caller, quote.credits);
+  } catch (error) {
+    // A hold of unknown outcome keeps the key: only a retry under it, or recovery, may find out.
+    if (!(error instanceof ServiceError)) throw error;
+    return { refusal: acceptance.claimStands ? await refusedUnder(context, mine, error) : error };
+  }
+  if ('taken' in outcome) return 'taken';
+  if ('existing' in outcome) return { generation: await adoptOrRelease(context, mine, outcome.existing) };
+  wake(context, generation.generationId, generation.createdAt);
+  return { generation };
+}
+
+/**
+ * Frees the key of a request that is refused. Where we were so slow that another process took the key over, and may have
+ * answered under it, the refusal is not ours to give; nor is anything to be charged.
+ */
+async function refusedUnder(context: Context, mine: Claim, refusal: ServiceError): Promise<ServiceError> {
+  return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;
 }
 
 /** The sum was read before the claim: of many concurrent creates, none counts the others. */
@@ -138,26 +197,23 @@ function refuseUnapproved(credits: number, approvedCredits: number): void {
   throw new ServiceError('SPENDING_NOT_CONFIRMED', message, { credits });
 }
 
-async function hold(
-  context: Context,
-  caller: Caller,
-  mine: Claim,
-  quote: Quote,
-  { clientTraceId }: GenerationRequest,
-): Promise<void> {
-  const outcome = await context.accountWriter.execute(mine.accountId, {
+function holdOf(
+  { settings }: Pick<Context, 'settings'>,
+  { caller, request: { clientTraceId }, quote }: Planned,
+  generationId: string,
+): HoldCommand {
+  return {
     kind: 'hold',
-    generationId: mine.subjectId,
+    generationId,
     credits: quote.credits,
-    maxOpenHolds: context.settings.maxOpenGenerationsPerAccount,
+    maxOpenHolds: settings.maxOpenGenerationsPerAccount,
     attribution: {
       credentialId: caller.credentialId,
       modelKey: quote.model.modelKey,
       ...(clientTraceId === undefined ? {} : { clientTraceId }),
     },
     ...(caller.cap === undefined ? {} : { cap: caller.cap }),
-  });
-  if (outcome.refused) throw refusalOf(outcome, caller, quote.credits);
+  };
 }
 
 function refusalOf(
@@ -198,22 +254,16 @@ function toldTo({ scopes }: Caller, availableCredits: number): Pick<ErrorDetails
   return scopes.includes('credits:read') ? { availableCredits } : {};
 }
 
-/** The accepted generation, unless its id was ruled out before we got here; then the hold is given back. */
-async function insertOrRelease(
-  context: Context,
-  caller: Caller,
-  request: GenerationRequest,
-  mine: Claim,
-  quote: Quote,
-): Promise<Generation | 'taken-over'> {
-  const { clock, settings, generations, accountWriter } = context;
-  const generation = acceptGeneration(mine.subjectId, caller, request, quote, clock.now(), settings.recoveryGraceMs);
-  const outcome = await generations.insert(generation);
-  if (outcome.inserted) {
-    wake(context, generation.generationId, generation.createdAt);
-    return generation;
-  }
-  if (outcome.existing.kind === 'generation') return outcome.existing;
-  await accountWriter.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 });
-  return 'taken-over';
+/**
+ * The generation that is stored under our id already, as an insert whose answer was lost. If the id was ruled out instead,
+ * the hold is given back: we were so slow that another process took the key over.
+ */
+async function adoptOrRelease(
+  { accountWriter }: Context,
+  { accountId, subjectId }: Claim,
+  existing: GenerationRecord,
+): Promise<Generation> {
+  if (existing.kind === 'generation') return existing;
+  await accountWriter.execute(accountId, { kind: 'settle', generationId: subjectId, charge: 0 });
+  throw takenOver();
 }

@@ -33,18 +33,8 @@ export async function claim(
   target: ClaimTarget,
 ): Promise<Claimed> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const now = ports.clock.now();
-    const fresh: Claim = {
-      version: firstVersion(ports),
-      digest: request.digest,
-      subjectId: target.mint(),
-      createdAt: now,
-      leaseExpiresAt: now + settings.claimLeaseMs,
-      bootId: ports.boot.id,
-      removeAt: now + settings.claimRetentionMs,
-      // Last: an object that begins as a copy and then grows is slow to make, and slow to hand on.
-      ...request.key,
-    };
+    const fresh = freshClaim(ports, settings, request, target.mint());
+    const now = fresh.createdAt;
     const outcome = await ports.claims.insert(fresh);
     if (outcome.inserted) return { mine: fresh };
 
@@ -59,6 +49,27 @@ export async function claim(
     if ((await ports.claims.replace(next, existing.version)) === 'applied') return { mine: next };
   }
   throw inProgress(1_000);
+}
+
+/** The first claim of a key: its lease begins now. */
+export function freshClaim(
+  ports: Pick<Ports, 'clock' | 'ids'> & { readonly boot: Boot },
+  settings: Settings,
+  { key, digest }: { readonly key: ClaimKey; readonly digest: string },
+  subjectId: string,
+): Claim {
+  const now = ports.clock.now();
+  return {
+    version: firstVersion(ports),
+    digest,
+    subjectId,
+    createdAt: now,
+    leaseExpiresAt: now + settings.claimLeaseMs,
+    bootId: ports.boot.id,
+    removeAt: now + settings.claimRetentionMs,
+    // Last: an object that begins as a copy and then grows is slow to make, and slow to hand on.
+    ...key,
+  };
 }
 
 /**

@@ -8,6 +8,9 @@ export interface ClaimStore {
   /** Inserts the claim if its key is free; durable on return. Otherwise returns the claim that has the key. */
   insert(claim: Claim): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: Claim }>;
 
+  /** The newest committed claim of the key, or null. A process reads its own writes. */
+  read(key: ClaimKey): Promise<Claim | null>;
+
   /** Replaces the claim of the same key if its version still is `expectedVersion`. Durable on return. */
   replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'>;
 

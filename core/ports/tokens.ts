@@ -1,3 +1,4 @@
+import type { AcceptanceStore } from './acceptance-store.js';
 import type { AccountStore } from './account-store.js';
 import type { ArtefactStore } from './artefact-store.js';
 import type { Catalog } from './catalog.js';
@@ -29,6 +30,7 @@ export interface Ports {
   readonly accounts: AccountStore;
   readonly generations: GenerationStore;
   readonly claims: ClaimStore;
+  readonly acceptances: AcceptanceStore;
   readonly uploads: UploadStore;
   readonly credentials: CredentialStore;
   readonly people: PersonStore;
@@ -68,6 +70,7 @@ export const TOKENS = {
   accounts: token('accounts'),
   generations: token('generations'),
   claims: token('claims'),
+  acceptances: token('acceptances'),
   uploads: token('uploads'),
   credentials: token('credentials'),
   people: token('people'),

@@ -59,6 +59,17 @@ function taking(store: () => ClaimStore): void {
     expect(outcomes.filter(({ inserted }) => inserted)).to.have.length(1);
     for (const outcome of outcomes) if (!outcome.inserted) expect(outcome.existing).to.deep.equal(winner);
   });
+
+  it('reads the claim of a key as it is now, or null', async () => {
+    expect(await store().read(aClaim(1))).to.equal(null);
+    await store().insert(aClaim(1));
+    expect(await store().read(aClaim(1))).to.deep.equal(aClaim(1));
+    expect(await store().read(aClaim(1, { operation: 'prepare' }))).to.equal(null);
+    await store().replace(aClaim(1, { version: 1, leaseExpiresAt: 0 }), 0);
+    expect(await store().read(aClaim(1))).to.deep.equal(aClaim(1, { version: 1, leaseExpiresAt: 0 }));
+    await store().remove(aClaim(1), 1);
+    expect(await store().read(aClaim(1))).to.equal(null);
+  });
 }
 
 function changing(store: () => ClaimStore): void {

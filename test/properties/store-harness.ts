@@ -10,6 +10,7 @@ import { MinioObjectStore } from '../../adapters/minio/minio-object-store.js';
 import { setUpBucket } from '../../adapters/minio/set-up-bucket.js';
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import { TimerWakeUps } from '../../adapters/timers/timer-wake-ups.js';
+import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
 import { createContext, type Context } from '../../core/context.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
@@ -53,6 +54,7 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
     accounts,
     generations,
     claims,
+    acceptances,
     uploads,
     credentials,
     people,
@@ -78,6 +80,7 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
       accounts,
       generations,
       claims,
+      acceptances,
       uploads,
       credentials,
       people,
@@ -121,6 +124,7 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
       accounts,
       generations,
       claims,
+      acceptances: new StepwiseAcceptances({ accounts, claims, generations }),
       uploads,
       credentials,
       people,

@@ -1,4 +1,6 @@
-import { memoryStores } from '../fixtures/memory-stores.js';
+import { MemoryAcceptances } from '../../adapters/memory/memory-acceptances.js';
+import type { Clock } from '../../core/ports/clock.js';
+import { memoryStores, type MemoryStores } from '../fixtures/memory-stores.js';
 import { Chance } from './harness/chance.js';
 import { drawFaultProfile, NO_FAULTS, type FaultProfile } from './faults/fault-profile.js';
 import { Tally } from './coverage/tally.js';
@@ -45,6 +47,7 @@ export interface Outcome {
 /** Far from the seeds that are played. */
 const FIRST_OF_PROGRAMS = 1_000_000_007;
 const FIRST_OF_WEBHOOKS = 2_000_000_011;
+const FIRST_OF_STORES = 3_000_000_019;
 
 /** One seed's run: a service on shared stores under a fault profile, clients that use it, and a checker. */
 export class SimulatedRun implements RunContext {
@@ -74,7 +77,7 @@ export class SimulatedRun implements RunContext {
     this.timeline = new Timeline(print);
     this.scheduler = new Scheduler(source.fork());
     const { roles, isExclusive = false } = source.fork().pick(PLACES);
-    const durable = memoryStores({
+    const durable = storesOf(seed, {
       now: () => this.scheduler.now,
       after: (delayMs, callback) => this.scheduler.after(delayMs, callback),
     });
@@ -145,4 +148,11 @@ export class SimulatedRun implements RunContext {
     for (const operator of operators) await operator.resumeAll();
     await new AfterFaults(this, this.service, this.network, { ...clients, readers }, life).pass();
   }
+}
+
+/** Half of all runs accept generations in one step, and the others by one write after the other. */
+function storesOf(seed: number, clock: Clock): MemoryStores {
+  const stores = memoryStores(clock);
+  const isOneStep = Chance.from(seed + FIRST_OF_STORES).happens(500);
+  return isOneStep ? { ...stores, acceptances: new MemoryAcceptances(stores) } : stores;
 }

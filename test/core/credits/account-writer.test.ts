@@ -4,11 +4,15 @@
 // between; outcomes are compared with an exact model, and entries are summed separately.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { AccountWriter, type WriterOutcome } from '../../../core/credits/account-writer.js';
+import type { WriterOutcome } from '../../../core/credits/account-batch.js';
+import { AccountWriter } from '../../../core/credits/account-writer.js';
 import type { AccountCommand } from '../../../core/credits/decide.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import { StepwiseAcceptances } from '../../../core/generation/stepwise-acceptances.js';
 import type { AccountStore } from '../../../core/ports/account-store.js';
 import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
+import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
+import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
 import { BooksModel } from '../../fixtures/books-model.js';
 import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
@@ -47,13 +51,14 @@ async function storeWith(credits: number): Promise<MemoryAccountStore> {
     lastSequence: 0,
     holds: new Map(),
   });
-  if (credits > 0)
-    await new AccountWriter({ accounts: store, clock: new ManualClock() }).execute(ID, grant('first', credits));
+  if (credits > 0) await writerOn(store, new ManualClock()).execute(ID, grant('first', credits));
   return store;
 }
 
 function writerOn(store: AccountStore, clock: ManualClock, interceptor?: Interceptor): AccountWriter {
-  return new AccountWriter({ accounts: interceptor ? intercepted('accounts', store, interceptor) : store, clock });
+  const accounts = interceptor ? intercepted('accounts', store, interceptor) : store;
+  const others = { claims: new MemoryClaimStore(), generations: new MemoryGenerationStore() };
+  return new AccountWriter({ accounts, acceptances: new StepwiseAcceptances({ accounts, ...others }), clock });
 }
 
 async function expectRight(store: AccountStore): Promise<void> {

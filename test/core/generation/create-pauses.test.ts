@@ -66,7 +66,7 @@ async function sleepThrough(
 
 describe('createGeneration, paused at any store call', () => {
   it('and resumed after its retry was refused: creates nothing and charges nothing that was refused to the client', async () => {
-    for (const sleepsAt of ['accounts.read', 'generations.insert']) {
+    for (const sleepsAt of ['accounts.apply', 'generations.insert']) {
       const harness = await CoreHarness.open({ credits: 20 });
       const gate = new Gate();
       const slow = create(
@@ -83,7 +83,7 @@ describe('createGeneration, paused at any store call', () => {
         await harness.clock.run(create(harness.process(), harness)),
         'its hold, if any, was released by the retry',
       ).to.satisfy((answer: Created | ServiceError) =>
-        sleepsAt === 'accounts.read'
+        sleepsAt === 'accounts.apply'
           ? answer instanceof ServiceError && answer.code === 'CREDITS_INSUFFICIENT'
           : !(answer instanceof ServiceError),
       );

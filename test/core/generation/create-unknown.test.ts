@@ -10,11 +10,24 @@ import { CoreHarness } from '../../harness/core-harness.js';
 
 type Cut = 'before' | 'after';
 
+interface Losing {
+  readonly call: string;
+  readonly cut: Cut;
+  /** Done just before the first change of the account, when the key has been claimed. */
+  readonly meanwhile?: () => Promise<unknown>;
+}
+
 /**
  * The outcome of a create, always under the same key, in a process that loses this call's answer or in a healthy one.
  */
-async function create(harness: CoreHarness, losing?: { readonly call: string; readonly cut: Cut }): Promise<string> {
+async function create(harness: CoreHarness, losing?: Losing): Promise<string> {
+  let { meanwhile } = losing ?? {};
   const context = harness.process(async (call) => {
+    if (call.name === 'accounts.apply') {
+      const before = meanwhile;
+      meanwhile = undefined;
+      await before?.();
+    }
     if (call.name !== losing?.call) return call.proceed();
     if (losing.cut === 'after') await call.proceed();
     throw new StoreUnavailable('The line broke.');
@@ -32,15 +45,16 @@ async function create(harness: CoreHarness, losing?: { readonly call: string; re
 describe('createGeneration that does not know', () => {
   for (const cut of ['before', 'after'] as const) {
     it(`whether a refused request's key is free (cut ${cut} the call): does not refuse, and a retry finds out`, async () => {
-      const harness = await CoreHarness.open({ credits: 9 });
-      expect(await create(harness, { call: 'claims.remove', cut })).to.equal('StoreUnavailable');
+      const harness = await CoreHarness.open({ credits: 10 });
+      const spend = () => createGeneration(harness.context, harness.caller, 'other', harness.body());
+      expect(await create(harness, { call: 'claims.remove', cut, meanwhile: spend })).to.equal('StoreUnavailable');
       expect(await create(harness)).to.equal(cut === 'before' ? 'IDEMPOTENCY_IN_PROGRESS' : 'CREDITS_INSUFFICIENT');
       harness.clock.jump(harness.settings.claimLeaseMs);
       expect(await create(harness)).to.equal('CREDITS_INSUFFICIENT');
       await grantCredits(harness.context, {
         accountId: harness.caller.accountId,
         operationId: 'more',
-        credits: 1,
+        credits: 10,
         reason: 'r',
       });
       expect(await create(harness), 'the key was bound by nothing').to.equal('OK');

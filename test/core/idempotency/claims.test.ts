@@ -147,6 +147,7 @@ describe('claim', () => {
 function bound(claims: MemoryClaimStore): ClaimStore {
   return {
     insert: (claim_) => claims.insert(claim_),
+    read: (key) => claims.read(key),
     replace: (next, version) => claims.replace(next, version),
     remove: (key, version) => claims.remove(key, version),
     removeExpired: (now, limit) => claims.removeExpired(now, limit),

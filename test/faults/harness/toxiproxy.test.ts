@@ -36,16 +36,16 @@ describe('a link through toxiproxy', () => {
     const toxiproxy = new Toxiproxy((await orSkip(this, toxiproxyServer())).url);
     const { port } = endless.address() as AddressInfo;
     const link = await toxiproxy.link(`endless-${process.pid}`, port);
-    let isOver = false;
+    const over = new AbortController();
     const clients = Array.from({ length: CLIENTS }, async (_, place) => {
-      while (!isOver) await readSome(link.port, place % 5);
+      while (!over.signal.aborted) await readSome(link.port, place % 5);
     });
     for (let change = 0; change < CHANGES; change += 1) {
       const heal = await link.poison({ type: 'latency', attributes: { latency: 1, jitter: 0 } }, 'downstream', 0.5);
       await sleep(20);
       await heal();
     }
-    isOver = true;
+    over.abort();
     await Promise.all(clients);
     await link.remove();
     expect(await toxiproxy.ask('GET', '/proxies')).to.be.an('object');

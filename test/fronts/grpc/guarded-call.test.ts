@@ -168,8 +168,8 @@ describe('calls that are checked before they are read', () => {
     await open({
       around: (ports) => ({
         ...ports,
-        generations: intercepted('generations', ports.generations, async (call) => {
-          if (holds && call.name === 'generations.insert') await gate.wait();
+        acceptances: intercepted('acceptances', ports.acceptances, async (call) => {
+          if (holds && call.name === 'acceptances.accept') await gate.wait();
           return call.proceed();
         }),
       }),

@@ -254,12 +254,14 @@ describe('measured ports', () => {
     expect(await one.context.uploads.read('x').catch((thrown: unknown) => thrown)).to.be.instanceOf(TypeError);
     const g = await harness.create();
     expect(await one.context.generations.replace({ ...g, version: 9 }, 8)).to.equal('conflict');
-    expect(await one.value('darkroom_store_failures_total', { port: 'claims', reason: 'unavailable' })).to.equal(1);
+    expect(await one.value('darkroom_store_failures_total', { port: 'acceptances', reason: 'unavailable' })).to.equal(
+      1,
+    );
     expect(await one.value('darkroom_store_failures_total', { port: 'uploads', reason: 'unexpected' })).to.equal(1);
     expect(await one.value('darkroom_store_failures_total')).to.equal(2);
     expect(await one.value('darkroom_store_conflicts_total', { port: 'generations', method: 'replace' })).to.equal(1);
     expect(
-      await one.value('darkroom_store_call_duration_seconds_count', { port: 'claims', method: 'insert' }),
+      await one.value('darkroom_store_call_duration_seconds_count', { port: 'acceptances', method: 'accept' }),
     ).to.equal(1);
   });
 

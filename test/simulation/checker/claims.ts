@@ -14,8 +14,8 @@ export class Claims {
   /** The key under which an id was claimed, by operation and id. */
   private readonly namedBy = new Map<string, ClaimKey>();
   private readonly expired = new Set<string>();
-  /** When a key was last freed by a refusal, in order. */
-  private readonly freedAt = new Map<string, number>();
+  /** When a key was last freed by a refusal, or read and found free before one, in order. */
+  private readonly freeAt = new Map<string, number>();
   /** Which process made the claim that stands. */
   private readonly madeBy = new Map<string, string>();
 
@@ -39,6 +39,15 @@ export class Claims {
       );
       if (result.inserted) this.keep(claim, process);
     },
+    'claims.read': ({ args: [key], result }) => {
+      const known = this.standing.get(keyName(key));
+      demand(
+        result?.version === known?.version,
+        11,
+        () => `the claim of ${key.key} was read at version ${result?.version}, and has ${known?.version}`,
+      );
+      if (result === null) this.freeAt.set(keyName(key), this.order.position);
+    },
     'claims.replace': ({ args: [next], result, process }) => {
       if (result !== 'applied') return;
       if (next.leaseExpiresAt === 0) this.finish(next);
@@ -59,13 +68,13 @@ export class Claims {
     return this.namedBy.get(`${operation} ${subjectId}`);
   }
 
-  /** Whether what a key was claimed for stands, and the key was not freed since. */
+  /** Whether what a key was claimed for stands, and the key is not known to have been free since. */
   hasStoodSince(key: ClaimKey, order: number): boolean {
     const claim = this.at(key);
     return (
       claim !== undefined &&
       this.standingAt(key.operation, claim.subjectId) === 'effect' &&
-      (this.freedAt.get(keyName(key)) ?? -1) < order
+      (this.freeAt.get(keyName(key)) ?? -1) < order
     );
   }
 
@@ -165,7 +174,7 @@ export class Claims {
       );
     }
     this.standing.delete(keyName(key));
-    this.freedAt.set(keyName(key), this.order.position);
+    this.freeAt.set(keyName(key), this.order.position);
   }
 
   private removeExpired({ args: [now], result, at, process, processNow }: EffectOf<'claims.removeExpired'>): void {

@@ -16,6 +16,8 @@ export interface Case {
   readonly accepted: number;
   /** What a create may be refused with when nothing goes wrong. */
   readonly refusals: readonly ErrorCode[];
+  /** Whether claim, hold and generation are one write. */
+  readonly oneStep: boolean;
 }
 
 /**
@@ -32,7 +34,7 @@ function create(key: string, count = 1): Request {
   return { operation: 'create', key, body };
 }
 
-export const CASES: readonly Case[] = [
+const BY_STEPS: readonly Omit<Case, 'oneStep'>[] = [
   {
     name: 'twins',
     credits: 100,
@@ -70,4 +72,10 @@ export const CASES: readonly Case[] = [
     accepted: 1,
     refusals: ['CREDITS_INSUFFICIENT'],
   },
+];
+
+/** Each on stores that accept by one write after the other, and on stores that accept in one step. */
+export const CASES: readonly Case[] = [
+  ...BY_STEPS.map((one) => ({ ...one, oneStep: false })),
+  ...BY_STEPS.map((one) => ({ ...one, name: `${one.name} in one step`, oneStep: true })),
 ];

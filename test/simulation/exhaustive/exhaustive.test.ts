@@ -1,6 +1,6 @@
 // Goal: on one account two REST processes and a worker keep every promise about keys and money, however their calls to
 // the ports interleave, and wherever one of them dies.
-// Method: every state of five small cases that is reachable within the bounds is visited, by running the real core on
+// Method: every state of five small cases, each on stores of both kinds, that is reachable within the bounds is visited, by running the real core on
 // the adapters in memory, one chosen call at a time; each state is compared with a separate model, and each state
 // without a pending call is run until it is at rest. The default run visits some of the cases, those with a crash
 // completely. Larger bounds are for `main.js`.
@@ -25,7 +25,7 @@ const PARTS: readonly Part[] = [
   {
     what: 'a worker beside them, any process dying anywhere',
     isWhole: true,
-    always: ['two bodies', 'cancel'],
+    always: ['cancel', 'two bodies in one step'],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 0, retries: 0, recoveries: 0, wakes: 1 },
   },
   {
@@ -37,13 +37,13 @@ const PARTS: readonly Part[] = [
   {
     what: 'leases lapsing at any moment, and any process dying anywhere',
     isWhole: true,
-    always: ['poor twins', 'two bodies', 'cancel'],
+    always: ['poor twins', 'two bodies', 'cancel', 'poor twins in one step'],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 1, retries: 0, recoveries: 0, wakes: 0 },
   },
   {
     what: 'any answer lost, any process dying anywhere',
     isWhole: false,
-    always: ['cancel', 'two keys'],
+    always: ['cancel', 'two keys', 'two keys in one step'],
     bounds: { depth: 5, crashes: 1, lost: 1, leaps: 1, retries: 1, recoveries: 1, wakes: 1 },
   },
 ];

@@ -36,7 +36,7 @@ const SOON_MS = 1_000;
  * everything happens that can happen without one, so a run is the list of its choices.
  */
 export class SmallRun {
-  readonly service = new SmallService();
+  readonly service: SmallService;
   readonly spent: Spent = nothingSpent();
   readonly seats: readonly [Seat, Seat];
   readonly worker: SmallProcess;
@@ -51,6 +51,7 @@ export class SmallRun {
     private readonly bounds: Bounds,
     private readonly interned: Interned,
   ) {
+    this.service = new SmallService(setting);
     this.seats = [this.seat('A', 0x0a, setting.requests[0]), this.seat('B', 0x0b, setting.requests[1])];
     this.worker = new SmallProcess('worker', 0x0c, this.service.time);
     this.workerContext = this.service.contextOf(this.worker);

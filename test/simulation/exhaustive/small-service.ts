@@ -1,4 +1,5 @@
 import { oneProvider } from '../../fixtures/connected-providers.js';
+import { MemoryAcceptances } from '../../../adapters/memory/memory-acceptances.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import { SCOPES, type Caller } from '../../../core/access/credential.js';
@@ -7,10 +8,11 @@ import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { catalogOf } from '../../fixtures/catalog-of.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
-import { memoryStores } from '../../fixtures/memory-stores.js';
+import { memoryStores, type MemoryStores } from '../../fixtures/memory-stores.js';
 import { ScriptedProvider } from '../../fixtures/scripted-provider.js';
 import { SILENT } from '../../fixtures/silent-log.js';
 import { STATELESS_PORTS } from '../../fixtures/stateless-ports.js';
+import type { Case } from './cases.js';
 import { SmallProcess } from './small-process.js';
 import type { Snapshot } from './state-checks.js';
 import { Witness } from './witness.js';
@@ -36,10 +38,15 @@ const MODELS = [imageModel()];
 /** One set of stores with one account, one provider, one time, and whoever watches all of it. */
 export class SmallService {
   readonly time = { now: START };
-  private readonly stores = memoryStores({ now: () => this.time.now, after: () => () => undefined });
+  private readonly stores: MemoryStores;
   readonly provider = new ScriptedProvider();
   readonly table = new MemoryWakeUpTable();
   readonly witness = new Witness(async (generationId) => (await this.account()).holds.has(generationId));
+
+  constructor({ oneStep }: Pick<Case, 'oneStep'>) {
+    const stores = memoryStores({ now: () => this.time.now, after: () => () => undefined });
+    this.stores = oneStep ? { ...stores, acceptances: new MemoryAcceptances(stores) } : stores;
+  }
 
   async open(credits: number): Promise<void> {
     const none = { issued: 0, available: 0, reserved: 0, spent: 0 };

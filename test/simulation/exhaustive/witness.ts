@@ -1,5 +1,6 @@
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import type { Claim } from '../../../core/idempotency/claim.js';
+import { stepsOf, type AnsweredCall } from '../../fixtures/acceptance-steps.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
 import { Violation } from '../observed.js';
 import type { Request } from './cases.js';
@@ -52,6 +53,10 @@ export class Witness {
   }
 
   async effect(process: string, { name, args }: Pick<PortCall, 'name' | 'args'>, answer: unknown): Promise<void> {
+    for (const step of stepsOf({ name, args, result: answer })) await this.step(process, step);
+  }
+
+  private async step(process: string, { name, args, result: answer }: AnsweredCall): Promise<void> {
     switch (name) {
       case 'claims.insert':
         if (isInserted(answer)) this.claims.set((args[0] as Claim).key, args[0] as Claim);

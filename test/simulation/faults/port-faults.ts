@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../../core/errors.js';
+import { stepsOf } from '../../fixtures/acceptance-steps.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
 import { CALL_FAULTS, NO_FAULTS, type CallFault } from './fault-profile.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';
@@ -143,14 +144,15 @@ export class PortFaults {
       return { error: error instanceof Error ? error : new Error(String(error)) };
     }
     timeline.note(scheduler.now, process.name, () => `${call.name} ${brief(call.args)} -> ${brief(result)}`);
-    await observer.effect({
-      at: scheduler.now,
-      process: process.name,
-      processNow: process.clock.now(),
-      call: call.name,
-      args: call.args,
-      result,
-    });
+    for (const { name, ...step } of stepsOf({ name: call.name, args: call.args, result })) {
+      await observer.effect({
+        at: scheduler.now,
+        process: process.name,
+        processNow: process.clock.now(),
+        call: name,
+        ...step,
+      });
+    }
     return { result };
   }
 

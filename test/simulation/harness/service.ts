@@ -21,6 +21,7 @@ const STORES = [
   'accounts',
   'generations',
   'claims',
+  'acceptances',
   'uploads',
   'credentials',
   'providerUses',

@@ -1,6 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const CREATE = 'core/generation/create-generation.js';
+const STEPS = 'core/generation/stepwise-acceptances.js';
 
 /** What can be got wrong on the way from a request to an accepted generation. */
 export const CREATE_MUTANTS: readonly Mutant[] = [
@@ -8,8 +9,10 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'no-hold',
     breaks: [4, 13],
     file: CREATE,
-    find: 'await hold(context, caller, mine, quote, request);',
-    replace: '',
+    find: 'outcome = await accountWriter.accept(holdOf(context, planned, generation.generationId), acceptance);',
+    replace:
+      'if (!claimStands) { const claimed = await context.claims.insert(mine); if (!claimed.inserted) return "taken"; } ' +
+      'const made = await context.generations.insert(generation); outcome = made.inserted ? {} : { existing: made.existing };',
     why: 'The price is checked somewhere else, so the generation is inserted without holding it.',
   },
   {
@@ -23,18 +26,55 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'hold-after-insert',
     breaks: [4, 13],
-    file: CREATE,
-    find: 'await hold(context, caller, mine, quote, request); }',
+    file: STEPS,
+    find:
+      "if ((await this.stores.accounts.apply(change)) === 'conflict') return { outcome: 'conflict', claimsStand: true }; " +
+      'const inserted = await settled(generations.map(async (one) => this.stores.generations.insert(one)));',
     replace:
-      'const made = await insertOrRelease(context, caller, request, mine, quote); await hold(context, caller, mine, quote, request); return made; }',
+      'const inserted = await settled(generations.map(async (one) => this.stores.generations.insert(one))); ' +
+      "if ((await this.stores.accounts.apply(change)) === 'conflict') return { outcome: 'conflict', claimsStand: true };",
     why: 'The generation is inserted first, so that there is something to hold the price for.',
+  },
+  {
+    name: 'insert-after-a-conflict',
+    breaks: [4, 13],
+    file: STEPS,
+    find: "if ((await this.stores.accounts.apply(change)) === 'conflict')",
+    replace: 'await this.stores.accounts.apply(change); if (false)',
+    why: 'The generations are inserted although their holds were not written.',
+  },
+  {
+    name: 'hold-before-the-claim',
+    breaks: [4, 11],
+    file: STEPS,
+    find: "if (taken.length > 0) return { outcome: 'taken', taken, claimsStand: true };",
+    replace:
+      "if (taken.length > 0) { await this.stores.accounts.apply(change); return { outcome: 'taken', taken, claimsStand: true }; }",
+    why: 'The price is held although another request has the key.',
+  },
+  {
+    name: 'twins-in-one-batch',
+    breaks: [11],
+    file: 'core/credits/account-batch.js',
+    find: 'if (twins.length === 0) return batch;',
+    replace: 'if (twins.length >= 0) return batch;',
+    why: 'Two requests with one key are accepted by the same write.',
+  },
+  {
+    name: 'refused-before-the-key-is-read',
+    breaks: [11],
+    file: CREATE,
+    find: "if (first !== 'taken' && (await context.claims.read(key)) === null)",
+    replace: "if (first !== 'taken')",
+    why: 'A repeated request is refused for what it would need if it were new.',
   },
   {
     name: 'claim-freed-after-a-lost-hold',
     breaks: [12],
     file: CREATE,
-    find: 'if (quote && !(error instanceof ServiceError)) throw error;',
-    replace: '',
+    find: 'if (!(error instanceof ServiceError)) throw error; return { refusal:',
+    replace:
+      'if (!(error instanceof ServiceError)) { await freeClaim(context, mine).catch(() => undefined); throw error; } return { refusal:',
     why: 'A lost answer to the hold is taken for a refusal, and the key is freed while the hold may stand.',
   },
   {
@@ -49,30 +89,29 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'refusal-after-a-takeover',
     breaks: [11],
     file: CREATE,
-    find: "if ((await freeClaim(context, mine)) === 'taken-over') return 'taken-over';",
-    replace: 'await freeClaim(context, mine);',
+    find: "return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;",
+    replace: 'await freeClaim(context, mine); return refusal;',
     why: 'A process so slow that its key was taken over still gives its own refusal.',
   },
   {
     name: 'insert-taken-for-granted',
     breaks: [12],
     file: CREATE,
-    find: 'if (outcome.inserted) {',
-    replace: 'if (outcome !== undefined) {',
+    find: "if ('existing' in outcome)",
+    replace: 'if (false)',
     why: 'An id minted just now cannot be taken, so what the insert says is not looked at.',
   },
   {
     name: 'goes-on-under-a-new-id',
     breaks: [11, 12],
     file: CREATE,
-    find:
-      "if (outcome.existing.kind === 'generation') return outcome.existing; await accountWriter.execute(mine.accountId, " +
-      "{ kind: 'settle', generationId: mine.subjectId, charge: 0 }); return 'taken-over';",
+    find: "if ('existing' in outcome) return { generation: await adoptOrRelease(context, mine, outcome.existing) };",
     replace:
-      "if (outcome.existing.kind === 'generation') return outcome.existing; const again = { ...generation, generationId: context.ids.uuid() }; " +
+      "if ('existing' in outcome) { if (outcome.existing.kind === 'generation') return { generation: outcome.existing }; " +
+      'const again = { ...generation, generationId: context.ids.uuid() }; ' +
       "await accountWriter.execute(mine.accountId, { kind: 'settle', generationId: mine.subjectId, charge: 0 }); " +
-      "await accountWriter.execute(mine.accountId, { kind: 'hold', generationId: again.generationId, credits: quote.credits, maxOpenHolds: Infinity }); " +
-      'await generations.insert(again); return again;',
+      'await accountWriter.execute(mine.accountId, { ...holdOf(context, planned, again.generationId), maxOpenHolds: Infinity }); ' +
+      'await context.generations.insert(again); return { generation: again }; }',
     why: 'A process whose id was ruled out goes on under a new one, as if the key were still its own.',
   },
   {

@@ -60,8 +60,8 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     name: 'conflict-taken-for-applied',
     breaks: [1, 4],
     file: ACCOUNT_WRITER,
-    find: "if ((await this.ports.accounts.apply(decided.draft.change())) === 'applied') {",
-    replace: 'await this.ports.accounts.apply(decided.draft.change()); {',
+    find: "return outcome === 'applied' ? { outcome: 'accepted', existing: [] } : { outcome, claimsStand: false };",
+    replace: "return { outcome: 'accepted', existing: [] };",
     why: 'What the store says to a write is not looked at, and a lost race is answered as done.',
   },
   {

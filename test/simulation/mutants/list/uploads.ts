@@ -56,7 +56,7 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
     name: 'use-not-marked',
     breaks: [16],
     file: 'core/generation/create-generation.js',
-    find: 'await markUsed(context, quoted.uploads);',
+    find: 'await markUsed(context, quote.uploads);',
     replace: '',
     why: 'An upload that a generation is about to use is removed when its own retention is over.',
   },

@@ -54,7 +54,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     name: 'start-that-was-taken-ends-the-delivery',
     breaks: [27],
     file: DECIDE,
-    find: 'if (event !== d.event) return { next: isOpen(d) ? { ...ended, nextAttemptAt: now } : ended };',
+    find: 'if (event !== d.event || lease.isReplayed) return { next: isOpen(d) ? { ...ended, nextAttemptAt: now } : ended };',
     replace: '',
     why: 'The end was announced while the start was sent, and the success of that counts for both.',
   },

@@ -4,23 +4,48 @@ import type { ScenarioRun } from './scenario-run.js';
 
 const WISH = { model_key: 'plain', operation: 'image_generation', prompt: 'a wish', parameters: { count: 2 } } as const;
 
-/** A process falls asleep over a request it is about to refuse; meanwhile another one accepts it under the same key. */
+/**
+ * A process falls asleep over a request it is about to refuse, having taken over its key; meanwhile another one accepts
+ * it under the same key.
+ */
 export async function refuseTooLate(run: ScenarioRun): Promise<void> {
   const [slow, quick] = run.fronts as [SimulatedProcess, SimulatedProcess];
   const lapseMs = run.lapseMs;
-  await run.drain();
+  const { faults } = run.service;
   const request: Request = { operation: 'create', key: run.name(), body: WISH };
-  // Authentication reads the account too: the process remembers the credential, so that the sleep hits the read for the
-  // hold.
-  await run.network.ask({ operation: 'credits' }, run.payer, slow);
-  run.service.faults.plan('accounts.read', { fault: 'sleepAfter', forMs: lapseMs + 5_000 });
+  await run.drain();
+  await run.pay(run.payer, 20);
+  faults.plan('accounts.apply', { fault: 'lostRequest', forMs: 0, by: slow.name });
+  await run.network.ask(request, run.payer, slow);
+  await run.context.scheduler.pause(lapseMs);
+  await run.drain(quick);
+  faults.plan('claims.replace', { fault: 'sleepAfter', forMs: lapseMs + 5_000, by: slow.name });
   const refused = run.network.ask(request, run.payer, slow);
   await run.context.scheduler.pause(lapseMs);
   await run.pay(run.payer, 40, quick);
   await run.network.ask(request, run.payer, quick);
+  await run.drain(quick);
   // What the sleeper does to the key may also be lost on the way.
-  if (run.context.chance.happens(500)) run.service.faults.plan('claims.remove', { fault: 'lostRequest', forMs: 0 });
+  if (run.context.chance.happens(500)) faults.plan('claims.remove', { fault: 'lostRequest', forMs: 0 });
   await refused;
+}
+
+/** A request whose key is claimed already when the credits that were there for it are taken away. */
+async function refusedBehindItsClaim(
+  run: ScenarioRun,
+  by: SimulatedProcess,
+  request: Request,
+): Promise<{ readonly answered: Promise<unknown> }> {
+  await run.drain();
+  await run.pay(run.payer, 20);
+  // Authentication reads the account too: the process remembers the credential, so that later reads are for the hold.
+  await run.network.ask({ operation: 'credits' }, run.payer, by);
+  run.service.faults.plan('accounts.apply', { fault: 'slow', forMs: 3_000, by: by.name });
+  const answered = run.network.ask(request, run.payer, by);
+  await run.context.scheduler.pause(500);
+  // A process writes an account in turn, so that only another one can come first.
+  await run.drain(run.fronts.find((front) => front !== by));
+  return { answered };
 }
 
 /** A create that was cut is answered at its next try where nobody else can be at work on it. */
@@ -43,10 +68,12 @@ export async function retryAtOnce(run: ScenarioRun): Promise<void> {
 /** The end of a refusal arrives when the key has long been used for good. */
 export async function freeTooLate(run: ScenarioRun): Promise<void> {
   const lapseMs = run.lapseMs;
-  await run.drain();
+  const [front] = run.fronts as [SimulatedProcess];
   const request: Request = { operation: 'create', key: run.name(), body: WISH };
   run.service.faults.plan('claims.remove', { fault: 'lateEffect', forMs: lapseMs + 5_000 });
-  await run.network.ask(request, run.payer);
+  await (
+    await refusedBehindItsClaim(run, front, request)
+  ).answered;
   await run.context.scheduler.pause(lapseMs);
   await run.network.ask(request, run.payer);
   await run.pay(run.payer, 40);

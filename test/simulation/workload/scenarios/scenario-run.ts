@@ -64,11 +64,15 @@ export class ScenarioRun {
   }
 
   /** Nothing can be paid for any more. */
-  async drain(): Promise<void> {
+  async drain(to?: SimulatedProcess): Promise<void> {
     const { accountId } = this.payer;
     const available = (await this.service.durable.accounts.read(accountId))?.available ?? 0;
     if (available > 0)
-      await this.network.ask({ operation: 'adjust', accountId, operationId: this.name(), credits: -available });
+      await this.network.ask(
+        { operation: 'adjust', accountId, operationId: this.name(), credits: -available },
+        undefined,
+        to,
+      );
   }
 
   async pay({ accountId }: Credential, credits: number, to?: SimulatedProcess): Promise<void> {
