@@ -2,6 +2,7 @@ import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
 import { AccountWriter } from './credits/account-writer.js';
 import { AppWatch } from './generation/app-watch.js';
+import { LocalRuns } from './generation/local-runs.js';
 import { LastingCalls } from './generation/lasting-calls.js';
 import { GenerationWatch } from './generation/generation-watch.js';
 import { watchedAcceptances, watchedGenerations } from './generation/watched-generations.js';
@@ -14,8 +15,8 @@ import type { Ports } from './ports/tokens.js';
 import type { Settings } from './settings.js';
 
 /**
- * What use cases work with: the ports, the settings, the account writer, cached sums, the watches, who waits and where in
- * the queue, the gates of providers, and a log.
+ * What use cases work with: the ports, the settings, the account writer, cached sums, the watches, the worker
+ * of this process, who waits and where in the queue, the gates of providers, and a log.
  */
 export interface Context extends Ports {
   readonly settings: Settings;
@@ -24,6 +25,7 @@ export interface Context extends Ports {
   readonly generationWatch: GenerationWatch;
   readonly appWatch: AppWatch;
   readonly lastingCalls: LastingCalls;
+  readonly localRuns: LocalRuns;
   readonly queuePositions: QueuePositions;
   readonly providerGates: ProviderGates;
   readonly log: Log;
@@ -64,6 +66,7 @@ export function createContext(
     generationWatch,
     appWatch,
     lastingCalls: new LastingCalls(),
+    localRuns: new LocalRuns(),
     queuePositions,
     providerGates: new ProviderGates({ ...ports, settings, log, boot }),
   };

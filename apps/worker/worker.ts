@@ -36,6 +36,8 @@ export class Worker {
   private recovering: Promise<void> | undefined;
   private catchingUp: Promise<void> | undefined;
   private repetition: Repetition | undefined;
+  /** Takes no more of what this process accepts. */
+  private leave: () => void = () => undefined;
   private isStopping = false;
 
   constructor(
@@ -61,6 +63,7 @@ export class Worker {
     const { clock, wakeUps, log } = this.context;
     await this.recovery.resume().catch((error: unknown) => log.warn('interrupted runs not resumed', { error }));
     if (this.isStopping) return;
+    this.leave = this.context.localRuns.serve((generation) => this.dispatcher.takeAccepted(generation));
     await wakeUps.start((subject) => this.deliver(subject), MAX_WAKE_UPS);
     void this.recover();
     if (!this.isStopping)
@@ -81,6 +84,7 @@ export class Worker {
   async stop(): Promise<boolean> {
     const { stopGraceMs } = this.options;
     this.isStopping = true;
+    this.leave();
     this.recovery.stop();
     this.usage.stop();
     const ended = this.within(

@@ -16,7 +16,7 @@ import { quoteGeneration, type Quote } from './quote.js';
 import { readGenerationRequest, type GenerationRequest } from './request.js';
 import type { Settings } from '../settings.js';
 import { voidGeneration } from './void-generation.js';
-import { wake } from './wake.js';
+import { wakeAccepted } from './wake.js';
 import { requireCallable } from '../webhooks/single-address.js';
 
 export interface Created {
@@ -169,7 +169,7 @@ async function accept(
   }
   if ('taken' in outcome) return 'taken';
   if ('existing' in outcome) return { generation: await adoptOrRelease(context, mine, outcome.existing) };
-  wake(context, generation.generationId, generation.createdAt);
+  wakeAccepted(context, generation);
   return { generation };
 }
 

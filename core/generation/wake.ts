@@ -14,6 +14,14 @@ export function wake(context: Pick<Context, 'wakeUps' | 'log'>, generationId: st
     .catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
 }
 
+/** Has the worker of this process begin a generation that was just accepted, or schedules a wake-up for it. */
+export function wakeAccepted(context: Pick<Context, 'wakeUps' | 'log' | 'localRuns'>, generation: Generation): void {
+  const { generationId, createdAt } = generation;
+  const taken = context.localRuns.take(generation);
+  if (taken === undefined) wake(context, generationId, createdAt);
+  else taken.catch(() => wake(context, generationId, createdAt));
+}
+
 /**
  * Schedules an immediate wake-up for a generation that has waited before. The wake-up is as old as the generation, so
  * that among many that are due it is not delivered after those of younger ones.

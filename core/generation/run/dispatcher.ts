@@ -68,6 +68,16 @@ export class Dispatcher {
     return this.accept(generation.generationId, generation);
   }
 
+  /**
+   * Takes a generation that was just accepted in this process, unless other workers could begin it sooner. Rejects as
+   * for a wake-up.
+   */
+  takeAccepted(generation: Generation): Promise<void> | undefined {
+    if (this.stopping || this.waiting.size >= MAX_WAITING) return undefined;
+    if (!this.context.boot.isExclusive && !this.lanes.hasPlaceFor(generation)) return undefined;
+    return this.accept(generation.generationId, generation);
+  }
+
   /** Gives places to those who wait, after a new catalog has made more of them. */
   admitWaiting(): void {
     this.lanes.admitByCatalog();

@@ -60,6 +60,11 @@ export class Lane<W extends PlaceRequest> {
     if (waiting.length === 0) line.delete(waiter.accountId);
   }
 
+  /** Whether nobody waits to start, and the account could have one more place. */
+  hasPlaceFor(accountId: string): boolean {
+    return this.starts.size === 0 && this.hasPlace() && this.hasPlaceToSpare(accountId);
+  }
+
   /** The next of those that submit nothing. */
   nextFinishing(): W | undefined {
     return this.earliest(this.finishing, () => true);

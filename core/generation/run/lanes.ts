@@ -48,6 +48,11 @@ export class Lanes {
     return this.waiters.has(generationId);
   }
 
+  /** Whether a generation that has yet to start would have a place of its model without waiting for one. */
+  hasPlaceFor({ modelKey, accountId }: Pick<Generation, 'modelKey' | 'accountId'>): boolean {
+    return this.refusal === undefined && this.lane(modelKey).hasPlaceFor(accountId);
+  }
+
   /** A place, once there is one. A generation waits once at most. */
   enter(g: Generation): Promise<Place> {
     return new Promise((admit, refuse) => {
