@@ -26,6 +26,8 @@ export class StoredObject implements ObjectFacts {
     private readonly handle: FileHandle,
     readonly byteSize: number,
     readonly etag: string,
+    /** All bytes of a small one, which were read with its trailer. */
+    private readonly read: Uint8Array | undefined,
   ) {}
 
   static async of(handle: FileHandle): Promise<StoredObject> {
@@ -33,11 +35,10 @@ export class StoredObject implements ObjectFacts {
       return await onDisk(async () => {
         const byteSize = (await handle.stat()).size - TRAILER_BYTES;
         if (byteSize < 0) throw new StoreUnavailable('A stored object is shorter than it should be.');
-        return new StoredObject(
-          handle,
-          byteSize,
-          Buffer.from(await readExactly(handle, byteSize, TRAILER_BYTES)).toString('hex'),
-        );
+        const from = byteSize <= PIECE_BYTES ? 0 : byteSize;
+        const end = await readExactly(handle, from, byteSize + TRAILER_BYTES - from);
+        const etag = Buffer.from(end.subarray(byteSize - from)).toString('hex');
+        return new StoredObject(handle, byteSize, etag, from === 0 ? end.subarray(0, byteSize) : undefined);
       });
     } catch (error) {
       await handle.close();
@@ -64,9 +65,7 @@ export class StoredObject implements ObjectFacts {
       next: async () => {
         if (position >= end) return finish();
         try {
-          const value = await onDisk(async () =>
-            readExactly(this.handle, position, Math.min(PIECE_BYTES, end - position)),
-          );
+          const value = this.read?.subarray(position, end) ?? (await this.piece(position, end));
           position += value.byteLength;
           return { done: false, value };
         } catch (error) {
@@ -82,5 +81,9 @@ export class StoredObject implements ObjectFacts {
         return this;
       },
     };
+  }
+
+  private piece(position: number, end: number): Promise<Uint8Array> {
+    return onDisk(async () => readExactly(this.handle, position, Math.min(PIECE_BYTES, end - position)));
   }
 }

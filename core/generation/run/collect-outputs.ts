@@ -179,11 +179,14 @@ async function inspect(
   { objectKey, byteSize, sha256 }: DeliveredObject,
 ): Promise<Output | { readonly fault: string }> {
   const { objects, mediaProbe, settings, ids } = context;
-  await refuseCutShort(context, objectKey, byteSize);
   const bytes = await objects.read(objectKey);
-  if (!bytes) return { fault: 'It was not stored.' };
+  if (!bytes) throw cutShort(objectKey, 0, byteSize);
   const limits = { maxBytes: byteSize, maxPixels: settings.maxOutputPixels };
-  const facts = await mediaProbe.probe(bytes, { ...limits, decode: 'full', kind: g.modality });
+  const facts = await mediaProbe.probe(whole(bytes, objectKey, byteSize), {
+    ...limits,
+    decode: 'full',
+    kind: g.modality,
+  });
   const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);
   if (fault !== undefined || 'invalid' in facts) return { fault: fault ?? '' };
   return {
@@ -199,11 +202,23 @@ async function inspect(
   };
 }
 
-/** A picture that lost its last bytes may still decode; it is not what was delivered. */
-async function refuseCutShort({ objects }: Context, key: string, byteSize: number): Promise<void> {
-  const kept = await objects.stat(key);
-  if (kept?.byteSize !== byteSize)
-    throw new StoreUnavailable(`The object store kept ${kept?.byteSize ?? 0} of the ${byteSize} bytes of ${key}.`);
+/** A picture that lost its last bytes may still decode; it is not what was delivered. Throws `StoreUnavailable` for it. */
+async function* whole(
+  bytes: AsyncIterable<Uint8Array>,
+  key: string,
+  byteSize: number,
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let kept = 0;
+  for await (const chunk of bytes) {
+    kept += chunk.byteLength;
+    if (kept > byteSize) break;
+    yield chunk;
+  }
+  if (kept !== byteSize) throw cutShort(key, kept, byteSize);
+}
+
+function cutShort(key: string, kept: number, byteSize: number): StoreUnavailable {
+  return new StoreUnavailable(`The object store kept ${kept} of the ${byteSize} bytes of ${key}.`);
 }
 
 function mismatch(facts: MediaFacts, model: Model, g: Generation): string | undefined {
