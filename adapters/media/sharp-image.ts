@@ -16,7 +16,7 @@ sharp.unblock({ operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuff
 sharp.cache(false);
 sharp.concurrency(1);
 
-/** A fully decoded picture is shrunk to this side length, row by row: its pixels are not needed. */
+/** A fully decoded WebP picture is shrunk to this side length: its pixels are not needed. */
 const SHRUNK_PX = 16;
 
 /**
@@ -55,10 +55,13 @@ export function openImage(bytes: Uint8Array): Sharp {
 }
 
 /**
- * Decodes every row and keeps none. A JPEG decoder that shrinks while it decodes does not read all of the file; an
- * extract before the shrinking, even of the whole picture, makes it decode every pixel.
+ * Decodes every row and keeps none. Decoders of PNG and JPEG go from row to row, so that the last one takes all before it,
+ * in less time than to shrink them. That of WebP decodes all of it in any case, and shrinks while it does.
  */
-async function decodeFully(input: Sharp, { format, width, height }: Metadata): Promise<void> {
-  const whole = format === 'jpeg' ? input.extract({ left: 0, top: 0, width, height }) : input;
-  await whole.resize(SHRUNK_PX, SHRUNK_PX, { fit: 'fill' }).raw().toBuffer();
+async function decodeFully(input: Sharp, { format, height }: Metadata): Promise<void> {
+  const rows =
+    format === 'webp'
+      ? input.resize(SHRUNK_PX, SHRUNK_PX, { fit: 'fill' })
+      : input.extract({ left: 0, top: height - 1, width: 1, height: 1 });
+  await rows.raw().toBuffer();
 }
