@@ -56,6 +56,35 @@ export function changeUpdate(change: AccountChange): Document[] {
   ];
 }
 
+/**
+ * The same change with the condition inside: it raises a conversion error where it may not be applied, so that no write of
+ * the same ordered command follows it.
+ */
+export function guardedUpdate(change: AccountChange): Document[] {
+  const { expectedVersion, entries, holdsOpened, holdsClosed } = change;
+  const anew = new Set(holdsClosed);
+  const opened = holdsOpened
+    .filter(({ generationId }) => !anew.has(generationId))
+    .map(({ generationId }) => ownUuid(generationId));
+  const [first] = entries;
+  const conditions = [
+    { $eq: ['$version', literal(expectedVersion)] },
+    { $eq: [{ $size: { $setIntersection: [HELD, literal(opened)] } }, 0] },
+    ...(first === undefined
+      ? []
+      : [
+          { $eq: ['$lastSequence', literal(first.sequence - 1)] },
+          { $lte: [{ $size: '$outbox' }, MAX_OUTBOX - entries.length] },
+        ]),
+  ];
+  return [{ $set: { version: { $cond: [{ $and: conditions }, '$version', NO_NUMBER] } } }, ...changeUpdate(change)];
+}
+
+const HELD = { $map: { input: '$holds', as: 'hold', in: '$$hold.generation' } };
+
+/** Raises an error where it is evaluated. It names a field, as a server may evaluate a constant before it is needed. */
+const NO_NUMBER = { $toInt: { $concat: ['another version: ', { $toString: '$version' }] } };
+
 /** Credentials are named by ids without dots and dollar signs, which would be read as paths. */
 function capUsePath(credentialId: string): string {
   assert(/^[\w-]+$/u.test(credentialId), 'only credentials with an id have a cap');

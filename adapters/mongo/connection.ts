@@ -3,9 +3,13 @@ import {
   MongoServerSelectionError,
   ReadConcern,
   type Collection,
+  MongoClientBulkWriteError,
+  type ClientBulkWriteModel,
+  type ClientBulkWriteResult,
   type Db,
   type Document,
   type MongoClientOptions,
+  type UUID,
 } from 'mongodb';
 import { requireWanted, type Cancellation } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
@@ -31,6 +35,15 @@ export interface MongoOptions {
 /** Bounds sent with every command, so that the server stops when no caller waits any more. */
 export interface CommandLimits {
   readonly maxTimeMS: number;
+}
+
+/** One of several writes of a command, by a document's own id. */
+export type OrderedWrite = ClientBulkWriteModel<Record<string, Document & { readonly _id: UUID }>>;
+
+/** A write that the server refused, by its place among those of its command. */
+export interface RefusedWrite {
+  readonly place: number;
+  readonly code: number;
 }
 
 const DEFAULT_POOL_SIZE = 50;
@@ -85,6 +98,25 @@ export class MongoConnection {
       call,
       bounded(this.timeoutMs, () => operation({ maxTimeMS })),
     );
+  }
+
+  /**
+   * Writes to several collections in one command, in order, up to the first write that the server refuses: answers that
+   * refusal, with its place. Throws as `ask` does; then any prefix may have been written.
+   */
+  async writeInOrder(writes: readonly OrderedWrite[]): Promise<ClientBulkWriteResult | RefusedWrite> {
+    return this.ask(async (limits) => {
+      try {
+        // The driver's type knows ids of its own kind alone.
+        const models = writes as unknown as readonly ClientBulkWriteModel[];
+        return await this.client.bulkWrite(models, { ordered: true, ...limits });
+      } catch (error) {
+        if (!(error instanceof MongoClientBulkWriteError) || error.writeConcernErrors.length > 0) throw error;
+        const [[place, { code }] = [0, { code: undefined }]] = error.writeErrors;
+        if (code === undefined) throw error;
+        return { place, code };
+      }
+    });
   }
 
   close(): Promise<void> {

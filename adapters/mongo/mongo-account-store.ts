@@ -5,15 +5,18 @@ import type { Account, AccountChange, AccountTotals, Entry } from '../../core/cr
 import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
-import { changeFilter, changeUpdate } from './account-change.js';
+import { changeFilter, changeUpdate, guardedUpdate } from './account-change.js';
 import { accountOf, booksDocument, totalsOf, type AccountDocument } from './account-documents.js';
-import type { MongoConnection } from './connection.js';
+import type { MongoConnection, OrderedWrite } from './connection.js';
 import { LedgerFlushes } from './ledger-flushes.js';
 import { MongoLedger } from './mongo-ledger.js';
 import { cursorOf, OldHolds, type AccountHold } from './old-holds.js';
 import { BY_ID } from './schema.js';
 import { isDuplicateKey } from './store-errors.js';
 import { ownUuid, uuidOf } from './uuid-binary.js';
+
+/** How many of them are remembered. */
+const MAX_EXISTING = 100_000;
 
 const SILENT: Log = { info: () => undefined, warn: () => undefined };
 
@@ -23,6 +26,8 @@ export class MongoAccountStore implements AccountStore {
   private readonly ledger: MongoLedger;
   private readonly flushes: LedgerFlushes;
   private readonly oldHolds: OldHolds;
+  /** Accounts that this process has read. */
+  private readonly existing = new Set<string>();
 
   constructor(
     private readonly connection: MongoConnection,
@@ -68,6 +73,8 @@ export class MongoAccountStore implements AccountStore {
       call,
     );
     if (found === null) return null;
+    if (this.existing.size >= MAX_EXISTING) this.existing.clear();
+    this.existing.add(accountId);
     return part === 'totals' ? totalsOf(found) : accountOf(found);
   }
 
@@ -85,6 +92,25 @@ export class MongoAccountStore implements AccountStore {
       'a change follows on from its account, and opens no hold that is open',
     );
     return 'conflict';
+  }
+
+  /**
+   * The change as one of several writes of a command; undefined where more must be looked up for it first. Only for an
+   * account that is known to exist, which it then does for good: a write that finds none is no error, and would not stop
+   * the others.
+   */
+  guardedWrite(change: AccountChange): OrderedWrite | undefined {
+    assertEntries(change.entries);
+    const account = uuidOf(change.accountId);
+    if (account === null || !this.existing.has(change.accountId)) return undefined;
+    if (change.entries.some(({ operationId }) => operationId !== undefined)) return undefined;
+    const { namespace } = this.accounts;
+    return { namespace, name: 'updateOne', filter: { _id: account }, update: guardedUpdate(change), hint: BY_ID };
+  }
+
+  /** Says that such a change was applied. */
+  written({ accountId, entries }: AccountChange): void {
+    if (entries.length > 0) this.flushes.added(accountId, entries.length);
   }
 
   async entries(accountId: string, page: PageRequest, call?: Cancellation): Promise<Page<Entry>> {
@@ -141,7 +167,7 @@ export class MongoAccountStore implements AccountStore {
       this.accounts.updateOne(filter, update, { ...limits, hint: BY_ID }),
     );
     if (matchedCount === 0) return false;
-    if (change.entries.length > 0) this.flushes.added(change.accountId, change.entries.length);
+    this.written(change);
     return true;
   }
 

@@ -11,7 +11,7 @@ import type {
   ListedGenerations,
 } from '../../core/ports/generation-store.js';
 import { cursorAt, placeOf } from '../created-cursor.js';
-import type { MongoConnection } from './connection.js';
+import type { MongoConnection, OrderedWrite } from './connection.js';
 import { listByCreation } from './list-by-creation.js';
 import { listedFields, type ListedFields } from './listed-fields.js';
 import { uuidOf } from './uuid-binary.js';
@@ -52,6 +52,11 @@ export class MongoGenerationStore implements GenerationStore {
     record: GenerationRecord,
   ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
     return this.documents.insert(record);
+  }
+
+  /** The insert as one of several writes of a command. */
+  insertion(record: GenerationRecord): OrderedWrite {
+    return this.documents.insertion(record);
   }
 
   read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {

@@ -2,6 +2,7 @@ import type { Db } from 'mongodb';
 import type { Log } from '../../core/log.js';
 import { MongoConnection, type MongoOptions } from './connection.js';
 import { indexFaults } from './migrate-mongo.js';
+import { MongoAcceptances } from './mongo-acceptances.js';
 import { MongoAccountStore } from './mongo-account-store.js';
 import { MongoArtefactStore } from './mongo-artefact-store.js';
 import { MongoClaimStore } from './mongo-claim-store.js';
@@ -28,6 +29,7 @@ export interface MongoStores {
   readonly accounts: MongoAccountStore;
   readonly generations: MongoGenerationStore;
   readonly claims: MongoClaimStore;
+  readonly acceptances: MongoAcceptances;
   readonly uploads: MongoUploadStore;
   readonly credentials: MongoCredentialStore;
   readonly people: MongoPersonStore;
@@ -88,10 +90,13 @@ export function storesOver(connection: MongoConnection, log?: Log): MongoStores 
   const accounts = new MongoAccountStore(connection, log);
   const { db } = connection;
   const generationChanges = connection.deployment.tellsSoon ? new MongoGenerationChanges(connection, log) : undefined;
+  const generations = new MongoGenerationStore(connection);
+  const claims = new MongoClaimStore(connection);
   return {
     accounts,
-    generations: new MongoGenerationStore(connection),
-    claims: new MongoClaimStore(connection),
+    generations,
+    claims,
+    acceptances: new MongoAcceptances(connection, { accounts, generations, claims }),
     uploads: new MongoUploadStore(connection),
     credentials: new MongoCredentialStore(connection),
     people: new MongoPersonStore(connection),

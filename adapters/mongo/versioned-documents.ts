@@ -1,7 +1,7 @@
 import type { Collection, Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
-import type { MongoConnection } from './connection.js';
+import type { MongoConnection, OrderedWrite } from './connection.js';
 import { firstOrExisting } from './first-or-existing.js';
 import { recordFrom, recordText } from '../record-text.js';
 import { BY_ID, type CollectionName } from './schema.js';
@@ -44,11 +44,16 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
   }
 
   insert(record: R): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: R }> {
-    const document = { _id: ownUuid(this.kind.idOf(record)), ...this.contentOf(record) };
+    const document = this.documentOf(record);
     return firstOrExisting(
       () => this.connection.ask((limits) => this.collection.insertOne(document, limits)),
       () => this.read(this.kind.idOf(record)),
     );
+  }
+
+  /** The same as one of several writes of a command. */
+  insertion(record: R): OrderedWrite {
+    return { namespace: this.collection.namespace, name: 'insertOne', document: this.documentOf(record) };
   }
 
   async read(id: string, call?: Cancellation): Promise<R | null> {
@@ -142,6 +147,10 @@ export class VersionedDocuments<R extends VersionedRecord, D extends RecordDocum
       call,
     );
     return found.map((document) => this.recordOf(document));
+  }
+
+  private documentOf(record: R): RecordDocument {
+    return { _id: ownUuid(this.kind.idOf(record)), ...this.contentOf(record) };
   }
 
   private contentOf(record: R): Omit<RecordDocument, '_id'> {

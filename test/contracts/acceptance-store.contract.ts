@@ -36,6 +36,7 @@ export function acceptanceStoreContract(subject: ContractSubject<AcceptanceSubje
     beforeEach(async () => {
       stores = await subject.open();
       await stores.accounts.create({ ...ACCOUNT, version: 0 });
+      await stores.accounts.read(ACCOUNT.accountId);
     });
     afterEach(async () => subject.close(stores));
 
@@ -232,6 +233,7 @@ function sequences(stores: () => AcceptanceSubject, { oneStep }: Supports): void
         account += 1;
         const accountId = uuidAt(account);
         await stores().accounts.create({ ...ACCOUNT, accountId, version: 0 });
+        await stores().accounts.read(accountId);
         const model = { ...FRESH, claims: new Set<number>(), generations: new Set<number>() };
         for (const one of steps) await agree(one, { accountId, account, model });
         expect((await stores().accounts.read(accountId))?.version).to.equal(model.version);

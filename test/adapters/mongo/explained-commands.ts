@@ -29,6 +29,7 @@ export class ExplainedCommands {
 
   constructor(private readonly db: Db) {
     db.client.on('commandStarted', ({ commandName, command, databaseName }: CommandStartedEvent) => {
+      if (commandName === 'bulkWrite') return this.noteBulk(command);
       if (databaseName !== db.databaseName) return;
       this.noteWrites(command);
       this.noteReads(command);
@@ -82,6 +83,23 @@ export class ExplainedCommands {
     );
     for (const { collection, fields } of [...this.written.values(), ...this.ledgersRead.values()]) {
       expect(fields, collection).to.include.members(keys.get(collection) ?? []);
+    }
+  }
+
+  /** A command that writes to several collections: each of its writes as the command that makes it alone. */
+  private noteBulk({ ops, nsInfo }: Document): void {
+    for (const { insert, update, filter, hint, document } of ops as Document[]) {
+      const { ns } = (nsInfo as readonly { readonly ns: string }[])[Number(insert ?? update)] as {
+        readonly ns: string;
+      };
+      const [database, collection] = ns.split('.') as [string, string];
+      if (database !== this.db.databaseName) continue;
+      if (document !== undefined) this.noteWrites({ insert: collection, documents: [document] });
+      else {
+        const single = { update: collection, updates: [{ q: filter, hint }] };
+        this.noteWrites(single);
+        for (const query of queriesOf(single)) this.byShape.set(shapeOf(query), query);
+      }
     }
   }
 

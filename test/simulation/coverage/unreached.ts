@@ -106,9 +106,9 @@ export const UNREACHED: readonly Unreached[] = [
   },
   {
     file: 'core/generation/run/collect-outputs.ts',
-    begins: ["return { fault: 'It was not stored.' };"],
+    begins: ['if (!bytes) throw cutShort('],
     atMost: 1,
-    why: 'an object lost between its measuring and its reading',
+    why: 'an object lost as soon as it was written',
   },
   {
     file: 'core/generation/run/dispatcher.ts',

@@ -25,7 +25,7 @@ const PARTS: readonly Part[] = [
   {
     what: 'a worker beside them, any process dying anywhere',
     isWhole: true,
-    always: ['cancel', 'two bodies in one step'],
+    always: ['cancel'],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 0, retries: 0, recoveries: 0, wakes: 1 },
   },
   {
@@ -37,7 +37,7 @@ const PARTS: readonly Part[] = [
   {
     what: 'leases lapsing at any moment, and any process dying anywhere',
     isWhole: true,
-    always: ['poor twins', 'two bodies', 'cancel', 'poor twins in one step'],
+    always: ['two bodies', 'cancel', 'poor twins in one step'],
     bounds: { depth: WHOLE, crashes: 1, lost: 0, leaps: 1, retries: 0, recoveries: 0, wakes: 0 },
   },
   {

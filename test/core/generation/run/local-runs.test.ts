@@ -37,10 +37,10 @@ class Both {
   static async over(harness: CoreHarness, boot: Boot, interceptor: Interceptor): Promise<Both> {
     const context = harness.process(interceptor, {}, boot);
     const both = new Both(harness, context, workerOf(context, boot.id));
-    const { schedule } = context.wakeUps;
+    const schedule = context.wakeUps.schedule.bind(context.wakeUps);
     context.wakeUps.schedule = async (subject, at) => {
       both.scheduled.push(subject.id);
-      await schedule.call(context.wakeUps, subject, at);
+      await schedule(subject, at);
     };
     await both.worker.start();
     return both;

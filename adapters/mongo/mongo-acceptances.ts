@@ -1,0 +1,66 @@
+import { StoreUnavailable } from '../../core/errors.js';
+import type { AccountChange } from '../../core/credits/account.js';
+import type { Generation } from '../../core/generation/generation.js';
+import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
+import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/acceptance-store.js';
+import type { MongoConnection } from './connection.js';
+import type { MongoAccountStore } from './mongo-account-store.js';
+import type { MongoClaimStore } from './mongo-claim-store.js';
+import type { MongoGenerationStore } from './mongo-generation-store.js';
+import { DUPLICATE_KEY } from './store-errors.js';
+
+interface Stores {
+  readonly accounts: MongoAccountStore;
+  readonly claims: MongoClaimStore;
+  readonly generations: MongoGenerationStore;
+}
+
+/** What the server reports for a change of an account whose condition does not hold. */
+const CONVERSION_FAILURE = 241;
+
+/**
+ * Accepts generations in two commands: the claims, in no order, and then the change of the account and the generations, in
+ * order. Both are written on a member of a replica set alone, whose log keeps that order; behind a router, and on a server of
+ * before release 8.0, the second is one command a record.
+ */
+export class MongoAcceptances implements AcceptanceStore {
+  private readonly steps: StepwiseAcceptances;
+
+  constructor(
+    private readonly connection: MongoConnection,
+    private readonly stores: Stores,
+  ) {
+    this.steps = new StepwiseAcceptances(stores);
+  }
+
+  async accept({ claims, change, generations }: AcceptanceBatch): Promise<AcceptanceOutcome> {
+    const taken = claims.length === 0 ? [] : await this.stores.claims.insertAll(claims);
+    if (taken.length > 0) return { outcome: 'taken', taken, claimsStand: true };
+    return (await this.writeInOrder(change, generations)) ?? this.steps.accept({ claims: [], change, generations });
+  }
+
+  /** Undefined when nothing is written: one write after the other finds out why. */
+  private async writeInOrder(
+    change: AccountChange,
+    generations: readonly Generation[],
+  ): Promise<AcceptanceOutcome | undefined> {
+    const { accounts, generations: records } = this.stores;
+    const write = this.connection.deployment.ordersWrites ? accounts.guardedWrite(change) : undefined;
+    if (write === undefined) return undefined;
+    const written = await this.connection.writeInOrder([write, ...generations.map((one) => records.insertion(one))]);
+    if (!('place' in written)) {
+      // Nobody removes an account, and the change was decided on one that was read.
+      if (written.matchedCount !== 1) throw new StoreUnavailable(`MongoDB has no account ${change.accountId}.`);
+      accounts.written(change);
+      return { outcome: 'accepted', existing: [] };
+    }
+    const { place, code } = written;
+    if (place === 0 && code === CONVERSION_FAILURE) return undefined;
+    if (place === 0 || code !== DUPLICATE_KEY)
+      throw new StoreUnavailable(`MongoDB refused a write of several (code ${code}).`);
+    accounts.written(change);
+    // What stands behind the refused insert was not tried.
+    const rest = await Promise.all(generations.slice(place - 1).map(async (one) => records.insert(one)));
+    return { outcome: 'accepted', existing: rest.flatMap((outcome) => (outcome.inserted ? [] : [outcome.existing])) };
+  }
+}
