@@ -1,3 +1,4 @@
+import { assert } from '../assert.js';
 import { ServiceError } from '../errors.js';
 import type { AcceptanceOutcome } from '../ports/acceptance-store.js';
 import type { Ports } from '../ports/tokens.js';
@@ -177,8 +178,9 @@ export class AccountWriter {
     const now = this.ports.clock.now();
     const draft = new AccountDraft(account, await this.doneBefore(account.accountId, batch));
     const outcomes: Decided[] = [];
-    for (const { command } of batch) {
-      const decision = decideOrFail(draft, command, now);
+    for (const pending of batch) {
+      const { command } = pending;
+      const decision = decideOrFail(draft, pending, now);
       if (!isFresh && ('failed' in decision || needsFreshState(decision))) return 'stale';
       if ('moves' in decision) draft.add(command, decision, now);
       outcomes.push(outcomeOf(decision, draft.available));
@@ -203,11 +205,14 @@ export class AccountWriter {
 
 function decideOrFail(
   draft: AccountDraft,
-  command: AccountCommand,
+  { command, acceptance }: Pending,
   now: number,
 ): AccountDecision | { readonly failed: unknown } {
   try {
-    return decideAccount(draft, command, now);
+    const decision = decideAccount(draft, command, now);
+    // Taken for done, it would be answered without having been inserted.
+    assert(acceptance === undefined || !('done' in decision), 'the id of a new generation has no hold yet');
+    return decision;
   } catch (error) {
     return { failed: error };
   }
