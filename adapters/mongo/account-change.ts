@@ -16,15 +16,10 @@ export const MAX_OUTBOX = 2_000;
  * exceed, and two rules that only a programming error could break: entries are consecutive, and a generation has one
  * hold.
  */
-export function changeFilter(
-  account: UUID,
-  { expectedVersion, entries, holdsOpened, holdsClosed }: AccountChange,
-): Filter<AccountDocument> {
+export function changeFilter(account: UUID, change: AccountChange): Filter<AccountDocument> {
+  const { expectedVersion, entries } = change;
+  const opened = openedAnew(change);
   const [first] = entries;
-  const anew = new Set(holdsClosed);
-  const opened = holdsOpened
-    .filter(({ generationId }) => !anew.has(generationId))
-    .map(({ generationId }) => ownUuid(generationId));
   return {
     _id: account,
     version: expectedVersion,
@@ -33,6 +28,14 @@ export function changeFilter(
       : { lastSequence: first.sequence - 1, [`outbox.${MAX_OUTBOX - entries.length}`]: { $exists: false } }),
     ...(opened.length === 0 ? {} : { 'holds.generation': { $nin: opened } }),
   };
+}
+
+/** Generations that may have no hold before the change: those that it opens one for and closes none. */
+function openedAnew({ holdsOpened, holdsClosed }: AccountChange): UUID[] {
+  const closed = new Set(holdsClosed);
+  return holdsOpened
+    .filter(({ generationId }) => !closed.has(generationId))
+    .map(({ generationId }) => ownUuid(generationId));
 }
 
 /**
@@ -61,15 +64,11 @@ export function changeUpdate(change: AccountChange): Document[] {
  * the same ordered command follows it.
  */
 export function guardedUpdate(change: AccountChange): Document[] {
-  const { expectedVersion, entries, holdsOpened, holdsClosed } = change;
-  const anew = new Set(holdsClosed);
-  const opened = holdsOpened
-    .filter(({ generationId }) => !anew.has(generationId))
-    .map(({ generationId }) => ownUuid(generationId));
+  const { expectedVersion, entries } = change;
   const [first] = entries;
   const conditions = [
     { $eq: ['$version', literal(expectedVersion)] },
-    { $eq: [{ $size: { $setIntersection: [HELD, literal(opened)] } }, 0] },
+    { $eq: [{ $size: { $setIntersection: [HELD, literal(openedAnew(change))] } }, 0] },
     ...(first === undefined
       ? []
       : [

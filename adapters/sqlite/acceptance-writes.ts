@@ -1,11 +1,10 @@
 import type { accountWrites } from './account-writes.js';
-import { CLAIM_OF_KEY, type claimWrites } from './claim-writes.js';
+import { CLAIM_OF_KEY, KEY_FIELDS, type claimWrites } from './claim-writes.js';
 import type { Database, SqlValue } from './driver.js';
 import type { generationWrites } from './generation-writes.js';
 
 /** Arguments of one claim, and of one generation. */
 const CLAIM_FIELDS = 11;
-const KEY_FIELDS = 4;
 const GENERATION_FIELDS = 12;
 
 type Writes = ReturnType<typeof accountWrites> & ReturnType<typeof claimWrites> & ReturnType<typeof generationWrites>;

@@ -2,6 +2,9 @@ import type { Database, SqlValue } from './driver.js';
 
 const KEY = `account = unhex(?1, '-') AND app = unhex(?2, '-') AND operation = ?3 AND key = ?4`;
 
+/** How many columns the key has. */
+export const KEY_FIELDS = 4;
+
 /** The columns of a claim, by its key. */
 export const CLAIM_OF_KEY = `
   SELECT version, digest, hex(subject) AS subject, created_at, lease_expires_at, remove_at, hex(boot) AS boot FROM claims WHERE ${KEY}`;
@@ -24,7 +27,7 @@ export function claimWrites(database: Database) {
     /** Answers 1, or the columns of the claim that has the key. */
     insertClaim(...claim: SqlValue[]): number | string {
       const { changes } = insert.run(...claim);
-      return Number(changes) === 1 ? 1 : JSON.stringify(read.get(...claim.slice(0, 4)));
+      return Number(changes) === 1 ? 1 : JSON.stringify(read.get(...claim.slice(0, KEY_FIELDS)));
     },
     replaceClaim: (...claim: SqlValue[]) => Number(replace.run(...claim).changes),
     removeClaim: (...claim: SqlValue[]) => Number(remove.run(...claim).changes),

@@ -1,7 +1,7 @@
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore } from '../../core/ports/claim-store.js';
-import { CLAIM_OF_KEY } from './claim-writes.js';
+import { CLAIM_OF_KEY, KEY_FIELDS } from './claim-writes.js';
 import type { SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import { uuidOfHex } from './uuid-text.js';
@@ -45,34 +45,9 @@ export class SqliteClaimStore implements ClaimStore {
   }
 
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const {
-      accountId,
-      appId,
-      operation,
-      key,
-      version,
-      digest,
-      subjectId,
-      createdAt,
-      leaseExpiresAt,
-      bootId = null,
-      removeAt,
-    } = next;
-    const changed = await this.writer.write(
-      'replaceClaim',
-      accountId,
-      appId,
-      operation,
-      key,
-      expectedVersion,
-      version,
-      digest,
-      subjectId,
-      createdAt,
-      leaseExpiresAt,
-      removeAt,
-      bootId,
-    );
+    const values = claimValues(next);
+    const [key, content] = [values.slice(0, KEY_FIELDS), values.slice(KEY_FIELDS)];
+    const changed = await this.writer.write('replaceClaim', ...key, expectedVersion, ...content);
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -90,7 +65,7 @@ export class SqliteClaimStore implements ClaimStore {
   }
 }
 
-/** The arguments of `insertClaim`. */
+/** The arguments of `insertClaim`: the key, and then what `replaceClaim` writes. */
 export function claimValues({
   accountId,
   appId,
