@@ -57,7 +57,8 @@ export class AccountWriter {
 
   /**
    * Claims the key, holds the price and inserts the generation, in that order, together with what else waits for the
-   * account. A refusal leaves nothing, except the claim where `claimStands` says so afterwards; so does SERVICE_UNAVAILABLE.
+   * account. After a refusal or SERVICE_UNAVAILABLE nothing is stored but the claim, and that only where the acceptance's
+   * `claimStands` is true.
    */
   accept(command: HoldCommand, acceptance: Acceptance): Promise<AcceptedOutcome> {
     return new Promise((resolve, reject) => {

@@ -12,7 +12,7 @@ export interface AcceptanceBatch {
   readonly generations: readonly Generation[];
 }
 
-/** `claimsStand`: the claims of the batch that were not refused are stored, and are not to be given again. */
+/** `claimsStand`: the claims of the batch whose keys were free are stored; leave them out of the next batch. */
 export type AcceptanceOutcome =
   /** All is stored, but for generations whose id has another record: those records, whose holds are to be released. */
   | { readonly outcome: 'accepted'; readonly existing: readonly GenerationRecord[] }
