@@ -1,6 +1,9 @@
 /** The longest header: size, type, long size, and the type of a box of type `uuid`. */
 export const LOOKED_AT_BYTES = 32;
 
+/** Other work of the process is let in after so many boxes. */
+export const BOXES_A_TURN = 1024;
+
 const HEADER_BYTES = 8;
 const LONG_HEADER_BYTES = 16;
 const MANIFEST_UUID = 'd8fec3d61b0e483c92975828877ec481';
@@ -29,4 +32,22 @@ export function boxIn(ahead: Buffer, leftBytes: number): Box | undefined {
   const type = ahead.toString('latin1', 4, HEADER_BYTES);
   const isManifest = type === 'uuid' && ahead.toString('hex', headerBytes, headerBytes + 16) === MANIFEST_UUID;
   return { type, headerBytes, contentBytes: boxBytes - headerBytes, isManifest };
+}
+
+export interface InnerBox {
+  readonly type: string;
+  readonly content: Buffer;
+  /** All that follows the header, up to the end of the box around it. */
+  readonly rest: Buffer;
+}
+
+/** The boxes in a content, up to where it is not in order. */
+export function* boxesOf(content: Buffer): Generator<InnerBox> {
+  for (let at = 0; at < content.length;) {
+    const box = boxIn(content.subarray(at, at + LOOKED_AT_BYTES), Infinity);
+    if (box === undefined) return;
+    const rest = content.subarray(at + box.headerBytes);
+    yield { type: box.type, content: rest.subarray(0, box.contentBytes), rest };
+    at += box.headerBytes + box.contentBytes;
+  }
 }

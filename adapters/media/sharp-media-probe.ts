@@ -2,34 +2,37 @@ import PQueue from 'p-queue';
 import { decodeBytesOf } from '../../core/media/decode-cost.js';
 import { readImageHeader } from '../../core/media/image-header.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
-import type { MediaFacts, MediaProbe } from '../../core/ports/media-probe.js';
+import type { MediaFacts, MediaProbe, ProbedFile } from '../../core/ports/media-probe.js';
+import { BlockReader } from './block-reader.js';
 import { BytesCollector } from './collect-bytes.js';
 import type { ContainerEnd } from './container-end.js';
 import { jpegEnd } from './jpeg-end.js';
-import { mp4End } from './mp4-end.js';
+import { readOutline } from './mp4-outline.js';
+import { tableBytes } from './mp4-work.js';
 import { pngEnd } from './png-end.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 import type { ImageType } from './sharp-image.js';
 import { webpEnd } from './webp-end.js';
 
-type Kind = ImageType | 'video/mp4';
-
 const MIB = 1024 * 1024;
+const VIDEO = 'video/mp4';
 
 /** What the magic bytes may say, and what we take it for: an animated PNG is a PNG with more frames. */
-const KINDS: Readonly<Record<string, Kind>> = {
+const KINDS: Readonly<Record<string, ImageType | typeof VIDEO>> = {
   'image/png': 'image/png',
   'image/apng': 'image/png',
   'image/jpeg': 'image/jpeg',
   'image/webp': 'image/webp',
-  'video/mp4': 'video/mp4',
+  [VIDEO]: VIDEO,
 };
 
-const ENDS: Readonly<Record<Kind, (bytes: Uint8Array) => ContainerEnd>> = {
+/** `file-type` looks at no more than this for a PNG, and takes longer than a small one takes to be read. */
+const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
+
+const ENDS: Readonly<Record<ImageType, (bytes: Uint8Array) => ContainerEnd>> = {
   'image/png': pngEnd,
   'image/jpeg': jpegEnd,
   'image/webp': webpEnd,
-  'video/mp4': mp4End,
 };
 
 const MEANT = {
@@ -38,7 +41,11 @@ const MEANT = {
   either: 'a PNG, JPEG or WebP image or an MP4 video',
 } as const;
 
-async function sniff(bytes: Uint8Array): Promise<Kind | undefined> {
+/** As many as `file-type` looks at, and more. */
+const SNIFFED_BYTES = 64 * 1024;
+
+async function sniff(bytes: Uint8Array): Promise<ImageType | typeof VIDEO | undefined> {
+  if (PNG_SIGNATURE.every((byte, at) => bytes[at] === byte)) return 'image/png';
   const { fileTypeFromBuffer } = await import('file-type');
   try {
     return KINDS[(await fileTypeFromBuffer(bytes))?.mime ?? ''];
@@ -49,55 +56,78 @@ async function sniff(bytes: Uint8Array): Promise<Kind | undefined> {
 }
 
 export interface SharpMediaProbeOptions {
-  /** Probes that have begun to read; 2 when absent. */
+  /** Probes that have begun to read; 3 when absent, which leaves one of the threads that Node decodes on for files. */
   readonly concurrency?: number;
   /** The memory budget for bytes and pixels, shared with other decoders; one of 192 MiB when absent. */
   readonly memory?: MemoryBudget;
 }
 
 /**
- * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, then waits until the memory for all
- * its bytes, and for decoding them where they are decoded, is free. At most `concurrency` probes have begun; the bytes
- * of others are unread. The libraries are loaded with the first file of their kind: most processes never read one. A failure of the source of the bytes is passed on, as it says nothing about them.
+ * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, or the outline of a video, then waits until
+ * the memory for all its bytes, or for the tables of the video, and for decoding them where they are decoded, is free. At most
+ * `concurrency` probes have begun; the bytes of others are unread. The libraries are loaded with the first file of their kind:
+ * most processes never read one. A failure of the source of the bytes is passed on, as it says nothing about them.
+ *
+ * Of a video, however long it is, one block of `BLOCK_BYTES` and an index of `MAX_INDEX_BYTES` are held at most, and beside them
+ * what is made of its tables: about eight times the index, and 160 bytes for each of `MAX_SAMPLES` samples at most. It is read
+ * forwards, each byte once at most.
  */
 export class SharpMediaProbe implements MediaProbe {
   readonly #queue: PQueue;
   readonly #memory: MemoryBudget;
 
-  constructor({ concurrency = 2, memory = new MemoryBudget(192 * MIB) }: SharpMediaProbeOptions = {}) {
+  constructor({ concurrency = 3, memory = new MemoryBudget(192 * MIB) }: SharpMediaProbeOptions = {}) {
     this.#queue = new PQueue({ concurrency });
     this.#memory = memory;
   }
 
-  async probe(bytes: AsyncIterable<Uint8Array>, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+  async probe(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
     return this.#queue.add(async () => {
-      const collector = new BytesCollector(bytes, limits.maxBytes);
-      const neededBytes = limits.maxBytes + (limits.decode === 'full' ? await decodeBytesOfHead(collector) : 0);
-      return this.#memory.during(neededBytes, async () => {
-        const collected = await collector.all();
-        if (collected === undefined) return { invalid: `The file has more than ${limits.maxBytes} bytes.` };
-        return probeBytes(collected, limits);
-      });
+      // What is expected to be a video is not read from its start on.
+      if (limits.kind !== 'video') return this.#probeImage(file, limits);
+      const reader = new BlockReader(file);
+      const head = await reader.bytes(0, Math.min(file.byteSize, SNIFFED_BYTES));
+      return (await sniff(head)) === VIDEO ? this.#probeVideo(reader, file, limits) : this.#probeImage(file, limits);
     });
   }
-}
 
-async function decodeBytesOfHead(collector: BytesCollector): Promise<number> {
-  return decodeBytesOf(await collector.head((head) => readImageHeader(head) !== 'more'));
+  async #probeImage(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+    const collector = new BytesCollector(await file.read(), file.byteSize);
+    const head = await collector.head((bytes) => readImageHeader(bytes) !== 'more');
+    const kind = readImageHeader(head) === 'none' ? await sniff(head) : 'image';
+    if (kind === undefined || kind === VIDEO) await collector.close();
+    if (kind === undefined) return notMeant(limits);
+    if (kind === VIDEO) return this.#probeVideo(new BlockReader(file), file, limits);
+    const neededBytes = file.byteSize + (limits.decode === 'full' ? decodeBytesOf(head) : 0);
+    return this.#memory.during(neededBytes, async () => {
+      const collected = await collector.all();
+      if (collected === undefined) return { invalid: `The file has more than ${file.byteSize} bytes.` };
+      return probeBytes(collected, limits);
+    });
+  }
+
+  async #probeVideo(reader: BlockReader, file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+    const outline = await readOutline(reader, file.byteSize);
+    if ('invalid' in outline) return outline;
+    const neededBytes = await tableBytes(outline);
+    if (neededBytes === undefined) return { invalid: 'The index of the video has more entries than are allowed.' };
+    const { probeVideo } = await import('./mp4-video.js');
+    return this.#memory.during(neededBytes, async () => probeVideo(outline, limits));
+  }
 }
 
 async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
   if (bytes.byteLength === 0) return { invalid: 'The file is empty.' };
   const kind = await sniff(bytes);
-  if (kind === undefined) return { invalid: `The file is not ${MEANT[limits.kind ?? 'either']}.` };
+  if (kind === undefined || kind === VIDEO) return notMeant(limits);
   const end = ENDS[kind](bytes);
   if (!end.complete) return { invalid: 'The file is damaged or incomplete.' };
   const trailing = bytes.byteLength - end.byteSize;
   if (trailing > 0) return { invalid: `The file has ${trailing} extra bytes after the end of its content.` };
-  if (kind === 'video/mp4') {
-    const { probeVideo } = await import('./mp4-video.js');
-    return probeVideo(bytes, limits);
-  }
   const { probeImage } = await import('./sharp-image.js');
   return probeImage(bytes, kind, end.frames, limits);
+}
+
+function notMeant({ kind }: ProbeLimits): Invalid {
+  return { invalid: `The file is not ${MEANT[kind ?? 'either']}.` };
 }

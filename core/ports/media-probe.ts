@@ -13,9 +13,17 @@ export type MediaFacts =
       readonly durationMs: number;
     };
 
+/** A stored file, which does not change while it is probed. */
+export interface ProbedFile {
+  readonly byteSize: number;
+  /**
+   * All bytes in order, or those from `from` (inclusive) to `to` (exclusive), at most `byteSize`. They are read to their end, or
+   * the loop is left. Throws, at the call or later, when the bytes cannot be read now.
+   */
+  read(range?: { readonly from: number; readonly to: number }): Promise<AsyncIterable<Uint8Array>>;
+}
+
 export interface ProbeLimits {
-  /** This much memory is reserved for the bytes: pass their number where it is known. */
-  readonly maxBytes: number;
   /** Of all frames together. */
   readonly maxPixels: number;
   /** The most memory that decoding an image may take, computed from its header; no limit when absent. */
@@ -30,7 +38,9 @@ export interface MediaProbe {
   /**
    * Sniffs the magic bytes and decodes the header (an output's pixels too, when `decode` is `full`). For anything but
    * exactly one PNG, JPEG, WebP or MP4 within the limits, and for a video with tracks beside pictures and sound, it returns
-   * one sentence that says what is wrong; it never throws for invalid bytes. It waits while other work has the memory that it needs.
+   * one sentence that says what is wrong; it never throws for invalid bytes, and passes on what `read` throws. It waits while
+   * other work has the memory that it needs: `byteSize` for an image. Of a video it reads parts, and holds no more of a long one
+   * than of a short one.
    */
-  probe(bytes: AsyncIterable<Uint8Array>, limits: ProbeLimits): Promise<MediaFacts | { readonly invalid: string }>;
+  probe(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | { readonly invalid: string }>;
 }

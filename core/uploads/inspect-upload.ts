@@ -1,8 +1,10 @@
 import type { Context } from '../context.js';
 import { fieldInvalid } from '../fields.js';
 import type { ServiceError } from '../errors.js';
-import type { ObjectFacts } from '../ports/object-store.js';
+import type { ObjectFacts, ObjectStore } from '../ports/object-store.js';
 import type { Upload } from './upload.js';
+
+type ReadRange = Parameters<ObjectStore['read']>[1];
 
 export interface Inspected {
   readonly sha256: string;
@@ -40,8 +42,11 @@ export async function inspectCopy(
     if (declared !== undefined && declared !== digest.sha256)
       throw fieldInvalid('/sha256', 'sha256 must be the SHA-256 of the bytes that were uploaded.');
   }
-  const media = await mediaProbe.probe(await open(context, objectKey), {
-    maxBytes: upload.byteSize,
+  const file = {
+    byteSize: upload.byteSize,
+    read: async (range?: ReadRange) => open(context, objectKey, range),
+  };
+  const media = await mediaProbe.probe(file, {
     maxPixels: settings.maxUploadPixels,
     maxDecodeBytes: settings.maxUploadDecodeBytes,
     decode: 'header',
@@ -57,8 +62,12 @@ function otherLength(upload: Upload, byteSize: number): ServiceError {
   return badBytes(`The file must have the ${upload.byteSize} bytes that were declared; it has ${byteSize}.`);
 }
 
-async function open({ objects }: Pick<Context, 'objects'>, key: string): Promise<AsyncIterable<Uint8Array>> {
-  const bytes = await objects.read(key);
+async function open(
+  { objects }: Pick<Context, 'objects'>,
+  key: string,
+  range?: ReadRange,
+): Promise<AsyncIterable<Uint8Array>> {
+  const bytes = await objects.read(key, range);
   if (!bytes) throw badBytes('Another request is completing this upload; complete it again.');
   return bytes;
 }

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
 import type { MediaCleaner } from '../../core/ports/media-cleaner.js';
-import { breakingOff, bytesOf, collected, inPieces, streamOf } from '../fixtures/byte-streams.js';
+import { breakingOff, bytesOf, collected, inPieces, fileOf } from '../fixtures/byte-streams.js';
 import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
 import {
   encodedWithMetadata,
@@ -45,8 +45,7 @@ const joined = (...parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(pa
 const has = (bytes: Uint8Array, content: string) => Buffer.from(bytes).includes(content);
 
 const probed = async (bytes: Uint8Array) =>
-  new SharpMediaProbe().probe(streamOf(bytes), {
-    maxBytes: bytes.byteLength,
+  new SharpMediaProbe().probe(fileOf(bytes), {
     maxPixels: 1_000_000,
     decode: 'full',
   });

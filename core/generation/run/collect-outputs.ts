@@ -3,7 +3,8 @@ import type { Model } from '../../catalog/model.js';
 import type { AbortSignalLike } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
-import type { MediaFacts } from '../../ports/media-probe.js';
+import type { MediaFacts, ProbedFile } from '../../ports/media-probe.js';
+import type { ObjectStore } from '../../ports/object-store.js';
 import type { ProviderCall, SubmittedOutput } from '../../ports/provider.js';
 import { pause } from '../../pause.js';
 import { outputCountOf, type DeliveredObject, type Generation, type Output } from '../generation.js';
@@ -179,14 +180,11 @@ async function inspect(
   { objectKey, byteSize, sha256 }: DeliveredObject,
 ): Promise<Output | { readonly fault: string }> {
   const { objects, mediaProbe, settings, ids } = context;
-  const bytes = await objects.read(objectKey);
-  if (!bytes) throw cutShort(objectKey, 0, byteSize);
-  const limits = { maxBytes: byteSize, maxPixels: settings.maxOutputPixels };
-  const facts = await mediaProbe.probe(whole(bytes, objectKey, byteSize), {
-    ...limits,
-    decode: 'full',
-    kind: g.modality,
-  });
+  // Only parts of a video are read.
+  const kept = g.modality === 'video' ? await objects.stat(objectKey) : { byteSize };
+  if (kept?.byteSize !== byteSize) throw cutShort(objectKey, kept?.byteSize ?? 0, byteSize);
+  const file = storedFile(objects, objectKey, byteSize);
+  const facts = await mediaProbe.probe(file, { maxPixels: settings.maxOutputPixels, decode: 'full', kind: g.modality });
   const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);
   if (fault !== undefined || 'invalid' in facts) return { fault: fault ?? '' };
   return {
@@ -199,6 +197,18 @@ async function inspect(
     widthPx: facts.widthPx,
     heightPx: facts.heightPx,
     ...(facts.kind === 'video' ? { durationMs: facts.durationMs } : {}),
+  };
+}
+
+/** What was stored, which gives as many bytes as are asked for, or throws `StoreUnavailable`. */
+function storedFile(objects: ObjectStore, key: string, byteSize: number): ProbedFile {
+  return {
+    byteSize,
+    read: async (range) => {
+      const bytes = await objects.read(key, range);
+      if (!bytes) throw cutShort(key, 0, byteSize);
+      return whole(bytes, key, range === undefined ? byteSize : range.to - range.from);
+    },
   };
 }
 

@@ -8,7 +8,7 @@ import sharp from 'sharp';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { mediaProbeContract } from '../../contracts/media-probe.contract.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
-import { breakingOff, streamOf } from '../../fixtures/byte-streams.js';
+import { breakingOff, fileOf, streamedFile } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 import { largeJpeg, SAMPLING_444 } from '../../fixtures/large-images.js';
 import { pngChunk } from '../../fixtures/tagged-images.js';
@@ -47,7 +47,7 @@ describe('SharpMediaProbe', () => {
     }
     await Promise.all(
       Array.from({ length: 10 }, async () =>
-        probe.probe(source(), { maxBytes: 100_000, maxPixels: 1000, decode: 'header' }),
+        probe.probe(streamedFile(source(), whole.byteLength), { maxPixels: 1000, decode: 'header' }),
       ),
     );
     expect(most).to.equal(2);
@@ -64,8 +64,10 @@ describe('SharpMediaProbe', () => {
         yield whole.subarray(at, at + 500);
       }
     }
-    const limits = { maxBytes: whole.byteLength, maxPixels: 1_000_000, decode: 'full' } as const;
-    const probes = Promise.all(Array.from({ length: 8 }, () => probe.probe(source(), limits)));
+    const limits = { maxPixels: 1_000_000, decode: 'full' } as const;
+    const probes = Promise.all(
+      Array.from({ length: 8 }, () => probe.probe(streamedFile(source(), whole.byteLength), limits)),
+    );
     for (const facts of await probes) expect(facts).to.include({ kind: 'image', widthPx: 640 });
     const oneBytes = whole.byteLength + 640 * 480 * 6 + 640 * 3 * 960;
     for (const bytes of held) expect(bytes % oneBytes, 'whole jobs are held, whoever reads').to.equal(0);
@@ -77,8 +79,8 @@ describe('SharpMediaProbe', () => {
     const memory = new MemoryBudget(1_000);
     const probe = new SharpMediaProbe({ memory });
     const whole = await image('webp');
-    const limits = { maxBytes: whole.byteLength, maxPixels: 1_000, decode: 'full' } as const;
-    const answers = await Promise.all(Array.from({ length: 4 }, () => probe.probe(streamOf(whole), limits)));
+    const limits = { maxPixels: 1_000, decode: 'full' } as const;
+    const answers = await Promise.all(Array.from({ length: 4 }, () => probe.probe(fileOf(whole), limits)));
     for (const answer of answers) expect(answer).to.have.property('kind', 'image');
     expect(memory.heldBytes).to.equal(0);
   });
@@ -87,7 +89,7 @@ describe('SharpMediaProbe', () => {
     const memory = new MemoryBudget(1_000_000);
     const whole = await image('png');
     const outcome = await new SharpMediaProbe({ memory })
-      .probe(breakingOff(whole), { maxBytes: 100_000, maxPixels: 1_000, decode: 'full' })
+      .probe(streamedFile(breakingOff(whole), 100_000), { maxPixels: 1_000, decode: 'full' })
       .catch((error: Error) => error.message);
     expect([outcome, memory.heldBytes]).to.deep.equal(['the line broke', 0]);
   });
@@ -111,8 +113,7 @@ describe('SharpMediaProbe', () => {
               () => true,
               () => false,
             );
-          const answer = await probe.probe(streamOf(damaged), {
-            maxBytes: whole.byteLength,
+          const answer = await probe.probe(fileOf(damaged), {
             maxPixels: 1_000_000,
             decode: 'full',
           });
@@ -138,8 +139,8 @@ describe('SharpMediaProbe', () => {
     const endingWith = async (chunk: Uint8Array) => Buffer.concat([(await image('png')).subarray(0, -12), chunk]);
     const short = longBox('free').fill(12, 15);
     for (const bytes of [await endingWith(pngChunk('IEND', 'text')), Buffer.concat([await mp4(), short])]) {
-      const limits = { maxBytes: bytes.byteLength, maxPixels: 100_000, decode: 'full' } as const;
-      const answer = await new SharpMediaProbe().probe(streamOf(bytes), limits);
+      const limits = { maxPixels: 100_000, decode: 'full' } as const;
+      const answer = await new SharpMediaProbe().probe(fileOf(bytes), limits);
       expect(answer).to.deep.equal({ invalid: 'The file is damaged or incomplete.' });
     }
   });
@@ -153,8 +154,7 @@ describe('SharpMediaProbe', () => {
       Buffer.alloc(4),
     ]);
     const animated = Buffer.concat([plain.subarray(0, 33), control, plain.subarray(33)]);
-    const answer = await new SharpMediaProbe().probe(streamOf(animated), {
-      maxBytes: 100_000,
+    const answer = await new SharpMediaProbe().probe(fileOf(animated), {
       maxPixels: 24 * 16 * 99,
       decode: 'header',
     });

@@ -1,0 +1,120 @@
+import { setImmediate } from 'node:timers/promises';
+import type { BlockReader } from './block-reader.js';
+import { boxIn, BOXES_A_TURN, LOOKED_AT_BYTES } from './mp4-box.js';
+import type { Invalid } from './probe-limits.js';
+
+/** What all index boxes and all box headers take: enough for ten hours with 30 pictures a second. */
+export const MAX_INDEX_BYTES = 16 * 1024 * 1024;
+/** What a box takes beside its bytes. */
+const BOX_BYTES = 128;
+
+const TOP_BOXES = new Set([
+  'ftyp',
+  'moov',
+  'mdat',
+  'free',
+  'skip',
+  'wide',
+  'udta',
+  'meta',
+  'uuid',
+  'moof',
+  'mfra',
+  'sidx',
+  'styp',
+  'ssix',
+  'prft',
+  'emsg',
+  'pdin',
+]);
+/** The boxes that say where samples are. */
+const INDEX_BOXES = new Set(['moov', 'moof', 'mfra']);
+/** What a demuxer asks for to read the header of a box. */
+const HEADER_BYTES = 16;
+
+const DAMAGED: Invalid = { invalid: 'The file is damaged or incomplete.' };
+const LONG_INDEX: Invalid = {
+  invalid: `The index of the video takes more than ${MAX_INDEX_BYTES / (1024 * 1024)} MiB.`,
+};
+
+interface Part {
+  readonly at: number;
+  readonly bytes: Buffer;
+}
+
+interface IndexBox {
+  readonly type: string;
+  readonly content: Buffer;
+}
+
+/**
+ * What of an MP4 file says where its samples are: its index boxes, and the headers of all boxes. It holds at most
+ * `MAX_INDEX_BYTES`, however long the file is.
+ */
+export class Mp4Outline {
+  constructor(
+    readonly byteSize: number,
+    private readonly parts: readonly Part[],
+    /** In the order of the file. */
+    readonly indexBoxes: readonly IndexBox[],
+    readonly heldBytes: number,
+  ) {}
+
+  /** The file's bytes from `from` (inclusive) to `to` (exclusive), with zeros for all that the outline leaves out. */
+  bytes(from: number, to: number): Uint8Array {
+    const bytes = new Uint8Array(to - from);
+    for (let index = this.#partAt(from); index < this.parts.length; index += 1) {
+      const { at, bytes: known } = this.parts[index]!;
+      if (at >= to) break;
+      const begin = Math.max(at, from);
+      bytes.set(known.subarray(begin - at, to - at), begin - from);
+    }
+    return bytes;
+  }
+
+  /** Of the last part that begins at or before this place. */
+  #partAt(place: number): number {
+    let [low, high] = [0, this.parts.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (this.parts[middle]!.at <= place) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+}
+
+/**
+ * Walks the top-level boxes, which must fill the file exactly and be of the kinds an MP4 file has. Other bytes are read only
+ * where they share a block with what the outline has.
+ */
+export async function readOutline(reader: BlockReader, byteSize: number): Promise<Mp4Outline | Invalid> {
+  const parts: Part[] = [];
+  const indexBoxes: IndexBox[] = [];
+  let [at, heldBytes] = [0, 0];
+  while (at + 8 <= byteSize) {
+    const head = await reader.bytes(at, Math.min(byteSize, at + LOOKED_AT_BYTES));
+    if (!TOP_BOXES.has(head.toString('latin1', 4, 8))) break;
+    const box = boxIn(head, Infinity);
+    const end = box === undefined ? Infinity : endOf(at, box.headerBytes + box.contentBytes, byteSize);
+    if (box === undefined || end > byteSize) return DAMAGED;
+    const isIndex = INDEX_BOXES.has(box.type);
+    const partEnd = Math.min(byteSize, Math.max(at + HEADER_BYTES, isIndex ? end : 0));
+    heldBytes += BOX_BYTES + partEnd - at;
+    if (heldBytes > MAX_INDEX_BYTES) return LONG_INDEX;
+    const bytes = isIndex ? await reader.bytes(at, partEnd) : head.subarray(0, HEADER_BYTES);
+    if (bytes.length !== partEnd - at) return DAMAGED;
+    parts.push({ at, bytes });
+    if (isIndex) indexBoxes.push({ type: box.type, content: bytes.subarray(box.headerBytes, end - at) });
+    at = end;
+    if (parts.length % BOXES_A_TURN === 0) await setImmediate();
+  }
+  if (at === 0) return DAMAGED;
+  const trailing = byteSize - at;
+  if (trailing > 0) return { invalid: `The file has ${trailing} extra bytes after the end of its content.` };
+  return new Mp4Outline(byteSize, parts, indexBoxes, heldBytes);
+}
+
+function endOf(at: number, boxBytes: number, byteSize: number): number {
+  return boxBytes === Infinity ? byteSize : at + boxBytes;
+}

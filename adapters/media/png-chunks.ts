@@ -1,0 +1,28 @@
+const SIGNATURE_BYTES = 8;
+const LENGTH_BYTES = 4;
+const TYPE_BYTES = 4;
+const CHECKSUM_BYTES = 4;
+
+/** Where a chunk is: a file can have millions, so that none is cut out before it is wanted. */
+export interface PngChunk {
+  readonly type: string;
+  readonly typeAt: number;
+  readonly contentAt: number;
+  /** Where the content ends and its checksum, of type and content, begins. */
+  readonly checksumAt: number;
+  /** Where the next chunk begins. */
+  readonly end: number;
+}
+
+/** The chunks of a file that begins with a PNG's signature, up to the first that is not whole. Checksums are not checked. */
+export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
+  for (let at = SIGNATURE_BYTES; at + LENGTH_BYTES + TYPE_BYTES + CHECKSUM_BYTES <= bytes.length;) {
+    const typeAt = at + LENGTH_BYTES;
+    const contentAt = typeAt + TYPE_BYTES;
+    const checksumAt = contentAt + bytes.readUInt32BE(at);
+    const end = checksumAt + CHECKSUM_BYTES;
+    if (end > bytes.length) return;
+    yield { type: bytes.toString('latin1', typeAt, contentAt), typeAt, contentAt, checksumAt, end };
+    at = end;
+  }
+}

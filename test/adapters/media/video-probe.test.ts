@@ -1,0 +1,270 @@
+// Goal: a video is probed by few, bounded reads of its stored file, whatever its length is and whatever its boxes say.
+// Method: files that are made as they are read, with every read recorded; boxes whose counts no length bounds. A demuxer that
+// believed those would not end, or would end the process.
+import { expect } from 'chai';
+import { BLOCK_BYTES } from '../../../adapters/media/block-reader.js';
+import { MAX_INDEX_BYTES } from '../../../adapters/media/mp4-outline.js';
+import { BOXES_A_TURN } from '../../../adapters/media/mp4-box.js';
+import { READS_A_TURN } from '../../../adapters/media/mp4-video.js';
+import { MAX_BOXES, MAX_SAMPLES } from '../../../adapters/media/mp4-work.js';
+import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
+import { MemoryBudget } from '../../../core/memory-budget.js';
+import type { ProbedFile } from '../../../core/ports/media-probe.js';
+import { fileOf, inPieces } from '../../fixtures/byte-streams.js';
+import { largeMp4 } from '../../fixtures/large-videos.js';
+import { box, lastIndex, muxedWithTags, withinBox, withinFragment } from '../../fixtures/tagged-videos.js';
+import { mp4 } from '../../fixtures/videos.js';
+
+const MIB = 1024 * 1024;
+const LIMITS = { maxPixels: 1_000_000, decode: 'full', kind: 'video' } as const;
+const FACTS = { kind: 'video', mediaType: 'video/mp4', widthPx: 64, heightPx: 48 } as const;
+const TOO_MANY = { invalid: 'The index of the video has more entries than are allowed.' };
+const SAMPLES = ['moov', 'trak', 'mdia', 'minf', 'stbl'];
+
+interface Read {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** The file, and every part of it that was read. */
+function recorded(file: ProbedFile): ProbedFile & { readonly reads: Read[]; readBytes(): number } {
+  const reads: Read[] = [];
+  return {
+    byteSize: file.byteSize,
+    reads,
+    readBytes: () => reads.reduce((sum, { from, to }) => sum + to - from, 0),
+    read: async (range) => {
+      reads.push(range ?? { from: 0, to: file.byteSize });
+      return file.read(range);
+    },
+  };
+}
+
+/** What must hold of any probe of a video: it reads forwards, and no byte twice. */
+function expectForwards({ byteSize, reads }: ReturnType<typeof recorded>): void {
+  for (const [index, { from, to }] of reads.entries()) {
+    expect(from).to.be.at.least(index === 0 ? 0 : reads[index - 1]!.to);
+    expect(to).to.be.within(from + 1, Math.min(byteSize, from + BLOCK_BYTES));
+  }
+  expect(reads.length).to.be.at.most(Math.ceil(byteSize / BLOCK_BYTES) + 1);
+}
+
+const words = (...values: readonly number[]): Buffer => {
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, index) => bytes.writeUInt32BE(value, 4 * index));
+  return bytes;
+};
+const MANY = 0xffff_ffff;
+
+/** Boxes of a sample table that make a demuxer do more the larger a number in them is. */
+const TABLES: Readonly<Record<string, Uint8Array>> = {
+  'times of more samples than are allowed': box('stts', words(0, 2, MAX_SAMPLES, 0, 1, 0)),
+  'times of four thousand million samples, with offsets': Buffer.concat([
+    box('stts', words(0, 1, MANY, 0)),
+    box('ctts', words(0, 1, 1, 0)),
+  ]),
+  'offsets of four thousand million samples': box('ctts', words(0, 1, MANY, 1)),
+  'sizes of no bits': box('stz2', words(0, 0, MANY)),
+  'chunks of four thousand million samples': box('stsc', words(0, 1, 1, MANY, 1)),
+  'tables that each go on through all that follow': Buffer.concat([
+    Buffer.alloc(16 * 100_000, box('stco', words(0, 200_000)).subarray(0, 16)),
+    Buffer.alloc(800_000),
+  ]),
+  'tables of entries for no samples that each go on through all that follow': Buffer.concat([
+    Buffer.alloc(16 * 50_000, box('stts', words(0, 100_000)).subarray(0, 16)),
+    Buffer.alloc(800_000),
+  ]),
+  'more boxes than are allowed': Buffer.alloc(8 * (MAX_BOXES + 1), box('edts')),
+};
+
+/** The answer, and how many turns of the event loop passed until it was there. */
+async function inTurns<T>(pending: Promise<T>): Promise<{ readonly answer: T; readonly turns: number }> {
+  const counter = { turns: 0, isOver: false };
+  const count = (): void => {
+    counter.turns += 1;
+    if (!counter.isOver) setImmediate(count);
+  };
+  count();
+  const answer = await pending.finally(() => (counter.isOver = true));
+  return { answer, turns: counter.turns };
+}
+
+describe('the probe of a video', () => {
+  const probe = new SharpMediaProbe();
+
+  for (const index of ['first', 'last'] as const) {
+    it(`reads at most two blocks of a file of 1,000 MiB whose index comes ${index}`, async () => {
+      const file = recorded(await largeMp4(1_000 * MIB, index));
+      expect(file.byteSize).to.be.above(999 * MIB);
+      expect(await probe.probe(file, LIMITS)).to.deep.equal({ ...FACTS, durationMs: 6_400 });
+      expectForwards(file);
+      expect(file.reads).to.have.length(index === 'first' ? 1 : 2);
+      expect(file.readBytes()).to.be.at.most(2 * BLOCK_BYTES);
+    });
+  }
+
+  it('reads no byte of a fragmented file twice, however its fragments lie', async () => {
+    const plain = Buffer.from(await muxedWithTags('fragmented', 'udta'));
+    const fragments = plain.subarray(plain.indexOf('moof') - 4, plain.lastIndexOf('mfra') - 4);
+    const start = plain.subarray(0, plain.indexOf('moof') - 4);
+    const spaced = Array.from({ length: 12 }, (_, index) => [box('free', Buffer.alloc(index * 400_000)), fragments]);
+    const file = recorded(fileOf(Buffer.concat([start, ...spaced.flat()])));
+    expect(await probe.probe(file, LIMITS)).to.include(FACTS);
+    expectForwards(file);
+    expect(file.readBytes()).to.be.at.most(file.byteSize);
+  });
+
+  it('finds a box wherever a block ends', async () => {
+    const whole = Buffer.from(await mp4());
+    const indexAt = whole.indexOf('moov') - 4;
+    for (let shift = -40; shift <= 40; shift += 1) {
+      const spaceBytes = 2 * BLOCK_BYTES - indexAt - 8 + shift;
+      const spaced = [whole.subarray(0, indexAt), box('free', Buffer.alloc(spaceBytes)), whole.subarray(indexAt)];
+      const file = recorded(fileOf(Buffer.concat(spaced)));
+      expect(await probe.probe(file, LIMITS), `${shift}`).to.deep.equal({ ...FACTS, durationMs: 500 });
+      expectForwards(file);
+    }
+  });
+
+  it('reads nothing of an index that is larger than the file, or than is allowed', async () => {
+    const start = (await mp4()).subarray(0, 24);
+    const declared = (bytes: number) => words(bytes, 0x6d6f6f76);
+    const huge = recorded(fileOf(Buffer.concat([start, declared(0x7fff_ffff), Buffer.alloc(3 * MIB)])));
+    expect(await probe.probe(huge, LIMITS)).to.deep.equal({ invalid: 'The file is damaged or incomplete.' });
+    expect(huge.reads).to.have.length(1);
+    const long = MAX_INDEX_BYTES + 8;
+    const large = recorded(fileOf(Buffer.concat([start, declared(long), Buffer.alloc(long - 8)])));
+    expect(await probe.probe(large, LIMITS)).to.deep.equal({
+      invalid: 'The index of the video takes more than 16 MiB.',
+    });
+    expect(large.reads).to.have.length(1);
+  });
+
+  it('reads a file of a million small boxes once at most, and refuses it', async () => {
+    const boxes = Buffer.alloc(8 * MIB, box('free'));
+    const file = recorded(fileOf(Buffer.concat([await mp4(), boxes])));
+    expect(await probe.probe(file, LIMITS))
+      .to.have.property('invalid')
+      .that.includes('16 MiB');
+    expectForwards(file);
+  });
+
+  for (const [what, table] of Object.entries(TABLES)) {
+    it(`refuses ${what}`, async () => {
+      const bytes = withinBox(await lastIndex(), SAMPLES, table);
+      for (const kind of ['video', 'image'] as const)
+        expect(await probe.probe(fileOf(bytes), { ...LIMITS, kind })).to.deep.equal(TOO_MANY);
+    });
+  }
+
+  it('lets other work in while it counts the boxes of the index', async () => {
+    const bytes = withinBox(await lastIndex(), SAMPLES, TABLES['more boxes than are allowed']!);
+    const { answer, turns } = await inTurns(probe.probe(fileOf(bytes), LIMITS));
+    expect(answer).to.deep.equal(TOO_MANY);
+    expect(turns).to.be.at.least(MAX_BOXES / BOXES_A_TURN);
+  });
+
+  it('lets other work in while the demuxer goes from box to box', async () => {
+    const boxes = 40_000;
+    const bytes = Buffer.concat([(await mp4()).subarray(0, 32), Buffer.alloc(boxes * 8, box('free')), box('moov')]);
+    const { answer, turns } = await inTurns(probe.probe(fileOf(bytes), LIMITS));
+    expect(answer).to.deep.equal({ invalid: 'The file has no video track.' });
+    expect(turns).to.be.at.least(boxes / BOXES_A_TURN + boxes / READS_A_TURN);
+  });
+
+  it('refuses a fragment of four thousand million samples that take no room', async () => {
+    const bytes = await withinFragment(['moof', 'traf'], box('trun', words(0, MANY)));
+    expect(await probe.probe(fileOf(bytes), LIMITS)).to.deep.equal(TOO_MANY);
+  });
+
+  it('refuses keys that lead back to themselves, and tables hidden in other boxes', async () => {
+    const keys = box('meta', words(0), box('keys', words(0, MANY, 0, 0)));
+    const hidden = box('edts', box('dinf', box('sinf', TABLES['sizes of no bits']!)));
+    for (const [path, added] of [
+      [['moov'], keys],
+      [SAMPLES, hidden],
+    ] as const)
+      expect(await probe.probe(fileOf(withinBox(await lastIndex(), path, added)), LIMITS)).to.deep.equal(TOO_MANY);
+  });
+
+  it('accepts the tables of a million samples, and reserves memory for them', async () => {
+    const memory = new MemoryBudget(64 * MIB);
+    const offsets = box('ctts', words(0, 1, MAX_SAMPLES, 0));
+    const bytes = withinBox(await lastIndex(), SAMPLES, offsets);
+    let waiting = 0;
+    const blocked = memory.during(60 * MIB, async () => {
+      const answer = new SharpMediaProbe({ memory }).probe(fileOf(bytes), LIMITS);
+      for (let turn = 0; turn < 50 && waiting === 0; turn += 1) {
+        await new Promise(setImmediate);
+        waiting = memory.waiting;
+      }
+      return { answer };
+    });
+    const { answer } = await blocked;
+    expect(waiting).to.equal(1);
+    expect(await answer).to.include({ ...FACTS, durationMs: 1_000 });
+    expect([memory.heldBytes, memory.waiting]).to.deep.equal([0, 0]);
+  });
+
+  it('finds a first sample that lies behind the end of the file, and one that has no place', async () => {
+    const [numberAt, placeAt] = [8, 12];
+    for (const [at, value] of [
+      [placeAt, MANY],
+      [numberAt, 0],
+    ] as const) {
+      const bytes = Buffer.from(await mp4());
+      bytes.writeUInt32BE(value, bytes.indexOf('stco') + at);
+      expect(await probe.probe(fileOf(bytes), LIMITS))
+        .to.have.property('invalid')
+        .that.includes('cannot be read');
+    }
+  });
+
+  it('does not collect what is neither a picture nor a video', async () => {
+    for (const kind of ['image', 'video'] as const) {
+      const text = Buffer.alloc(8 * MIB, 'text ');
+      let given = 0;
+      async function* counted(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+        for await (const piece of inPieces(bytes)) {
+          given += piece.byteLength;
+          yield piece;
+        }
+      }
+      const file: ProbedFile = {
+        byteSize: text.byteLength,
+        read: async (range) => counted(text.subarray(range?.from, range?.to)),
+      };
+      expect(await probe.probe(file, { ...LIMITS, kind }))
+        .to.have.property('invalid')
+        .that.includes('is not');
+      expect(given).to.be.at.most(BLOCK_BYTES + 64 * 1024);
+    }
+  });
+
+  it('passes on a failure of any of its reads', async () => {
+    const whole = await largeMp4(8 * MIB);
+    for (const failing of [0, 1]) {
+      let count = 0;
+      const file: ProbedFile = {
+        byteSize: whole.byteSize,
+        read: async (range) => {
+          count += 1;
+          if (count > failing) throw new Error('the line broke');
+          return whole.read(range);
+        },
+      };
+      const outcome = await probe.probe(file, LIMITS).catch((error: Error) => error.message);
+      expect(outcome).to.equal('the line broke');
+    }
+  });
+
+  it('takes a store that gives less than was stored for an incomplete file', async () => {
+    const whole = await largeMp4(8 * MIB);
+    const file: ProbedFile = {
+      byteSize: whole.byteSize,
+      read: async ({ from, to } = { from: 0, to: whole.byteSize }) =>
+        whole.read({ from, to: from + ((to - from) >> 1) }),
+    };
+    expect(await probe.probe(file, LIMITS)).to.deep.equal({ invalid: 'The file is damaged or incomplete.' });
+  });
+});
