@@ -1,6 +1,6 @@
 import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
-import { AccountWriter } from './credits/account-writer.js';
+import { AccountWriter, SETTLE_WAIT_MS } from './credits/account-writer.js';
 import { AppWatch } from './generation/app-watch.js';
 import { LocalRuns } from './generation/local-runs.js';
 import { LastingCalls } from './generation/lasting-calls.js';
@@ -40,7 +40,8 @@ export interface Context extends Ports {
 
 /**
  * The context that all use cases of a process share, with one account writer. Without a boot the process is taken for
- * one of several on the same stores; `changes` tells what the others write, where the store can.
+ * one of several on the same stores; `changes` tells what the others write, where the store can. `settleWaitMs` is how
+ * long a charge that releases nothing may wait for another write of its account.
  */
 export function createContext(
   ports: Ports,
@@ -48,6 +49,7 @@ export function createContext(
   log: Log,
   boot: Boot = { id: ports.ids.uuid(), isExclusive: false },
   changes?: GenerationChanges,
+  settleWaitMs = boot.isExclusive ? 0 : SETTLE_WAIT_MS,
 ): Context {
   const generationWatch = new GenerationWatch(ports, boot.isExclusive, changes);
   const appWatch = new AppWatch(ports, boot.isExclusive, changes);
@@ -61,7 +63,7 @@ export function createContext(
     settings,
     log,
     boot,
-    accountWriter: new AccountWriter({ ...ports, acceptances }),
+    accountWriter: new AccountWriter({ ...ports, acceptances }, settleWaitMs),
     unchargedSums: new UnchargedSums(ports),
     generationWatch,
     appWatch,

@@ -24,11 +24,13 @@ export interface Pending {
   readonly command: AccountCommand;
   /** Of a hold that is written in one step with its claim and its generation. */
   readonly acceptance?: Acceptance;
+  /** Whether it may wait a little for others to be written with. */
+  readonly mayWait?: boolean;
   readonly resolve: (outcome: AcceptedOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
-const MAX_BATCH = 250;
+export const MAX_BATCH = 250;
 
 /** Takes what waits, in order; of two that claim the same key the later one waits for the next batch, and finds it taken. */
 export function nextBatch(waiting: Pending[]): Pending[] {
@@ -45,6 +47,21 @@ export function nextBatch(waiting: Pending[]): Pending[] {
   if (twins.length === 0) return batch;
   waiting.unshift(...twins);
   return batch.filter((pending) => !twins.includes(pending));
+}
+
+/**
+ * Answers all that wait under keys which others have claimed now, and removes them: they would find that one after the
+ * other. One whose own claim is stored waits on.
+ */
+export function answerTwins(waiting: Pending[], claims: readonly Claim[]): void {
+  if (claims.length === 0 || waiting.length === 0) return;
+  const byKey = new Map(claims.map((claim) => [nameOf(claim), claim]));
+  const others = waiting.splice(0).filter(({ acceptance, resolve }) => {
+    const claim = acceptance === undefined || acceptance.claimStands ? undefined : byKey.get(nameOf(acceptance.claim));
+    if (claim !== undefined) resolve({ taken: claim });
+    return claim === undefined;
+  });
+  waiting.push(...others);
 }
 
 /** Of what the batch accepts: nothing is claimed for a refusal. */

@@ -7,6 +7,8 @@ import type { Acceptance } from './acceptance.js';
 import type { AccountChange } from './account.js';
 import {
   acceptancesOf,
+  answerTwins,
+  MAX_BATCH,
   nameOf,
   nextBatch,
   withExisting,
@@ -31,10 +33,18 @@ interface Lane {
   waiting: Pending[];
   busy: boolean;
   cached: OwnedAccount | undefined;
+  /** Ends the wait of commands that may wait. */
+  cancelWait: (() => void) | undefined;
 }
 
 const MAX_TRIES = 12;
 const MAX_IDLE_LANES = 10_000;
+
+/**
+ * How long a charge that releases nothing waits to be written with other commands of its account, in milliseconds, where
+ * each write is a call to a server. Much less than recovery waits for an end to be settled.
+ */
+export const SETTLE_WAIT_MS = 250;
 
 /**
  * All commands of this process on accounts go through here. While a write of an account is in progress, further
@@ -42,16 +52,20 @@ const MAX_IDLE_LANES = 10_000;
  * and the batch is decided again on the newer state, a bounded number of times.
  *
  * Throws `SERVICE_UNAVAILABLE` when it lost that race too often, and passes on `StoreUnavailable`: then the outcome is
- * unknown, and the same command may be given again.
+ * unknown, and the same command may be given again. A command that may wait is written with the next one, or after
+ * `waitMs`.
  */
 export class AccountWriter {
   private readonly lanes = new Map<string, Lane>();
 
-  constructor(private readonly ports: Pick<Ports, 'accounts' | 'acceptances' | 'clock'>) {}
+  constructor(
+    private readonly ports: Pick<Ports, 'accounts' | 'acceptances' | 'clock'>,
+    private readonly waitMs = 0,
+  ) {}
 
-  execute(accountId: string, command: AccountCommand): Promise<WriterOutcome> {
+  execute(accountId: string, command: AccountCommand, mayWait = false): Promise<WriterOutcome> {
     return new Promise((resolve, reject) => {
-      this.give(accountId, { command, resolve, reject });
+      this.give(accountId, { command, mayWait, resolve, reject });
     });
   }
 
@@ -69,14 +83,24 @@ export class AccountWriter {
   private give(accountId: string, pending: Pending): void {
     const lane = this.lane(accountId);
     lane.waiting.push(pending);
-    if (!lane.busy) void this.drain(accountId, lane);
+    if (!lane.busy) this.begin(accountId, lane);
+  }
+
+  /** Writes what waits, or lets it wait if all of it may. */
+  private begin(accountId: string, lane: Lane): void {
+    if (this.isUrgent(lane)) return void this.drain(accountId, lane);
+    lane.cancelWait ??= this.ports.clock.after(this.waitMs, () => void this.drain(accountId, lane));
+  }
+
+  private isUrgent({ waiting }: Lane): boolean {
+    return this.waitMs === 0 || waiting.length >= MAX_BATCH || waiting.some(({ mayWait }) => mayWait !== true);
   }
 
   private lane(accountId: string): Lane {
     let lane = this.lanes.get(accountId);
     if (!lane) {
       if (this.lanes.size >= MAX_IDLE_LANES) this.forgetIdleLane();
-      lane = { waiting: [], busy: false, cached: undefined };
+      lane = { waiting: [], busy: false, cached: undefined, cancelWait: undefined };
       this.lanes.set(accountId, lane);
     }
     return lane;
@@ -84,7 +108,7 @@ export class AccountWriter {
 
   private forgetIdleLane(): void {
     for (const [accountId, lane] of this.lanes) {
-      if (lane.busy) continue;
+      if (lane.busy || lane.waiting.length > 0) continue;
       this.lanes.delete(accountId);
       return;
     }
@@ -92,7 +116,9 @@ export class AccountWriter {
 
   private async drain(accountId: string, lane: Lane): Promise<void> {
     lane.busy = true;
-    while (lane.waiting.length > 0) {
+    lane.cancelWait?.();
+    lane.cancelWait = undefined;
+    do {
       const batch = nextBatch(lane.waiting);
       try {
         await this.commit(accountId, lane, batch);
@@ -100,8 +126,9 @@ export class AccountWriter {
         lane.cached = undefined;
         for (const pending of batch) pending.reject(error);
       }
-    }
+    } while (lane.waiting.length > 0 && this.isUrgent(lane));
     lane.busy = false;
+    if (lane.waiting.length > 0) this.begin(accountId, lane);
   }
 
   private async commit(accountId: string, lane: Lane, all: readonly Pending[]): Promise<void> {
@@ -120,9 +147,14 @@ export class AccountWriter {
       }
       if (decided.draft.isEmpty) return answer(batch, decided.outcomes);
 
-      const written = await this.write(decided.draft.change(), acceptancesOf(batch, decided.outcomes));
+      const acceptances = acceptancesOf(batch, decided.outcomes);
+      const written = await this.write(decided.draft.change(), acceptances);
       if (written.outcome === 'accepted') {
         lane.cached = decided.draft.written();
+        answerTwins(
+          lane.waiting,
+          acceptances.map(({ claim }) => claim),
+        );
         return answer(batch, withExisting(batch, decided.outcomes, written.existing));
       }
       if (written.outcome === 'conflict') {
@@ -131,6 +163,7 @@ export class AccountWriter {
       } else {
         // No lost race: the state of the account is as good as before, and each round answers at least one.
         batch = withoutTaken(batch, written.taken);
+        answerTwins(lane.waiting, written.taken);
         if (batch.length === 0) return;
       }
     }

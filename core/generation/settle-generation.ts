@@ -11,16 +11,21 @@ import { wake } from './wake.js';
 const SETTLE_AGAIN_MS = 1_000;
 
 /**
- * Ends the hold of a generation that has ended: charges what it owes and releases the rest, makes the deliveries of its
- * end, then marks it settled. May be repeated by anyone at any time; the hold's presence makes the money move once.
+ * Ends the hold of a generation that has ended: charges what it owes and releases the rest; makes the deliveries of its
+ * end, too, then marks it settled. May be repeated by anyone at any time; the hold's presence makes the money move once.
+ * Where it `mayWait` and nothing is released, the charge may be written with the next change of the account.
  */
-export async function settleGeneration(context: Context, generation: Generation): Promise<Generation> {
+export async function settleGeneration(context: Context, generation: Generation, mayWait = false): Promise<Generation> {
   assert(isTerminal(generation.status), 'only an ended generation is settled');
   if (generation.settledAt !== undefined) return generation;
   const { generationId, accountId, chargedCredits: charge } = generation;
-  const failed = generation.status === 'failed';
-  await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge, failed });
-  await announceState(context, generation);
+  const releasesNothing = charge === generation.reservedCredits;
+  const paid = context.accountWriter.execute(
+    accountId,
+    { kind: 'settle', generationId, charge, failed: generation.status === 'failed' },
+    mayWait && releasesNothing,
+  );
+  await Promise.all([paid, announceState(context, generation)]);
   const retention = retentionOf(generation, context.settings);
   const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);
   // Somebody else has settled it, and its client deleted it.
@@ -34,9 +39,9 @@ export async function settleGeneration(context: Context, generation: Generation)
  * The same for a caller whose own work is done. If settling fails, for example because other processes keep changing the
  * account, a wake-up has a worker try again soon; without it the credits would stay reserved until recovery looks.
  */
-export async function settleNowOrSoon(context: Context, generation: Generation): Promise<Generation> {
+export async function settleNowOrSoon(context: Context, generation: Generation, mayWait = false): Promise<Generation> {
   try {
-    return await settleGeneration(context, generation);
+    return await settleGeneration(context, generation, mayWait);
   } catch (error) {
     const { generationId } = generation;
     context.log.warn('generation not settled yet', { generationId, error });

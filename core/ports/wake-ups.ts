@@ -17,7 +17,8 @@ export interface WakeUps {
 
   /**
    * Starts delivering. A wake-up is done when `handler` resolves. It is delivered again later when the handler rejects
-   * or the process dies first. At most `limit` handlers run at once.
+   * or the process dies first; but a process may lose those it has taken in the last second when it dies, or is cut off
+   * from its store. At most `limit` handlers run at once.
    */
   start(handler: (subject: WakeUpSubject) => Promise<void>, limit: number): Promise<void>;
 

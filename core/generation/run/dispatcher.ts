@@ -175,12 +175,14 @@ export class Dispatcher {
     const { generationId } = run;
     this.runs.set(generationId, run);
     if (this.stopping) run.stop();
-    const finished = run.drive().then((end) => {
+    const finished = run.drive().then(async (end) => {
       this.runs.delete(generationId);
-      this.finished.delete(finished);
       if (end === 'abandoned') this.left.keep(run.lastKnown, entry);
       else entry.release();
       place.release();
+      // Nobody's turn waits for the money.
+      await run.settling;
+      this.finished.delete(finished);
     });
     this.finished.add(finished);
   }

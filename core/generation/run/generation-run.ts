@@ -44,6 +44,8 @@ export interface RunOf extends Execution {
  */
 export class GenerationRun {
   readonly generationId: string;
+  /** The moving of the credits, once this run has ended the generation. */
+  settling: Promise<unknown> | undefined;
   private readonly holder: LeaseHolder;
   private readonly rest: WakeableDelay;
   private readonly calls: ProviderCalls;
@@ -268,14 +270,14 @@ export class GenerationRun {
     return 'on';
   }
 
-  /** Writes the end, then settles. An end that comes too late is only noted. */
+  /** Writes the end, then begins to settle. An end that comes too late is only noted. */
   private async finish(command: Ending, stopping?: string): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
     try {
       const { generation, refused } = await this.holder.write({ ...command, ...this.cost() });
       if (refused !== undefined) return 'on';
       this.holder.end();
-      await settleNowOrSoon(this.context, generation);
+      this.settling = settleNowOrSoon(this.context, generation, true);
     } catch (error) {
       if (!(error instanceof LeaseLost)) throw error;
       if (command.event === 'succeed')

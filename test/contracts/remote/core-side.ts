@@ -1,4 +1,4 @@
-import type { MediaProbe, ProbeLimits } from '../../../core/ports/media-probe.js';
+import type { MediaProbe, ProbedFile, ProbeLimits } from '../../../core/ports/media-probe.js';
 import type {
   Provider,
   ProviderCall,
@@ -101,8 +101,8 @@ function outputsOf({ outputs }: Extract<SubmitAnswer, { outputs: unknown }>, act
 
 /** Takes anything but an empty file for what was asked for: what adapters make in tests are no generations of a model. */
 export class AnyMediaProbe implements MediaProbe {
-  async probe(bytes: AsyncIterable<Uint8Array>, { kind = 'image' }: ProbeLimits): ReturnType<MediaProbe['probe']> {
-    if ((await collected(bytes)).byteLength === 0) return { invalid: 'The file is empty.' };
+  async probe(file: ProbedFile, { kind = 'image' }: ProbeLimits): ReturnType<MediaProbe['probe']> {
+    if ((await collected(await file.read())).byteLength === 0) return { invalid: 'The file is empty.' };
     const size = { widthPx: 64, heightPx: 64 };
     return kind === 'image'
       ? { kind, mediaType: 'image/png', ...size }

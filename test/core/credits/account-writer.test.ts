@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { WriterOutcome } from '../../../core/credits/account-batch.js';
 import { AccountWriter } from '../../../core/credits/account-writer.js';
+import type { AccountChange } from '../../../core/credits/account.js';
 import type { AccountCommand } from '../../../core/credits/decide.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { StepwiseAcceptances } from '../../../core/generation/stepwise-acceptances.js';
@@ -55,10 +56,12 @@ async function storeWith(credits: number): Promise<MemoryAccountStore> {
   return store;
 }
 
-function writerOn(store: AccountStore, clock: ManualClock, interceptor?: Interceptor): AccountWriter {
+const WAIT_MS = 250;
+
+function writerOn(store: AccountStore, clock: ManualClock, interceptor?: Interceptor, waitMs = 0): AccountWriter {
   const accounts = interceptor ? intercepted('accounts', store, interceptor) : store;
   const others = { claims: new MemoryClaimStore(), generations: new MemoryGenerationStore() };
-  return new AccountWriter({ accounts, acceptances: new StepwiseAcceptances({ accounts, ...others }), clock });
+  return new AccountWriter({ accounts, acceptances: new StepwiseAcceptances({ accounts, ...others }), clock }, waitMs);
 }
 
 async function expectRight(store: AccountStore): Promise<void> {
@@ -74,16 +77,22 @@ function accepted(outcomes: readonly WriterOutcome[]): number {
 describe('AccountWriter', () => {
   it('gives every command of any concurrent waves the outcome an exact model gives it, in order', async () => {
     await fc.assert(
-      fc.asyncProperty(anyBatches({ batches: 6, commands: 10 }), async (waves) => {
-        const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
-        const writer = writerOn(store, clock);
-        for (const wave of waves) {
-          const outcomes = await clock.run(Promise.all(wave.map((command) => writer.execute(ID, command))));
-          expect(outcomes.map(({ refused }) => refused)).to.deep.equal(wave.map((command) => model.apply(command)));
-          expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
-        }
-        await expectRight(store);
-      }),
+      fc.asyncProperty(
+        anyBatches({ batches: 6, commands: 10 }),
+        fc.infiniteStream(fc.boolean()),
+        async (waves, may) => {
+          const [store, model, clock] = [await storeWith(0), new BooksModel(), new ManualClock()];
+          const writer = writerOn(store, clock, undefined, WAIT_MS);
+          for (const wave of waves) {
+            const outcomes = await clock.run(
+              Promise.all(wave.map((command) => writer.execute(ID, command, may.next().value))),
+            );
+            expect(outcomes.map(({ refused }) => refused)).to.deep.equal(wave.map((command) => model.apply(command)));
+            expect(BigInt((await store.read(ID))?.available ?? -1)).to.equal(model.available);
+          }
+          await expectRight(store);
+        },
+      ),
       { numRuns: 150 },
     );
   });
@@ -134,6 +143,78 @@ describe('AccountWriter', () => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  describe('a command that may wait', () => {
+    async function waiting() {
+      const [store, clock] = [await storeWith(1_000), new ManualClock()];
+      const written: number[] = [];
+      const writer = writerOn(
+        store,
+        clock,
+        (call) => {
+          if (call.name === 'accounts.apply') written.push((call.args[0] as AccountChange).entries.length);
+          return call.proceed();
+        },
+        WAIT_MS,
+      );
+      for (const id of ['a', 'b', 'c']) await clock.run(writer.execute(ID, hold(id, 1)));
+      written.length = 0;
+      return { store, clock, writer, written };
+    }
+
+    it('is written with the first that may not, in the order in which they came', async () => {
+      const { store, clock, writer, written } = await waiting();
+      const outcomes = [writer.execute(ID, settle('a', 1), true), writer.execute(ID, settle('b', 1), true)];
+      await clock.advance(WAIT_MS - 1);
+      expect(written).to.deep.equal([]);
+      outcomes.push(writer.execute(ID, hold('d', 1)));
+      expect(await Promise.all(outcomes)).to.deep.equal([{}, {}, {}]);
+      expect(written).to.deep.equal([3]);
+      await clock.advance(10 * WAIT_MS);
+      expect(written, 'the time that was waited for has nothing left to write').to.deep.equal([3]);
+      await expectRight(store);
+    });
+
+    it('is written when its time is over, with what came meanwhile, and the next one waits anew', async () => {
+      const { store, clock, writer, written } = await waiting();
+      const first = writer.execute(ID, settle('a', 1), true);
+      await clock.advance(WAIT_MS - 1);
+      const second = writer.execute(ID, settle('b', 1), true);
+      await clock.advance(1);
+      expect(written).to.deep.equal([2]);
+      await Promise.all([first, second]);
+      const third = writer.execute(ID, settle('c', 1), true);
+      await clock.advance(WAIT_MS - 1);
+      expect(written).to.deep.equal([2]);
+      await clock.advance(1);
+      await third;
+      expect(written).to.deep.equal([2, 1]);
+      await expectRight(store);
+    });
+
+    it('waits again when it comes during a write, and not when others came with it', async () => {
+      const { clock, writer, written } = await waiting();
+      const before = writer.execute(ID, hold('d', 1));
+      const late = writer.execute(ID, settle('a', 1), true);
+      await before;
+      await clock.advance(WAIT_MS - 1);
+      expect(written).to.deep.equal([1]);
+      await clock.run(late);
+      const again = [
+        writer.execute(ID, hold('e', 1)),
+        writer.execute(ID, settle('b', 1), true),
+        writer.execute(ID, hold('f', 1)),
+      ];
+      await Promise.all(again);
+      expect(written).to.deep.equal([1, 1, 1, 2]);
+    });
+
+    it('does not wait among many', async () => {
+      const { writer, written } = await waiting();
+      await Promise.all(Array.from({ length: 250 }, () => writer.execute(ID, settle('a', 1), true)));
+      expect(written).to.deep.equal([1]);
+    });
   });
 
   it('decides a refusal again on the newest state: another process granted meanwhile', async () => {

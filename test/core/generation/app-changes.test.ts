@@ -55,6 +55,18 @@ describe('what a stream of an App remembers', () => {
     expect(drain(changes).map(({ type }) => type)).to.deep.equal(['ended']);
   });
 
+  it('tells an end once, where the past shows it before an older version that waits and a look after it', () => {
+    const changes = resumed();
+    const begun = { createdAt: anHourAgo, version: 3, status: 'running', startedAt: anHourAgo + MINUTE_MS } as const;
+    const over = { ...generation(1, begun), status: 'succeeded', version: 4, completedAt: NOW } as const;
+    changes.note(generation(1, begun));
+    expect(changes.eventsOfPast(over).map(({ type }) => type)).to.include('ended');
+    changes.pastIsTold();
+    expect(drain(changes)).to.deep.equal([]);
+    changes.note(over);
+    expect(drain(changes)).to.deep.equal([]);
+  });
+
   it('gives all that waits together ids that lead back to before the oldest of it', () => {
     const changes = resumed();
     changes.pastIsTold();

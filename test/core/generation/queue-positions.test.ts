@@ -3,18 +3,14 @@
 // Method: random creations, starts and ends by two processes beside a model that counts; lists counted on their way; what is
 // kept, by its counts and by what the garbage collector leaves.
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Context } from '../../../core/context.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { Page } from '../../../core/paging.js';
+import { collectGarbage } from '../../fixtures/collect-garbage.js';
 import { CoreHarness } from '../../harness/core-harness.js';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const KEPT_MS = 2_000;
 const MODELS = ['one', 'two'] as const;

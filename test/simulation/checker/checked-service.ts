@@ -8,6 +8,7 @@ import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
 import type { JsonObject } from '../../../core/json.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
+import { dataText } from '../../../apps/http/host/answer.js';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { imageModel, imagePrice } from '../../fixtures/core-models.js';
 import { CoreHarness } from '../../harness/core-harness.js';
@@ -194,8 +195,8 @@ export class CheckedService {
         }),
       );
       if ('stream' in answered || 'noContent' in answered) throw new Error(`${route.path} answers with a stream.`);
-      const { data, replayed = false } = answered;
-      return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };
+      const { replayed = false } = answered;
+      return { outcome: 'success', data: JSON.parse(dataText(answered)) as JsonObject, replayed };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       return { outcome: 'refused', code: error.code, message: error.message };

@@ -21,6 +21,8 @@ const START = Date.UTC(2030, 0, 1);
 const ALL = { limit: 1_000 };
 
 export const SETTINGS = DEFAULT_SETTINGS;
+/** Time moves by leaps alone, so a charge that waits would be written after one, and most states be left out. */
+const NO_SETTLE_WAIT_MS = 0;
 /** One leap of time is longer than any lease, and makes every hold old enough for recovery. */
 export const LEAP_MS = SETTINGS.claimLeaseMs + SETTINGS.recoveryGraceMs + 1_000;
 
@@ -107,6 +109,9 @@ export class SmallService {
       },
       SETTINGS,
       SILENT,
+      undefined,
+      undefined,
+      NO_SETTLE_WAIT_MS,
     );
   }
 

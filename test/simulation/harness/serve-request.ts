@@ -6,6 +6,7 @@ import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { cancelOpenGenerations } from '../../../core/generation/cancel-open-generations.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
+import { dataText } from '../../../apps/http/host/answer.js';
 import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
 import type { Answer, Request } from '../observed.js';
@@ -95,9 +96,9 @@ async function answer(
     body: 'body' in request ? request.body : {},
   });
   if ('stream' in answered || 'noContent' in answered) throw new Error(`${route.path} answers with a stream.`);
-  const { data, replayed = false } = answered;
   // What a client gets went over a wire.
-  return { outcome: 'success', data: JSON.parse(JSON.stringify(data)) as JsonObject, replayed };
+  const { replayed = false } = answered;
+  return { outcome: 'success', data: JSON.parse(dataText(answered)) as JsonObject, replayed };
 }
 
 function paramsOf(request: ClientRequest): Record<string, string> {

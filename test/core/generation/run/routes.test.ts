@@ -211,9 +211,10 @@ describe('the limits of a provider', () => {
   });
 
   it('are given back by a worker that stops', async () => {
-    const { harness } = await open({ first: { maxConcurrent: 2 } }, 0);
+    const { harness, first } = await open({ first: { maxConcurrent: 2 } }, 0);
     const worker = await CoreWorker.start(harness);
-    await settled(harness);
+    await harness.create();
+    await harness.clock.until(() => first.submissions.length === 1, 'one is submitted');
     expect((await harness.ports.providerUses.read('first'))?.shares[0]?.slots).to.be.above(0);
     let hasStopped: boolean | undefined;
     void worker.dispatcher.stop(10_000).then((ended) => (hasStopped = ended));

@@ -101,15 +101,23 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     breaks: [4],
     file: 'core/generation/settle-generation.js',
     find:
-      "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge, failed }); " +
-      'await announceState(context, generation); ' +
+      'await Promise.all([paid, announceState(context, generation)]); ' +
       'const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);",
     replace:
-      'await announceState(context, generation); ' +
+      'paid.catch(() => undefined); await announceState(context, generation); ' +
       'const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved); " +
-      "await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge, failed });",
+      'await paid;',
     why: 'The generation says that it is settled while its hold is still open.',
+  },
+  {
+    name: 'waiting-charge-taken-for-made',
+    breaks: [4],
+    file: 'core/generation/settle-generation.js',
+    find: 'await Promise.all([paid, announceState(context, generation)]);',
+    replace:
+      'paid.catch(() => undefined); await Promise.all([mayWait ? undefined : paid, announceState(context, generation)]);',
+    why: 'The generation says that it is settled while its charge waits to be written with others.',
   },
 ];

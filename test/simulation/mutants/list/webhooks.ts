@@ -9,11 +9,11 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
     breaks: [27],
     file: 'core/generation/settle-generation.js',
     find:
-      'await announceState(context, generation); ' +
+      'await Promise.all([paid, announceState(context, generation)]); ' +
       'const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved);",
     replace:
-      'const retention = retentionOf(generation, context.settings); ' +
+      'await paid; const retention = retentionOf(generation, context.settings); ' +
       "const changed = await changeGeneration(context, generation, { event: 'settle', ...retention }).catch(unlessRemoved); " +
       'await announceState(context, generation);',
     why: 'Recovery looks at what lacks the mark: an end that is not announced before it is lost with the process.',
