@@ -34,6 +34,8 @@ export interface AgendaWakeUpsOptions extends AgendaDatabase {
   readonly pollMs?: number;
   /** How long after a process has died its wake-ups come due again; extended while a handler runs. */
   readonly holdMs?: number;
+  /** After how long a wake-up that is being handled is stored; 0: all are stored until they are done. */
+  readonly keepAfterMs?: number;
   readonly log?: Log;
 }
 
@@ -103,7 +105,7 @@ export class AgendaWakeUps implements WakeUps {
   }
 
   private prepare(handler: Handler, limit: number): Delivery {
-    const { db, clock, pollMs = POLL_MS } = this.options;
+    const { db, clock, pollMs = POLL_MS, keepAfterMs } = this.options;
     const channel = new WakeUpChannel({
       db,
       clock,
@@ -112,7 +114,8 @@ export class AgendaWakeUps implements WakeUps {
       onStreamLost: (error) => this.streamLost(error),
     });
     const onTrouble = (error: unknown): void => this.outOfReach(error);
-    const repository = new WakeUpRepository({ db, clock, wakeUps: this.wakeUps, channel, onTrouble });
+    const keeping = keepAfterMs === undefined ? {} : { keepAfterMs };
+    const repository = new WakeUpRepository({ db, clock, wakeUps: this.wakeUps, channel, onTrouble, ...keeping });
     const agenda = new Agenda({
       backend: {
         name: 'MongoDB',

@@ -6,6 +6,7 @@ import { BY_GENERATION } from './indexes.js';
 import { COLLECTION, JOB_NAME, type HeldWakeUp, type WakeUpDocument } from './wake-up-document.js';
 
 const DUPLICATE_KEY = 11_000;
+const WRITE_CONFLICT = 112;
 /** Several times the number of concurrent queries: a few processes, with a few queries each. */
 const PICKED_FROM = 32;
 
@@ -33,15 +34,15 @@ export class WakeUpCollection {
   /** Replaces the subject's wake-up by one that this process holds already. Durable on return. */
   async putHeld(key: string): Promise<HeldWakeUp> {
     const stamp = await this.replace(key, this.clock.now() + this.holdMs);
-    return { key, stamp, failCount: 0 };
+    return { key, stamp, failCount: 0, isStored: 'yes' };
   }
 
   /**
    * Takes one of the wake-ups that have been due longest, if any was due by `at`. No other process gets it while it is
    * held. Concurrent callers pick at random among the same few: if all tried the first, all but one would wait in vain,
-   * longer with more callers.
+   * longer with more callers. `stays`: the document stays until the wake-up is ended; otherwise it is removed by this.
    */
-  async take(at: number): Promise<HeldWakeUp | undefined> {
+  async take(at: number, stays = true): Promise<HeldWakeUp | undefined> {
     const due = await this.database.ask(() =>
       this.documents
         .find(
@@ -52,7 +53,7 @@ export class WakeUpCollection {
     );
     while (due.length > 0) {
       const [picked] = due.splice(randomInt(due.length), 1);
-      const taken = picked && (await this.takeThis(picked));
+      const taken = picked && (await (stays ? this.takeThis(picked) : this.takeAway(picked)));
       if (taken) return taken;
     }
     return undefined;
@@ -71,7 +72,33 @@ export class WakeUpCollection {
         { hint: BY_GENERATION },
       ),
     );
-    return matchedCount === 1 ? { key, stamp, failCount } : undefined;
+    return matchedCount === 1 ? { key, stamp, failCount, isStored: 'yes' } : undefined;
+  }
+
+  /** The same with the document removed. If it is unknown whether it is, it is stored again. */
+  private async takeAway({
+    data: { generationId: key, stamp: readStamp },
+    failCount,
+  }: Pick<WakeUpDocument, 'data' | 'failCount'>): Promise<HeldWakeUp | undefined> {
+    const wakeUp = { key, stamp: randomUUID(), failCount, isStored: 'no' } as const;
+    const read = { 'data.generationId': key, 'data.stamp': readStamp };
+    try {
+      const isOurs = await this.database.ask(() =>
+        this.documents.deleteOne(read, { hint: BY_GENERATION }).then(
+          ({ deletedCount }) => deletedCount === 1,
+          (error: unknown) => (isConflict(error) ? false : Promise.reject(error)),
+        ),
+      );
+      return isOurs ? wakeUp : undefined;
+    } catch (error) {
+      await this.insert(wakeUp, this.clock.now()).catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** Stores a wake-up that was taken away, as held by this process, unless its subject was scheduled again. */
+  async store(wakeUp: HeldWakeUp): Promise<boolean> {
+    return this.insert(wakeUp, this.clock.now() + this.holdMs);
   }
 
   /** When the first wake-up comes due, or came due. */
@@ -86,7 +113,8 @@ export class WakeUpCollection {
   }
 
   /** Removes the wake-up, unless it was scheduled again or our hold on it has lapsed. */
-  async end({ key, stamp }: HeldWakeUp): Promise<void> {
+  async end({ key, stamp, isStored }: HeldWakeUp): Promise<void> {
+    if (isStored === 'no') return;
     await this.database.ask(() =>
       this.documents.deleteOne({ 'data.generationId': key, 'data.stamp': stamp }, { hint: BY_GENERATION }),
     );
@@ -96,7 +124,9 @@ export class WakeUpCollection {
    * Gives the wake-up back, to be taken at `at`. A `keep` of it that is still in progress finds another stamp, and
    * changes nothing.
    */
-  async putBack({ key, stamp }: HeldWakeUp, at: number, failCount: number): Promise<void> {
+  async putBack(wakeUp: HeldWakeUp, at: number, failCount: number): Promise<void> {
+    const { key, stamp, isStored } = wakeUp;
+    if (isStored !== 'yes') return void (await this.insert({ ...wakeUp, failCount, stamp: randomUUID() }, at));
     await this.database.ask(() =>
       this.documents.updateOne(
         { 'data.generationId': key, 'data.stamp': stamp },
@@ -107,7 +137,9 @@ export class WakeUpCollection {
   }
 
   /** Gives the wake-up back, to be taken by another process now. */
-  async handOver({ key, stamp, failCount }: HeldWakeUp): Promise<void> {
+  async handOver(wakeUp: HeldWakeUp): Promise<void> {
+    const { key, stamp, failCount, isStored } = wakeUp;
+    if (isStored !== 'yes') return void (await this.insert({ ...wakeUp, stamp: randomUUID() }, this.clock.now()));
     const document = { ...aWakeUp(key, this.clock.now(), randomUUID()), failCount };
     await this.database.ask(() =>
       this.documents.replaceOne({ 'data.generationId': key, 'data.stamp': stamp }, document, { hint: BY_GENERATION }),
@@ -139,6 +171,17 @@ export class WakeUpCollection {
     return stamp;
   }
 
+  /** Answers false when the subject has a wake-up, which stands. */
+  private async insert({ key, stamp, failCount }: HeldWakeUp, at: number): Promise<boolean> {
+    const document = { ...aWakeUp(key, at, stamp), failCount };
+    return this.database.ask(() =>
+      this.documents.insertOne(document).then(
+        () => true,
+        (error: unknown) => (isDuplicate(error) ? false : Promise.reject(error)),
+      ),
+    );
+  }
+
   private holdEnd(): Date {
     return new Date(this.clock.now() + this.holdMs);
   }
@@ -153,6 +196,11 @@ function aWakeUp(key: string, at: number, stamp: string): WakeUpDocument {
     failCount: 0,
     data: { generationId: key, stamp },
   };
+}
+
+/** Another process wrote the document at the same moment. */
+function isConflict(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === WRITE_CONFLICT;
 }
 
 function isDuplicate(error: unknown): boolean {

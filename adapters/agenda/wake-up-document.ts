@@ -7,8 +7,9 @@ export const COLLECTION = 'agenda_wake_ups';
 export const JOB_NAME = 'wake-up';
 
 /**
- * A wake-up as Agenda's job. A process that takes it postpones `nextRunAt` instead of setting a separate lock: the job
- * then comes due again by itself when that process dies, and one index finds both due and dropped jobs.
+ * A wake-up as Agenda's job. A process that takes it for long postpones `nextRunAt` instead of setting a separate lock: the
+ * job then comes due again by itself when that process dies, and one index finds both due and dropped jobs. One that is
+ * done at once is removed when it is taken.
  */
 export interface WakeUpDocument {
   readonly name: string;
@@ -38,4 +39,6 @@ export interface HeldWakeUp {
   readonly key: string;
   readonly stamp: string;
   readonly failCount: number;
+  /** Whether there is a document with this stamp. One that is done at once needs none while it is held. */
+  readonly isStored: 'yes' | 'no' | 'perhaps';
 }

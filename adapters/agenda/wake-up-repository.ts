@@ -17,9 +17,25 @@ const PATIENCE_MS = 1_000;
 /** Agenda must not end a job by itself: the stamp decides whether we still hold it. */
 const NEVER = new Date(8_640_000_000_000_000);
 
+/**
+ * Taking a wake-up removes it from the database. If its handler runs longer than this, in milliseconds, it is stored again. While
+ * there is such a handler, wake-ups that are taken stay stored, as most of them will take as long.
+ */
+export const KEEP_AFTER_MS = 1_000;
+
+interface Held {
+  readonly wakeUp: HeldWakeUp;
+  state: 'waiting' | 'under way' | 'succeeded';
+  /** Settles once it is known whether it is stored by now; never rejects. */
+  storing?: Promise<HeldWakeUp>;
+  cancelStoring?: () => void;
+}
+
 export interface WakeUpRepositoryOptions {
   readonly db: Db;
   readonly clock: Clock;
+  /** After how long a wake-up that is being handled is stored, in milliseconds; 0: all are stored until they are done. */
+  readonly keepAfterMs?: number;
   readonly wakeUps: WakeUpCollection;
   readonly channel: WakeUpChannel;
   readonly onTrouble: (error: unknown) => void;
@@ -33,13 +49,12 @@ export interface WakeUpRepositoryOptions {
 export class WakeUpRepository extends MongoJobRepository {
   private readonly options: WakeUpRepositoryOptions;
   /** By stamp, which is also what Agenda knows a job by: two deliveries of one document are two jobs to it. */
-  private readonly held = new Map<
-    string,
-    { readonly wakeUp: HeldWakeUp; state: 'waiting' | 'under way' | 'succeeded' }
-  >();
+  private readonly held = new Map<string, Held>();
+  private readonly keepAfterMs: number;
   /** Held, and waiting for Agenda to have a place. */
   private readonly ready: HeldWakeUp[] = [];
   private readonly writes = new Set<Promise<void>>();
+  private readonly takes = new Set<Promise<void>>();
   private holding = 0;
   private gaveOne = false;
   private closed = false;
@@ -47,6 +62,7 @@ export class WakeUpRepository extends MongoJobRepository {
   constructor(options: WakeUpRepositoryOptions) {
     super({ mongo: options.db, db: { collection: COLLECTION }, ensureIndex: false });
     this.options = options;
+    this.keepAfterMs = options.keepAfterMs ?? KEEP_AFTER_MS;
   }
 
   /** How many wake-ups this process holds, or is about to take. */
@@ -64,7 +80,7 @@ export class WakeUpRepository extends MongoJobRepository {
     try {
       const wakeUp = await this.options.wakeUps.putHeld(key);
       if (this.closed) return await this.options.wakeUps.handOver(wakeUp);
-      this.held.set(wakeUp.stamp, { wakeUp, state: 'waiting' });
+      this.keep(wakeUp);
       this.ready.push(wakeUp);
     } finally {
       this.holding -= 1;
@@ -88,7 +104,8 @@ export class WakeUpRepository extends MongoJobRepository {
   }
 
   async keepHolding(): Promise<void> {
-    const held = [...this.held.values()].map(({ wakeUp }) => wakeUp);
+    const known = [...this.held.values()].map(async ({ wakeUp, storing }) => storing ?? wakeUp);
+    const held = (await Promise.all(known)).filter(({ isStored }) => isStored === 'yes');
     for (let from = 0; from < held.length; from += 1_000)
       await this.options.wakeUps.keep(held.slice(from, from + 1_000));
   }
@@ -98,15 +115,12 @@ export class WakeUpRepository extends MongoJobRepository {
     this.closed = true;
   }
 
-  /** Gives back the wake-ups that are held but not being handled, and waits for the writes in progress. */
+  /** Gives back the wake-ups that are held but not being handled, or just being taken, and waits for what is in progress. */
   async handOver(): Promise<void> {
     this.ready.length = 0;
-    for (const [stamp, { wakeUp, state }] of this.held) {
-      if (state !== 'waiting') continue;
-      this.held.delete(stamp);
-      void this.write(this.options.wakeUps.handOver(wakeUp));
-    }
-    while (this.writes.size > 0) await Promise.all(this.writes);
+    for (const entry of this.held.values())
+      if (entry.state === 'waiting') void this.release(entry, (wakeUp) => this.options.wakeUps.handOver(wakeUp));
+    while (this.writes.size + this.takes.size > 0) await Promise.all([...this.writes, ...this.takes]);
   }
 
   /** One at a time: Agenda would take all there are before it runs the first. */
@@ -140,14 +154,10 @@ export class WakeUpRepository extends MongoJobRepository {
   override async saveJobState({ _id, lockedAt, nextRunAt, failCount }: JobParameters): Promise<void> {
     const entry = this.held.get(String(_id));
     if (lockedAt !== undefined || entry === undefined) return;
-    const { wakeUp, state } = entry;
-    this.held.delete(wakeUp.stamp);
-    if (state === 'succeeded') {
-      void this.write(this.options.wakeUps.end(wakeUp));
-      return;
-    }
+    const { wakeUps } = this.options;
+    if (entry.state === 'succeeded') return void this.release(entry, (wakeUp) => wakeUps.end(wakeUp));
     const at = nextRunAt?.getTime() ?? this.options.clock.now() + PATIENCE_MS;
-    void this.write(this.options.wakeUps.putBack(wakeUp, at, failCount ?? 0)).then(() =>
+    void this.release(entry, (wakeUp) => wakeUps.putBack(wakeUp, at, failCount ?? 0)).then(() =>
       this.options.channel.ringAt(at),
     );
   }
@@ -163,8 +173,11 @@ export class WakeUpRepository extends MongoJobRepository {
 
   /** A failed query is repeated soon: the poll may be slow, and a stream may have survived the outage. */
   private async takeOrRetry(): Promise<HeldWakeUp | undefined> {
+    const taken = this.take();
+    const over: Promise<void> = taken.then(ignored, ignored).finally(() => this.takes.delete(over));
+    this.takes.add(over);
     try {
-      return await this.take();
+      return await taken;
     } catch (error) {
       this.options.channel.ringAt(this.options.clock.now() + PATIENCE_MS);
       throw error;
@@ -175,7 +188,7 @@ export class WakeUpRepository extends MongoJobRepository {
     const { wakeUps, clock, channel } = this.options;
     const patienceMs = this.heldCount >= EAGER_WAKE_UPS ? PATIENCE_MS : 0;
     const answered = channel.question();
-    const wakeUp = await wakeUps.take(clock.now() - patienceMs);
+    const wakeUp = await wakeUps.take(clock.now() - patienceMs, this.keepAfterMs === 0 || this.hasLasting);
     if (wakeUp === undefined) {
       if (patienceMs === 0) answered();
       const firstAt = await wakeUps.firstAt();
@@ -186,8 +199,42 @@ export class WakeUpRepository extends MongoJobRepository {
       await this.write(wakeUps.handOver(wakeUp));
       return undefined;
     }
-    this.held.set(wakeUp.stamp, { wakeUp, state: 'waiting' });
+    this.keep(wakeUp);
     return wakeUp;
+  }
+
+  /** Whether a handler has taken so long that its wake-up is stored. */
+  private get hasLasting(): boolean {
+    for (const { wakeUp, storing } of this.held.values())
+      if (storing !== undefined || wakeUp.isStored !== 'no') return true;
+    return false;
+  }
+
+  private keep(wakeUp: HeldWakeUp): void {
+    const entry: Held = { wakeUp, state: 'waiting' };
+    this.held.set(wakeUp.stamp, entry);
+    if (wakeUp.isStored === 'no')
+      entry.cancelStoring = this.options.clock.after(this.keepAfterMs, () => {
+        entry.storing = this.store(wakeUp);
+        void this.write(entry.storing.then(() => undefined));
+      });
+  }
+
+  private store(wakeUp: HeldWakeUp): Promise<HeldWakeUp> {
+    return this.options.wakeUps.store(wakeUp).then(
+      (isStored) => ({ ...wakeUp, isStored: isStored ? 'yes' : 'no' }),
+      (error: unknown) => {
+        this.options.onTrouble(error);
+        return { ...wakeUp, isStored: 'perhaps' };
+      },
+    );
+  }
+
+  /** Holds it no more. */
+  private release(entry: Held, how: (wakeUp: HeldWakeUp) => Promise<void>): Promise<void> {
+    this.held.delete(entry.wakeUp.stamp);
+    entry.cancelStoring?.();
+    return this.write(entry.storing === undefined ? how(entry.wakeUp) : entry.storing.then(how));
   }
 
   /** A write that is lost leaves the wake-up to come due again by itself, so it is reported and no more. */
@@ -199,3 +246,5 @@ export class WakeUpRepository extends MongoJobRepository {
     return kept;
   }
 }
+
+function ignored(): void {}

@@ -50,6 +50,19 @@ export interface EntryDocument extends OutboxEntry {
   readonly account: UUID;
 }
 
+/**
+ * Consecutive entries of a ledger that have left the outbox together, at most `MAX_GROUP`. Its id is that of the first of
+ * them, so that it stands where that entry would. An entry with an operation id is in none: it is found by that.
+ */
+export interface EntryGroupDocument {
+  readonly _id: string;
+  readonly account: UUID;
+  readonly entries: readonly OutboxEntry[];
+}
+
+/** How many entries one document holds at most; some 300 bytes each. */
+export const MAX_GROUP = 128;
+
 /** The whole aggregate, and the entries that have not yet left it. */
 export interface AccountDocument {
   readonly _id: UUID;
@@ -188,6 +201,18 @@ export function outboxEntry({
 
 export function entryDocument(entry: Entry): EntryDocument {
   return { _id: entryId(entry.accountId, entry.sequence), account: ownUuid(entry.accountId), ...outboxEntry(entry) };
+}
+
+export function groupDocument(account: string, first: number, entries: readonly Entry[]): EntryGroupDocument {
+  return { _id: entryId(account, first), account: ownUuid(account), entries: entries.map(outboxEntry) };
+}
+
+/** The entries of one document. */
+export function entriesOf(document: EntryDocument | EntryGroupDocument): readonly Entry[] {
+  const account = textOf(document.account);
+  return 'entries' in document
+    ? document.entries.map((entry) => entryOf(account, entry))
+    : [entryOf(account, document)];
 }
 
 export function entryOf(

@@ -39,7 +39,7 @@ export class MongoAcceptances implements AcceptanceStore {
     return (await this.writeInOrder(change, generations)) ?? this.steps.accept({ claims: [], change, generations });
   }
 
-  /** Undefined when nothing is written: one write after the other finds out why. */
+  /** Undefined when nothing was written, and one write after the other may succeed. */
   private async writeInOrder(
     change: AccountChange,
     generations: readonly Generation[],
@@ -55,7 +55,8 @@ export class MongoAcceptances implements AcceptanceStore {
       return { outcome: 'accepted', existing: [] };
     }
     const { place, code } = written;
-    if (place === 0 && code === CONVERSION_FAILURE) return undefined;
+    if (place === 0 && code === CONVERSION_FAILURE)
+      return (await accounts.isCurrent(change)) ? undefined : { outcome: 'conflict', claimsStand: true };
     if (place === 0 || code !== DUPLICATE_KEY)
       throw new StoreUnavailable(`MongoDB refused a write of several (code ${code}).`);
     accounts.written(change);

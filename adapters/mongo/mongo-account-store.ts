@@ -10,6 +10,7 @@ import { accountOf, booksDocument, totalsOf, type AccountDocument } from './acco
 import type { MongoConnection, OrderedWrite } from './connection.js';
 import { LedgerFlushes } from './ledger-flushes.js';
 import { MongoLedger } from './mongo-ledger.js';
+import type { LedgerForm } from './moved-entries.js';
 import { cursorOf, OldHolds, type AccountHold } from './old-holds.js';
 import { BY_ID } from './schema.js';
 import { isDuplicateKey } from './store-errors.js';
@@ -31,10 +32,10 @@ export class MongoAccountStore implements AccountStore {
 
   constructor(
     private readonly connection: MongoConnection,
-    log: Log = SILENT,
+    { log = SILENT, form }: { readonly log?: Log | undefined; readonly form: LedgerForm },
   ) {
     this.accounts = connection.collection('accounts');
-    this.ledger = new MongoLedger(connection);
+    this.ledger = new MongoLedger(connection, form);
     this.flushes = new LedgerFlushes(this.ledger, log);
     this.oldHolds = new OldHolds(connection);
   }
@@ -83,14 +84,11 @@ export class MongoAccountStore implements AccountStore {
     const account = uuidOf(change.accountId);
     if (account === null || !(await this.hasNewOperations(account, change))) return 'conflict';
     if (await this.write(account, change)) return 'applied';
-    if (!(await this.isAt(account, change.expectedVersion))) return 'conflict';
+    if (!(await this.isCurrent(change))) return 'conflict';
     // The version is right, so the outbox was full: no process can have added to it since without changing the version.
     await this.flushes.flush(change.accountId);
     if (await this.write(account, change)) return 'applied';
-    assert(
-      !(await this.isAt(account, change.expectedVersion)),
-      'a change follows on from its account, and opens no hold that is open',
-    );
+    assert(!(await this.isCurrent(change)), 'a change follows on from its account, and opens no hold that is open');
     return 'conflict';
   }
 
@@ -106,6 +104,14 @@ export class MongoAccountStore implements AccountStore {
     if (change.entries.some(({ operationId }) => operationId !== undefined)) return undefined;
     const { namespace } = this.accounts;
     return { namespace, name: 'updateOne', filter: { _id: account }, update: guardedUpdate(change), hint: BY_ID };
+  }
+
+  /** Whether the account is at the version that the change follows on from. */
+  async isCurrent({ accountId, expectedVersion }: AccountChange): Promise<boolean> {
+    const found = await this.connection.ask((limits) =>
+      this.accounts.findOne({ _id: ownUuid(accountId) }, { projection: { version: 1 }, ...limits }),
+    );
+    return found?.version === expectedVersion;
   }
 
   /** Says that such a change was applied. */
@@ -169,13 +175,6 @@ export class MongoAccountStore implements AccountStore {
     if (matchedCount === 0) return false;
     this.written(change);
     return true;
-  }
-
-  private async isAt(account: UUID, version: number): Promise<boolean> {
-    const found = await this.connection.ask((limits) =>
-      this.accounts.findOne({ _id: account }, { projection: { version: 1 }, ...limits }),
-    );
-    return found?.version === version;
   }
 
   /**

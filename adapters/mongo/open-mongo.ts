@@ -14,12 +14,13 @@ import { MongoInstallation } from './mongo-installation.js';
 import { MongoRefused } from './mongo-refused.js';
 import { MongoPersonStore } from './mongo-person-store.js';
 import { MongoProviderUseStore } from './mongo-provider-use-store.js';
+import type { LedgerForm } from './moved-entries.js';
 import { MongoUploadStore } from './mongo-upload-store.js';
 import { MongoWebhookEndpointStore } from './mongo-webhook-endpoint-store.js';
 import { MongoUsageStore } from './mongo-usage-store.js';
 import { MongoWakeUpTable } from './mongo-wake-up-table.js';
 import { SCHEMA_VERSION } from './schema.js';
-import { checkReadable, schemaVersions, type SchemaState } from './schema-version.js';
+import { checkReadable, ledgerFormOf, schemaVersions, type SchemaState } from './schema-version.js';
 
 export type { MongoOptions } from './connection.js';
 export { migrateMongo } from './migrate-mongo.js';
@@ -69,7 +70,7 @@ export function lookIntoMongo(options: MongoOptions): Promise<MongoStores> {
   return openChecked(options, checkKnown);
 }
 
-type Check = (connection: MongoConnection, database: string) => Promise<unknown>;
+type Check = (connection: MongoConnection, database: string) => Promise<SchemaState>;
 
 async function openChecked(
   { log, ...options }: MongoOptions & { readonly log?: Log },
@@ -77,17 +78,19 @@ async function openChecked(
 ): Promise<MongoStores> {
   const connection = await MongoConnection.open(options);
   try {
-    await check(connection, options.database);
+    return storesOver(connection, { log, form: ledgerFormOf(await check(connection, options.database)) });
   } catch (error) {
     await connection.close();
     throw error;
   }
-  return storesOver(connection, log);
 }
 
 /** The stores over a connection to a database that is known to be ready. */
-export function storesOver(connection: MongoConnection, log?: Log): MongoStores {
-  const accounts = new MongoAccountStore(connection, log);
+export function storesOver(
+  connection: MongoConnection,
+  { log, form }: { readonly log?: Log | undefined; readonly form: LedgerForm },
+): MongoStores {
+  const accounts = new MongoAccountStore(connection, { log, form });
   const { db } = connection;
   const generationChanges = connection.deployment.tellsSoon ? new MongoGenerationChanges(connection, log) : undefined;
   const generations = new MongoGenerationStore(connection);
@@ -131,8 +134,9 @@ async function checkKnown(connection: MongoConnection, database: string): Promis
   return state;
 }
 
-async function checkSchema(connection: MongoConnection, database: string): Promise<void> {
-  const { version } = await checkKnown(connection, database);
+async function checkSchema(connection: MongoConnection, database: string): Promise<SchemaState> {
+  const state = await checkKnown(connection, database);
+  const { version } = state;
   if (version < SCHEMA_VERSION) {
     throw new MongoRefused(
       `Database ${database} has schema ${version} and needs ${SCHEMA_VERSION}; run darkroom migrate first, or correct mongo.database.`,
@@ -141,4 +145,5 @@ async function checkSchema(connection: MongoConnection, database: string): Promi
   const [fault] = await indexFaults(connection);
   if (fault !== undefined)
     throw new MongoRefused(`Database ${database} is not ready (${fault}); run darkroom migrate first.`);
+  return state;
 }

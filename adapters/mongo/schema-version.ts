@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import { MongoRefused } from './mongo-refused.js';
-import { INSTALLATION, READABLE_FROM, SCHEMA_VERSION } from './schema.js';
+import type { LedgerForm } from './moved-entries.js';
+import { INSTALLATION, READABLE_FROM, READS_GROUPS_FROM, SCHEMA_VERSION } from './schema.js';
 import { isDuplicateKey } from './store-errors.js';
 
 interface SchemaDocument {
@@ -20,8 +21,6 @@ export interface SchemaState {
 /** The version of the schema, as the database says it. */
 export function schemaVersions(db: Db) {
   const collection = db.collection<SchemaDocument>(INSTALLATION);
-  const newest = { version: SCHEMA_VERSION, readableFrom: READABLE_FROM };
-  const raise = () => collection.updateOne({ _id: 'schema' }, { $max: newest }, { upsert: true });
   return {
     async read(): Promise<SchemaState> {
       const { version = 0, readableFrom = 1 } = (await collection.findOne({ _id: 'schema' })) ?? {};
@@ -30,13 +29,22 @@ export function schemaVersions(db: Db) {
 
     /** Never lowers any of it. Answers whether some of it was lower before. */
     async raise(): Promise<boolean> {
-      // Of two concurrent first writes one may be refused without effect.
-      const { modifiedCount, upsertedCount } = await raise().catch((error: unknown) =>
-        isDuplicateKey(error) ? raise() : Promise.reject(error),
+      // An insert, so that it is the first or nothing: no release before has used the database then, or will.
+      const anew = { _id: 'schema' as const, version: SCHEMA_VERSION, readableFrom: READS_GROUPS_FROM };
+      const isNew = await collection.insertOne(anew).then(
+        () => true,
+        (error: unknown) => (isDuplicateKey(error) ? false : Promise.reject(error)),
       );
-      return modifiedCount + upsertedCount > 0;
+      if (isNew) return true;
+      const newest = { version: SCHEMA_VERSION, readableFrom: READABLE_FROM };
+      return (await collection.updateOne({ _id: 'schema' }, { $max: newest })).modifiedCount > 0;
     },
   };
+}
+
+/** How the entries of ledgers are written in a database: so that every release that may use it reads them. */
+export function ledgerFormOf({ readableFrom }: SchemaState): LedgerForm {
+  return readableFrom >= READS_GROUPS_FROM ? 'grouped' : 'single';
 }
 
 /** Throws `MongoRefused` for a database that a newer release has made unreadable for this one. */

@@ -1,11 +1,18 @@
 /** Grows by one with every release that changes what is below, or the form of a document. */
-export const SCHEMA_VERSION = 7;
+export const SCHEMA_VERSION = 8;
 
 /**
  * The oldest version a program may know to use a database of this one. Stays as it is while migrations only add, so
  * that processes of releases before go on, or come back; raised by a release with whose changes they would do harm.
  */
 export const READABLE_FROM = 1;
+
+/**
+ * The first version that reads many ledger entries in one document. A database that is made anew says that it is readable
+ * from here on, as no process of a release before can be using it; in others each entry is written into a document of its
+ * own until a later release raises `READABLE_FROM`.
+ */
+export const READS_GROUPS_FROM = 8;
 
 /** Where the schema's version and the installation's fingerprints are kept, one document each, found by `_id`. */
 export const INSTALLATION = 'installation';

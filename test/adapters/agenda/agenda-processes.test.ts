@@ -4,7 +4,10 @@
 // that depend on how much time passes use a manual clock.
 import { expect } from 'chai';
 import { aboutGeneration, uuidAt } from '../../fixtures/stored-records.js';
+import type { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
+import { KEEP_AFTER_MS } from '../../../adapters/agenda/wake-up-repository.js';
 import { until } from '../../fixtures/until.js';
+import { WrittenDocuments } from '../../harness/written-documents.js';
 import { onAgenda, onManualClock } from './on-agenda.js';
 
 onAgenda('AgendaWakeUps in several processes', (place) => {
@@ -82,6 +85,27 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     for (const end of ends) end();
   });
 
+  /** Kills a process that is handling a wake-up, and answers what the other one is told then; nothing before. */
+  async function takenOver(
+    clock: { advance(ms: number): Promise<unknown> },
+    dying: AgendaWakeUps,
+    other: AgendaWakeUps,
+  ): Promise<readonly string[]> {
+    const second: string[] = [];
+    await other.start(async ({ id }) => {
+      second.push(id);
+    }, 10);
+    // Much longer than a hold, which is renewed as long as the process lives.
+    await clock.advance(30_000);
+    expect(second).to.deep.equal([]);
+    await place.kill(dying);
+    await until(async () => {
+      await clock.advance(250);
+      return second.length === 1;
+    });
+    return second;
+  }
+
   it('deliver elsewhere what a dead process held', async () => {
     const processes = onManualClock();
     const { clock } = processes;
@@ -97,19 +121,54 @@ onAgenda('AgendaWakeUps in several processes', (place) => {
     }, 10);
     await dying.schedule(aboutGeneration(uuidAt(1)), clock.now());
     await until(() => first.length === 1);
-    const second: string[] = [];
-    await other.start(async ({ id }) => {
-      second.push(id);
+    expect(await takenOver(clock, dying, other)).to.deep.equal([uuidAt(1)]);
+    end();
+  });
+
+  it('are written twice, when they are scheduled and when they are taken, if they are done soon', async () => {
+    const written = new WrittenDocuments();
+    const [worker, scheduler] = [await place.open(), await place.open()];
+    for (const process of [worker, scheduler])
+      place.count(process, written, process === worker ? 'worker' : 'scheduler');
+    const delivered = new Set<string>();
+    await worker.start(async ({ id }) => {
+      delivered.add(id);
     }, 10);
-    // Much longer than a hold, which is renewed as long as the process lives.
-    await clock.advance(30_000);
-    expect(second).to.deep.equal([]);
-    await place.kill(dying);
+    for (let n = 0; n < 20; n += 1) {
+      await scheduler.schedule(aboutGeneration(uuidAt(n)), Date.now());
+      await until(() => delivered.has(uuidAt(n)));
+    }
+    await worker.stop();
+    expect(await place.connect().collection('agenda_wake_ups').countDocuments()).to.equal(0);
+    expect(written.of('agenda_wake_ups delete')).to.equal(20);
+    expect(written.total).to.equal(40);
+  });
+
+  it('deliver elsewhere what a dead process took from another one and was handling for long', async () => {
+    const processes = onManualClock();
+    const { clock } = processes;
+    const [scheduling, dying, other] = [
+      await place.open(processes),
+      await place.open({ ...processes, holdMs: 1_000 }),
+      await place.open({ ...processes, holdMs: 1_000 }),
+    ];
+    const stored = () => place.connect().collection('agenda_wake_ups').countDocuments();
+    const first: string[] = [];
+    let end: () => void = () => undefined;
+    await dying.start(async ({ id }) => {
+      first.push(id);
+      await new Promise<void>((resolve) => {
+        end = resolve;
+      });
+    }, 10);
+    await scheduling.schedule(aboutGeneration(uuidAt(1)), clock.now());
     await until(async () => {
-      await clock.advance(250);
-      return second.length === 1;
+      await clock.advance(100);
+      return first.length === 1;
     });
-    expect(second).to.deep.equal([uuidAt(1)]);
+    await clock.advance(KEEP_AFTER_MS);
+    expect(await stored(), 'while it is handled for long').to.equal(1);
+    expect(await takenOver(clock, dying, other)).to.deep.equal([uuidAt(1)]);
     end();
   });
 

@@ -88,7 +88,7 @@ describe('migrateAgenda', () => {
     const wakeUps = new WakeUpCollection(database, clock, 1_000);
     await db.collection('agenda_wake_ups').dropIndexes();
     const said: unknown = await wakeUps
-      .keep([{ key: uuidAt(1), stamp: 'x', failCount: 0 }])
+      .keep([{ key: uuidAt(1), stamp: 'x', failCount: 0, isStored: 'yes' }])
       .catch((error: unknown) => error);
     expect(said).to.be.instanceOf(MongoServerError);
     await client.close();

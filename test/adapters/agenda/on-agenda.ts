@@ -5,6 +5,7 @@ import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';
 import { bounded } from '../../../adapters/mongo/bounded.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { ManualClock, settled } from '../../fixtures/manual-clock.js';
+import type { WrittenDocuments } from '../../harness/written-documents.js';
 import { STORE_PAIRS, type StorePair } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
@@ -49,6 +50,12 @@ export class AgendaPlace {
     });
     this.opened.set(wakeUps, client);
     return wakeUps;
+  }
+
+  /** Counts what a process writes from now on. */
+  count(wakeUps: AgendaWakeUps, written: WrittenDocuments, name: string): void {
+    const client = this.opened.get(wakeUps);
+    if (client !== undefined) written.watch(client, name);
   }
 
   /** Cuts a process off for ever, as if it had died with whatever it was doing. */

@@ -31,7 +31,7 @@ describe('Deadlines of calls, in MongoDB', () => {
     connection.db.client.on('commandStarted', ({ command }: CommandStartedEvent) => {
       bounds.push(Number(command['maxTimeMS']));
     });
-    const { generations, accounts, credentials } = storesOver(connection);
+    const { generations, accounts, credentials } = storesOver(connection, { form: 'grouped' });
 
     await generations.insert(aGeneration(1));
     await generations.read(uuidAt(1), new TestedCall());

@@ -7,8 +7,16 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Document } from 'mongodb';
 import { MAX_OUTBOX } from '../../../adapters/mongo/account-change.js';
-import { entryDocument } from '../../../adapters/mongo/account-documents.js';
+import {
+  entriesOf,
+  entryDocument,
+  groupDocument,
+  MAX_GROUP,
+  type EntryDocument,
+  type EntryGroupDocument,
+} from '../../../adapters/mongo/account-documents.js';
 import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';
+import type { LedgerForm } from '../../../adapters/mongo/moved-entries.js';
 import type { MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -18,6 +26,8 @@ import { allPages } from '../../contracts/all-pages.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 import type { Around } from './asking-through.js';
 import { onMongo, type MongoPlace } from './on-mongo.js';
+
+type MovedDocument = EntryDocument | EntryGroupDocument;
 
 const ID = uuidAt(1);
 const WRITERS = sizeOf('ledgerWriters');
@@ -56,10 +66,13 @@ const upTo = (count: number): number[] => Array.from({ length: count }, (_, inde
 /** The stored entries by place: in the account's document, and in their own collection. */
 async function stored({ db }: MongoPlace): Promise<{ readonly waiting: number[]; readonly moved: number[] }> {
   const account = await db.collection('accounts').findOne<{ outbox: Document[] }>({}, { projection: { outbox: 1 } });
-  const moved = await db.collection('entries').find().toArray();
+  const moved = await db.collection<MovedDocument>('entries').find().toArray();
   return {
     waiting: (account?.outbox ?? []).map((entry) => entry['sequence'] as number),
-    moved: moved.map((entry) => entry['sequence'] as number).sort((a, b) => a - b),
+    moved: moved
+      .flatMap((document) => ('entries' in document ? document.entries : [document]))
+      .map(({ sequence }) => sequence)
+      .sort((a, b) => a - b),
   };
 }
 
@@ -74,19 +87,91 @@ function dyingAt(calls: number, when: 'before' | 'after'): Around {
   };
 }
 
-onMongo('A ledger', (place) => {
+for (const form of ['grouped', 'single'] as const)
+  onMongo(`A ledger of ${form} entries`, (place) => {
+    let stores: MongoStores;
+    beforeEach(async () => {
+      place().ledgerForm = form;
+      stores = await place().open();
+      await stores.accounts.create(anAccount(1));
+    });
+    afterEach(() => place().settle());
+
+    describe('written by many', () => writtenByMany(place, () => stores, form));
+    describe('cut while it moves', () => cut(place, () => stores));
+    describe('left behind', () => leftBehind(place));
+    describe('read while it moves', () => interleaved(place, [form, form]));
+  });
+
+onMongo('A ledger of both forms', (place) => {
   let stores: MongoStores;
   beforeEach(async () => {
+    place().ledgerForm = 'grouped';
     stores = await place().open();
     await stores.accounts.create(anAccount(1));
   });
   afterEach(() => place().settle());
 
-  describe('written by many', () => writtenByMany(place, () => stores));
-  describe('cut while it moves', () => cut(place, () => stores));
-  describe('left behind', () => leftBehind(place));
-  describe('read while it moves', () => interleaved(place));
+  describe('stored', () => grouped(place, () => stores));
+  describe('read while processes of both forms move it', () => interleaved(place, ['grouped', 'single']));
 });
+
+function grouped(place: () => MongoPlace, stores: () => MongoStores): void {
+  const documents = (): Promise<number> => place().db.collection('entries').countDocuments();
+
+  it('has a document for many entries, and pages that begin anywhere in it', async () => {
+    const count = 2 * MAX_GROUP + 50;
+    await applied(stores(), (account) => grants(account, count));
+    await place().settle();
+    expect([await documents(), await stored(place())]).to.deep.equal([3, { waiting: [], moved: upTo(count) }]);
+    for (const limit of [1, 7, MAX_GROUP - 1, MAX_GROUP, MAX_GROUP + 1, 1_000])
+      expect(sequences(await ledgerOf(place().another(), limit)), `pages of ${limit}`).to.deep.equal(upTo(count));
+  });
+
+  it('has a document of its own for each entry with an operation id, by which it is found', async () => {
+    const operation = { operationId: 'an-operation', reason: 'why' };
+    await applied(stores(), (account) => grants(account, FLUSH_FROM));
+    await applied(stores(), (account) => grants(account, 1, operation));
+    await applied(stores(), (account) => grants(account, FLUSH_FROM));
+    await place().another().accounts.moveOldEntries(Infinity, 1);
+    await place().settle();
+    expect((await stored(place())).waiting).to.deep.equal([]);
+    const found = await place().another().accounts.findOperation(ID, 'an-operation');
+    expect(found).to.deep.include({ sequence: FLUSH_FROM + 1, ...operation });
+    expect(await place().db.collection('entries').countDocuments({ operation: 'an-operation' })).to.equal(1);
+    expect(await place().another().accounts.findOperation(ID, 'another')).to.equal(null);
+    expect(sequences(await ledgerOf(place().another(), 3))).to.deep.equal(upTo(2 * FLUSH_FROM + 1));
+  });
+
+  it('goes on behind what a process of the other form has moved, and was cut', async () => {
+    for (const others of ['single', 'grouped'] as const) {
+      place().ledgerForm = others;
+      const before = (await accountOf(stores())).lastSequence;
+      const dying = place().another(dyingAt(5, 'before'));
+      expect(await dying.accounts.apply(grants(await accountOf(stores()), FLUSH_FROM))).to.equal('applied');
+      await dying.accounts.close();
+      expect((await stored(place())).waiting, 'cut before it was taken off the account').to.have.length(FLUSH_FROM);
+      place().ledgerForm = others === 'single' ? 'grouped' : 'single';
+      const next = place().another();
+      await applied(next, (account) => grants(account, FLUSH_FROM));
+      await place().settle();
+      expect(await stored(place())).to.deep.equal({ waiting: [], moved: upTo(before + 2 * FLUSH_FROM) });
+      expect(sequences(await ledgerOf(place().another(), 9))).to.deep.equal(upTo(before + 2 * FLUSH_FROM));
+    }
+  });
+
+  it('keeps its entries in the outbox where a document has another one of their numbers', async () => {
+    const account = await accountOf(stores());
+    const change = grants(account, FLUSH_FROM);
+    const foreign = change.entries.slice(9, 19).map((entry) => ({ ...entry, at: entry.at + 1 }));
+    const document = groupDocument(ID, 10, foreign);
+    await place().db.collection<typeof document>('entries').insertOne(document);
+    expect(await stores().accounts.apply(change)).to.equal('applied');
+    await place().settle();
+    expect((await stored(place())).waiting).to.deep.equal(upTo(FLUSH_FROM));
+    expect(await ledgerOf(place().another())).to.deep.equal(change.entries);
+  });
+}
 
 function leftBehind(place: () => MongoPlace): void {
   it('leaves its account by age, whichever process wrote it, and a bounded number of accounts at a time', async () => {
@@ -113,7 +198,7 @@ function leftBehind(place: () => MongoPlace): void {
   });
 }
 
-function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void {
+function writtenByMany(place: () => MongoPlace, stores: () => MongoStores, form: LedgerForm): void {
   it(`contains exactly what ${WRITERS} concurrent writers of two processes applied`, async () => {
     const processes = [stores(), place().another()];
     await Promise.all(
@@ -208,20 +293,22 @@ function writtenByMany(place: () => MongoPlace, stores: () => MongoStores): void
         .db.collection('accounts')
         .countDocuments(account as Document),
     ).to.equal(1);
+    const within = form === 'grouped' ? 'entries.' : '';
     const entry = {
       account: { $type: 'binData' },
-      generation: { $type: 'binData' },
-      credits: long,
-      availableAfter: long,
+      [`${within}generation`]: { $type: 'binData' },
+      [`${within}credits`]: long,
+      [`${within}availableAfter`]: long,
     };
-    expect(await place().db.collection('entries').countDocuments(entry)).to.equal(FLUSH_FROM);
+    const found = (await place().db.collection('entries').find(entry).toArray()) as unknown as MovedDocument[];
+    expect(found.flatMap(entriesOf)).to.have.length(FLUSH_FROM);
   });
 }
 
 function cut(place: () => MongoPlace, stores: () => MongoStores): void {
-  // A change is one operation; a flush looks at the account, puts the entries into their collection and takes them off
-  // the account.
-  for (const call of [2, 3, 4]) {
+  // A change is one operation; a flush looks at the account and for what was moved, puts the entries into their collection
+  // and takes them off the account.
+  for (const call of [2, 3, 4, 5]) {
     for (const when of ['before', 'after'] as const) {
       it(`stays complete when its process dies ${when} operation ${call - 1} of a flush, and is moved by the next`, async () => {
         const account = await accountOf(stores());
@@ -230,8 +317,8 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
         await dying.accounts.close();
         const { waiting, moved } = await stored(place());
         expect([moved.length > 0, waiting.length > 0]).to.deep.equal([
-          call > 3 || (call === 3 && when === 'after'),
-          call < 4 || when === 'before',
+          call > 4 || (call === 4 && when === 'after'),
+          call < 5 || when === 'before',
         ]);
         expect(sequences(await ledgerOf(stores(), 7))).to.deep.equal(upTo(FLUSH_FROM));
 
@@ -268,7 +355,7 @@ function cut(place: () => MongoPlace, stores: () => MongoStores): void {
   });
 }
 
-function interleaved(place: () => MongoPlace): void {
+function interleaved(place: () => MongoPlace, forms: readonly [LedgerForm, LedgerForm]): void {
   it('shows readers no gap and no duplicate, in any order of reads, writes and flushes', async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -284,7 +371,10 @@ function interleaved(place: () => MongoPlace): void {
             if (outcome.status === 'rejected') throw outcome.reason;
             return outcome.value;
           };
-          const [writer, mover, reader] = [place().another(around), place().another(around), place().another(around)];
+          const [writer, mover, reader] = [...forms, forms[0]].map((form) => {
+            place().ledgerForm = form;
+            return place().another(around);
+          }) as [MongoStores, MongoStores, MongoStores];
           let acknowledged = 0;
           const writing = new Set<MongoStores>([writer, mover]);
           const write = async (one: MongoStores): Promise<void> => {

@@ -48,7 +48,7 @@ onMongo('Acceptances', (place, lane) => {
     beforeEach(async () => {
       await place().open();
       connection = await MongoConnection.open(place().options, { monitorCommands: true });
-      stores = storesOver(connection);
+      stores = storesOver(connection, { form: 'grouped' });
       await stores.accounts.create(ACCOUNT);
       await stores.accounts.read(ACCOUNT.accountId);
       commands = [];
@@ -68,6 +68,13 @@ onMongo('Acceptances', (place, lane) => {
       expect(await stores.acceptances.accept(batch(3))).to.have.property('outcome', 'conflict');
       for (const n of [7, 8, 9]) expect(await stores.generations.read(uuidAt(n))).to.equal(null);
       expect((await stores.accounts.read(ACCOUNT.accountId))?.version).to.equal(0);
+    });
+
+    it('are two writes for a change that follows on from an older version, where one log orders them', async () => {
+      expect(await stores.acceptances.accept(batch(3))).to.have.property('outcome', 'conflict');
+      expect(commands).to.deep.equal(
+        lane === 'replica-set' ? ['insert', 'bulkWrite', 'find'] : ['insert', 'update', 'find'],
+      );
     });
 
     it('insert what stands behind a generation whose id is taken', async () => {

@@ -1,6 +1,7 @@
 import type { Db } from 'mongodb';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, storesOver, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import type { LedgerForm } from '../../../adapters/mongo/moved-entries.js';
 import type { Log } from '../../../core/log.js';
 import type { ContractSubject } from '../../contracts/subject.js';
 import { MONGO_KINDS, type StorePair } from '../../harness/store-pairs.js';
@@ -15,6 +16,8 @@ const PATIENCE_MS = 120_000;
 /** A database of a suite's own, ready to be used, and the stores that the suite opened on it. */
 export class MongoPlace {
   readonly commands: ExplainedCommands;
+  /** How processes write ledgers here: as in a database that is new, or in one that a release before has made. */
+  ledgerForm: LedgerForm = 'grouped';
   private readonly opened = new Set<MongoStores>();
 
   /** What the test itself asks for goes by a connection of its own, and is nobody's business. */
@@ -58,7 +61,8 @@ export class MongoPlace {
 
   /** The stores as another process has them; what they ask the server for goes through `around`, if given. */
   another(around?: Around, log?: Log): MongoStores {
-    const stores = storesOver(around === undefined ? this.connection : askingThrough(this.connection, around), log);
+    const connection = around === undefined ? this.connection : askingThrough(this.connection, around);
+    const stores = storesOver(connection, { log, form: this.ledgerForm });
     this.opened.add(stores);
     return stores;
   }

@@ -9,9 +9,11 @@ import { mongoDriver } from '../../../adapters/mongo/mongo-driver.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
 import { migrateMongo, MongoRefused, openMongo } from '../../../adapters/mongo/open-mongo.js';
-import { READABLE_FROM, SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
+import { READABLE_FROM, READS_GROUPS_FROM, SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
+import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
+import { anEntry } from '../../contracts/account-store.contract.js';
+import { aChange, aGeneration, anAccount, uuidAt } from '../../fixtures/stored-records.js';
 import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
@@ -139,6 +141,34 @@ function opening(place: () => FreshDatabase, own: () => MongoConnection): void {
       'claims_by_what_is_new',
     ]);
     expect(await own().db.collection('added_later').countDocuments()).to.equal(1);
+  });
+
+  it('is for this release and later ones if it is made anew, and otherwise as readable as it was', async () => {
+    await migrateMongo(place());
+    expect(await schemaOf(own()).findOne()).to.include({ version: SCHEMA_VERSION, readableFrom: READS_GROUPS_FROM });
+    for (const before of [{ version: READS_GROUPS_FROM - 1, readableFrom: 1 }, { version: 1 }]) {
+      await schemaOf(own()).replaceOne({ _id: 'schema' }, before);
+      await migrateMongo(place());
+      expect(await schemaOf(own()).findOne()).to.include({ version: SCHEMA_VERSION, readableFrom: READABLE_FROM });
+    }
+  });
+
+  it('groups ledger entries exactly where no release before can use it', async () => {
+    for (const [readableFrom, documents] of [
+      [READS_GROUPS_FROM - 1, FLUSH_FROM],
+      [READS_GROUPS_FROM, 1],
+    ] as const) {
+      await own().db.dropDatabase();
+      await migrateMongo(place());
+      await schemaOf(own()).updateOne({ _id: 'schema' }, { $set: { readableFrom } });
+      const stores = await openMongo(place());
+      const account = anAccount(1);
+      await stores.accounts.create(account);
+      const entries = Array.from({ length: FLUSH_FROM }, (_, index) => anEntry(account, index + 1));
+      expect(await stores.accounts.apply(aChange(account, { lastSequence: FLUSH_FROM, entries }))).to.equal('applied');
+      await stores.close();
+      expect(await own().db.collection('entries').countDocuments()).to.equal(documents);
+    }
   });
 
   it('is refused when it was last set up by an older release', async () => {

@@ -14,10 +14,8 @@ interface EntryRow extends Omit<Entry, 'accountId' | 'generationId' | 'operation
   readonly capPeriod?: string;
 }
 
-interface LedgerRow extends EntryRow {
-  readonly _id: string;
-  readonly account: UUID;
-}
+/** One entry, or those that left their account together. */
+type LedgerRow = { readonly account: UUID } & (EntryRow | { readonly entries: readonly EntryRow[] });
 
 interface AccountRow extends Omit<Account, 'accountId' | 'holds' | 'capUses'> {
   readonly _id: UUID;
@@ -37,7 +35,7 @@ export async function booksIn(db: Db): Promise<AtRest['accounts']> {
   const moved = new Map<string, EntryRow[]>();
   for (const row of await ledger.find().toArray()) {
     const accountId = row.account.toString();
-    moved.set(accountId, [...(moved.get(accountId) ?? []), row]);
+    moved.set(accountId, [...(moved.get(accountId) ?? []), ...('entries' in row ? row.entries : [row])]);
   }
   const rows = await accounts.find().toArray();
   return rows.map((row) => accountOf(row, moved.get(row._id.toString()) ?? []));
