@@ -1,19 +1,22 @@
 import * as fs from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { StoreUnavailable } from '../../core/errors.js';
+import type { SmallFiles } from './small-files.js';
+import { SmallFilesThreads } from './small-files-threads.js';
 
 /**
  * The few calls on the file system that the store makes, and the time it stamps on files; another set can stand in for
- * a failing disk.
+ * a failing disk. Without `small` all files are read and written through handles.
  */
-export type Disk = FileCalls & { now(): number };
+export type Disk = FileCalls & { now(): number; readonly small?: SmallFiles | undefined };
 
 type FileCalls = Pick<
   typeof fs,
   'open' | 'rename' | 'link' | 'unlink' | 'mkdir' | 'readdir' | 'stat' | 'access' | 'chmod'
 >;
 
-export const REAL_DISK: Disk = { ...fs, now: () => Date.now() };
+/** Its threads belong to the process, as those of Node do. */
+export const REAL_DISK: Disk = { ...fs, now: () => Date.now(), small: new SmallFilesThreads() };
 
 const PRIVATE_FOLDER = 0o700;
 /** The permission bits of the group and of others. */

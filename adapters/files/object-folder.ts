@@ -1,19 +1,11 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { dirname, join } from 'node:path';
 import { assertObjectKey } from '../../core/objects/object-key.js';
-import {
-  checkRights,
-  hasCode,
-  makePrivateFolder,
-  onDisk,
-  onDiskOr,
-  REAL_DISK,
-  syncDirectory,
-  writeFully,
-} from './disk.js';
+import { checkRights, hasCode, makePrivateFolder, onDisk, onDiskOr, REAL_DISK, syncDirectory } from './disk.js';
 import type { Disk } from './disk.js';
-import { StagedObject } from './staged-object.js';
-import { StoredObject } from './stored-object.js';
+import { HeldBytes, IncomingBytes } from './incoming-bytes.js';
+import type { StagedObject } from './staged-object.js';
+import { MAX_SMALL_FILE_BYTES, StoredObject } from './stored-object.js';
 
 /** A temporary file that has not been written for this long belongs to a dead write. */
 const ABANDONED_AFTER_MS = 15 * 60 * 1000;
@@ -26,6 +18,7 @@ const ABANDONED_AFTER_MS = 15 * 60 * 1000;
 export class ObjectFolder {
   /** Shards that this process knows to exist durably: at most 256. */
   private readonly shards = new Set<string>();
+  private readonly heldBytes = new HeldBytes();
   private sweptAt = 0;
 
   private constructor(
@@ -50,31 +43,34 @@ export class ObjectFolder {
   /** Takes bytes in under a temporary name, at most `maxBytes` of them. A failure of their source is passed on. */
   async stage(bytes: AsyncIterable<Uint8Array>, maxBytes: number): Promise<StagedObject | 'too-large'> {
     await this.sweepNowAndThen();
-    const path = this.temporaryPath();
-    const handle = await onDisk(async () => this.disk.open(path, 'wx', 0o600));
-    const hash = createHash('sha256');
-    const staged = (byteSize: number) =>
-      new StagedObject(handle, path, this.disk, async (key) => this.placeFor(key), byteSize, hash);
-    let byteSize = 0;
+    const incoming = new IncomingBytes(
+      this.disk,
+      this.temporaryPath(),
+      async (key) => this.placeFor(key),
+      this.heldBytes,
+    );
     try {
       for await (const chunk of bytes) {
-        byteSize += chunk.byteLength;
-        if (byteSize > maxBytes) break;
-        hash.update(chunk);
-        await onDisk(async () => writeFully(handle, chunk));
+        if (incoming.byteSize + chunk.byteLength > maxBytes) {
+          await incoming.discard();
+          return 'too-large';
+        }
+        await incoming.add(chunk);
       }
     } catch (error) {
-      await staged(byteSize).discard();
+      await incoming.discard();
       throw error;
     }
-    if (byteSize <= maxBytes) return staged(byteSize);
-    await staged(byteSize).discard();
-    return 'too-large';
+    return incoming.staged();
   }
 
   /** The object under this key, held open, or null. */
   async open(key: string): Promise<StoredObject | null> {
     const path = this.pathOf(key);
+    const { small } = this.disk;
+    const bytes = small === undefined ? 'larger' : await onDisk(async () => small.read(path, MAX_SMALL_FILE_BYTES));
+    if (bytes === 'missing') return null;
+    if (bytes !== 'larger') return StoredObject.ofBytes(bytes);
     const handle = await onDiskOr(null, async () => this.disk.open(path, 'r'));
     return handle === null ? null : StoredObject.of(handle);
   }
@@ -111,6 +107,8 @@ export class ObjectFolder {
 
   async remove(key: string): Promise<void> {
     const path = this.pathOf(key);
+    const { small } = this.disk;
+    if (small !== undefined) return onDisk(async () => small.remove(path));
     await onDiskOr(undefined, async () => {
       await this.disk.unlink(path);
       await syncDirectory(this.disk, dirname(path));

@@ -3,10 +3,61 @@ import type { FileHandle } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { onDisk, syncDirectory, writeFully } from './disk.js';
 import type { Disk } from './disk.js';
+import type { SmallFiles } from './small-files.js';
 
 /** Bytes that have arrived but have no key yet: to be committed or discarded, once. */
-export class StagedObject {
+export interface StagedObject {
+  readonly byteSize: number;
   /** Lower-case hex. */
+  readonly sha256: string;
+  /** Puts the bytes under `key`, replacing an existing object; durable on return. A failure leaves nothing behind. */
+  commit(key: string): Promise<void>;
+  /** Removes the bytes. A later sweep of the folder removes what cannot be removed now. */
+  discard(): Promise<void>;
+}
+
+/** Few bytes, which are held in memory and become a file with their key. */
+export class StagedBytes implements StagedObject {
+  readonly sha256: string;
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+
+  /** `chunks` have `byteSize` bytes. */
+  constructor(
+    private readonly small: SmallFiles,
+    private readonly path: string,
+    private readonly placeFor: (key: string) => Promise<string>,
+    chunks: readonly Uint8Array[],
+    readonly byteSize: number,
+    hash: Hash,
+    /** Called once the bytes are held no more. */
+    private readonly letGo: () => void,
+  ) {
+    const digest = hash.digest();
+    this.sha256 = digest.toString('hex');
+    this.#bytes = new Uint8Array(byteSize + digest.byteLength);
+    let at = 0;
+    for (const chunk of [...chunks, digest]) {
+      this.#bytes.set(chunk, at);
+      at += chunk.byteLength;
+    }
+  }
+
+  async commit(key: string): Promise<void> {
+    try {
+      const target = await this.placeFor(key);
+      await onDisk(async () => this.small.write(this.path, target, this.#bytes));
+    } finally {
+      this.letGo();
+    }
+  }
+
+  async discard(): Promise<void> {
+    this.letGo();
+  }
+}
+
+/** Bytes in a temporary file. */
+export class StagedFile implements StagedObject {
   readonly sha256: string;
   readonly #digest: Uint8Array;
 
@@ -22,7 +73,6 @@ export class StagedObject {
     this.sha256 = Buffer.from(this.#digest).toString('hex');
   }
 
-  /** Puts the bytes under `key`, replacing an existing object; durable on return. A failure leaves nothing behind. */
   async commit(key: string): Promise<void> {
     try {
       const target = await this.placeFor(key);
@@ -39,9 +89,13 @@ export class StagedObject {
     }
   }
 
-  /** Removes the bytes. A later sweep of the folder removes what cannot be removed now. */
   async discard(): Promise<void> {
-    await this.handle.close().catch(() => undefined);
-    await this.disk.unlink(this.path).catch(() => undefined);
+    await discardFile(this.disk, this.path, this.handle);
   }
+}
+
+/** Removes a temporary file. A later sweep removes what cannot be removed now. */
+export async function discardFile(disk: Disk, path: string, handle: FileHandle): Promise<void> {
+  await handle.close().catch(() => undefined);
+  await disk.unlink(path).catch(() => undefined);
 }

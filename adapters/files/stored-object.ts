@@ -6,12 +6,15 @@ import { onDisk } from './disk.js';
 /** Every file ends with the SHA-256 of the bytes before it. */
 export const TRAILER_BYTES = 32;
 const PIECE_BYTES = 64 * 1024;
+/** A file up to this size is read and written as a whole. */
+export const MAX_SMALL_FILE_BYTES = PIECE_BYTES + TRAILER_BYTES;
+const TOO_SHORT = 'A stored object is shorter than it should be.';
 
 async function readExactly(handle: FileHandle, position: number, byteCount: number): Promise<Uint8Array> {
   const piece = new Uint8Array(byteCount);
   for (let at = 0; at < byteCount;) {
     const { bytesRead } = await handle.read(piece, at, byteCount - at, position + at);
-    if (bytesRead === 0) throw new StoreUnavailable('A stored object is shorter than it should be.');
+    if (bytesRead === 0) throw new StoreUnavailable(TOO_SHORT);
     at += bytesRead;
   }
   return piece;
@@ -23,22 +26,28 @@ async function readExactly(handle: FileHandle, position: number, byteCount: numb
  */
 export class StoredObject implements ObjectFacts {
   private constructor(
-    private readonly handle: FileHandle,
+    /** Where the bytes are read from; or all of them, of a small one. */
+    private readonly source: FileHandle | Uint8Array,
     readonly byteSize: number,
     readonly etag: string,
-    /** All bytes of a small one, which were read with its trailer. */
-    private readonly read: Uint8Array | undefined,
   ) {}
 
+  /** Of the whole file, trailer included. */
+  static ofBytes(file: Uint8Array): StoredObject {
+    const byteSize = file.byteLength - TRAILER_BYTES;
+    if (byteSize < 0) throw new StoreUnavailable(TOO_SHORT);
+    const etag = Buffer.from(file.subarray(byteSize)).toString('hex');
+    return new StoredObject(file, byteSize, etag);
+  }
+
+  /** Takes the handle over. */
   static async of(handle: FileHandle): Promise<StoredObject> {
     try {
       return await onDisk(async () => {
         const byteSize = (await handle.stat()).size - TRAILER_BYTES;
-        if (byteSize < 0) throw new StoreUnavailable('A stored object is shorter than it should be.');
-        const from = byteSize <= PIECE_BYTES ? 0 : byteSize;
-        const end = await readExactly(handle, from, byteSize + TRAILER_BYTES - from);
-        const etag = Buffer.from(end.subarray(byteSize - from)).toString('hex');
-        return new StoredObject(handle, byteSize, etag, from === 0 ? end.subarray(0, byteSize) : undefined);
+        if (byteSize < 0) throw new StoreUnavailable(TOO_SHORT);
+        const trailer = await readExactly(handle, byteSize, TRAILER_BYTES);
+        return new StoredObject(handle, byteSize, Buffer.from(trailer).toString('hex'));
       });
     } catch (error) {
       await handle.close();
@@ -47,7 +56,7 @@ export class StoredObject implements ObjectFacts {
   }
 
   async close(): Promise<void> {
-    await this.handle.close();
+    if (!(this.source instanceof Uint8Array)) await this.source.close();
   }
 
   /**
@@ -65,7 +74,7 @@ export class StoredObject implements ObjectFacts {
       next: async () => {
         if (position >= end) return finish();
         try {
-          const value = this.read?.subarray(position, end) ?? (await this.piece(position, end));
+          const value = await this.piece(position, end);
           position += value.byteLength;
           return { done: false, value };
         } catch (error) {
@@ -83,7 +92,9 @@ export class StoredObject implements ObjectFacts {
     };
   }
 
-  private piece(position: number, end: number): Promise<Uint8Array> {
-    return onDisk(async () => readExactly(this.handle, position, Math.min(PIECE_BYTES, end - position)));
+  private async piece(position: number, end: number): Promise<Uint8Array> {
+    const { source } = this;
+    if (source instanceof Uint8Array) return source.subarray(position, end);
+    return onDisk(async () => readExactly(source, position, Math.min(PIECE_BYTES, end - position)));
   }
 }

@@ -1,10 +1,10 @@
 import type { accountWrites } from './account-writes.js';
-import { CLAIM_OF_KEY, KEY_FIELDS, type claimWrites } from './claim-writes.js';
+import { CLAIM_OF_KEY, type claimWrites } from './claim-writes.js';
 import type { Database, SqlValue } from './driver.js';
 import type { generationWrites } from './generation-writes.js';
 
 /** Arguments of one claim, and of one generation. */
-const CLAIM_FIELDS = 11;
+const CLAIM_FIELDS = 8;
 const GENERATION_FIELDS = 12;
 
 type Writes = ReturnType<typeof accountWrites> & ReturnType<typeof claimWrites> & ReturnType<typeof generationWrites>;
@@ -24,13 +24,13 @@ export function acceptanceWrites(
      */
     acceptGenerations(claims: SqlValue, generations: SqlValue, ...values: SqlValue[]): number | string {
       const claimed = slices(values, 0, CLAIM_FIELDS, claims as number);
-      const taken = claimed.map((claim) => claimOfKey.get(...claim.slice(0, KEY_FIELDS)) ?? null);
+      const taken = claimed.map(([keyDigest = null]) => claimOfKey.get(keyDigest) ?? null);
       if (taken.some((row) => row !== null)) return JSON.stringify({ taken });
 
       const afterClaims = CLAIM_FIELDS * claimed.length;
       const inserted = slices(values, afterClaims, GENERATION_FIELDS, generations as number);
       if (changeAccount(...values.slice(afterClaims + GENERATION_FIELDS * inserted.length)) === 0) return 0;
-      for (const claim of claimed) insertClaim(...claim);
+      for (const [keyDigest = null, ...content] of claimed) insertClaim(keyDigest, ...content);
       const existing = inserted.map((generation) => insertGeneration(...generation)).filter((answer) => answer !== 1);
       return existing.length === 0 ? 1 : JSON.stringify({ existing });
     },

@@ -72,7 +72,14 @@ export function ensureFolder(folder: string): void {
  */
 export function checkRights(folder: string, { readOnly }: { readonly readOnly: boolean }): void {
   checkPath(folder, constants.X_OK, readOnly);
-  for (const name of ['darkroom.db', 'darkroom.db-wal', 'darkroom.db-shm', 'server.lock', 'server.pid']) {
+  for (const name of [
+    'darkroom.db',
+    'darkroom.db-wal',
+    'darkroom.db-shm',
+    'server.lock',
+    'server.pid',
+    'server.boot',
+  ]) {
     const path = join(folder, name);
     if (existsSync(path)) checkPath(path, 0, readOnly);
   }

@@ -13,6 +13,8 @@ export interface Statement {
 export interface Database {
   prepare(sql: string): Statement;
   exec(sql: string): void;
+  /** Lets statements call a function of this name. */
+  function(name: string, options: { readonly deterministic: boolean }, act: (...values: SqlValue[]) => SqlValue): void;
   close(): void;
 }
 

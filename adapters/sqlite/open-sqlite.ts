@@ -1,13 +1,15 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
 import { configureReader, configureWriter } from './connections.js';
 import { checkRights, createPrivately, ensureFolder, RESTORING } from './data-folder.js';
 import { DataFolderRefused, DataFolderUnmade } from './data-folder-refused.js';
-import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
+import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode } from './driver.js';
+import { BackgroundCheck, damagedFile, SMALL_BYTES, requireIntegrity, type CheckOutcome } from './integrity.js';
 import { migrate } from './schema.js';
 import { ServerLock } from './server-lock.js';
 import { SqliteReader } from './reader.js';
+import { RecordCache } from './record-cache.js';
 import { SqliteAcceptances } from './sqlite-acceptances.js';
 import { SqliteAccountStore } from './sqlite-account-store.js';
 import { SqliteArtefactStore } from './sqlite-artefact-store.js';
@@ -24,6 +26,9 @@ import { SqliteUsageStore } from './sqlite-usage-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
 import { SqliteWriter } from './writer.js';
 
+/** The most memory that kept records of generations may take: some three thousand of the usual size. */
+const MAX_CACHED_BYTES = 16 * 1024 * 1024;
+
 export interface SqliteOptions {
   /** The data folder; made when it is missing. The database is `darkroom.db` in it. */
   readonly folder: string;
@@ -33,6 +38,10 @@ export interface SqliteOptions {
   readonly readOnly?: boolean;
   /** The size past which the file may not grow, in pages of 4,096 bytes. No bound but the disk's unless given. */
   readonly maxPages?: number;
+  /** The size in bytes up to which a server checks the file before it uses it; 64 MiB unless given. */
+  readonly smallBytes?: number;
+  /** Told how the check of a large file ended that a server uses meanwhile. */
+  readonly checked?: (outcome: CheckOutcome) => void;
 }
 
 export interface SqliteStores {
@@ -52,7 +61,10 @@ export interface SqliteStores {
   readonly installation: SqliteInstallation;
   /** Writes acknowledged by this process, and the transactions they took. */
   readonly counters: { readonly writes: number; readonly commits: number };
-  /** Whether the writing thread runs; once it has died every write is refused until the process is restarted. */
+  /**
+   * Whether the writing thread runs and the file was not found damaged; if not, every write is refused until the process is
+   * restarted.
+   */
   isWritable(): boolean;
   /** Whether no other server may use this folder until it is released, and the previous one has ended. */
   readonly isExclusive: boolean;
@@ -64,7 +76,8 @@ export interface SqliteStores {
 }
 
 /** Opens the stores of a data folder. Throws `DataFolderRefused`, with one sentence, when that cannot be done. */
-export async function openSqlite({ folder, role, readOnly = false, maxPages }: SqliteOptions): Promise<SqliteStores> {
+export async function openSqlite(options: SqliteOptions): Promise<SqliteStores> {
+  const { folder, role, readOnly = false, maxPages, smallBytes = SMALL_BYTES } = options;
   const path = join(folder, 'darkroom.db');
   if (!readOnly) ensureFolder(folder);
   if (existsSync(folder)) checkRights(folder, { readOnly });
@@ -78,35 +91,62 @@ export async function openSqlite({ folder, role, readOnly = false, maxPages }: S
   }
   const lock = role === 'server' && !readOnly ? ServerLock.take(folder) : undefined;
   try {
-    prepareFile(path, { role, readOnly });
+    const isChecked = prepareFile(path, {
+      role,
+      readOnly,
+      smallBytes: lock?.mayHaveLostWrites === true ? Infinity : smallBytes,
+    });
+    if (isChecked) lock?.noteWhole();
     const writer = readOnly ? REFUSING_WRITER : await SqliteWriter.start({ path, maxPages });
-    return storesOver(writer, openReader(path), lock);
+    const check = isChecked ? undefined : checkMeanwhile(path, writer, { lock, checked: options.checked });
+    return storesOver(writer, openReader(path), lock, check);
   } catch (error) {
     lock?.release();
     throw refusalOf(path, error);
   }
 }
 
-/** Creates the file or brings it up to date, and looks it through before a server trusts it. */
+/**
+ * Creates the file or brings it up to date. Answers whether its server need not check it any more. A server checks a file of up
+ * to `smallBytes` here; a larger one it uses at once and checks meanwhile.
+ */
 function prepareFile(
   path: string,
-  { role, readOnly }: { readonly role: 'server' | 'tool'; readonly readOnly: boolean },
-): void {
+  {
+    role,
+    readOnly,
+    smallBytes,
+  }: { readonly role: 'server' | 'tool'; readonly readOnly: boolean; readonly smallBytes: number },
+): boolean {
   if (!readOnly) createPrivately(path);
   const database = openDatabase(path, { readOnly });
   try {
     if (!readOnly) configureWriter(database);
-    if (role === 'server') checkIntegrity(database, path);
+    const isCheckedNow = role === 'server' && statSync(path).size <= smallBytes;
+    if (isCheckedNow) requireIntegrity(database, path);
     migrate(database, { path, readOnly });
+    return isCheckedNow || role === 'tool';
   } finally {
     database.close();
   }
 }
 
-function checkIntegrity(database: Database, path: string): void {
-  const found = String(database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
-  if (found !== 'ok')
-    throw new DataFolderRefused(`${path} is damaged (${found.replaceAll(/\s+/g, ' ')}); restore it from a backup.`);
+/** Checks the file while it is used. Damage stops all writes, and has the next server check before it uses the file. */
+function checkMeanwhile(
+  path: string,
+  writer: WriterLike,
+  { lock, checked }: { readonly lock: ServerLock | undefined; readonly checked: SqliteOptions['checked'] },
+): BackgroundCheck {
+  return new BackgroundCheck(path, (outcome) => {
+    if (outcome !== 'not-finished') {
+      if (outcome.fault === null) lock?.noteWhole();
+      else {
+        writer.refuseFromNow(new StoreUnavailable(damagedFile(path, outcome.fault)));
+        lock?.noteDamaged();
+      }
+    }
+    checked?.(outcome);
+  });
 }
 
 function openReader(path: string): SqliteReader {
@@ -115,22 +155,29 @@ function openReader(path: string): SqliteReader {
   return new SqliteReader(database);
 }
 
-type WriterLike = Pick<SqliteWriter, 'write' | 'close' | 'counters' | 'isWritable'>;
+type WriterLike = Pick<SqliteWriter, 'write' | 'refuseFromNow' | 'close' | 'counters' | 'isWritable'>;
 
 /** Stands in for the writer where a folder is opened to be read only. */
 const REFUSING_WRITER: WriterLike = {
   isWritable: false,
   counters: { writes: 0, commits: 0 },
   write: () => Promise.reject(new StoreUnavailable('The data folder is open for reading only.')),
+  refuseFromNow: () => undefined,
   close: () => Promise.resolve(),
 };
 
-function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock | undefined): SqliteStores {
+function storesOver(
+  writer: WriterLike,
+  reader: SqliteReader,
+  lock: ServerLock | undefined,
+  check: BackgroundCheck | undefined,
+): SqliteStores {
+  const cache = new RecordCache(MAX_CACHED_BYTES);
   return {
     accounts: new SqliteAccountStore(writer, reader),
-    generations: new SqliteGenerationStore(writer, reader),
+    generations: new SqliteGenerationStore(writer, reader, cache),
     claims: new SqliteClaimStore(writer, reader),
-    acceptances: new SqliteAcceptances(writer),
+    acceptances: new SqliteAcceptances(writer, cache),
     uploads: new SqliteUploadStore(writer, reader),
     credentials: new SqliteCredentialStore(writer, reader),
     people: new SqlitePersonStore(writer, reader),
@@ -145,9 +192,11 @@ function storesOver(writer: WriterLike, reader: SqliteReader, lock: ServerLock |
     isWritable: () => writer.isWritable,
     isExclusive: lock !== undefined,
     async close({ keepsLock = false } = {}) {
-      // The reader goes first, so that nothing keeps the writer from emptying the log into the database.
+      // Both readers go first, so that nothing keeps the writer from emptying the log into the database: it waits for the
+      // process that checks, which is killed, for as long as for any other.
+      const checkEnded = check?.stop();
       reader.close();
-      await writer.close();
+      await Promise.all([writer.close(), checkEnded]);
       if (keepsLock) lock?.keep();
       else lock?.release();
     },

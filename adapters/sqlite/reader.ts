@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../core/errors.js';
-import type { Database, Row, SqlValue } from './driver.js';
+import type { Database, Row, SqlValue, Statement } from './driver.js';
 
 export interface Query {
   get(...parameters: SqlValue[]): Row | undefined;
@@ -11,7 +11,14 @@ export interface Query {
  * its commit, so that a read sees every write this process was told about.
  */
 export class SqliteReader {
-  constructor(private readonly database: Database) {}
+  private readonly begin: Statement;
+  private readonly commit: Statement;
+  private waiting: Waiting[] = [];
+
+  constructor(private readonly database: Database) {
+    this.begin = database.prepare('BEGIN');
+    this.commit = database.prepare('COMMIT');
+  }
 
   /** A statement prepared once. Its errors become ours. */
   query(sql: string): Query {
@@ -22,9 +29,54 @@ export class SqliteReader {
     };
   }
 
+  /**
+   * Reads at the end of this turn of the event loop, together with all else that is asked for until then: a transaction
+   * costs about as much as what a small read does in it. It begins after the last of them was asked for, so that each
+   * still sees all that was written before it. Rejects with what `read` throws.
+   */
+  soon<T>(read: () => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      if (this.waiting.length === 0) setImmediate(() => this.readWaiting());
+      this.waiting.push({ run: () => resolve(read()), reject });
+    });
+  }
+
+  private readWaiting(): void {
+    const { waiting } = this;
+    this.waiting = [];
+    try {
+      if (waiting.length > 1) reading(() => this.begin.run());
+    } catch (error) {
+      for (const { reject } of waiting) reject(error);
+      return;
+    }
+    for (const { run, reject } of waiting) {
+      try {
+        run();
+      } catch (error) {
+        reject(error);
+      }
+    }
+    if (waiting.length > 1) this.end();
+  }
+
+  /** SQLite has ended the transaction by itself after some errors, and then refuses to do it again. */
+  private end(): void {
+    try {
+      this.commit.run();
+    } catch {
+      // Nothing is open any more, which is what was wanted.
+    }
+  }
+
   close(): void {
     this.database.close();
   }
+}
+
+interface Waiting {
+  readonly run: () => void;
+  readonly reject: (error: unknown) => void;
 }
 
 function reading<T>(read: () => T): T {

@@ -1,3 +1,4 @@
+import { claimKeyDigest } from './claim-writes.js';
 import type { Database } from './driver.js';
 import { DataFolderRefused, DataFolderUnmade } from './data-folder-refused.js';
 
@@ -183,6 +184,20 @@ export const MIGRATIONS: readonly string[] = [
     PRIMARY KEY (account, day, trace)
   ) STRICT, WITHOUT ROWID;
   `,
+  // Claims in the order in which they are made; only their index is in that of their keys.
+  `
+  ALTER TABLE claims RENAME TO claims_by_key;
+  DROP INDEX claims_by_removal;
+  CREATE TABLE claims (
+    row INTEGER PRIMARY KEY, key_digest BLOB NOT NULL UNIQUE, version INTEGER NOT NULL, digest TEXT NOT NULL, subject BLOB NOT NULL,
+    created_at INTEGER NOT NULL, lease_expires_at INTEGER NOT NULL, remove_at INTEGER NOT NULL, boot BLOB
+  ) STRICT;
+  INSERT INTO claims (key_digest, version, digest, subject, created_at, lease_expires_at, remove_at, boot)
+    SELECT unhex(claim_key_digest(hex(account), hex(app), operation, key)), version, digest, subject, created_at, lease_expires_at, remove_at, boot
+    FROM claims_by_key ORDER BY created_at;
+  DROP TABLE claims_by_key;
+  CREATE INDEX claims_by_removal ON claims (remove_at);
+  `,
 ];
 
 /** Brings the file's schema up to this release's, all or nothing; refuses a file of a newer release. */
@@ -203,6 +218,7 @@ export function migrate(
       `${path} has schema ${version} and needs ${MIGRATIONS.length}; run darkroom migrate or start the server to migrate it.`,
     );
   }
+  defineFunctions(database);
   database.exec('BEGIN IMMEDIATE');
   try {
     // Another process may have done it while this one waited for its turn.
@@ -213,6 +229,11 @@ export function migrate(
     database.exec('ROLLBACK');
     throw error;
   }
+}
+
+/** Defines what migrations call. */
+function defineFunctions(database: Database): void {
+  database.function('claim_key_digest', { deterministic: true }, claimKeyDigest);
 }
 
 function schemaVersion(database: Database): number {

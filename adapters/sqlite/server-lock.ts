@@ -12,6 +12,12 @@ export class ServerLock {
   private constructor(
     private readonly database: Database,
     private readonly pidPath: string,
+    private readonly bootPath: string,
+    /**
+     * Whether the database may have lost writes: the last server did not stop by itself, and the machine was started since then,
+     * or may have been; or the last check found damage. A killed process loses nothing that it has written to the system.
+     */
+    readonly mayHaveLostWrites: boolean,
   ) {}
 
   static take(folder: string): ServerLock {
@@ -31,12 +37,25 @@ export class ServerLock {
           : ` (${error instanceof Error ? error.message : String(error)})`;
         throw new DataFolderRefused(`The lock file ${path} cannot be used${remedy}.`, error);
       }
-      const pid = existsSync(pidPath) ? readFileSync(pidPath, 'utf8').trim() : '';
+      const pid = readIfThere(pidPath);
       const other = pid === '' ? 'Another server' : `Another server (process ${pid})`;
       throw new DataFolderRefused(`${other} is using ${folder}; stop it first, or choose another data folder.`);
     }
+    const bootPath = join(folder, 'server.boot');
+    const [wasCut, servedIn] = [readIfThere(pidPath) !== '', readIfThere(bootPath)];
     writeFileSync(pidPath, `${process.pid}\n`);
-    return new ServerLock(database, pidPath);
+    const hasSameBoot = servedIn !== '' && servedIn === machineBoot();
+    return new ServerLock(database, pidPath, bootPath, servedIn === DAMAGED || (wasCut && !hasSameBoot));
+  }
+
+  /** Notes that the database was checked and is whole. */
+  noteWhole(): void {
+    writePrivately(this.bootPath, machineBoot());
+  }
+
+  /** Has the next server check the database before it uses it. */
+  noteDamaged(): void {
+    writePrivately(this.bootPath, DAMAGED);
   }
 
   /** The process id goes first, while no other server can have written its own. */
@@ -49,6 +68,22 @@ export class ServerLock {
   keep(): void {
     KEPT.push(this);
   }
+}
+
+const DAMAGED = 'damaged';
+
+/** Linux's id of this start of the machine; empty on other systems. */
+function machineBoot(): string {
+  return readIfThere('/proc/sys/kernel/random/boot_id');
+}
+
+function readIfThere(path: string): string {
+  return existsSync(path) ? readFileSync(path, 'utf8').trim() : '';
+}
+
+function writePrivately(path: string, text: string): void {
+  createPrivately(path);
+  writeFileSync(path, `${text}\n`);
 }
 
 /** A connection that nothing refers to may be closed at any time, and its lock would go with it. */

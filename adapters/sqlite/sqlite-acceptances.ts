@@ -1,26 +1,39 @@
-import type { GenerationRecord } from '../../core/generation/generation.js';
+import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { Claim } from '../../core/idempotency/claim.js';
 import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/acceptance-store.js';
 import { recordFrom } from '../record-text.js';
+import type { RecordCache } from './record-cache.js';
 import { changeValues } from './sqlite-account-store.js';
 import { claimOf, claimValues, type ClaimRow } from './sqlite-claim-store.js';
-import { generationValues } from './sqlite-generation-store.js';
+import { generationValues, textOf } from './sqlite-generation-store.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Accepts generations in SQLite: all in one transaction, or nothing. */
 export class SqliteAcceptances implements AcceptanceStore {
-  constructor(private readonly writer: Pick<SqliteWriter, 'write'>) {}
+  constructor(
+    private readonly writer: Pick<SqliteWriter, 'write'>,
+    private readonly cache: RecordCache,
+  ) {}
 
   async accept({ claims, change, generations }: AcceptanceBatch): Promise<AcceptanceOutcome> {
-    const result = await this.writer.write(
-      'acceptGenerations',
-      claims.length,
-      generations.length,
-      ...claims.flatMap(claimValues),
-      ...generations.flatMap(generationValues),
-      ...changeValues(change),
+    const ids = generations.map(({ generationId }) => generationId);
+    const inserted = generations.map(generationValues);
+    const result = await this.cache.whileInserting(ids, () =>
+      this.writer.write(
+        'acceptGenerations',
+        claims.length,
+        generations.length,
+        ...claims.flatMap(claimValues),
+        ...inserted.flat(),
+        ...changeValues(change),
+      ),
     );
-    if (result === 1) return { outcome: 'accepted', existing: [] };
+    if (result === 1) {
+      // Whoever runs them reads them next.
+      for (const [index, values] of inserted.entries())
+        this.cache.keep(generations[index] as Generation, textOf(values).length);
+      return { outcome: 'accepted', existing: [] };
+    }
     if (result === 0) return { outcome: 'conflict', claimsStand: false };
     const found = JSON.parse(result as string) as
       | { readonly taken: readonly (ClaimRow | null)[] }

@@ -1,7 +1,7 @@
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore } from '../../core/ports/claim-store.js';
-import { CLAIM_OF_KEY, KEY_FIELDS } from './claim-writes.js';
+import { CLAIM_OF_KEY, claimKeyDigest } from './claim-writes.js';
 import type { SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import { uuidOfHex } from './uuid-text.js';
@@ -40,22 +40,17 @@ export class SqliteClaimStore implements ClaimStore {
   }
 
   async read(key: ClaimKey): Promise<Claim | null> {
-    const row = this.byKey.get(key.accountId, key.appId, key.operation, key.key);
+    const row = this.byKey.get(keyDigestOf(key));
     return row === undefined ? null : claimOf(key, row as unknown as ClaimRow);
   }
 
   async replace(next: Claim, expectedVersion: number): Promise<'applied' | 'conflict'> {
-    const values = claimValues(next);
-    const [key, content] = [values.slice(0, KEY_FIELDS), values.slice(KEY_FIELDS)];
-    const changed = await this.writer.write('replaceClaim', ...key, expectedVersion, ...content);
+    const changed = await this.writer.write('replaceClaim', keyDigestOf(next), expectedVersion, ...contentOf(next));
     return changed === 1 ? 'applied' : 'conflict';
   }
 
-  async remove(
-    { accountId, appId, operation, key }: ClaimKey,
-    expectedVersion: number,
-  ): Promise<'applied' | 'conflict'> {
-    const changed = await this.writer.write('removeClaim', accountId, appId, operation, key, expectedVersion);
+  async remove(key: ClaimKey, expectedVersion: number): Promise<'applied' | 'conflict'> {
+    const changed = await this.writer.write('removeClaim', keyDigestOf(key), expectedVersion);
     return changed === 1 ? 'applied' : 'conflict';
   }
 
@@ -65,21 +60,19 @@ export class SqliteClaimStore implements ClaimStore {
   }
 }
 
-/** The arguments of `insertClaim`: the key, and then what `replaceClaim` writes. */
-export function claimValues({
-  accountId,
-  appId,
-  operation,
-  key,
-  version,
-  digest,
-  subjectId,
-  createdAt,
-  leaseExpiresAt,
-  bootId = null,
-  removeAt,
-}: Omit<Claim, 'bootId'> & { readonly bootId?: string | null }): SqlValue[] {
-  return [accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt, bootId];
+/** The arguments of `insertClaim`. */
+export function claimValues(claim: Claim): SqlValue[] {
+  return [keyDigestOf(claim), ...contentOf(claim)];
+}
+
+function keyDigestOf({ accountId, appId, operation, key }: ClaimKey): string {
+  return claimKeyDigest(accountId, appId, operation, key);
+}
+
+/** The columns beside the key. */
+function contentOf(claim: Claim): SqlValue[] {
+  const { version, digest, subjectId, createdAt, leaseExpiresAt, removeAt, bootId = null } = claim;
+  return [version, digest, subjectId, createdAt, leaseExpiresAt, removeAt, bootId];
 }
 
 export function claimOf({ accountId, appId, operation, key }: ClaimKey, row: ClaimRow): Claim {

@@ -1,9 +1,11 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Log } from '../../core/log.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import type { DatabaseDriver, OpenDatabase } from '../driver.js';
 import { DataFolderUnmade } from './data-folder-refused.js';
 import { closeDataFolder } from './data-folder.js';
+import type { CheckOutcome } from './integrity.js';
 import type { SqliteOptions } from './open-sqlite.js';
 
 const FILE = 'darkroom.db';
@@ -37,7 +39,7 @@ export const sqliteDriver: DatabaseDriver = {
   isMade: ({ dataFolder }) => isThere(join(dataFolder, FILE)),
 
   async open({ dataFolder, as, log }) {
-    const database = await openFolder({ folder: dataFolder, role: as });
+    const database = await openFolder({ folder: dataFolder, role: as, checked: (outcome) => logCheck(log, outcome) });
     if (as === 'server') closeDataFolder(dataFolder, log);
     return database;
   },
@@ -74,6 +76,12 @@ async function openFolder(options: SqliteOptions): Promise<OpenDatabase> {
     tidy: () => Promise.resolve(),
     close: (closing) => stores.close(closing),
   };
+}
+
+function logCheck(log: Log, outcome: CheckOutcome): void {
+  if (outcome === 'not-finished') log.info('check of the database not finished', {});
+  else if (outcome.fault === null) log.info('database checked', {});
+  else log.warn('database damaged: restore it from a backup', { fault: outcome.fault });
 }
 
 async function answers(accounts: AccountStore): Promise<boolean> {

@@ -12,6 +12,7 @@ import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/pa
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Query, SqliteReader } from './reader.js';
+import type { RecordCache } from './record-cache.js';
 import type { Row, SqlValue } from './driver.js';
 import { isUuid } from './uuid-text.js';
 import { recordFrom, recordText } from '../record-text.js';
@@ -37,6 +38,7 @@ export const APP_LISTS: Readonly<Record<ListedField | 'all', string>> = {
 /** Generations in SQLite: the record as one JSON text, with the few columns used in queries beside it. */
 export class SqliteGenerationStore implements GenerationStore {
   private readonly byId: Query;
+  private readonly versionById: Query;
   private readonly byAttention: Query;
   private readonly byAttentionAfter: Query;
   private readonly all: Query;
@@ -47,9 +49,11 @@ export class SqliteGenerationStore implements GenerationStore {
 
   constructor(
     private readonly writer: Pick<SqliteWriter, 'write'>,
-    reader: SqliteReader,
+    private readonly reader: SqliteReader,
+    private readonly cache: RecordCache,
   ) {
     this.byId = reader.query(`SELECT doc FROM generations WHERE id = unhex(?, '-')`);
+    this.versionById = reader.query(`SELECT version FROM generations WHERE id = unhex(?, '-')`);
     this.byAttention = reader.query(
       `SELECT doc FROM generations WHERE attention_at <= ? ORDER BY attention_at, id LIMIT ?`,
     );
@@ -74,24 +78,46 @@ export class SqliteGenerationStore implements GenerationStore {
   async insert(
     record: GenerationRecord,
   ): Promise<{ readonly inserted: true } | { readonly inserted: false; readonly existing: GenerationRecord }> {
-    const result = await this.writer.write('insertGeneration', ...generationValues(record));
+    const result = await this.cache.whileInserting([record.generationId], () =>
+      this.writer.write('insertGeneration', ...generationValues(record)),
+    );
     return result === 1 ? { inserted: true } : { inserted: false, existing: recordOf(result) };
   }
 
   async read(generationId: string, call?: Cancellation): Promise<GenerationRecord | null> {
     requireWanted(call);
-    const row = isUuid(generationId) ? this.byId.get(generationId) : undefined;
-    return row === undefined ? null : recordOf(row['doc']);
+    if (!isUuid(generationId)) return null;
+    return this.reader.soon(() => {
+      requireWanted(call);
+      return this.current(generationId);
+    });
+  }
+
+  /** The record as it is stored now. One that is kept and has the stored version spares its text. */
+  private current(generationId: string): GenerationRecord | null {
+    const kept = this.cache.get(generationId);
+    if (kept !== undefined && this.versionById.get(generationId)?.['version'] === kept.version) return kept;
+    const text = this.byId.get(generationId)?.['doc'] as string | undefined;
+    if (text === undefined) {
+      this.cache.forget(generationId);
+      return null;
+    }
+    const record = recordOf(text);
+    this.cache.keep(record, text.length);
+    return record;
   }
 
   async replace(next: GenerationRecord, expectedVersion: number): Promise<'applied' | 'conflict'> {
     const { generationId, kind, version, dueAt } = next;
-    const written = [generationId, expectedVersion, version, dueAt, recordText(next)] as const;
+    const text = recordText(next);
+    const written = [generationId, expectedVersion, version, dueAt, text] as const;
     const changed =
       kind === 'generation'
         ? await this.writer.write('replaceGeneration', ...written, unchargedBytes(next), next.status)
         : await this.writer.write('buryGeneration', ...written, kind);
-    return changed === 1 ? 'applied' : 'conflict';
+    if (changed !== 1) return 'conflict';
+    this.cache.keep(next, text.length);
+    return 'applied';
   }
 
   async remove(generationId: string, expectedVersion: number): Promise<'applied' | 'conflict'> {
@@ -149,6 +175,11 @@ export function generationValues(record: GenerationRecord): SqlValue[] {
     unchargedBytes(record),
     ...listedBy(record),
   ];
+}
+
+/** The record's text among the arguments of `insertGeneration`. */
+export function textOf(values: readonly SqlValue[]): string {
+  return values[6] as string;
 }
 
 /** A separate column for the sum; null for a generation that does not count. */

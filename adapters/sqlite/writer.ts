@@ -12,15 +12,14 @@ interface Waiting {
 
 /** Writes that may wait, sent or not, before more are refused. */
 const MAX_WAITING = 100_000;
-/** Writes in one message, and so in one transaction twice that: what bounds how long the first of them waits. */
+/** Writes in one message, and so in one transaction: what bounds how long the first of them waits. */
 const MAX_UNITS_PER_MESSAGE = 2_048;
-/** One message being written and one waiting for the thread, so that the thread never idles while there is work. */
-const MAX_MESSAGES_UNDER_WAY = 2;
 
 /**
  * The main thread's side of the one writing connection. Writes of the same turn of the event loop, and those that
  * arrive while earlier ones are being written, go to the thread as one message; a write resolves after its transaction
- * is durable.
+ * is durable. While the thread writes, no other message is sent, and the next one goes at the end of a turn, with what the
+ * acknowledged writes have led to: a commit writes some forty pages whatever is in it, so few large ones cost less.
  */
 export class SqliteWriter {
   /** Writes acknowledged, and the transactions they took. */
@@ -31,6 +30,7 @@ export class SqliteWriter {
   private messagesUnderWay = 0;
   private flushDue = false;
   private refusal: StoreUnavailable | undefined;
+  private isClosing = false;
   private readonly ended: Promise<void>;
 
   private constructor(private readonly worker: Worker) {
@@ -73,8 +73,9 @@ export class SqliteWriter {
 
   /** Waits for the writes in progress, then ends the thread. Later writes are refused. */
   async close(): Promise<void> {
-    if (this.refusal === undefined) {
-      this.refusal = new StoreUnavailable('The database is closed.');
+    if (!this.isClosing) {
+      this.isClosing = true;
+      this.refusal ??= new StoreUnavailable('The database is closed.');
       while (this.units.length > 0) this.post();
       this.worker.ref();
       this.send('close');
@@ -83,11 +84,11 @@ export class SqliteWriter {
   }
 
   private flushSoon(): void {
-    if (this.flushDue || this.messagesUnderWay >= MAX_MESSAGES_UNDER_WAY) return;
+    if (this.flushDue || this.messagesUnderWay > 0) return;
     this.flushDue = true;
     setImmediate(() => {
       this.flushDue = false;
-      if (this.units.length > 0 && this.messagesUnderWay < MAX_MESSAGES_UNDER_WAY) this.post();
+      if (this.units.length > 0) this.post();
     });
   }
 
@@ -123,7 +124,7 @@ export class SqliteWriter {
     }
     this.counters.writes += results.length;
     this.forgetAcknowledged();
-    if (this.units.length > 0) this.post();
+    if (this.units.length > 0) this.flushSoon();
   }
 
   /**
@@ -134,13 +135,22 @@ export class SqliteWriter {
       this.waiting.length = 0;
       this.acknowledged = 0;
       // A thread that is closing must be waited for: a process that ends under it aborts.
-      if (this.refusal === undefined) this.worker.unref();
+      if (!this.isClosing) this.worker.unref();
     } else if (this.acknowledged > MAX_UNITS_PER_MESSAGE) {
       this.waiting.splice(0, this.acknowledged);
       this.acknowledged = 0;
     }
   }
 
+  /** Refuses all later writes with the error, and those that wait and were not sent. */
+  refuseFromNow(error: StoreUnavailable): void {
+    this.refusal ??= error;
+    const unsent = this.units.splice(0).length;
+    for (const { reject } of this.waiting.splice(this.waiting.length - unsent)) reject(error);
+    this.forgetAcknowledged();
+  }
+
+  /** The same once the thread has ended: nobody will answer what was sent. */
   private refuse(error: StoreUnavailable): void {
     this.refusal ??= error;
     for (const waiting of this.waiting.splice(0).slice(this.acknowledged)) waiting.reject(error);

@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto';
+import { createHash, createHmac, hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
 import type { Json } from '../../core/json.js';
 import type { Digests } from '../../core/ports/digests.js';
@@ -22,7 +22,7 @@ export class SystemDigests implements Digests {
   ofJson(value: Json): string {
     const canonical = canonicalize(value);
     if (canonical === undefined) throw new TypeError('Only a JSON value has a canonical form.');
-    return createHash('sha256').update(canonical, 'utf8').digest('hex');
+    return hash('sha256', canonical, 'hex');
   }
 
   keyed(text: string): string {
@@ -30,12 +30,12 @@ export class SystemDigests implements Digests {
   }
 
   async ofBytes(bytes: AsyncIterable<Uint8Array>): Promise<{ readonly sha256: string; readonly byteSize: number }> {
-    const hash = createHash('sha256');
+    const digest = createHash('sha256');
     let byteSize = 0;
     for await (const chunk of bytes) {
-      hash.update(chunk);
+      digest.update(chunk);
       byteSize += chunk.byteLength;
     }
-    return { sha256: hash.digest('hex'), byteSize };
+    return { sha256: digest.digest('hex'), byteSize };
   }
 }

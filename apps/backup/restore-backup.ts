@@ -18,7 +18,7 @@ import { syncToDisk, writePrivately } from './durable-files.js';
 import { FILES, readManifest, sha256Of, type Manifest } from './manifest.js';
 
 /** What a server leaves in a folder that everything else was moved out of. */
-const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid'];
+const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid', 'server.boot'];
 
 /**
  * Restores a backup into an empty data folder. Everything is first copied to `restoring/` and compared with its digest;

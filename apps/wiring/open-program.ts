@@ -125,13 +125,10 @@ export async function openProgram(
     );
     const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
     const ports = options.outages?.watched(awaited, () => suspectDatabase(config, gate)) ?? awaited;
-    const context = createContext(
-      options.metrics ? measuredPorts(ports, options.metrics) : ports,
-      config.settings,
+    const context = contextOver(options.metrics ? measuredPorts(ports, options.metrics) : ports, database, {
+      settings: config.settings,
       log,
-      { id: wired.ids.uuid(), isExclusive: database.isExclusive },
-      database.generationChanges,
-    );
+    });
     return {
       context,
       signedObjects: objects.signedObjects,
@@ -147,6 +144,14 @@ export async function openProgram(
     await opened.close().catch(() => undefined);
     throw error;
   }
+}
+
+function contextOver(
+  ports: Ports,
+  { isExclusive, generationChanges }: OpenDatabase,
+  { settings, log }: Pick<Context, 'settings' | 'log'>,
+): Context {
+  return createContext(ports, settings, log, { id: ports.ids.uuid(), isExclusive }, generationChanges);
 }
 
 /** Opens the object store, and checks that it, the secret and the database belong to one installation. */

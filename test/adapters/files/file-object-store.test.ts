@@ -2,6 +2,7 @@
 // Method: the contract over HTTP; a disk that fails on demand; a small real file system that fills up; leftover files
 // with old dates.
 import { execFileSync } from 'node:child_process';
+import * as fs from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -14,9 +15,11 @@ import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { sendByFetch } from '../../contracts/object-store-subject.js';
 import { objectStoreContract } from '../../contracts/object-store.contract.js';
 import { collected, inPieces } from '../../fixtures/byte-streams.js';
+import { until } from '../../fixtures/until.js';
 import { serveStore } from './gate-server.js';
 import type { ServedStore } from './gate-server.js';
 import { openFilesUnder } from './open-files.js';
+import { smallFilesOver } from './small-files-here.js';
 
 const LIMIT = { mediaType: 'image/png', maxBytes: 10_000_000 } as const;
 const served = new Map<ObjectStore, ServedStore>();
@@ -65,10 +68,15 @@ describe('FileObjectStore', () => {
     );
   const ioError = (code: string) => Object.assign(new Error(`${code}: as told`), { code });
 
-  /** The real disk, but files fail at `method` with `code`. */
+  const failed = (code: string) => (): never => {
+    throw ioError(code);
+  };
+
+  /** The real disk, but temporary files fail at `method` with `code`, through handles and as a whole. */
   function failing(method: 'write' | 'sync', code: string): Disk {
     return {
       ...REAL_DISK,
+      small: smallFilesOver(method === 'write' ? { writeSync: failed(code) } : { fsyncSync: failed(code) }),
       open: async (...args) => {
         const handle = await open(...args);
         if (String(args[0]).includes('incoming'))
@@ -80,51 +88,85 @@ describe('FileObjectStore', () => {
     };
   }
 
-  for (const [method, code] of [
-    ['write', 'ENOSPC'],
-    ['write', 'EIO'],
-    ['sync', 'EIO'],
-  ] as const) {
-    it(`is unavailable, and keeps what was there, when ${method} fails with ${code}`, async () => {
-      await (await openStore()).write('key', bytes(3), LIMIT);
-      const store = await openStore(failing(method, code));
-      expect(await failure(store.write('key', bytes(5), LIMIT))).to.be.instanceOf(StoreUnavailable);
-      expect(await failure(store.write('new', bytes(5), LIMIT))).to.be.instanceOf(StoreUnavailable);
-      expect(await store.stat('key')).to.have.property('byteSize', 3);
-      expect(await store.stat('new')).to.equal(null);
-      expect(await filesUnder(folder), 'no temporary file is left').to.equal(1);
+  /** Bytes of a file that is written as a whole, and of one that is written through a handle. */
+  const SIZES = [5, 100_000] as const;
+
+  for (const byteSize of SIZES) {
+    for (const [method, code] of [
+      ['write', 'ENOSPC'],
+      ['write', 'EIO'],
+      ['sync', 'EIO'],
+    ] as const) {
+      it(`is unavailable, and keeps what was there, when ${method} of ${byteSize} bytes fails with ${code}`, async () => {
+        await (await openStore()).write('key', bytes(3), LIMIT);
+        const store = await openStore(failing(method, code));
+        expect(await failure(store.write('key', bytes(byteSize), LIMIT))).to.be.instanceOf(StoreUnavailable);
+        expect(await failure(store.write('new', bytes(byteSize), LIMIT))).to.be.instanceOf(StoreUnavailable);
+        expect(await store.stat('key')).to.have.property('byteSize', 3);
+        expect(await store.stat('new')).to.equal(null);
+        expect(await filesUnder(folder), 'no temporary file is left').to.equal(1);
+      });
+    }
+
+    it(`leaves nothing behind when a rename of ${byteSize} bytes fails`, async () => {
+      const plain = await openStore();
+      const store = await openStore({
+        ...REAL_DISK,
+        small: smallFilesOver({ renameSync: failed('EIO') }),
+        rename: async () => failed('EIO')(),
+      });
+      expect(await failure(store.write('to', bytes(byteSize), LIMIT))).to.be.instanceOf(StoreUnavailable);
+      expect(await plain.stat('to')).to.equal(null);
+      expect(await filesUnder(folder)).to.equal(0);
     });
   }
 
-  for (const method of ['rename', 'link'] as const) {
-    it(`leaves nothing behind when ${method} fails`, async () => {
-      const plain = await openStore();
-      await plain.write('from', bytes(3), LIMIT);
-      const store = await openStore({
-        ...REAL_DISK,
-        [method]: async () => {
-          throw ioError('EIO');
-        },
-      });
-      const tried =
-        method === 'rename'
-          ? store.write('to', bytes(3), LIMIT)
-          : store.copy('from', 'to', (await plain.stat('from'))!.etag);
-      expect(await failure(tried)).to.be.instanceOf(StoreUnavailable);
-      expect(await plain.stat('to')).to.equal(null);
-      expect(await filesUnder(folder)).to.equal(1);
-    });
-  }
+  it('leaves nothing behind when a link fails', async () => {
+    const plain = await openStore();
+    await plain.write('from', bytes(3), LIMIT);
+    const store = await openStore({ ...REAL_DISK, link: async () => failed('EIO')() });
+    const tried = store.copy('from', 'to', (await plain.stat('from'))!.etag);
+    expect(await failure(tried)).to.be.instanceOf(StoreUnavailable);
+    expect(await plain.stat('to')).to.equal(null);
+    expect(await filesUnder(folder)).to.equal(1);
+  });
+
+  it('is unavailable when a small object cannot be read or removed', async () => {
+    await (await openStore()).write('key', bytes(3), LIMIT);
+    const broken = { readSync: failed('EIO'), unlinkSync: failed('EROFS') };
+    const store = await openStore({ ...REAL_DISK, small: smallFilesOver(broken) });
+    expect(await failure(store.read('key'))).to.be.instanceOf(StoreUnavailable);
+    expect(await failure(store.remove('key'))).to.be.instanceOf(StoreUnavailable);
+    expect(await (await openStore()).stat('key')).to.have.property('byteSize', 3);
+  });
 
   it('makes the bytes durable before their name, and the name before it answers', async () => {
     const calls: string[] = [];
+    const kind = (path: unknown) => (String(path).includes('incoming') ? 'sync bytes' : 'sync names');
+    const files = new Map<number, string>();
+    const small = smallFilesOver({
+      openSync: (path, ...args) => {
+        const file = fs.openSync(path, ...args);
+        files.set(file, kind(path));
+        return file;
+      },
+      fsyncSync: (file) => {
+        calls.push(files.get(file)!);
+        fs.fsyncSync(file);
+      },
+      renameSync: (from, to) => {
+        calls.push('rename');
+        fs.renameSync(from, to);
+      },
+    });
     const disk: Disk = {
       ...REAL_DISK,
+      small,
       open: async (...args) => {
         const handle = await open(...args);
         const sync = handle.sync.bind(handle);
         handle.sync = async () => {
-          calls.push(String(args[0]).includes('incoming') ? 'sync bytes' : 'sync names');
+          calls.push(kind(args[0]));
           return sync();
         };
         return handle;
@@ -139,15 +181,20 @@ describe('FileObjectStore', () => {
       },
     };
     const store = await openStore(disk);
-    await store.write('key', bytes(3), LIMIT);
-    await store.copy('key', 'copy', (await store.stat('key'))!.etag);
-    calls.length = 0;
-    await store.write('key', bytes(3), LIMIT);
-    expect(calls).to.deep.equal(['sync bytes', 'rename', 'sync names']);
-    await store.remove('copy');
-    calls.length = 0;
-    await store.copy('key', 'copy', (await store.stat('key'))!.etag);
-    expect(calls).to.deep.equal(['link', 'link', 'sync names']);
+    for (const byteSize of SIZES) {
+      await store.write('key', bytes(byteSize), LIMIT);
+      await store.copy('key', 'copy', (await store.stat('key'))!.etag);
+      calls.length = 0;
+      await store.write('key', bytes(byteSize), LIMIT);
+      expect(calls, `${byteSize} bytes`).to.deep.equal(['sync bytes', 'rename', 'sync names']);
+      calls.length = 0;
+      await store.remove('copy');
+      expect(calls).to.deep.equal(['sync names']);
+      calls.length = 0;
+      await store.copy('key', 'copy', (await store.stat('key'))!.etag);
+      expect(calls).to.deep.equal(['link', 'link', 'sync names']);
+      await store.remove('copy');
+    }
   });
 
   it('copies what it compared when the original is replaced in between', async () => {
@@ -173,6 +220,12 @@ describe('FileObjectStore', () => {
   it('completes a write that the disk accepts in parts', async () => {
     const disk: Disk = {
       ...REAL_DISK,
+      small: smallFilesOver({
+        writeSync: (file: number, chunk: NodeJS.ArrayBufferView | string, at?: unknown, count?: unknown) =>
+          fs.writeSync(file, chunk as Uint8Array, at as number, Math.min(7, count as number)),
+        readSync: (file: number, chunk: NodeJS.ArrayBufferView, at?: unknown, count?: unknown, from?: unknown) =>
+          fs.readSync(file, chunk, at as number, Math.min(7, count as number), from as number),
+      }),
       open: async (...args) => {
         const handle = await open(...args);
         const write = handle.write.bind(handle) as (
@@ -187,8 +240,36 @@ describe('FileObjectStore', () => {
       },
     };
     const store = await openStore(disk);
-    await store.write('key', inPieces(Uint8Array.from({ length: 100 }, (_, i) => i)), LIMIT);
-    expect(await collected((await store.read('key'))!)).to.deep.equal(Uint8Array.from({ length: 100 }, (_, i) => i));
+    for (const byteSize of [0, 100, 65_536, 65_537]) {
+      const whole = Uint8Array.from({ length: byteSize }, (_, i) => i);
+      await store.write('key', inPieces(whole), LIMIT);
+      expect(await collected((await store.read('key'))!)).to.deep.equal(whole);
+    }
+  });
+
+  it('holds 16 MiB of what arrives slowly in memory, and the rest in files', async () => {
+    const store = await openStore();
+    const incoming = async () => (await readdir(join(folder, 'incoming'))).length;
+    /** Begins as many writes, which stall at their last byte; answers how many are in files then, and ends them. */
+    const stalled = async (count: number): Promise<number> => {
+      let [arrived, end]: [number, () => void] = [0, () => undefined];
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      async function* slow(): AsyncGenerator<Uint8Array> {
+        yield new Uint8Array(64 * 1024).fill(7);
+        arrived += 1;
+        await ended;
+      }
+      const writes = Array.from({ length: count }, async (_, index) => store.write(`slow-${index}`, slow(), LIMIT));
+      await until(() => arrived === count);
+      const inFiles = await incoming();
+      end();
+      await Promise.all(writes);
+      return inFiles;
+    };
+    expect(await stalled(300)).to.equal(300 - 256);
+    expect(await incoming()).to.equal(0);
+    for (const index of [0, 299]) expect(await store.stat(`slow-${index}`)).to.have.property('byteSize', 64 * 1024);
+    expect(await stalled(256), 'what was held is free again').to.equal(0);
   });
 
   it('survives a full file system', async function fullDisk() {

@@ -15,6 +15,8 @@ export interface ServedStore {
   readonly store: FileObjectStore;
   readonly folder: string;
   readonly baseUrl: string;
+  /** The next request, once its head has arrived; `handled` resolves when it is answered, or was given up. */
+  nextRequest(): Promise<{ readonly handled: Promise<void> }>;
   close(): Promise<void>;
 }
 
@@ -36,7 +38,10 @@ async function serve(store: FileObjectStore, request: IncomingMessage, response:
 export async function serveStore(options: Partial<FileObjectStoreOptions> = {}): Promise<ServedStore> {
   const folder = await mkdtemp(join(tmpdir(), 'darkroom-objects-'));
   let store: FileObjectStore;
-  const server: Server = createServer((request, response) => void serve(store, request, response));
+  const server: Server = createServer((request, response) => {
+    const handled = serve(store, request, response);
+    server.emit('handling', { handled: handled.catch(() => undefined) });
+  });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -53,5 +58,6 @@ export async function serveStore(options: Partial<FileObjectStoreOptions> = {}):
     await new Promise((resolve) => server.close(resolve));
     await rm(folder, { recursive: true });
   };
-  return { store, folder, baseUrl, close };
+  const nextRequest = async () => (await once(server, 'handling'))[0] as { readonly handled: Promise<void> };
+  return { store, folder, baseUrl, nextRequest, close };
 }

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { REAL_DISK } from '../../../adapters/files/disk.js';
+import { smallFilesOver } from './small-files-here.js';
 import { FileObjectStore, type FileObjectStoreOptions } from '../../../adapters/files/file-object-store.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { SignedObjectRequest } from '../../../adapters/files/signed-answers.js';
@@ -271,20 +272,18 @@ describe('Signed PUT', () => {
   });
 
   it('is unavailable, not at fault, when the disk fails', async () => {
-    const disk = {
-      ...REAL_DISK,
-      rename: async () => {
-        throw Object.assign(new Error('ENOSPC: full'), { code: 'ENOSPC' });
-      },
+    const full = () => {
+      throw Object.assign(new Error('ENOSPC: full'), { code: 'ENOSPC' });
     };
-    const full = await FileObjectStore.open({
+    const disk = { ...REAL_DISK, small: smallFilesOver({ writeSync: full }) };
+    const broken = await FileObjectStore.open({
       folder,
       publicBaseUrl: () => 'https://files.example/base',
       secret: new Uint8Array(32).fill(1),
       clock: { now: () => now },
       disk,
     });
-    store = full;
+    store = broken;
     await refuses(503, await address());
   });
 

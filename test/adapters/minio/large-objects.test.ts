@@ -1,20 +1,22 @@
 // Goal: objects of any size are transferred with little memory, and an incomplete object leaves nothing behind.
 // Method: streams generated while they are read; their bytes are counted and memory is sampled meanwhile.
 import { createHash } from 'node:crypto';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { expect } from 'chai';
+import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import type { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
+import { collectGarbage } from '../../fixtures/collect-garbage.js';
 import { breakingOff } from '../../fixtures/byte-streams.js';
+import { largeMp4 } from '../../fixtures/large-videos.js';
 import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
 import { orSkip, s3Server, type S3Server } from '../../servers/servers.js';
 import { incompleteUploads, openIn, outcomeOf } from './minio-buckets.js';
 
+type Range = Parameters<MinioObjectStore['read']>[1];
+
 const MIB = 1024 * 1024;
 const PIECE = 64 * 1024;
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 const unlimited = { mediaType: 'video/mp4', maxBytes: 1024 * MIB } as const;
 
 /** `byteCount` bytes, each piece in the same memory: a piece that is kept is overwritten by the next one. */
@@ -93,6 +95,29 @@ for (const kind of S3_KINDS) {
       expect(written.mostBytes).to.be.below(byteSize / 6);
       expect(read.mostBytes).to.be.below(byteSize / 3);
       expect(await store.stat('big')).to.have.property('byteSize', byteSize);
+    });
+
+    it('is asked twice by the probe of a video of 64 MiB, and once by that of a video whose index comes first', async () => {
+      for (const [index, expected] of [
+        ['last', 2],
+        ['first', 1],
+      ] as const) {
+        const video = await largeMp4(64 * MIB, index);
+        await store.write('video', video.stream(), unlimited);
+        const file = { byteSize: video.byteSize, read: async (range?: Range) => (await store.read('video', range))! };
+        let requests = 0;
+        const count = () => {
+          requests += 1;
+        };
+        subscribe('http.client.request.start', count);
+        try {
+          const facts = await new SharpMediaProbe().probe(file, { maxPixels: 10_000, decode: 'full', kind: 'video' });
+          expect(facts).to.include({ kind: 'video', durationMs: 6_400 });
+        } finally {
+          unsubscribe('http.client.request.start', count);
+        }
+        expect(requests).to.equal(expected);
+      }
     });
 
     it('stores objects whole around the size of a part', async () => {

@@ -10,7 +10,7 @@ import { openDatabase } from '../../../adapters/sqlite/driver.js';
 import { openSqlite, type SqliteOptions } from '../../../adapters/sqlite/open-sqlite.js';
 import { aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';
 import { ServerProcess } from './child-process.js';
-import { temporaryFolder } from './sqlite-subject.js';
+import { fillFolder, temporaryFolder } from './sqlite-subject.js';
 
 /** The sentence a folder is refused with. */
 async function refusal(options: SqliteOptions): Promise<string> {
@@ -35,14 +35,8 @@ describe('openSqlite', () => {
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
-  async function written(): Promise<void> {
-    const stores = await openSqlite({ folder, role: 'server' });
-    for (let n = 0; n < 50; n += 1) await stores.generations.insert(aGeneration(n));
-    await stores.close();
-  }
-
   it('refuses a schema newer than it knows', async () => {
-    await written();
+    await fillFolder(folder);
     const database = openDatabase(path);
     database.exec('PRAGMA user_version = 999');
     database.close();
@@ -61,7 +55,7 @@ describe('openSqlite', () => {
   });
 
   it('refuses a damaged database', async () => {
-    await written();
+    await fillFolder(folder);
     truncateSync(path, statSync(path).size - 4_096 * 3);
     expect(await refusal({ folder, role: 'server' })).to.include('restore it from a backup');
   });
@@ -122,7 +116,7 @@ describe('openSqlite', () => {
   });
 
   it('reads and does not write when it is opened read-only', async () => {
-    await written();
+    await fillFolder(folder);
     const stores = await openSqlite({ folder, role: 'tool', readOnly: true });
     expect(await stores.generations.read(uuidAt(1))).to.deep.equal(aGeneration(1));
     expect(

@@ -2,11 +2,19 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
+import { aGeneration } from '../../fixtures/stored-records.js';
 import type { ContractSubject } from '../../contracts/subject.js';
 
 /** An empty data folder. Whoever asks for one removes it. */
 export function temporaryFolder(): string {
   return mkdtempSync(join(tmpdir(), 'darkroom-sqlite-'));
+}
+
+/** Has a server write fifty generations into a data folder, and stop. */
+export async function fillFolder(folder: string): Promise<void> {
+  const stores = await openSqlite({ folder, role: 'server' });
+  for (let n = 0; n < 50; n += 1) await stores.generations.insert(aGeneration(n));
+  await stores.close();
 }
 
 /** One of the stores of a fresh data folder, which goes when the store is closed. */

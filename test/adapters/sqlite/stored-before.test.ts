@@ -10,7 +10,7 @@ import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { APP_LISTS } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
-import { aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';
+import { aClaim, aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';
 
 const BEFORE_SUMS = 3;
@@ -66,6 +66,37 @@ describe('a data folder of an earlier release', () => {
     expect(await stores.uploads.usage(uuidAt(1), uuidAt(9))).to.deep.equal({ uploads: 1, unfinished: 0, bytes: 3_000 });
     expect(await stores.generations.uncharged(uuidAt(1))).to.deep.equal({ generations: 0, bytes: 0 });
     expect(await stores.generations.read(uuidAt(1))).to.include({ status: 'cancelled' });
+    await stores.close();
+  });
+
+  it('has its claims under their keys', async () => {
+    fill([]);
+    const claims = [
+      aClaim(1),
+      aClaim(2, { accountId: 'ABCDEF01-0000-7000-8000-00000000000A'.toLowerCase() }),
+      aClaim(3, { key: 'a "key" \u{1f511}' }),
+    ];
+    const database = openDatabase(join(folder, 'darkroom.db'));
+    const put = database.prepare(`
+      INSERT INTO claims (account, app, operation, key, version, digest, subject, created_at, lease_expires_at, remove_at)
+      VALUES (unhex(?, '-'), unhex(?, '-'), ?, ?, ?, ?, unhex(?, '-'), ?, ?, ?)`);
+    for (const {
+      accountId,
+      appId,
+      operation,
+      key,
+      version,
+      digest,
+      subjectId,
+      createdAt,
+      leaseExpiresAt,
+      removeAt,
+    } of claims)
+      put.run(accountId, appId, operation, key, version, digest, subjectId, createdAt, leaseExpiresAt, removeAt);
+    database.close();
+    const stores = await openSqlite({ folder, role: 'server' });
+    for (const { bootId: _, ...claim } of claims) expect(await stores.claims.read(claim)).to.deep.equal(claim);
+    expect(await stores.claims.removeExpired(Number.MAX_SAFE_INTEGER, 10)).to.equal(3);
     await stores.close();
   });
 

@@ -1,0 +1,142 @@
+import type * as fs from 'node:fs';
+import { dirname } from 'node:path';
+
+/** The synchronous calls that a small file takes; another set can stand in for a failing disk. */
+export type SyncDisk = Pick<
+  typeof fs,
+  'openSync' | 'writeSync' | 'readSync' | 'fstatSync' | 'fsyncSync' | 'closeSync' | 'renameSync' | 'unlinkSync'
+>;
+
+export type SmallFileJob =
+  | { readonly kind: 'write'; readonly incoming: string; readonly target: string; readonly bytes: Uint8Array }
+  | { readonly kind: 'read'; readonly path: string; readonly maxBytes: number }
+  | { readonly kind: 'remove'; readonly path: string };
+
+/** What a job answers: the bytes that were read, or how it ended. Errors cross threads as their code. */
+export type SmallFileResult = Uint8Array | 'done' | 'missing' | 'larger' | { readonly code: string };
+
+/** Reads, writes and removes whole files that are small enough to be held in memory, each with one call. */
+export interface SmallFiles {
+  /**
+   * Writes the bytes to `incoming`, a new file, and gives it the name `target`, replacing the file that was there; durable on
+   * return. A failure leaves no `incoming`.
+   */
+  write(incoming: string, target: string, bytes: Uint8Array): Promise<void>;
+  /** All bytes of the file, unless it is missing or has more than `maxBytes`. */
+  read(path: string, maxBytes: number): Promise<Uint8Array | 'missing' | 'larger'>;
+  /** Removes the file; durable on return. No error when there is none. */
+  remove(path: string): Promise<void>;
+}
+
+/**
+ * Does all jobs on the calling thread and returns their results in order. Reads come first, as they need not wait for the disk's
+ * syncs. A folder in which several names change is synced once.
+ */
+export function runSmallFileJobs(disk: SyncDisk, jobs: readonly SmallFileJob[]): SmallFileResult[] {
+  const results: SmallFileResult[] = jobs.map((job) =>
+    job.kind === 'read' ? resultOf(() => readWhole(disk, job.path, job.maxBytes)) : 'done',
+  );
+  const changed = new Map<string, number[]>();
+  for (const [index, job] of jobs.entries()) {
+    if (job.kind === 'read') continue;
+    const result = resultOf(() => (job.kind === 'write' ? writeWhole(disk, job) : removeName(disk, job.path)));
+    results[index] = result;
+    if (result !== 'done') continue;
+    const folder = dirname(job.kind === 'write' ? job.target : job.path);
+    changed.set(folder, [...(changed.get(folder) ?? []), index]);
+  }
+  for (const [folder, indexes] of changed) {
+    const synced = resultOf(() => syncFolder(disk, folder));
+    if (synced !== 'done') for (const index of indexes) results[index] = synced;
+  }
+  return results;
+}
+
+function resultOf(act: () => SmallFileResult): SmallFileResult {
+  try {
+    return act();
+  } catch (error) {
+    return { code: error instanceof Error && 'code' in error ? String(error.code) : 'unknown' };
+  }
+}
+
+function writeWhole(
+  disk: SyncDisk,
+  { incoming, target, bytes }: Extract<SmallFileJob, { kind: 'write' }>,
+): SmallFileResult {
+  const file = disk.openSync(incoming, 'wx', 0o600);
+  try {
+    try {
+      for (let at = 0; at < bytes.byteLength;) {
+        const written = disk.writeSync(file, bytes, at, bytes.byteLength - at);
+        if (written === 0) return fail('ENOSPC');
+        at += written;
+      }
+      disk.fsyncSync(file);
+    } finally {
+      disk.closeSync(file);
+    }
+    disk.renameSync(incoming, target);
+    return 'done';
+  } catch (error) {
+    resultOf(() => removeName(disk, incoming));
+    throw error;
+  }
+}
+
+function readWhole(disk: SyncDisk, path: string, maxBytes: number): SmallFileResult {
+  const file = opened(disk, path);
+  if (file === undefined) return 'missing';
+  try {
+    const { size } = disk.fstatSync(file);
+    if (size > maxBytes) return 'larger';
+    const bytes = new Uint8Array(size);
+    for (let at = 0; at < size;) {
+      const read = disk.readSync(file, bytes, at, size - at, at);
+      // A stored file never gets shorter.
+      if (read === 0) return fail('EIO');
+      at += read;
+    }
+    return bytes;
+  } finally {
+    disk.closeSync(file);
+  }
+}
+
+function removeName(disk: SyncDisk, path: string): SmallFileResult {
+  try {
+    disk.unlinkSync(path);
+    return 'done';
+  } catch (error) {
+    if (isMissing(error)) return 'missing';
+    throw error;
+  }
+}
+
+/** Makes the names in a folder durable. */
+function syncFolder(disk: SyncDisk, folder: string): SmallFileResult {
+  const file = disk.openSync(folder, 'r');
+  try {
+    disk.fsyncSync(file);
+    return 'done';
+  } finally {
+    disk.closeSync(file);
+  }
+}
+
+function opened(disk: SyncDisk, path: string): number | undefined {
+  try {
+    return disk.openSync(path, 'r');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ENOENT';
+}
+
+function fail(code: string): never {
+  throw Object.assign(new Error(code), { code });
+}

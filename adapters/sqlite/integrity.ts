@@ -1,0 +1,59 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { DataFolderRefused } from './data-folder-refused.js';
+import type { Database } from './driver.js';
+
+/** A file up to this size is checked in less time than a process takes to start. */
+export const SMALL_BYTES = 64 * 1024 * 1024;
+
+/** What is wrong with the structure of the file, in SQLite's words; undefined when it is whole. Reads all of it. */
+export function integrityFault(database: Database): string | undefined {
+  const found = String(database.prepare('PRAGMA quick_check(1)').get()?.['quick_check']);
+  return found === 'ok' ? undefined : found.replaceAll(/\s+/g, ' ');
+}
+
+export function damagedFile(path: string, fault: string): string {
+  return `${path} is damaged (${fault}); restore it from a backup.`;
+}
+
+/** Throws `DataFolderRefused` for a file that is damaged. */
+export function requireIntegrity(database: Database, path: string): void {
+  const fault = integrityFault(database);
+  if (fault !== undefined) throw new DataFolderRefused(damagedFile(path, fault));
+}
+
+/** What the check found wrong, null where nothing is; or that it was ended before, or never began. */
+export type CheckOutcome = { readonly fault: string | null } | 'not-finished';
+
+/**
+ * Checks the file in a process of its own: that can be ended at any moment, and a thread that is inside SQLite cannot. The check is
+ * one read transaction, so SQLite cannot reuse its log meanwhile, and the log grows by what is written.
+ */
+export class BackgroundCheck {
+  readonly #child: ChildProcess;
+
+  constructor(path: string, report: (outcome: CheckOutcome) => void) {
+    let outcome: CheckOutcome = 'not-finished';
+    this.#child = fork(fileURLToPath(new URL('./check-database.js', import.meta.url)), [path], {
+      stdio: 'ignore',
+      execArgv: [],
+    });
+    this.#child.on('message', (fault: string | null) => (outcome = { fault }));
+    this.#child.once('exit', () => report(outcome));
+    // Where the process cannot be started, there is no exit.
+    this.#child.on('error', () => {
+      if (this.#child.pid === undefined) report(outcome);
+    });
+    this.#child.unref();
+    this.#child.channel?.unref();
+  }
+
+  /** Ends the check, finished or not. */
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null || this.#child.pid === undefined) return;
+    const ended = once(this.#child, 'exit');
+    this.#child.kill('SIGKILL');
+    await ended;
+  }
+}
