@@ -11,6 +11,7 @@ import { ServiceError, type ErrorCode } from '../../core/errors.js';
 import { MAX_BODY_NODES } from '../http/host/limits.js';
 import { RefusedRequest } from './calls/refused-request.js';
 import { bytesFault, withByteSize } from './calls/request-bytes.js';
+import { keptBytes } from './render/kept-answers.js';
 import type { MethodDefinition, ServiceDefinition } from '@grpc/grpc-js';
 
 const TEXT = new TextDecoder('utf-8', { ignoreBOM: true });
@@ -30,7 +31,11 @@ export function serviceDefinition(service: DescService): ServiceDefinition {
   return Object.fromEntries(
     service.methods.map((method) => [
       method.localName,
-      { ...methodDefinition(method), requestDeserialize: (bytes: Buffer) => requestOf(method, bytes) },
+      {
+        ...methodDefinition(method),
+        requestDeserialize: (bytes: Buffer) => requestOf(method, bytes),
+        responseSerialize: (message: Message) => bytesOf(keptBytes(message) ?? toBinary(method.output, message)),
+      },
     ]),
   );
 }

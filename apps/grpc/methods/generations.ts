@@ -5,6 +5,7 @@ import { estimateGeneration } from '../../../core/generation/estimate-generation
 import { getGeneration } from '../../../core/generation/get-generation.js';
 import { deleteGeneration } from '../../../core/generation/delete-generation.js';
 import { listGenerations, readListFilter, type ListFilter } from '../../../core/generation/list-generations.js';
+import { viewGeneration } from '../../../core/generation/view.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../../http/host/limits.js';
 import {
@@ -17,6 +18,7 @@ import { acting } from '../method.js';
 import { pageByToken } from '../../requests/page-token.js';
 import { readPage } from '../pages.js';
 import { OPERATION, STATUS, wordOf } from '../render/enums.js';
+import { answerOf } from '../render/kept-answers.js';
 import { readTimestamp } from '../read-timestamp.js';
 import { readMask, showGeneration } from '../shown-generation.js';
 
@@ -51,9 +53,9 @@ export const GENERATION_METHODS = [
     scope: 'generations:read',
     async answer({ context, caller, request }) {
       const mask = readMask(request.readMask);
-      return {
-        generation: await showGeneration(context, await getGeneration(context, caller, request.generationId), mask),
-      };
+      const generation = await getGeneration(context, caller, request.generationId);
+      if (mask === undefined) return answerOf(await viewGeneration(context, generation));
+      return { generation: await showGeneration(context, generation, mask) };
     },
   }),
   acting(method.listGenerations, {

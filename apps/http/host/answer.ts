@@ -20,3 +20,8 @@ export interface StreamedAnswer {
 export interface NoContent {
   readonly noContent: true;
 }
+
+/** The JSON of an answer's data. */
+export function dataText({ data }: Answer): string {
+  return 'text' in data ? data.text : JSON.stringify(data);
+}

@@ -1,5 +1,5 @@
-import { METHODS } from 'node:http';
-import { Router, type RouterContext } from '@koa/router';
+import { METHODS, type ServerResponse } from 'node:http';
+import { Router } from '@koa/router';
 import type Koa from 'koa';
 import { ServiceError } from '../../../core/errors.js';
 import type { HttpContext, HttpMiddleware, HttpState } from './http-context.js';
@@ -28,15 +28,16 @@ export function createRouter(routes: readonly HttpRoute[], prefix = ''): HttpRou
   const router = new Router<HttpState>({ prefix, exclusive: 'specificity', sensitive: true, strict: true });
   for (const [path, served] of byPath(routes)) {
     const pattern = prefix + path;
-    for (const { method, serve } of served) {
-      router.register(path, method === 'any' ? METHODS : [method], (ctx) => {
-        ctx.state.route = pattern;
-        return serve(ctx);
-      });
-    }
-    const methods = served.flatMap(({ method }) => (method === 'GET' ? [method, 'HEAD'] : [method]));
-    // Of two that match as exactly, the first one is taken.
-    if (!methods.includes('any')) router.register(path, METHODS, refuseMethod(methods.toSorted().join(', ')));
+    const handlers = new Map<string, HttpHandler>(served.map(({ method, serve }) => [method, serve]));
+    const allowed = [...handlers.keys(), ...(handlers.has('GET') ? ['HEAD'] : [])].toSorted().join(', ');
+    // One entry for all methods of a path: the router compares a request with each entry.
+    router.register(path, METHODS, (ctx) => {
+      const { method, res, state } = ctx;
+      const serve = handlers.get(method === 'HEAD' ? 'GET' : method) ?? handlers.get('any');
+      if (serve === undefined) return refuseMethod(res, allowed);
+      state.route = pattern;
+      return serve(ctx);
+    });
   }
   return router;
 }
@@ -47,11 +48,9 @@ function byPath(routes: readonly HttpRoute[]): ReadonlyMap<string, readonly Http
   return found;
 }
 
-function refuseMethod(allowed: string): (ctx: RouterContext<HttpState>) => never {
-  return ({ res }) => {
-    res.setHeader('Allow', allowed);
-    throw new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${allowed}.`);
-  };
+function refuseMethod(res: ServerResponse, allowed: string): never {
+  res.setHeader('Allow', allowed);
+  throw new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${allowed}.`);
 }
 
 /**

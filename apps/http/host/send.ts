@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { Answer, NoContent, StreamedAnswer } from './answer.js';
+import { dataText, type Answer, type NoContent, type StreamedAnswer } from './answer.js';
 import { successEnvelope } from './envelope.js';
 import { MAX_BODY_PIECES } from './limits.js';
 import { streamBody } from './stream-body.js';
@@ -20,12 +20,12 @@ export function sendAnswer(
   const { res } = ctx;
   if ('noContent' in answer) return sendNothing(ctx);
   if ('stream' in answer) return sendStream(ctx, status, answer);
-  const { data, headers, replayed } = answer;
+  const { headers, replayed } = answer;
   res.setHeader('Cache-Control', 'no-store');
   for (const name in headers) res.setHeader(name, headers[name] as string);
   if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
-  const dataText = 'text' in data ? data.text : JSON.stringify(data);
-  return sendText(ctx, status, { mediaType: JSON_TYPE, text: successEnvelope(ctx.state.requestId, dataText) });
+  const text = successEnvelope(ctx.state.requestId, dataText(answer));
+  return sendText(ctx, status, { mediaType: JSON_TYPE, text });
 }
 
 async function sendNothing(ctx: HttpContext): Promise<void> {

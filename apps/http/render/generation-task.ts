@@ -1,6 +1,7 @@
 import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
 import type { GenerationView, OutputView } from '../../../core/generation/generation-view.js';
 import type { JsonObject } from '../../../core/json.js';
+import { KeptViews } from '../../requests/kept-views.js';
 import type { TitledSchema } from './titled-schema.js';
 import { CREDITS, MODALITY, OPERATION, TIMESTAMP, UUID } from './schema-parts.js';
 import { timestamp } from './timestamp.js';
@@ -90,6 +91,13 @@ export function renderTask({ generation, outputs, pollAfterMs }: GenerationView)
 }
 
 const NO_OUTPUTS: readonly object[] = [];
+
+const TEXTS = new KeptViews((view) => JSON.stringify(renderTask(view)));
+
+/** The JSON of a task, the same as of `renderTask`; kept where the view is. */
+export function taskText(view: GenerationView): string {
+  return TEXTS.of(view);
+}
 
 function renderOutput({ output, url }: OutputView): object {
   return {

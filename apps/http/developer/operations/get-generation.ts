@@ -2,7 +2,7 @@ import { NO_WAIT, waitForGeneration } from '../../../../core/generation/wait-for
 import { viewGeneration } from '../../../../core/generation/view.js';
 import { progressHeader } from '../progress-header.js';
 import type { ProtectedOperation } from '../operation.js';
-import { renderTask, TASK_SCHEMA } from '../../render/generation-task.js';
+import { TASK_SCHEMA, taskText } from '../../render/generation-task.js';
 
 export const getGenerationOperation: ProtectedOperation = {
   operationId: 'getGeneration',
@@ -14,7 +14,7 @@ export const getGenerationOperation: ProtectedOperation = {
   async answer({ context, caller, params, wait = NO_WAIT }) {
     const generation = await waitForGeneration(context, caller, params['generation_id'] ?? '', wait);
     return {
-      data: renderTask(await viewGeneration(context, generation)),
+      data: { text: taskText(await viewGeneration(context, generation)) },
       headers: await progressHeader(context, generation, wait),
     };
   },

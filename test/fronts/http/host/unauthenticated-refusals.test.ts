@@ -3,8 +3,6 @@
 // of lines.
 // Method: a clock that the test moves, and real servers behind a trusted proxy that the headers simulate; the client
 // that the proxy's header names is compared with an independent reading of it. Lines and answers are counted.
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { pino, type Logger } from 'pino';
@@ -12,14 +10,12 @@ import { ClientAddresses } from '../../../../apps/http/host/client-addresses.js'
 import { UnauthenticatedRefusals } from '../../../../apps/http/host/unauthenticated-refusals.js';
 import { ServiceError, type ErrorCode } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { collectGarbage } from '../../../fixtures/collect-garbage.js';
 import { ManualClock } from '../../../fixtures/manual-clock.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { exchange } from './raw-socket.js';
 import { BASE, serve, type RunningServer } from './rest-client.js';
-
-setFlagsFromString('--expose-gc');
-const collectGarbage = runInNewContext('gc') as () => void;
 
 const INVALID = new ServiceError('DEVELOPER_TOKEN_INVALID');
 
