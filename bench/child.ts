@@ -87,6 +87,12 @@ export class Child<C extends Commands> {
     clearTimeout(timer);
   }
 
+  /** Ends the child as a failure would, without notice. */
+  async kill(): Promise<void> {
+    this.process.kill('SIGKILL');
+    await this.ended;
+  }
+
   private take(reply: Reply): void {
     this.settle(reply.id, (asked) => {
       if ('error' in reply) asked.reject(new Error(`${this.path}: ${reply.error}`));

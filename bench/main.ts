@@ -6,13 +6,16 @@ import { parseArgs } from 'node:util';
 import { createBenchFolder, measureSync, type SyncTimes } from './disk.js';
 import { micros, table, type Row } from './report.js';
 import { measureCommits } from './rows/commits.js';
+import { measureConnections } from './rows/connections.js';
 import { measureDistributed } from './rows/distributed.js';
+import { measureGateways } from './rows/gateways.js';
 import { measureGrowth } from './rows/growth.js';
 import { measureGrpc } from './rows/grpc.js';
 import { measureMetrics } from './rows/metrics.js';
 import { measureProviders } from './rows/providers.js';
 import { measureQueues } from './rows/queues.js';
 import { measureRequests } from './rows/requests.js';
+import { measureSlow } from './rows/slow.js';
 import { measureUsage } from './rows/usage.js';
 import { measureWaiters } from './rows/waiters.js';
 import { measureWebhooks } from './rows/webhooks.js';
@@ -31,9 +34,12 @@ const PARTS = {
   growth: measureGrowth,
   usage: measureUsage,
   waiters: measureWaiters,
+  connections: measureConnections,
   webhooks: measureWebhooks,
   distributed: measureDistributed,
+  slow: measureSlow,
   queues: measureQueues,
+  gateways: measureGateways,
   versions: measureVersions,
 };
 const USAGE = `Usage: npm run bench -- [--quick] [--only ${Object.keys(PARTS).join('|')}]... [--profile FOLDER]

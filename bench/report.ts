@@ -45,7 +45,7 @@ export function comparisonLines(
   ];
 }
 
-function timesText({ p50Micros, p99Micros }: Measured): string {
+export function timesText({ p50Micros, p99Micros }: Pick<Measured, 'p50Micros' | 'p99Micros'>): string {
   return [p50Micros, p99Micros]
     .map((time) => (time === undefined ? 'unseen' : `${(time / 1_000).toFixed(1)} ms`))
     .join(', ');

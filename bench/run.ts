@@ -29,10 +29,16 @@ export interface Sizes extends Pairing {
   /** Pictures of 1 MB that a provider makes in a slice, several at once, and one after the other; fewer of larger ones. */
   readonly pictures: number;
   readonly picturesAlone: number;
+  /** The same for videos of 200 MB. */
+  readonly videos: number;
+  readonly videosAlone: number;
   /** In the ledger of one account. */
   readonly ledgerEntries: number;
   /** Clients that wait at the same time. */
   readonly waiters: number;
+  /** Connections on which nothing happens, and how often they are opened on a new process. */
+  readonly idleConnections: number;
+  readonly idleRounds: number;
 }
 
 export const FULL: Sizes = {
@@ -52,8 +58,12 @@ export const FULL: Sizes = {
   paced: 40,
   pictures: 100,
   picturesAlone: 20,
+  videos: 4,
+  videosAlone: 2,
   ledgerEntries: 1_000_000,
   waiters: 5_000,
+  idleConnections: 10_000,
+  idleRounds: 3,
 };
 
 export const QUICK: Sizes = {
@@ -73,8 +83,12 @@ export const QUICK: Sizes = {
   paced: 40,
   pictures: 50,
   picturesAlone: 5,
+  videos: 2,
+  videosAlone: 1,
   ledgerEntries: 100_000,
   waiters: 1_000,
+  idleConnections: 2_000,
+  idleRounds: 1,
 };
 
 /** A process of the program, listening. */

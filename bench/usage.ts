@@ -1,6 +1,4 @@
-import { readFileSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { readdirSync, readFileSync } from 'node:fs';
 
 /** Linux counts the time of other processes in hundredths of a second. */
 const MICROS_PER_TICK = 10_000;
@@ -23,25 +21,50 @@ export function usageOfThisProcess(): Usage {
   };
 }
 
-/** Collects all garbage of this thread, so that what is in use can be told from what is not collected yet. */
-export function collectGarbage(): void {
-  setFlagsFromString('--expose-gc');
-  (runInNewContext('gc') as () => void)();
-}
-
 /**
- * How much CPU another process of this machine has used, all its threads together; undefined where that cannot be seen.
+ * How much CPU another process of this machine has used, with all processes that it has started and that these have:
+ * those that have ended, too. Undefined where that cannot be seen.
  */
 export function cpuMicrosOf(pid: number | undefined): number | undefined {
   if (pid === undefined) return undefined;
+  const seen = processesOfMachine();
+  if (!seen.has(pid)) return undefined;
+  const family = new Set([pid]);
+  // A set goes on with what is added to it meanwhile.
+  for (const parent of family) {
+    for (const [child, { parentPid }] of seen) if (parentPid === parent) family.add(child);
+  }
+  return [...family].reduce((sum, member) => sum + (seen.get(member)?.cpuMicros ?? 0), 0);
+}
+
+interface SeenProcess {
+  readonly parentPid: number;
+  /** Its own, and that of its children that have ended. */
+  readonly cpuMicros: number;
+}
+
+/** The processes of this machine by their ids; none where there is no `/proc`. */
+function processesOfMachine(): Map<number, SeenProcess> {
+  const seen = new Map<number, SeenProcess>();
+  for (const pid of pidsOfMachine()) {
+    try {
+      // After the command's name, which is in parentheses and may hold anything: the parent is the second, and user and
+      // system time, its own and of its ended children, are the 12th to 15th.
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
+      const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0);
+      seen.set(pid, { parentPid: Number(fields[1]), cpuMicros: ticks * MICROS_PER_TICK });
+    } catch {
+      // It has just ended.
+    }
+  }
+  return seen;
+}
+
+function pidsOfMachine(): number[] {
   try {
-    // After the command's name, which is in parentheses and may hold anything: user and system time are the 12th and
-    // 13th.
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
-    const micros = (Number(fields[11]) + Number(fields[12])) * MICROS_PER_TICK;
-    return Number.isFinite(micros) ? micros : undefined;
+    return readdirSync('/proc').map(Number).filter(Number.isInteger);
   } catch {
-    return undefined;
+    return [];
   }
 }
 

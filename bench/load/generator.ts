@@ -4,12 +4,13 @@ import { percentile } from '../statistics.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
 import { callLanes, type CallKind } from './calls.js';
 import type { Lane } from './lane.js';
+import { pictureLanes, type PictureKind } from './pictures.js';
 import { requestLanes, type RequestKind } from './requests.js';
 import { waiterCommands } from './waiters.js';
 
 export interface Slice {
   readonly port: number;
-  readonly kind: RequestKind | CallKind;
+  readonly kind: RequestKind | CallKind | PictureKind;
   /** Requests at once: each on a connection of its own over HTTP/1.1, some to a connection over gRPC. */
   readonly connections: number;
   /** No request begins after this, or after so many requests. */
@@ -41,7 +42,8 @@ export interface SliceDone {
 }
 
 function lanesOf(port: number, count: number, kind: Slice['kind']): Promise<readonly Lane[]> {
-  return 'call' in kind ? callLanes(port, count, kind) : requestLanes(port, count, kind);
+  if ('call' in kind) return callLanes(port, count, kind);
+  return 'base64' in kind ? pictureLanes(port, count, kind) : requestLanes(port, count, kind);
 }
 
 async function run({

@@ -18,6 +18,7 @@ export interface RequestKind {
   readonly targets: readonly Target[];
   readonly body?: string;
   readonly isKeyed: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
   /** The only status that is right. */
   readonly status: number;
 }
@@ -32,15 +33,23 @@ const GENERATION_ID = /"generation_id":"([0-9a-f-]{36})"/;
 const connectionsByPort = new Map<number, Connection[]>();
 
 /**
- * So many connections with one request at a time. They are kept from slice to slice, as clients keep them, until the
- * server closes them.
+ * So many connections. They are kept from slice to slice, as clients keep them, until the server closes them.
  */
-export async function requestLanes(port: number, count: number, kind: RequestKind): Promise<Lane[]> {
+export async function connectionsTo(port: number, count: number): Promise<Connection[]> {
   const open = (connectionsByPort.get(port) ?? []).filter(({ isOpen }) => isOpen);
   while (open.length < count) open.push(await Connection.open(port));
   connectionsByPort.set(port, open);
+  return open.slice(0, count);
+}
+
+/** So many connections with one request at a time. */
+export async function requestLanes(port: number, count: number, kind: RequestKind): Promise<Lane[]> {
   const write = requestWriter(kind);
-  return open.slice(0, count).map((connection): Lane => async () => {
+  return (await connectionsTo(port, count)).map((connection) => requestLane(connection, kind, write));
+}
+
+export function requestLane(connection: Connection, kind: RequestKind, write = requestWriter(kind)): Lane {
+  return async () => {
     const {
       text,
       target: { credential },
@@ -48,7 +57,7 @@ export async function requestLanes(port: number, count: number, kind: RequestKin
     const answer = await connection.send(text);
     refuseOther(answer, kind);
     return { credential, body: answer.body, generationId: () => GENERATION_ID.exec(answer.body)?.[1] ?? '' };
-  });
+  };
 }
 
 function refuseOther({ status, body }: HttpAnswer, kind: RequestKind): void {
@@ -59,10 +68,11 @@ function refuseOther({ status, body }: HttpAnswer, kind: RequestKind): void {
 }
 
 /** Writes requests. Bodies are ASCII. */
-function requestWriter({ method, targets, body, isKeyed }: RequestKind): () => WrittenRequest {
+function requestWriter({ method, targets, body, isKeyed, headers = {} }: RequestKind): () => WrittenRequest {
   const fixed = [
     'Host: 127.0.0.1',
     'Accept: application/json',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(body === undefined ? [] : ['Content-Type: application/json', `Content-Length: ${Buffer.byteLength(body)}`]),
   ].join('\r\n');
   return () => {

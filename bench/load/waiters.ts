@@ -41,6 +41,10 @@ export const waiterCommands = {
     await Promise.all(Array.from({ length: OPENED_AT_ONCE }, openSome));
   },
 
+  closeConnections(): void {
+    for (const connection of connections.splice(0)) connection.close();
+  },
+
   /** Has all of them wait, each for another generation. */
   wait({ credential, generationIds }: Omit<Waiters, 'port'>): void {
     waiting = connections.map((connection, index) => {

@@ -1,15 +1,7 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
-import { cacheFolder } from '../../test/servers/find-program.js';
-import { ServerAbsent } from '../../test/servers/server-absent.js';
 import type { JobQueue } from './job-queue.js';
+import { NpmLibrary } from './npm-library.js';
 
-/** BullMQ is no dependency of ours: it is kept where servers for tests are, and its pins name its folder there. */
-const PINS = { bullmq: '6.7.0', ioredis: '5.11.1' } as const;
-const FOLDER = join(cacheFolder(), `bullmq-npm-${PINS.bullmq}-ioredis-${PINS.ioredis}`);
-const INSTALL_MS = 300_000;
+export const BULLMQ = new NpmLibrary('BullMQ', { bullmq: '6.7.0', ioredis: '5.11.1' });
 
 /** As much of the library as is used here. */
 interface BullMq {
@@ -41,36 +33,6 @@ interface Connected {
 
 const NAME = 'bench';
 
-/** Installs it, once a machine; answers where it is. */
-export function installBullMq(): string {
-  if (isBullMqThere()) return FOLDER;
-  mkdirSync(dirname(FOLDER), { recursive: true });
-  const partial = mkdtempSync(join(dirname(FOLDER), 'partial-bullmq-'));
-  try {
-    writeFileSync(join(partial, 'package.json'), '{ "private": true }\n');
-    const wanted = Object.entries(PINS).map(([name, version]) => `${name}@${version}`);
-    const flags = ['--save-exact', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel', 'error'];
-    execFileSync('npm', ['install', '--prefix', partial, ...flags, ...wanted], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      timeout: INSTALL_MS,
-    });
-    rmSync(FOLDER, { recursive: true, force: true });
-    renameSync(partial, FOLDER);
-  } finally {
-    rmSync(partial, { recursive: true, force: true });
-  }
-  return FOLDER;
-}
-
-/** Throws `ServerAbsent` where it is not installed. */
-export function needBullMq(): void {
-  if (!isBullMqThere()) throw new ServerAbsent('BullMQ is not on this machine: run `npm run bench:install`.');
-}
-
-function isBullMqThere(): boolean {
-  return existsSync(join(FOLDER, 'node_modules', 'bullmq', 'package.json'));
-}
-
 /** A queue with the defaults of its documentation: finished jobs are kept, and no job is retried. */
 export async function openBullMq({
   port,
@@ -79,7 +41,7 @@ export async function openBullMq({
   readonly port: number;
   readonly concurrency: number;
 }): Promise<JobQueue> {
-  const { Queue, Worker }: BullMq = createRequire(join(FOLDER, 'package.json'))('bullmq');
+  const { Queue, Worker } = BULLMQ.load() as BullMq;
   const connection = { host: '127.0.0.1', port, maxRetriesPerRequest: null };
   const queue = new Queue(NAME, { connection });
   await queue.waitUntilReady();

@@ -1,18 +1,23 @@
-import { compareServers, type Server } from '../compare.js';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { compareServers } from '../compare.js';
 import { storeBytes } from '../disk.js';
 import type { RequestKind } from '../load/requests.js';
 import { comparisonLines, megabytes, whole, type Row } from '../report.js';
-import type { Run } from '../run.js';
+import type { Run, Subject } from '../run.js';
 import type { FillCommands, Filled } from '../servers/fill.js';
+import { median } from '../statistics.js';
 import { createRequests, entriesRequests, listRequests, statusRequests } from '../servers/sample.js';
 
 const AIM = { text: '≤ 1.15', atMost: 1.15 };
 const MILLION = 1_000_000;
+/** Of each kind; the median is told. */
+const STARTS = 3;
 
-interface FilledServer extends Server {
+interface FilledServer extends Subject {
+  readonly folder: string;
   readonly filled: Filled;
   readonly storeBytes: number;
-  readonly startMs: number;
 }
 
 /**
@@ -22,6 +27,7 @@ export async function measureGrowth(run: Run): Promise<Row[]> {
   const { load, sizes } = run;
   const few = await startFilled(run, 'few', sizes.fewGenerations);
   const many = await startFilled(run, 'many', sizes.manyGenerations);
+  await many.child.ask('databaseChecked', undefined);
   const compareBoth = (kind: (filled: Filled) => RequestKind) =>
     compareServers(
       load,
@@ -65,6 +71,7 @@ export async function measureGrowth(run: Run): Promise<Row[]> {
       figures: { ...entries, few: few.filled.count, many: many.filled.count },
     },
     footprint(few, many, rss),
+    await measureStarts(run, few, many),
   ];
 }
 
@@ -83,16 +90,48 @@ function footprint(few: FilledServer, many: FilledServer, rss: { readonly few: n
         control: megabytes(rss.few),
       },
       {
-        what: `start with ${whole(many.filled.count)} and with ${whole(few.filled.count)} generations`,
-        measured: `${whole(many.startMs)} ms`,
-        control: `${whole(few.startMs)} ms`,
-      },
-      {
         what: `filled with ${whole(many.filled.count)}, a second`,
         measured: whole(many.filled.count / (many.filled.elapsedMs / 1_000)),
       },
     ],
-    figures: { diskPerMillion, rssPerMillion, rssBytes: rss, startMs: { few: few.startMs, many: many.startMs } },
+    figures: { diskPerMillion, rssPerMillion, rssBytes: rss },
+  };
+}
+
+/** How the server before ended, and how long the next one takes from the start of its process until it listens. */
+async function measureStarts(run: Run, few: FilledServer, many: FilledServer): Promise<Row> {
+  const times = { few: [] as number[], stopped: [] as number[], killed: [] as number[], restarted: [] as number[] };
+  const checks: number[] = [];
+  const start = async ({ folder }: FilledServer, into: number[]): Promise<Subject> => {
+    const beganAt = performance.now();
+    const server = await run.startSubject(folder);
+    into.push(performance.now() - beganAt);
+    return server;
+  };
+  for (let round = 0; round < STARTS; round += 1) {
+    await (await start(few, times.few)).child.stop();
+    const first = await start(many, times.stopped);
+    checks.push(await first.child.ask('databaseChecked', undefined));
+    await first.child.kill();
+    const second = await start(many, times.killed);
+    await second.child.ask('databaseChecked', undefined);
+    await second.child.kill();
+    // The id of the machine's start that the next server finds is another one than that of this machine.
+    writeFileSync(join(many.folder, 'server.boot'), 'another start\n');
+    await (await start(many, times.restarted)).child.stop();
+  }
+  const inMs = (all: readonly number[]) => `${whole(median(all))} ms`;
+  const control = inMs(times.few);
+  const what = `start with ${whole(many.filled.count)} generations, not ${whole(few.filled.count)}`;
+  return {
+    name: 'starts',
+    lines: [
+      { what: `${what}, after a stop`, measured: inMs(times.stopped), control },
+      { what: '… after the process was killed', measured: inMs(times.killed), control },
+      { what: '… after the machine failed: checked first', measured: inMs(times.restarted), control },
+      { what: '… until the check beside it had ended', measured: inMs(checks) },
+    ],
+    figures: { ...times, checks },
   };
 }
 
@@ -102,7 +141,5 @@ async function startFilled(run: Run, name: string, count: number): Promise<Fille
   const filled = await filler.ask('fill', { count, limitMs: run.sizes.fillLimitMs });
   await filler.stop();
   const bytes = storeBytes(folder);
-  const beganAt = performance.now();
-  const server = await run.startSubject(folder);
-  return { ...server, filled, storeBytes: bytes, startMs: performance.now() - beganAt };
+  return { ...(await run.startSubject(folder)), folder, filled, storeBytes: bytes };
 }

@@ -4,45 +4,48 @@ import { megabytes, micros, ratioText, type Row } from '../report.js';
 import type { Run } from '../run.js';
 import type { BareFetchCommands } from '../servers/bare-fetch.js';
 import type { ImageUpstreamCommands } from '../servers/image-upstream.js';
-import {
-  configurePictures,
-  createPictures,
-  PICTURE_CREDITS,
-  pictureRequest,
-  type PictureModel,
-} from '../servers/picture-model.js';
-import { creditsRequests } from '../servers/sample.js';
+import type { VideoUpstreamCommands } from '../servers/video-upstream.js';
+import { pictureRequest, type PictureModel } from '../servers/picture-model.js';
 import type { Usage } from '../usage.js';
-import { burst, type Working } from './workers.js';
+import { startPictures } from './picture-program.js';
+import { burst } from './workers.js';
 
 /** The places of our model, and the requests of the control. */
 const AT_ONCE = 8;
 
-/** Of 1 MB and of 20 MB. Of the latter, fewer are made. */
+/** Of 1 MB, 2 MB and 20 MB. Of larger ones, fewer are made. */
 const PICTURES = [
   { size: '1024x1024', share: 1 },
+  { size: '1408x1344', share: 0.5 },
   { size: '4352x4224', share: 0.16 },
 ] as const;
+
+/** A server has its video made in parts, but a network and a disk are shared: more at once would not come sooner. */
+const VIDEOS_AT_ONCE = 2;
+const VIDEO_BYTES = 200_000_000;
+/** Of the frames, whose content is not looked at. */
+const VIDEO_SIZE = '64x48';
 
 /** One of the two sides. */
 interface Contestant {
   readonly child: Child<{ usage(): Usage }>;
-  /** Makes so many pictures, at most `AT_ONCE` at a time. */
+  /** Makes so many outputs, as many at a time as the model has places. */
   make(count: number): Promise<Measured>;
 }
 
 interface Measuring {
   readonly model: PictureModel;
-  /** Of one picture. */
+  readonly what: 'picture' | 'video';
+  /** Of one output. */
   readonly byteSize: number;
-  /** How many pictures are made in each slice, and how many of those that are made one after the other. */
+  /** How many outputs are made in each slice, and how many of those that are made one after the other. */
   readonly many: number;
   readonly alone: number;
 }
 
 /**
- * Pictures of a server with the Images API of OpenAI, from create to settled: by one process of the program, beside a
- * process that fetches the same pictures from the same server and writes them into files.
+ * Pictures of a server with the Images API of OpenAI, and videos of one with the Videos API, from create to settled: by one
+ * process of the program, beside a process that fetches the same outputs from the same server and writes them into files.
  */
 export async function measureProviders(run: Run): Promise<Row[]> {
   const { pictures, picturesAlone } = run.sizes;
@@ -51,7 +54,8 @@ export async function measureProviders(run: Run): Promise<Row[]> {
   const rows: Row[] = [];
   for (const { size, share } of PICTURES) {
     rows.push(
-      await measurePictures(run, {
+      await measureOutputs(run, {
+        what: 'picture',
         model: { baseUrl: `http://127.0.0.1:${port}/v1`, size, atOnce: AT_ONCE },
         byteSize: await upstream.ask('prepare', { size }),
         many: Math.ceil(pictures * share),
@@ -60,11 +64,28 @@ export async function measureProviders(run: Run): Promise<Row[]> {
     );
   }
   await upstream.stop();
+  rows.push(await measureVideos(run));
   return rows;
 }
 
-async function measurePictures(run: Run, measuring: Measuring): Promise<Row> {
-  const { many, alone, byteSize } = measuring;
+async function measureVideos(run: Run): Promise<Row> {
+  const { videos, videosAlone } = run.sizes;
+  const upstream: Child<VideoUpstreamCommands> = run.start('./servers/video-upstream.js');
+  const port = await upstream.ask('listen', undefined);
+  const baseUrl = `http://127.0.0.1:${port}/v1`;
+  const row = await measureOutputs(run, {
+    what: 'video',
+    model: { baseUrl, size: VIDEO_SIZE, atOnce: VIDEOS_AT_ONCE, modality: 'video' },
+    byteSize: await upstream.ask('prepare', { byteSize: VIDEO_BYTES }),
+    many: videos,
+    alone: videosAlone,
+  });
+  await upstream.stop();
+  return row;
+}
+
+async function measureOutputs(run: Run, measuring: Measuring): Promise<Row> {
+  const { what, many, alone, byteSize, model } = measuring;
   const ours = await startOurs(run, measuring);
   const contestants = [ours, startControl(run, measuring)] as const;
   for (const contestant of contestants) await contestant.make(many);
@@ -77,14 +98,14 @@ async function measurePictures(run: Run, measuring: Measuring): Promise<Row> {
   const end = await peaksOf(contestants);
   await ours.checkDelivered();
   await Promise.all(contestants.map(({ child }) => child.stop()));
-  return pictureRow(`picture of ${megabytes(byteSize)}`, {
+  return outputRow(`${what} of ${megabytes(byteSize)}`, model.atOnce, {
     atOnce: comparisonOf(...atOnce),
     inTurn: comparisonOf(...inTurn),
     peakRssBytes: { warm, end },
   });
 }
 
-/** So many pictures, one after the other. */
+/** So many, one after the other. */
 async function makeInTurn(contestant: Contestant, count: number): Promise<Measured> {
   const slices: Measured[] = [];
   while (slices.length < count) slices.push(await contestant.make(1));
@@ -92,41 +113,26 @@ async function makeInTurn(contestant: Contestant, count: number): Promise<Measur
   return { cpuMicros, perSecond, p50Micros: 1_000_000 / perSecond };
 }
 
-/** The program with a worker in it, and one account. */
 async function startOurs(run: Run, { model }: Measuring): Promise<Contestant & { checkDelivered(): Promise<void> }> {
-  const folder = run.newFolder('pictures');
-  configurePictures(folder, model);
-  const front = await run.startSubject(folder);
-  await front.child.ask('startWorker', undefined);
-  const { secret } = await front.child.ask('createCredential', undefined);
-  const working: Working = { front, fronts: [front], secrets: [secret], kind: createPictures(model.size, secret) };
-  const balance = async (): Promise<number> => {
-    const answer = await run.load.ask('get', { port: front.port, kind: creditsRequests(secret) });
-    return (JSON.parse(answer) as { readonly data: { readonly balance_credits: number } }).data.balance_credits;
-  };
-  const granted = await balance();
+  const program = await startPictures(run, model);
   let created = 0;
   return {
-    child: front.child,
+    child: program.working.front.child,
     make(count) {
       created += count;
-      return burst(run, working, count);
+      return burst(run, program.working, count);
     },
-    /** A generation without a picture is settled too, but nothing is charged for it. */
-    async checkDelivered() {
-      const delivered = (granted - (await balance())) / PICTURE_CREDITS;
-      if (delivered !== created) throw new Error(`Of ${created} pictures ${delivered} were delivered.`);
-    },
+    checkDelivered: () => program.checkDelivered(created),
   };
 }
 
-function startControl(run: Run, { model: { baseUrl, size, atOnce } }: Measuring): Contestant {
+function startControl(run: Run, { what, model: { baseUrl, size, atOnce } }: Measuring): Contestant {
   const child: Child<BareFetchCommands> = run.start('./servers/bare-fetch.js', [run.newFolder('fetched')]);
   return {
     child,
     async make(count) {
       const before = await child.ask('usage', undefined);
-      const { elapsedMicros } = await child.ask('fetchPictures', {
+      const { elapsedMicros } = await child.ask(what === 'picture' ? 'fetchPictures' : 'fetchVideos', {
         baseUrl,
         request: pictureRequest(size),
         count,
@@ -151,13 +157,13 @@ async function peaksOf(contestants: readonly [Contestant, Contestant]): Promise<
   return [(await ours).peakRssBytes, (await control).peakRssBytes];
 }
 
-interface PictureFigures {
+interface OutputFigures {
   readonly atOnce: Comparison;
   readonly inTurn: Comparison;
   readonly peakRssBytes: Readonly<Record<'warm' | 'end', Peaks>>;
 }
 
-function pictureRow(name: string, figures: PictureFigures): Row {
+function outputRow(name: string, atOnceCount: number, figures: OutputFigures): Row {
   const { atOnce, inTurn, peakRssBytes } = figures;
   const peaks = (side: 0 | 1) => [peakRssBytes.warm[side], peakRssBytes.end[side]].map(megabytes).join(' → ');
   const time = ({ p50Micros = Number.NaN }: Measured) => micros(p50Micros);
@@ -165,13 +171,13 @@ function pictureRow(name: string, figures: PictureFigures): Row {
     name,
     lines: [
       {
-        what: `${name}: CPU a generation, ${AT_ONCE} at once`,
+        what: `${name}: CPU a generation, ${atOnceCount} at once`,
         measured: micros(atOnce.subject.cpuMicros),
         control: micros(atOnce.control.cpuMicros),
         ratio: ratioText(atOnce.cpu),
       },
       {
-        what: `${name}: generations/s, ${AT_ONCE} at once`,
+        what: `${name}: generations/s, ${atOnceCount} at once`,
         measured: atOnce.subject.perSecond.toFixed(1),
         control: atOnce.control.perSecond.toFixed(1),
         ratio: ratioText(atOnce.rate),

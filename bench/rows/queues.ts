@@ -1,14 +1,16 @@
 import { freshDatabase } from '../../test/servers/fresh-places.js';
+import { ServerAbsent } from '../../test/servers/server-absent.js';
 import { comparisonOf, measureInTurn, Side, type Measured } from '../compare.js';
 import { fleetUse, loadFleet, spentBetween } from '../fleet.js';
 import { latencyLine, latencyPercentiles, fleetLines, type Row } from '../report.js';
 import type { Run } from '../run.js';
-import { needBullMq } from '../queues/bullmq.js';
-import { RedisServer, type Syncing } from '../queues/redis.js';
+import { BULLMQ } from '../queues/bullmq.js';
+import { GRAPHILE_WORKER } from '../queues/graphile-worker.js';
+import { startPostgres } from '../queues/postgres.js';
+import { startRedis, type Syncing } from '../queues/redis.js';
 import { createRequests } from '../servers/sample.js';
 import type { Added, QueueChoice, QueueCommands } from '../servers/queue.js';
 import { StoreServers } from '../servers/store-servers.js';
-import { cpuMicrosOf } from '../usage.js';
 import { withServers } from './distributed.js';
 import {
   burst,
@@ -46,13 +48,14 @@ interface Contestant {
  */
 export function measureQueues(run: Run): Promise<Row[]> {
   return withServers('queues', async () => {
-    needBullMq();
+    BULLMQ.need();
     const stores = await StoreServers.start(run);
     const contestants = [
       ours('ours, distributed', run, await startDistributed(run, stores, 1)),
       ours('ours, embedded', run, await startEmbedded(run, 'queue-embedded')),
       await bullMq(run, 'always'),
       await bullMq(run, 'everysec'),
+      ...(await graphileWorker(run)),
       await agenda(run, stores),
     ];
     const { burst: burstSize, paced, rounds } = run.sizes;
@@ -137,12 +140,29 @@ function ours(name: string, run: Run, working: Working): Contestant {
 }
 
 async function bullMq(run: Run, syncing: Syncing): Promise<Contestant> {
-  const server = run.keep(await RedisServer.start(run.newFolder(`redis-${syncing}`), syncing));
-  const choice = { kind: 'bullmq', port: server.port, concurrency: run.sizes.connections } as const;
+  const { port, server } = await startRedis(run.newFolder(`redis-${syncing}`), syncing);
+  run.keep(server);
+  const choice = { kind: 'bullmq', port, concurrency: run.sizes.connections } as const;
   return queued(run, `BullMQ, appendfsync ${syncing}`, choice, {
     paceMs: PACE_MS,
-    databaseUse: () => cpuMicrosOf(server.pid),
+    databaseUse: () => server.cpuMicros(),
   });
+}
+
+/** None where what it needs is absent: the others are measured. */
+async function graphileWorker(run: Run): Promise<Contestant[]> {
+  try {
+    GRAPHILE_WORKER.need();
+    const { url, server } = await startPostgres(run.newFolder('postgres'));
+    run.keep(server);
+    const choice = { kind: 'graphile-worker', url, concurrency: run.sizes.connections } as const;
+    const settings = { paceMs: PACE_MS, databaseUse: () => server.cpuMicros() };
+    return [await queued(run, 'graphile-worker', choice, settings)];
+  } catch (error) {
+    if (!(error instanceof ServerAbsent)) throw error;
+    console.log(`not measured: graphile-worker: ${error.message}`);
+    return [];
+  }
 }
 
 async function agenda(run: Run, stores: StoreServers): Promise<Contestant> {

@@ -1,4 +1,5 @@
 import type { AccountChange } from '../../core/credits/account.js';
+import type { AcceptanceStore } from '../../core/ports/acceptance-store.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { machineMicros } from '../usage.js';
 
@@ -12,12 +13,22 @@ export interface AccountWriteCounts {
   readonly lastSettledAtMicros: number;
 }
 
-/** Counts the writes of accounts that pass through it. */
+/** Counts the writes of accounts that pass through it, those of accepted generations among them. */
 export class AccountWrites {
   readonly accounts: AccountStore;
+  readonly acceptances: AcceptanceStore;
   readonly counts = { applied: 0, conflicts: 0, settled: 0, lastSettledAtMicros: 0 };
+  private readonly settledAtMicros = new Map<string, number>();
 
-  constructor(store: AccountStore) {
+  constructor(store: AccountStore, acceptances: AcceptanceStore) {
+    this.acceptances = {
+      accept: async (batch) => {
+        const accepted = await acceptances.accept(batch);
+        if (accepted.outcome === 'accepted') this.applied(batch.change);
+        else if (accepted.outcome === 'conflict') this.counts.conflicts += 1;
+        return accepted;
+      },
+    };
     this.accounts = {
       create: (account) => store.create(account),
       read: store.read.bind(store),
@@ -34,9 +45,19 @@ export class AccountWrites {
     };
   }
 
+  /** Hands over when the hold of each generation was closed, and forgets it. */
+  takeSettled(): (readonly [generationId: string, atMicros: number])[] {
+    const taken = [...this.settledAtMicros];
+    this.settledAtMicros.clear();
+    return taken;
+  }
+
   private applied({ holdsClosed }: AccountChange): void {
     this.counts.applied += 1;
     this.counts.settled += holdsClosed.length;
-    if (holdsClosed.length > 0) this.counts.lastSettledAtMicros = machineMicros();
+    if (holdsClosed.length === 0) return;
+    const atMicros = machineMicros();
+    this.counts.lastSettledAtMicros = atMicros;
+    for (const generationId of holdsClosed) this.settledAtMicros.set(generationId, atMicros);
   }
 }

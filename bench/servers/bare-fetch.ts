@@ -1,12 +1,15 @@
+import { createWriteStream } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
 import type { ImagesRequest } from './image-upstream.js';
 
 /**
- * The control of pictures, in a process of its own: it asks a server with the Images API, parses the answer, decodes the
- * picture's base64 and writes it into a file of the folder named on the command line. No checks, no record, no sync.
+ * The control of pictures and videos, in a process of its own: it asks a server with the Images API, parses the answer, decodes
+ * the picture's base64 and writes it into a file of the folder named on the command line; or it asks one with the Videos API,
+ * and streams the video into such a file. No checks, no record, no sync.
  */
 const [folder = ''] = process.argv.slice(2);
 
@@ -37,21 +40,39 @@ async function fetchPicture({ baseUrl, request }: Fetching, file: string): Promi
   await writeFile(file, Buffer.from(picture.b64_json, 'base64'));
 }
 
+/** A file that is there is replaced. */
+async function fetchVideo({ baseUrl, request }: Fetching, file: string): Promise<void> {
+  const body = JSON.stringify(request);
+  const headers = { 'content-type': 'application/json' };
+  const submitted = await fetch(`${baseUrl}/videos`, { method: 'POST', headers, body });
+  const { id } = (await submitted.json()) as { readonly id: string };
+  const job = (await (await fetch(`${baseUrl}/videos/${id}`)).json()) as { readonly status: string };
+  const content = await fetch(`${baseUrl}/videos/${id}/content`);
+  if (job.status !== 'completed' || content.body === null) throw new Error('The server made no video.');
+  await pipeline(content.body, createWriteStream(file));
+}
+
+/** Answers how long it took until the last file was written. */
+async function fetchAll(
+  fetching: Fetching,
+  fetchOne: (fetching: Fetching, file: string) => Promise<void>,
+): Promise<{ readonly elapsedMicros: number }> {
+  const { count, atOnce } = fetching;
+  const beganAtMicros = machineMicros();
+  let begun = 0;
+  const fetchSome = async (lane: number): Promise<void> => {
+    while (begun < count) {
+      begun += 1;
+      await fetchOne(fetching, join(folder, `${lane}.output`));
+    }
+  };
+  await Promise.all(Array.from({ length: atOnce }, (_, lane) => fetchSome(lane)));
+  return { elapsedMicros: machineMicros() - beganAtMicros };
+}
+
 const commands = {
-  /** Answers how long it took until the last file was written. */
-  async fetchPictures(fetching: Fetching): Promise<{ readonly elapsedMicros: number }> {
-    const { count, atOnce } = fetching;
-    const beganAtMicros = machineMicros();
-    let begun = 0;
-    const fetchSome = async (lane: number): Promise<void> => {
-      while (begun < count) {
-        begun += 1;
-        await fetchPicture(fetching, join(folder, `${lane}.png`));
-      }
-    };
-    await Promise.all(Array.from({ length: atOnce }, (_, lane) => fetchSome(lane)));
-    return { elapsedMicros: machineMicros() - beganAtMicros };
-  },
+  fetchPictures: (fetching: Fetching) => fetchAll(fetching, fetchPicture),
+  fetchVideos: (fetching: Fetching) => fetchAll(fetching, fetchVideo),
 
   usage: usageOfThisProcess,
 };

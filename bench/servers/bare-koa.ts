@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Koa from 'koa';
 import { answerCommands } from '../child.js';
+import { collectGarbage } from '../../test/fixtures/collect-garbage.js';
 import { usageOfThisProcess } from '../usage.js';
+import { listenLocally } from './local-server.js';
 import { GroupLog } from './group-log.js';
 
 /**
@@ -36,15 +37,13 @@ const serve = app.callback();
 const server = createServer({ keepAliveTimeout: 65_000, noDelay: true }, (req, res) => void serve(req, res));
 
 const commands = {
-  listen: () =>
-    new Promise<number>((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-    }),
+  listen: () => listenLocally(server),
   /** What GET answers from now on. */
   answerWith({ json }: { readonly json: string }): void {
     answer = JSON.parse(json) as object;
   },
   usage: usageOfThisProcess,
+  collectGarbage,
 };
 
 export type ControlCommands = typeof commands;

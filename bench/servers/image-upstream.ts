@@ -1,8 +1,9 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import sharp from 'sharp';
 import { SeededIds } from '../../test/fixtures/seeded-ids.js';
 import { answerCommands } from '../child.js';
+import { usageOfThisProcess } from '../usage.js';
+import { listenLocally, localServer } from './local-server.js';
 
 /**
  * A server with the Images API of OpenAI, in a process of its own. It answers every request with one picture in base64,
@@ -10,9 +11,11 @@ import { answerCommands } from '../child.js';
  * answer costs no more than sending it.
  */
 const pictures = new Map<string, Promise<Picture>>();
+let served = 0;
 
 interface Picture {
   readonly byteSize: number;
+  readonly base64: string;
   readonly answer: Buffer;
 }
 
@@ -37,8 +40,9 @@ async function madePicture(size: string): Promise<Picture> {
   const png = await sharp(pixels(widthPx * heightPx * 3), { raw: { width: widthPx, height: heightPx, channels: 3 } })
     .png({ adaptiveFiltering: true })
     .toBuffer();
-  const data = [{ b64_json: Buffer.from(png).toString('base64') }];
-  return { byteSize: png.byteLength, answer: Buffer.from(JSON.stringify({ created: 1_763_913_600, data })) };
+  const base64 = Buffer.from(png).toString('base64');
+  const data = [{ b64_json: base64 }];
+  return { byteSize: png.byteLength, base64, answer: Buffer.from(JSON.stringify({ created: 1_763_913_600, data })) };
 }
 
 /** Of the slope. */
@@ -56,27 +60,34 @@ function pixels(byteSize: number): Uint8Array {
 }
 
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  if (request.method !== 'POST') {
+    response.writeHead(404, { 'content-length': 0 }).end();
+    return;
+  }
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const { size } = JSON.parse(Buffer.concat(chunks).toString('utf8')) as ImagesRequest;
   const { answer } = await pictureOf(size);
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': answer.byteLength });
   response.end(answer);
+  served += 1;
 }
 
-const server = createServer({ keepAliveTimeout: 65_000, noDelay: true }, (request, response) => {
-  serve(request, response).catch((error: unknown) => response.destroy(error as Error));
-});
+const server = localServer(serve);
 
 const commands = {
-  listen: () =>
-    new Promise<number>((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-    }),
+  listen: () => listenLocally(server),
   /** Makes a picture of this size, if there is none yet; answers how many bytes it has. */
   async prepare({ size }: Pick<ImagesRequest, 'size'>): Promise<number> {
     return (await pictureOf(size)).byteSize;
   },
+  /** The picture of this size, in base64. */
+  async picture({ size }: Pick<ImagesRequest, 'size'>): Promise<string> {
+    return (await pictureOf(size)).base64;
+  },
+  /** How many pictures it has answered with. */
+  served: () => served,
+  usage: usageOfThisProcess,
 };
 
 export type ImageUpstreamCommands = typeof commands;

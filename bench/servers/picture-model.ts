@@ -5,7 +5,8 @@ import type { RequestKind } from '../load/requests.js';
 import type { ImagesRequest } from './image-upstream.js';
 import { createRequests, SAMPLE_REQUEST } from './sample.js';
 
-const MODEL_KEY = 'picture';
+/** What the model is called, by us and by whoever is asked for it in another way. */
+export const PICTURE_MODEL = 'picture';
 /** What one picture costs. */
 export const PICTURE_CREDITS = 1;
 
@@ -16,16 +17,19 @@ export interface PictureModel {
   /** In pixels, such as `1024x1024`. */
   readonly size: string;
   readonly atOnce: number;
+  /** Pictures when absent. */
+  readonly modality?: 'image' | 'video';
 }
 
 /** What the server is asked for, by us and by the control. */
-export function pictureRequest(size: string): ImagesRequest & Json {
+export function pictureRequest(size: string): ImagesRequest & Readonly<Record<string, string | number>> {
   return { prompt: SAMPLE_REQUEST.prompt, n: 1, size, response_format: 'b64_json' };
 }
 
-/** Creates of one picture of that size, as this key. */
-export function createPictures(size: string, secret: string): RequestKind {
-  const body = { ...SAMPLE_REQUEST, model_key: MODEL_KEY, parameters: { size } };
+/** Creates of one picture, or one video, of that size, as this key. */
+export function createPictures(size: string, secret: string, modality: 'image' | 'video' = 'image'): RequestKind {
+  const operation = `${modality}_generation`;
+  const body = { ...SAMPLE_REQUEST, model_key: PICTURE_MODEL, operation, parameters: { size } };
   return { ...createRequests(secret), body: JSON.stringify(body) };
 }
 
@@ -37,12 +41,12 @@ export function configurePictures(dataFolder: string, model: PictureModel): void
   writeFileSync(join(dataFolder, 'catalog.yaml'), JSON.stringify({ version: 1, models: [catalogEntry(model)] }));
 }
 
-function catalogEntry({ size, atOnce }: PictureModel): Json {
+function catalogEntry({ size, atOnce, modality = 'image' }: PictureModel): Json {
   return {
-    model_key: MODEL_KEY,
+    model_key: PICTURE_MODEL,
     display_name: 'Picture',
-    modality: 'image',
-    operations: ['image_generation'],
+    modality,
+    operations: [`${modality}_generation`],
     description: 'A picture without meaning.',
     input_schema: {
       type: 'object',
@@ -60,14 +64,14 @@ function catalogEntry({ size, atOnce }: PictureModel): Json {
     },
     price: {
       version: '1',
-      unit: 'image',
+      unit: modality,
       credits_per_unit: PICTURE_CREDITS,
       size_parameter: 'size',
       minimum_credits: PICTURE_CREDITS,
       maximum_credits: PICTURE_CREDITS,
     },
     provider: 'upstream',
-    provider_settings: { preset: 'vllm-omni' },
+    provider_settings: { preset: 'vllm-omni', ...(modality === 'video' ? { api: 'video' } : {}) },
     queue_timeout_seconds: 3_600,
     run_timeout_seconds: 600,
     max_attempts: 1,
@@ -75,6 +79,7 @@ function catalogEntry({ size, atOnce }: PictureModel): Json {
     concurrency_per_account: atOnce,
     cancel_floor_credits: 0,
     on_unknown_acceptance: 'fail',
-    poll_interval_ms: 1_000,
+    // A picture is in the first answer.
+    poll_interval_ms: modality === 'video' ? 100 : 1_000,
   };
 }

@@ -27,7 +27,13 @@ export async function benchConfig(dataFolder: string): Promise<Config> {
       ...config.rest,
       host: '127.0.0.1',
       port: 0,
-      limits: { ...config.rest.limits, readsPerMinute: 0, writesPerMinute: 0, maxConnectionsPerAddress: 10_000 },
+      limits: {
+        ...config.rest.limits,
+        readsPerMinute: 0,
+        writesPerMinute: 0,
+        maxConnections: 20_000,
+        maxConnectionsPerAddress: 20_000,
+      },
     },
     log: { level: 'info', format: 'json' },
     webhooks: { ...config.webhooks, allow: ['127.0.0.1'] },
@@ -35,15 +41,29 @@ export async function benchConfig(dataFolder: string): Promise<Config> {
   };
 }
 
-export async function openBenchProgram(
-  dataFolder: string,
-): Promise<{ readonly program: Program; readonly config: Config }> {
+export interface BenchProgram {
+  readonly program: Program;
+  readonly config: Config;
+  /** When the check of the database that runs beside the program ended, in milliseconds from the start of the process. */
+  readonly databaseChecked: Promise<number>;
+}
+
+export async function openBenchProgram(dataFolder: string): Promise<BenchProgram> {
   const config = await benchConfig(dataFolder);
+  const log = logTo(createLogger(config.log));
+  let noteChecked: (atMs: number) => void = () => undefined;
+  const databaseChecked = new Promise<number>((resolve) => (noteChecked = resolve));
   const program = await openProgram(config, 'server', {
-    log: logTo(createLogger(config.log)),
+    log: {
+      info(event, about) {
+        if (event === 'database checked') noteChecked(performance.now());
+        log.info(event, about);
+      },
+      warn: (event, about) => log.warn(event, about),
+    },
     publicUrl: () => 'http://127.0.0.1:8787',
   });
-  return { program, config };
+  return { program, config, databaseChecked };
 }
 
 /** An account with more credits than the run can spend, an App and a key. */

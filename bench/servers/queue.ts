@@ -3,16 +3,30 @@ import { randomUUID } from 'node:crypto';
 import { answerCommands } from '../child.js';
 import { openAgenda } from '../queues/agenda.js';
 import { openBullMq } from '../queues/bullmq.js';
+import { openGraphileWorker } from '../queues/graphile-worker.js';
+import type { JobQueue } from '../queues/job-queue.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
 
 /** Which queue, as JSON on the command line. */
 export type QueueChoice =
   | { readonly kind: 'bullmq'; readonly port: number; readonly concurrency: number }
+  | { readonly kind: 'graphile-worker'; readonly url: string; readonly concurrency: number }
   | { readonly kind: 'agenda'; readonly url: string; readonly database: string; readonly concurrency: number };
 
 /** One process of a job queue's user, which adds jobs or runs them. */
 const choice = JSON.parse(process.argv[2] ?? '') as QueueChoice;
-const queue = await (choice.kind === 'bullmq' ? openBullMq(choice) : openAgenda(choice));
+const queue = await openQueue(choice);
+
+function openQueue(chosen: QueueChoice): Promise<JobQueue> {
+  switch (chosen.kind) {
+    case 'bullmq':
+      return openBullMq(chosen);
+    case 'graphile-worker':
+      return openGraphileWorker(chosen);
+    case 'agenda':
+      return openAgenda(chosen);
+  }
+}
 
 const startedAtMicros = new Map<string, number>();
 let ended = 0;
@@ -70,6 +84,10 @@ const commands = {
   }): Promise<{ readonly atMicros: number; readonly started: readonly (readonly [id: string, atMicros: number])[] }> {
     for (const isThere = () => ended >= count; !isThere();) await sleep(2);
     ended -= count;
+    if (queue.stored) {
+      await queue.stored();
+      lastEndedAtMicros = machineMicros();
+    }
     const started = [...startedAtMicros];
     startedAtMicros.clear();
     return { atMicros: lastEndedAtMicros, started };

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrateStores } from '../../apps/stores/migrate-stores.js';
-import { freshBucket, freshDatabase } from '../../test/servers/fresh-places.js';
+import { bucketSettings, freshBucket, freshDatabase, type FreshBucket } from '../../test/servers/fresh-places.js';
 import { ServerProcess } from '../../test/servers/server-process.js';
 import { mongoServer, s3Server, VARIABLES, type MongoServer, type S3Server } from '../../test/servers/servers.js';
 import type { Measured } from '../compare.js';
@@ -30,16 +30,18 @@ export class StoreServers {
   ) {}
 
   /** Throws `ServerAbsent` where one is not to be had. */
-  static async start(run: Run): Promise<StoreServers> {
+  static async start(run: Run, { isSynced = true }: { readonly isSynced?: boolean } = {}): Promise<StoreServers> {
     const mongo = await findOrStart(
       run,
       'mongo-replica-set',
+      isSynced,
       () => mongoServer('replica-set'),
       ({ url }) => ({ url }),
     );
     const s3 = await findOrStart(
       run,
       'minio',
+      true,
       () => s3Server('minio'),
       (server) => server.s3,
     );
@@ -61,26 +63,22 @@ export class StoreServers {
    * Makes a folder that processes of one installation are started over: a database and a bucket of its own, migrated.
    */
   async newInstallation(run: Run, name: string): Promise<string> {
-    const folder = run.newFolder(name);
-    const database = freshDatabase(this.mongo.server);
-    const bucket = freshBucket(this.s3.server);
-    this.places.push({ remove: () => database.drop() }, bucket);
-    writeFileSync(
-      join(folder, 'darkroom.yaml'),
-      JSON.stringify({
-        stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
-        mongo: { url: database.url, database: database.database, timeout_seconds: 30 },
-        minio: {
-          endpoint: bucket.endpoint,
-          region: bucket.region,
-          bucket: bucket.bucket,
-          access_key: bucket.accessKey,
-          secret_key: bucket.secretKey,
-        },
-      }),
-    );
-    await migrateStores(await benchConfig(folder), { role: 'server' });
+    const [folder = ''] = await this.newInstallations(run, [{ name, mongoUrl: this.mongoUrl }]);
     return folder;
+  }
+
+  /** Makes folders for processes of one installation that have different ways to the same database. */
+  async newInstallations(
+    run: Run,
+    ways: readonly { readonly name: string; readonly mongoUrl: string }[],
+  ): Promise<string[]> {
+    const place = freshDatabase(this.mongo.server);
+    const { database } = place;
+    const bucket = freshBucket(this.s3.server);
+    this.places.push({ remove: () => place.drop() }, bucket);
+    const folders = ways.map(({ name, mongoUrl }) => newFolder(run, name, { mongoUrl, database, bucket }));
+    await migrateStores(await benchConfig(folders[0] ?? ''), { role: 'server' });
+    return folders;
   }
 
   usage(): ServersUse {
@@ -92,6 +90,26 @@ export class StoreServers {
     if (!this.mongo.process || !this.s3.process) await Promise.all(this.places.map((place) => place.remove()));
     await Promise.all([this.mongo.process?.stop(), this.s3.process?.stop()]);
   }
+}
+
+interface Places {
+  readonly mongoUrl: string;
+  readonly database: string;
+  readonly bucket: FreshBucket;
+}
+
+/** With a configuration in it. */
+function newFolder(run: Run, name: string, { mongoUrl, database, bucket }: Places): string {
+  const folder = run.newFolder(name);
+  writeFileSync(
+    join(folder, 'darkroom.yaml'),
+    JSON.stringify({
+      stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
+      mongo: { url: mongoUrl, database, timeout_seconds: 30 },
+      minio: bucketSettings(bucket),
+    }),
+  );
+  return folder;
 }
 
 /** What the servers spent between two looks, for each thing done. */
@@ -111,10 +129,11 @@ export function serversCpu(
 async function findOrStart<T>(
   run: Run,
   kind: 'mongo-replica-set' | 'minio',
+  isSynced: boolean,
   named: () => Promise<T>,
   own: (server: ServerProcess) => T,
 ): Promise<Found<T>> {
   if (process.env[VARIABLES[kind]]) return { server: await named() };
-  const server = await ServerProcess.start(kind, { folder: run.newFolder(kind) });
+  const server = await ServerProcess.start(kind, { folder: run.newFolder(kind), isSynced });
   return { server: own(server), process: server };
 }

@@ -10,7 +10,8 @@ import { Authenticator } from '../../core/access/authenticate.js';
 import { createContext, type Context } from '../../core/context.js';
 import type { Provider } from '../../core/ports/provider.js';
 import { answerCommands } from '../child.js';
-import { collectGarbage, machineMicros, usageOfThisProcess } from '../usage.js';
+import { collectGarbage } from '../../test/fixtures/collect-garbage.js';
+import { machineMicros, usageOfThisProcess } from '../usage.js';
 import { AccountWrites, type AccountWriteCounts } from './account-writes.js';
 import { openBenchGrpc } from './grpc-front.js';
 import { createCredential, openBenchProgram, type Credential } from './program.js';
@@ -20,7 +21,7 @@ import { webhookCommands } from './webhooks.js';
  * The program under measurement, in a process of its own, over the data folder named on the command line; `measured`
  * after that has it count what it does, as with a port for metrics, and `polling` lets the database tell it nothing.
  */
-const { program, config } = await openBenchProgram(process.argv[2] ?? '');
+const { program, config, databaseChecked } = await openBenchProgram(process.argv[2] ?? '');
 
 const AT_ONCE = 32;
 
@@ -30,8 +31,8 @@ const modes = process.argv.slice(3);
 const metrics = modes.includes('measured') ? new Metrics() : undefined;
 metrics?.process.start();
 const { settings } = program.context;
-const writes = new AccountWrites(program.context.accounts);
-const ports = { ...program.context, accounts: writes.accounts };
+const writes = new AccountWrites(program.context.accounts, program.context.acceptances);
+const ports = { ...program.context, accounts: writes.accounts, acceptances: writes.acceptances };
 const log = metrics ? metrics.warnings.counted(program.context.log) : program.context.log;
 const counting = createContext(
   metrics ? measuredPorts(ports, metrics) : ports,
@@ -104,12 +105,18 @@ const commands = {
     await worker.start();
   },
 
+  /** Waits for the end of the check beside the program; answers when that was, in milliseconds from the start of the process. */
+  databaseChecked: () => databaseChecked,
+
   /** Hands over what was recorded of submissions, and forgets it. */
   takeSubmissions(): (readonly [generationId: string, atMicros: number])[] {
     const taken = [...submittedAtMicros];
     submittedAtMicros.clear();
     return taken;
   },
+
+  /** The same of the ends of their holds. */
+  takeSettled: () => writes.takeSettled(),
 
   /** Waits until every generation has ended and is settled; answers when that was. */
   async drained(): Promise<number> {

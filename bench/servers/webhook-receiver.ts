@@ -1,8 +1,8 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
+import { listenLocally } from './local-server.js';
 
 /** A receiver of webhooks, in a process of its own: it takes every message, but for those to paths that hang. */
 export const HANGS = '/hangs';
@@ -35,10 +35,7 @@ const server = createServer({ noDelay: true }, (request, response) => {
 });
 
 const commands = {
-  listen: () =>
-    new Promise<number>((resolve) => {
-      server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
-    }),
+  listen: () => listenLocally(server),
   /** What was taken since this was last asked; what hangs does not count. */
   counts: () => ({ count, lastAtMicros }),
   /** One message of those that came. */

@@ -1,0 +1,118 @@
+import { request } from 'node:http';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { findProgram } from '../../test/servers/find-program.js';
+import { freePort } from '../../test/servers/free-port.js';
+import { interpreterOf, pythonEnvironment } from '../../test/servers/python-environment.js';
+import { ServerAbsent } from '../../test/servers/server-absent.js';
+import { OwnServer } from '../servers/own-server.js';
+import { PICTURE_MODEL } from '../servers/picture-model.js';
+
+const REQUIREMENTS = fileURLToPath(new URL('../../../bench/gateways/requirements.txt', import.meta.url));
+
+/** LiteLLM's proxy, the gateway that we are measured beside. */
+export const LITELLM = pythonEnvironment({ name: 'litellm', title: 'LiteLLM' }, REQUIREMENTS);
+
+export interface LiteLlmChoice {
+  /** Of the Images API that it passes requests on to. */
+  readonly baseUrl: string;
+  readonly workers: number;
+  /** What it is asked as. */
+  readonly masterKey: string;
+}
+
+export interface LiteLlmServer {
+  readonly port: number;
+  readonly server: OwnServer;
+}
+
+/** Without these it asks the network, at its start and later, for lists of which a copy came with the package. */
+const LOCAL_LISTS = {
+  LITELLM_LOCAL_MODEL_COST_MAP: 'True',
+  LITELLM_LOCAL_BLOG_POSTS: 'True',
+  LITELLM_LOCAL_POLICY_TEMPLATES: 'True',
+  LITELLM_LOCAL_AUTOROUTER_PRESETS: 'True',
+  LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS: 'True',
+} as const;
+
+/** As its page on production says: no lines of the log but errors, and no file with variables. */
+const PRODUCTION = { LITELLM_MODE: 'PRODUCTION', LITELLM_LOG: 'ERROR' } as const;
+
+/** Throws `ServerAbsent` where it is not installed. */
+export async function startLiteLlm(folder: string, choice: LiteLlmChoice): Promise<LiteLlmServer> {
+  const found = findProgram(LITELLM);
+  if (!found) throw new ServerAbsent('LiteLLM is not on this machine: run `npm run bench:install`.');
+  const config = join(folder, 'config.yaml');
+  // JSON is YAML too.
+  writeFileSync(config, JSON.stringify(configOf(choice)), { mode: 0o600 });
+  const port = await freePort();
+  const options = {
+    config,
+    host: '127.0.0.1',
+    port: String(port),
+    num_workers: String(choice.workers),
+    telemetry: 'False',
+    // Longer than the other sides take for their slices.
+    keepalive_timeout: '120',
+  };
+  const server = await OwnServer.start(
+    { title: 'LiteLLM', isReady: () => isAlive(port) },
+    {
+      program: interpreterOf(found),
+      args: [
+        '-m',
+        'litellm.proxy.proxy_cli',
+        ...Object.entries(options).flatMap(([name, value]) => [`--${name}`, value]),
+      ],
+      environment: { PATH: process.env['PATH'] ?? '', HOME: folder, ...LOCAL_LISTS, ...PRODUCTION },
+      folder,
+      endSignal: 'SIGTERM',
+    },
+  );
+  await untilStarted(server);
+  return { port, server };
+}
+
+/** One model, and a key: without a database it knows no other keys, budgets or records of spending. */
+function configOf({ baseUrl, masterKey }: LiteLlmChoice): unknown {
+  return {
+    model_list: [
+      {
+        model_name: PICTURE_MODEL,
+        litellm_params: { model: `openai/${PICTURE_MODEL}`, api_base: baseUrl, api_key: 'unused' },
+        model_info: { mode: 'image_generation' },
+      },
+    ],
+    general_settings: { master_key: masterKey },
+  };
+}
+
+const LOOK_MS = 1_000;
+const LOOKS = 60;
+/** Of a core: less than a worker that is still starting uses. */
+const IDLE_SHARE = 0.1;
+
+/** One worker answers before the others have started. Those that start use as much of a core as they get. */
+async function untilStarted(server: OwnServer): Promise<void> {
+  for (let looks = 0; looks < LOOKS; looks += 1) {
+    const before = server.cpuMicros();
+    await sleep(LOOK_MS);
+    const after = server.cpuMicros();
+    if (before === undefined || after === undefined || after - before < IDLE_SHARE * LOOK_MS * 1_000) return;
+  }
+  throw new Error('LiteLLM did not come to rest after its start.');
+}
+
+function isAlive(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const asking = request({ host: '127.0.0.1', port, path: '/health/liveliness', timeout: 1_000 }, (response) => {
+      response.resume();
+      resolve(response.statusCode === 200);
+    });
+    asking.on('timeout', () => asking.destroy());
+    asking.on('error', () => resolve(false));
+    asking.end();
+  });
+}

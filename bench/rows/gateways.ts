@@ -1,0 +1,208 @@
+import { randomBytes } from 'node:crypto';
+import { cpus } from 'node:os';
+import type { Child } from '../child.js';
+import { comparisonOf, measureInTurn, middle, Side, type Measured } from '../compare.js';
+import { startLiteLlm } from '../gateways/litellm.js';
+import type { PictureKind } from '../load/pictures.js';
+import type { RequestKind } from '../load/requests.js';
+import { comparisonLines, micros, timesText, whole, type Row } from '../report.js';
+import type { Run } from '../run.js';
+import type { ImageUpstreamCommands } from '../servers/image-upstream.js';
+import { createPictures, PICTURE_MODEL, pictureRequest } from '../servers/picture-model.js';
+import { median } from '../statistics.js';
+import { withServers } from './distributed.js';
+import { startPictures } from './picture-program.js';
+
+/** Requests under way at once. */
+const AT_ONCE = 32;
+/** Of a few kilobytes, so that what is measured is the work beside that on the picture. */
+const SIZE = '64x64';
+/** Slices are longer than those of other rows, for enough requests in them to tell the slowest of a hundred. */
+const SLICES_AT_ONCE = 4;
+const SLICES_ALONE = 2;
+
+/** Something that is asked for pictures, and has them from the upstream server or is it. */
+interface Gateway {
+  readonly name: string;
+  readonly port: number;
+  readonly kind: PictureKind;
+  /** What all its processes have used. */
+  cpuMicros(): Promise<number | undefined>;
+}
+
+/** One gateway's two sides: as many requests at once as there may be, and one at a time. */
+interface Contestant {
+  readonly gateway: Gateway;
+  readonly atOnce: Side;
+  readonly alone: Side;
+  /** How many pictures were received. */
+  received: number;
+}
+
+/**
+ * Pictures of a server with the Images API of OpenAI until a client has them: through the program, and through LiteLLM's
+ * proxy with one worker and with one for each core, beside asking that server itself.
+ */
+export function measureGateways(run: Run): Promise<Row[]> {
+  return withServers('gateways', async () => {
+    const upstream: Child<ImageUpstreamCommands> = run.start('./servers/image-upstream.js');
+    const port = await upstream.ask('listen', undefined);
+    const base64 = await upstream.ask('picture', { size: SIZE });
+    const baseUrl = `http://127.0.0.1:${port}/v1`;
+
+    const workers = [...new Set([1, cpus().length])];
+    const proxies: Gateway[] = [];
+    for (const count of workers) proxies.push(await startProxy(run, { baseUrl, base64, workers: count }));
+    const program = await startPictures(run, { baseUrl, size: SIZE, atOnce: AT_ONCE });
+    const { front, secrets } = program.working;
+    const ours: Gateway = {
+      name: 'ours',
+      port: front.port,
+      kind: { request: waitingCreates(secrets[0] ?? ''), picture: 'at address', base64 },
+      cpuMicros: async () => (await front.child.ask('usage', undefined)).cpuMicros,
+    };
+    const direct: Gateway = {
+      name: 'the server itself',
+      port,
+      kind: { request: imagesRequests(pictureRequest(SIZE), ''), picture: 'in answer', base64 },
+      cpuMicros: async () => (await upstream.ask('usage', undefined)).cpuMicros,
+    };
+
+    const contestants = [direct, ours, ...proxies].map((gateway) => contestantOf(run, gateway));
+    for (const contestant of contestants) await warmUp(run, contestant);
+    await measureInTurn(
+      contestants.flatMap(({ atOnce, alone }) => [atOnce, alone]),
+      run.sizes.rounds,
+    );
+    const [, own] = contestants;
+    await program.checkDelivered(own?.received ?? 0);
+    const received = contestants.reduce((sum, contestant) => sum + contestant.received, 0);
+    const served = await upstream.ask('served', undefined);
+    if (served !== received) throw new Error(`Of ${served} pictures that were made ${received} were received.`);
+    await Promise.all([front.child.stop(), upstream.stop()]);
+    return rowsOf(contestants);
+  });
+}
+
+async function startProxy(
+  run: Run,
+  { baseUrl, base64, workers }: { readonly baseUrl: string; readonly base64: string; readonly workers: number },
+): Promise<Gateway> {
+  const masterKey = `sk-${randomBytes(16).toString('hex')}`;
+  const { port, server } = await startLiteLlm(run.newFolder(`litellm-${workers}`), { baseUrl, workers, masterKey });
+  run.keep(server);
+  // It refuses a format for a model of another name than OpenAI's old ones, whose pictures always come in base64.
+  const body = { ...pictureRequest(SIZE), model: PICTURE_MODEL, response_format: undefined };
+  return {
+    name: `LiteLLM, ${workers === 1 ? '1 worker' : `${workers} workers`}`,
+    port,
+    kind: { request: imagesRequests(body, masterKey), picture: 'in answer', base64 },
+    cpuMicros: () => Promise.resolve(server.cpuMicros()),
+  };
+}
+
+function imagesRequests(body: object, credential: string): RequestKind {
+  const targets = [{ path: '/v1/images/generations', credential }];
+  return { method: 'POST', targets, body: JSON.stringify(body), isKeyed: false, status: 200 };
+}
+
+/** Creates that are answered when the generation has ended. */
+function waitingCreates(secret: string): RequestKind {
+  return { ...createPictures(SIZE, secret), headers: { Prefer: 'wait=60' } };
+}
+
+function contestantOf(run: Run, gateway: Gateway): Contestant {
+  const contestant: Contestant = {
+    gateway,
+    received: 0,
+    atOnce: new Side(() => ask(run, contestant, AT_ONCE, run.sizes.sliceMs * SLICES_AT_ONCE)),
+    alone: new Side(() => ask(run, contestant, 1, run.sizes.sliceMs * SLICES_ALONE)),
+  };
+  return contestant;
+}
+
+async function warmUp(run: Run, contestant: Contestant): Promise<void> {
+  await ask(run, contestant, AT_ONCE, run.sizes.warmUpMs, run.sizes.warmUpRequests);
+}
+
+async function ask(
+  { load }: Run,
+  contestant: Contestant,
+  connections: number,
+  durationMs: number,
+  maxRequests?: number,
+): Promise<Measured> {
+  const { gateway } = contestant;
+  const before = await gateway.cpuMicros();
+  const done = await load.ask('run', {
+    port: gateway.port,
+    kind: gateway.kind,
+    connections,
+    durationMs,
+    ...(maxRequests === undefined ? {} : { maxRequests }),
+  });
+  const after = await gateway.cpuMicros();
+  contestant.received += done.requests;
+  return {
+    cpuMicros: ((after ?? Number.NaN) - (before ?? Number.NaN)) / done.requests,
+    perSecond: done.requests / (done.elapsedMs / 1_000),
+    senderCpuMicros: done.cpuMicros / done.requests,
+    p50Micros: done.latencyMicros.p50,
+    p99Micros: done.latencyMicros.p99,
+  };
+}
+
+interface Added {
+  readonly p50Micros: number;
+  readonly p99Micros: number;
+}
+
+/** How much later a picture is here than from the server itself: the median of the differences within rounds. */
+function addedBy({ shown }: Side, { shown: direct }: Side): Added {
+  const added = (of: 'p50Micros' | 'p99Micros') =>
+    median(shown.map((one, round) => (one[of] ?? Number.NaN) - (direct[round]?.[of] ?? Number.NaN)));
+  return { p50Micros: added('p50Micros'), p99Micros: added('p99Micros') };
+}
+
+function rowsOf([direct, ours, ...proxies]: readonly Contestant[]): Row[] {
+  if (direct === undefined || ours === undefined) return [];
+  return [directRow(direct), ...proxies.map((proxy) => proxyRow(proxy, ours, direct))];
+}
+
+function directRow({ gateway, atOnce, alone }: Contestant): Row {
+  const figures = { atOnce: middle(atOnce.shown), alone: middle(alone.shown) };
+  const name = `gateways: ${gateway.name}`;
+  return {
+    name,
+    lines: [
+      { what: `${name}: CPU a request`, measured: micros(figures.atOnce.cpuMicros) },
+      { what: `${name}: requests/s`, measured: whole(figures.atOnce.perSecond) },
+      { what: `${name}: answered in, p50 and p99`, measured: timesText(figures.atOnce) },
+      { what: `${name}: one at a time, p50 and p99`, measured: timesText(figures.alone) },
+    ],
+    figures,
+  };
+}
+
+function proxyRow(proxy: Contestant, ours: Contestant, direct: Contestant): Row {
+  const comparison = comparisonOf(ours.atOnce, proxy.atOnce);
+  const added = (side: 'atOnce' | 'alone') => ({
+    ours: addedBy(ours[side], direct[side]),
+    proxy: addedBy(proxy[side], direct[side]),
+  });
+  const [atOnce, alone] = [added('atOnce'), added('alone')];
+  const name = `ours, beside ${proxy.gateway.name}`;
+  return {
+    name,
+    lines: [
+      ...comparisonLines(name, comparison),
+      { what: `${name}: added, p50 and p99`, measured: timesText(atOnce.ours), control: timesText(atOnce.proxy) },
+      {
+        what: `${name}: added one at a time, p50 and p99`,
+        measured: timesText(alone.ours),
+        control: timesText(alone.proxy),
+      },
+    ],
+    figures: { ...comparison, addedMicros: { atOnce, alone } },
+  };
+}

@@ -1,0 +1,57 @@
+/**
+ * Goal: what another process costs includes its own processes, those that have ended too. Method: shells that keep a
+ * core busy themselves, in a child that goes on, and in one that has ended.
+ */
+import { expect } from 'chai';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { cpuMicrosOf } from '../usage.js';
+
+/** A fifth of a second and more, on any machine. */
+const BUSY = 'n=0; while [ $n -lt 600000 ]; do n=$((n+1)); done';
+/** More than a shell takes to start, also on a slow machine. */
+const LEAST_MICROS = 50_000;
+
+describe('the CPU that another process has used', () => {
+  let shell: ChildProcess | undefined;
+
+  before(function () {
+    if (!existsSync('/proc/self/stat')) this.skip();
+  });
+  afterEach(() => shell?.kill());
+
+  /** Resolves once the shell has run the lines; it then waits for its end. */
+  async function running(lines: string): Promise<number> {
+    shell = spawn('sh', ['-c', `${lines}\necho done; read -r end`], { stdio: ['pipe', 'pipe', 'inherit'] });
+    if (!shell.stdout) throw new Error('Its output is read.');
+    await once(shell.stdout, 'data');
+    return cpuMicrosOf(shell.pid) ?? 0;
+  }
+
+  it('is that of the process itself', async () => {
+    expect(await running(BUSY)).to.be.greaterThan(LEAST_MICROS);
+  });
+
+  it('includes a process that it has started, and one of that', async () => {
+    // The child says that it is done, and the shell waits for it.
+    shell = spawn('sh', ['-c', `sh -c 'sh -c "${BUSY.replaceAll('$', '\\$')}; echo done; read -r end"; :'; :`], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    if (!shell.stdout) throw new Error('Its output is read.');
+    await once(shell.stdout, 'data');
+    expect(cpuMicrosOf(shell.pid)).to.be.greaterThan(LEAST_MICROS);
+  });
+
+  it('includes a process that it has started and that has ended', async () => {
+    expect(await running(`(${BUSY})`)).to.be.greaterThan(LEAST_MICROS);
+  });
+
+  it('is little for one that has done nothing, and unknown for one that has never been', async () => {
+    const busyMicros = await running(BUSY);
+    shell?.kill();
+    expect(await running('')).to.be.lessThan(busyMicros / 2);
+    expect(cpuMicrosOf(undefined)).to.equal(undefined);
+    expect(cpuMicrosOf(2 ** 30)).to.equal(undefined);
+  });
+});
