@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { installDebianPackage } from '../servers/debian-package.js';
 import { commandPath } from '../servers/find-program.js';
 
 /** Names that a program of Chromium, or one that is like it, has on the PATH. */
@@ -14,12 +14,5 @@ export function findChromium(environment: NodeJS.ProcessEnv = process.env): stri
 
 /** Installs Debian's package. Answers why not, where it cannot be done. */
 export function installChromium(): string | undefined {
-  if (commandPath('apt-get') === null) return 'apt-get is not here';
-  if (process.getuid?.() !== 0) return 'installing it takes root';
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  for (const args of [['update'], ['install', '--yes', '--no-install-recommends', 'chromium']]) {
-    const { status, stderr } = spawnSync('apt-get', ['-q', ...args], { env, encoding: 'utf8' });
-    if (status !== 0) return `apt-get ${args[0] ?? ''} failed: ${stderr.trim().split('\n').at(-1) ?? ''}`;
-  }
-  return undefined;
+  return installDebianPackage('chromium');
 }

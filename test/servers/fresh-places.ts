@@ -55,6 +55,11 @@ export function freshBucket(server: S3Server): FreshBucket {
   };
 }
 
+/** The part of a configuration that names a bucket. */
+export function bucketSettings({ endpoint, region, bucket, accessKey, secretKey }: Omit<FreshBucket, 'remove'>) {
+  return { endpoint, region, bucket, access_key: accessKey, secret_key: secretKey };
+}
+
 /** Up to 1,000 keys. Read from the answer's text: the client's own list takes a key of digits for a number. */
 async function someKeys(client: Client, bucket: string): Promise<string[]> {
   const answer = await client.makeRequestAsync({ method: 'GET', bucketName: bucket, query: 'list-type=2' });

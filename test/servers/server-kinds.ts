@@ -24,6 +24,8 @@ export interface Settings {
   /** For the object stores. */
   readonly accessKey: string;
   readonly secretKey: string;
+  /** Whether a write is on disk when it is answered; false for a database that a benchmark slows down itself. */
+  readonly isSynced: boolean;
 }
 
 /** How one kind of server is started, and how it is known to serve. */
@@ -164,7 +166,7 @@ function secantusArgs(settings: Settings, replicaSet: string | null): string[] {
     String(settings.port),
     '--storage-path',
     dataOf(settings),
-    '--sync-on-commit',
+    ...(settings.isSynced ? ['--sync-on-commit'] : []),
     '--cache-size',
     '512M',
     '--log-level',

@@ -26,6 +26,8 @@ export interface ServerOptions {
   /** For the object stores; absent, made up. */
   readonly accessKey?: string;
   readonly secretKey?: string;
+  /** For the stand-in for MongoDB; absent, true. */
+  readonly isSynced?: boolean;
 }
 
 /**
@@ -51,8 +53,8 @@ export class ServerProcess {
         `${program.title} is not on this machine; \`npm run servers:install\` gets it, or says why it cannot.`,
       );
     const folder = options.folder ?? (await supervision()).freshFolder();
-    const { accessKey = 'darkroomtest', secretKey = randomBytes(20).toString('hex') } = options;
-    const settings = { folder, accessKey, secretKey, port: options.port ?? (await freePort()) };
+    const { accessKey = 'darkroomtest', secretKey = randomBytes(20).toString('hex'), isSynced = true } = options;
+    const settings = { folder, accessKey, secretKey, isSynced, port: options.port ?? (await freePort()) };
     const server = new ServerProcess(kind, found, settings, options.folder !== undefined);
     mkdirSync(dataOf(settings), { recursive: true });
     SERVER_KINDS[kind].prepare?.(settings);

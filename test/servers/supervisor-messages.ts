@@ -8,6 +8,14 @@ export interface ServerOrder {
   readonly logFile: string;
   /** How it is ended once nobody is left who wants it; SIGTERM for data that is kept. */
   readonly endSignal: 'SIGKILL' | 'SIGTERM';
+  /** Who runs it; whoever runs the tests, when absent. */
+  readonly user?: SystemUser;
+}
+
+/** The ids of a user of this machine, and of the group. */
+export interface SystemUser {
+  readonly uid: number;
+  readonly gid: number;
 }
 
 /** To the supervisor. */

@@ -34,6 +34,7 @@ function startServer(start: number, order: ServerOrder): void {
     cwd: order.folder,
     env: order.environment,
     stdio: ['ignore', log, log],
+    ...order.user,
   });
   closeSync(log);
   child.on('error', (error) => tell({ type: 'refused', start, reason: error.message }));

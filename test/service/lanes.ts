@@ -1,7 +1,7 @@
 import type { Context } from 'mocha';
 import type { JsonObject } from '../../core/json.js';
 import { STORE_PAIRS, type StorePair } from '../harness/store-pairs.js';
-import { freshBucket, freshDatabase } from '../servers/fresh-places.js';
+import { bucketSettings, freshBucket, freshDatabase } from '../servers/fresh-places.js';
 import { mongoServer, orSkip, s3Server } from '../servers/servers.js';
 
 export interface OpenLane {
@@ -32,13 +32,7 @@ function distributed({ mongo, s3 }: StorePair): Lane {
         config: {
           stores: { database: 'mongo', objects: 'minio', wake_ups: 'agenda' },
           mongo: { url: place.url, database: place.database },
-          minio: {
-            endpoint: bucket.endpoint,
-            region: bucket.region,
-            bucket: bucket.bucket,
-            access_key: bucket.accessKey,
-            secret_key: bucket.secretKey,
-          },
+          minio: bucketSettings(bucket),
         },
         remove: async () => void (await Promise.all([place.drop(), bucket.remove()])),
       };

@@ -23,13 +23,15 @@ async function scraped(port: number): Promise<{ readonly text: string; readonly 
 }
 
 /**
- * Once the first recovery pass is over, and runs whose charge is on the books are also recorded as settled.
+ * Once the first recovery pass is over, runs whose charge is on the books are also recorded as settled, and requests
+ * whose last byte a client has read are also counted.
  */
 async function atRest(port: number): Promise<Awaited<ReturnType<typeof scraped>>> {
   for (;;) {
     const scrape = await scraped(port);
     const value = (name: string) => valueOf(scrape.families, `darkroom_${name}`, {});
-    if (value('worker_generations') === 0 && value('recovery_pass_duration_seconds_count') > 0) return scrape;
+    const working = value('worker_generations') + value('http_requests_in_flight');
+    if (working === 0 && value('recovery_pass_duration_seconds_count') > 0) return scrape;
   }
 }
 
@@ -150,6 +152,7 @@ describe('a separate worker', () => {
     service = await LiveService.prepare({ config, ...(lane ? { lane } : {}) });
   });
   after(async () => {
+    if (lane === undefined) return;
     worker?.child.kill('SIGKILL');
     await worker?.ended;
     await link.heal();

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import { CliProcess } from '../harness/cli-process.js';
 import { refusedStart } from '../harness/refused-start.js';
-import { freshBucket } from '../servers/fresh-places.js';
+import { bucketSettings, freshBucket } from '../servers/fresh-places.js';
 import { ServerProcess } from '../servers/server-process.js';
 import { orSkip } from '../servers/servers.js';
 import { LiveService } from './live-service.js';
@@ -18,12 +18,10 @@ describe('a start while the object store is unavailable', () => {
 
   before(async function open() {
     minio = await orSkip(this, ServerProcess.start('minio'));
-    const { endpoint, region, accessKey, secretKey } = minio.s3;
-    const { bucket } = freshBucket({ endpoint, region, accessKey, secretKey });
     service = await LiveService.prepare({
       config: {
         stores: { objects: 'minio' },
-        minio: { endpoint, region, bucket, access_key: accessKey, secret_key: secretKey, timeout_seconds: 1 },
+        minio: { ...bucketSettings(freshBucket(minio.s3)), timeout_seconds: 1 },
         log: { level: 'info', format: 'json' },
       },
     });

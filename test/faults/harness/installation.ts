@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { migrateStores } from '../../../apps/stores/migrate-stores.js';
 import { openProgram, type Program } from '../../../apps/wiring/open-program.js';
+import { CliProcess } from '../../harness/cli-process.js';
 import { freePort } from '../../servers/free-port.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { toxiproxyServer } from '../../servers/servers.js';
@@ -118,6 +119,8 @@ export class Installation {
     await writeFile(join(folder, 'catalog.yaml'), catalogText(models, options.concurrency));
 
     const config = await loadConfig({ file: configFile, folder, environment: {} });
+    // A database that this build makes anew is refused by processes of the release before.
+    if (options.before !== undefined) await migrateBy(options.before, folder, configFileBefore);
     await migrateStores(config);
     const operator = await openProgram(config, 'tool');
     const secrets = [
@@ -226,4 +229,10 @@ async function openWatched(
     receivers: await Receivers.open(name, toxiproxy),
     streams: { 'rest-1': await link('rest-1'), 'rest-2': await link('rest-2') },
   };
+}
+
+async function migrateBy(program: string, folder: string, configFile: string): Promise<void> {
+  const environment = { DARKROOM_CONFIG: configFile };
+  const { code, stderr } = await new CliProcess(folder, ['migrate'], { environment, program }).ended;
+  if (code !== 0) throw new Error(`The release before made no database: ${stderr}`);
 }

@@ -392,6 +392,13 @@ export const ACCESS: readonly Breach[] = [
     },
   },
   {
+    invariant: 19,
+    what: 'a request did not arrive in time, in calm',
+    make: (draft) => {
+      asked(draft, 'create', 'key-failed', 0).answered.answer = { status: 408, code: 'REQUEST_TIMEOUT' };
+    },
+  },
+  {
     invariant: 20,
     what: 'a generation has not ended',
     make: (draft) => {

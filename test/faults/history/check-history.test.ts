@@ -64,6 +64,19 @@ describe('the history checker', () => {
     expect(checkHistory(draft).filter(({ invariant }) => invariant === 13)).to.deep.equal([]);
   });
 
+  it('lets trouble keep a request from arriving in time', () => {
+    const draft = cleanHistory();
+    ask(
+      draft,
+      'rich',
+      20_000,
+      { operation: 'get', generationId: IDS.succeeded },
+      { status: 408, code: 'REQUEST_TIMEOUT' },
+    );
+    draft.facts.troubles.push({ from: 19_000, until: 20_005 });
+    expect(checkHistory(draft)).to.deep.equal([]);
+  });
+
   it('lets trouble keep something from succeeding', () => {
     const draft = cleanHistory();
     fail(draft, IDS.poor, 'TASK_TIMEOUT');
@@ -88,6 +101,9 @@ describe('the history checker', () => {
     expect(whatIsMissing(draft, 100)).to.have.lengthOf(3);
     fail(draft, IDS.poor, 'TASK_TIMEOUT');
     fail(draft, IDS.succeeded, 'TASK_TIMEOUT');
+    expect(whatIsMissing(draft, 0)).to.deep.equal([]);
+    fail(draft, IDS.poor, 'INTERNAL_ERROR');
+    fail(draft, IDS.succeeded, 'INTERNAL_ERROR');
     expect(whatIsMissing(draft, 0)).to.deep.equal(['Of 2 generations that could only succeed 0 did.']);
   });
 

@@ -8,7 +8,10 @@ const FETCHED_A_ROUND = 10;
 const UNSURE_A_ROUND = 0.5;
 /** A few rounds may happen to have faults that no client notices. */
 const ROUNDS_THAT_ARE_NOTICED = 5;
-/** Of what must succeed, and nobody cancelled. */
+/**
+ * Of what must succeed, nobody cancelled and was not out of time: on a slow machine most can be, and a rule of its own says
+ * when one had time enough.
+ */
 const SUCCEEDED_SHARE = 0.7;
 
 /**
@@ -21,7 +24,12 @@ export function whatIsMissing(history: History, rounds: number): string[] {
   const succeeded = generations.filter(({ status }) => status === 'succeeded').length;
   const meant = generations.filter((generation) => {
     const body = known.bodyOf(generation);
-    return generation.status !== 'cancelled' && body !== undefined && mustSucceed(wishOf(history.facts.models, body));
+    return (
+      generation.status !== 'cancelled' &&
+      generation.error?.code !== 'TASK_TIMEOUT' &&
+      body !== undefined &&
+      mustSucceed(wishOf(history.facts.models, body))
+    );
   });
   const granted = meant.filter(({ status }) => status === 'succeeded').length;
   const fetched = known

@@ -29,12 +29,12 @@ const VENDOR_CLIENTS = 4;
 const UPLOADERS = 2;
 const GRANTED = 1_000_000;
 /** What leases, recovery, graces and retries may add to a deadline, on a machine that is busy with five processes. */
-const SLACK_MS = 30_000;
+const SLACK_MS = 60_000;
 /**
  * How long recovery may put off something whose wake-up it sent again, and that one was lost too; and then it has to be
  * done.
  */
-const ENOUGH_CALM_MS = 60_000 + SLACK_MS;
+const ENOUGH_CALM_MS = 90_000;
 /** What is left of trouble once it is over: a lease, recovery's grace and one pass of it. */
 const AFTERMATH_MS = 6_000;
 /** MongoDB is given two seconds; the rest is for a busy machine. */

@@ -21,8 +21,8 @@ export class VideosFake {
 
   constructor(
     private readonly vendor: OpenAiVendor,
-    /** What it delivers, whatever was asked for. */
-    public video: Uint8Array,
+    /** What it delivers, whatever was asked for; or what makes it, piece by piece. */
+    public video: Uint8Array | (() => AsyncIterable<Uint8Array>),
   ) {}
 
   async create(request: FakeRequest): Promise<FakeAnswer> {
@@ -67,7 +67,10 @@ export class VideosFake {
   content(id: string): FakeAnswer {
     const job = this.find(id);
     if (job?.status !== 'completed') return this.problem(404, 'Video not found');
-    return { headers: { 'content-type': 'video/mp4' }, body: this.video };
+    return {
+      headers: { 'content-type': 'video/mp4' },
+      body: typeof this.video === 'function' ? this.video() : this.video,
+    };
   }
 
   private find(id: string): FakeJob | undefined {

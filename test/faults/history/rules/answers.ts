@@ -2,6 +2,7 @@ import type { ErrorCode } from '../../../../core/errors.js';
 import type { Finding } from '../../../history/finding.js';
 import type { Request } from '../history.js';
 import { told, type Known } from '../known.js';
+import { touches } from '../spans.js';
 
 type ApiOperation = Exclude<Request['operation'], 'put' | 'fetch'>;
 
@@ -18,13 +19,18 @@ const MAY_SAY: Readonly<Record<ApiOperation, Partial<Readonly<Record<ErrorCode |
   complete: { ...ANY, ...KEYED, OK: 200, FIELD_INVALID: 422, UPLOAD_URL_EXPIRED: 410 },
 };
 
+/** What a request may be told that came through a troubled link, or to a process that was frozen while it arrived. */
+const TROUBLED_MAY_SAY: Partial<Readonly<Record<ErrorCode, number>>> = { REQUEST_TIMEOUT: 408 };
+
 /**
  * Invariant 19, as far as one front and one set of adapters show it: whatever goes wrong, answers are the contract's.
  */
 export function* checkAnswers(known: Known): Iterable<Finding> {
   for (const exchange of known.answered('create', 'get', 'cancel', 'credits', 'prepare', 'complete')) {
-    const { answer, request } = exchange;
-    const status = MAY_SAY[request.operation][(answer.code ?? 'none') as ErrorCode];
+    const { answer, request, sentAt, at } = exchange;
+    const code = (answer.code ?? 'none') as ErrorCode;
+    const isTroubled = touches(known.history.facts.troubles, { from: sentAt, until: at });
+    const status = MAY_SAY[request.operation][code] ?? (isTroubled ? TROUBLED_MAY_SAY[code] : undefined);
     if (status !== answer.status)
       yield {
         invariant: 19,
