@@ -36,7 +36,7 @@ export function* checkEnds(known: Known): Iterable<Finding> {
     if (isExcused) continue;
     yield {
       invariant: 12,
-      sentence: `generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${describeWish(wish)} was asked for, and no trouble explains it`,
+      sentence: `generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${describeWish(wish)} was asked for, and no trouble explains it (${describeTimes(generation)})`,
     };
   }
 }
@@ -59,4 +59,10 @@ function wasHindered(
 
 function describeWish({ outputs, error }: Wish): string {
   return [outputs === undefined ? [] : [`${outputs} outputs`], error ?? []].flat().join(' or ');
+}
+
+/** In milliseconds since the epoch, as troubles are told. */
+function describeTimes({ createdAt, completedAt, runDeadlineAt, terms }: Generation): string {
+  const begun = runDeadlineAt === undefined ? 'never begun' : `begun at ${runDeadlineAt - terms.runTimeoutMs}`;
+  return `created at ${createdAt}, ${begun}, ended at ${completedAt ?? 'no time'}`;
 }
