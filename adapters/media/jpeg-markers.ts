@@ -12,9 +12,13 @@ export function standsAlone(marker: number): boolean {
  * view where there is none; a last 0xff alone is none.
  */
 export function afterScan(view: Buffer, from: number): number {
-  for (let at = view.indexOf(0xff, from); at !== -1 && at + 1 < view.length; at = view.indexOf(0xff, at + 1)) {
+  let at = view.indexOf(0xff, from);
+  while (at !== -1 && at + 1 < view.length) {
     const following = view[at + 1]!;
     if (following !== 0x00 && following !== 0xff && !standsAlone(following)) return at;
+    at += following === 0xff ? 1 : 2;
+    // A search costs as much as a dozen steps.
+    if (view[at] !== 0xff) at = view.indexOf(0xff, at);
   }
   return view.length;
 }

@@ -3,9 +3,16 @@ const LENGTH_BYTES = 4;
 const TYPE_BYTES = 4;
 const CHECKSUM_BYTES = 4;
 
+export const IHDR = typeNamed('IHDR');
+export const IDAT = typeNamed('IDAT');
+export const IEND = typeNamed('IEND');
+export const ACTL = typeNamed('acTL');
+export const PHYS = typeNamed('pHYs');
+
 /** Where a chunk is: a file can have millions, so that none is cut out before it is wanted. */
 export interface PngChunk {
-  readonly type: string;
+  /** The four letters of its name as a number. */
+  readonly type: number;
   readonly typeAt: number;
   readonly contentAt: number;
   /** Where the content ends and its checksum, of type and content, begins. */
@@ -22,7 +29,11 @@ export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
     const checksumAt = contentAt + bytes.readUInt32BE(at);
     const end = checksumAt + CHECKSUM_BYTES;
     if (end > bytes.length) return;
-    yield { type: bytes.toString('latin1', typeAt, contentAt), typeAt, contentAt, checksumAt, end };
+    yield { type: bytes.readUInt32BE(typeAt), typeAt, contentAt, checksumAt, end };
     at = end;
   }
+}
+
+function typeNamed(name: string): number {
+  return Buffer.from(name, 'latin1').readUInt32BE(0);
 }

@@ -29,7 +29,7 @@ const KINDS: Readonly<Record<string, ImageType | typeof VIDEO>> = {
 /** `file-type` looks at no more than this for a PNG, and takes longer than a small one takes to be read. */
 const PNG_SIGNATURE = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
 
-const ENDS: Readonly<Record<ImageType, (bytes: Uint8Array) => ContainerEnd>> = {
+const ENDS: Readonly<Record<ImageType, (bytes: Uint8Array) => ContainerEnd | Promise<ContainerEnd>>> = {
   'image/png': pngEnd,
   'image/jpeg': jpegEnd,
   'image/webp': webpEnd,
@@ -120,7 +120,7 @@ async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<Media
   if (bytes.byteLength === 0) return { invalid: 'The file is empty.' };
   const kind = await sniff(bytes);
   if (kind === undefined || kind === VIDEO) return notMeant(limits);
-  const end = ENDS[kind](bytes);
+  const end = await ENDS[kind](bytes);
   if (!end.complete) return { invalid: 'The file is damaged or incomplete.' };
   const trailing = bytes.byteLength - end.byteSize;
   if (trailing > 0) return { invalid: `The file has ${trailing} extra bytes after the end of its content.` };

@@ -1,6 +1,6 @@
 import { crc32, inflateSync } from 'node:zlib';
 import { viewOf } from './container-end.js';
-import { pngChunks } from './png-chunks.js';
+import { IDAT, IEND, IHDR, PHYS, pngChunks } from './png-chunks.js';
 
 /** The most decompressed bytes that are checked on the calling thread: 64 x 64 pixels of four channels of a byte. */
 const MAX_ROW_BYTES = 64 * (1 + 64 * 4);
@@ -30,12 +30,12 @@ export function isSoundSmallPng(bytes: Uint8Array): boolean {
     if (crc32(view.subarray(typeAt, checksumAt)) !== view.readUInt32BE(checksumAt)) return false;
     const content = view.subarray(contentAt, checksumAt);
     if (header === undefined) {
-      if (type !== 'IHDR') return false;
+      if (type !== IHDR) return false;
       header = content;
-    } else if (type === 'IDAT') data.push(content);
-    else if (type === 'IEND') return areRows(data, header);
+    } else if (type === IDAT) data.push(content);
+    else if (type === IEND) return areRows(data, header);
     // The only other chunk that encoders usually write: once.
-    else if (type !== 'pHYs' || content.length !== DENSITY_DATA_BYTES || hasDensity) return false;
+    else if (type !== PHYS || content.length !== DENSITY_DATA_BYTES || hasDensity) return false;
     else hasDensity = true;
   }
   return false;

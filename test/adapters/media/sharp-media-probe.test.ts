@@ -5,11 +5,13 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
+import { CHUNKS_A_TURN } from '../../../adapters/media/png-end.js';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { mediaProbeContract } from '../../contracts/media-probe.contract.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import { breakingOff, fileOf, streamedFile } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
+import { inTurns } from '../../fixtures/in-turns.js';
 import { largeJpeg, SAMPLING_444 } from '../../fixtures/large-images.js';
 import { pngChunk } from '../../fixtures/tagged-images.js';
 import { longBox } from '../../fixtures/tagged-videos.js';
@@ -32,6 +34,9 @@ const FORMS: Readonly<Record<string, () => Promise<Uint8Array>>> = {
   'lossless WebP': async () => (await noise()).webp({ lossless: true }).toBuffer(),
 };
 
+/** IEND is as long. */
+const EMPTY_CHUNK = pngChunk('teXt', new Uint8Array());
+
 describe('SharpMediaProbe', () => {
   it('reads no more sources concurrently than its limit', async () => {
     const probe = new SharpMediaProbe({ concurrency: 2 });
@@ -51,6 +56,17 @@ describe('SharpMediaProbe', () => {
       ),
     );
     expect(most).to.equal(2);
+  });
+
+  it('lets other work in while it walks the chunks of a PNG, of which there may be millions', async () => {
+    const turns = 16;
+    const chunks = Buffer.alloc(turns * CHUNKS_A_TURN * EMPTY_CHUNK.length, EMPTY_CHUNK);
+    const bytes = Buffer.concat([(await image('png')).subarray(0, -EMPTY_CHUNK.length), chunks]);
+    const walked = await inTurns(
+      new SharpMediaProbe().probe(fileOf(bytes, bytes.length), { maxPixels: 1000, decode: 'header' }),
+    );
+    expect(walked.answer).to.deep.equal({ invalid: 'The file is damaged or incomplete.' });
+    expect(walked.turns).to.be.at.least(turns);
   });
 
   it('reserves memory for bytes and pixels while it holds them, and none while it waits', async () => {

@@ -11,6 +11,7 @@ import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProbedFile } from '../../../core/ports/media-probe.js';
 import { fileOf, inPieces } from '../../fixtures/byte-streams.js';
+import { inTurns } from '../../fixtures/in-turns.js';
 import { largeMp4 } from '../../fixtures/large-videos.js';
 import { box, lastIndex, muxedWithTags, withinBox, withinFragment } from '../../fixtures/tagged-videos.js';
 import { mp4 } from '../../fixtures/videos.js';
@@ -76,18 +77,6 @@ const TABLES: Readonly<Record<string, Uint8Array>> = {
   ]),
   'more boxes than are allowed': Buffer.alloc(8 * (MAX_BOXES + 1), box('edts')),
 };
-
-/** The answer, and how many turns of the event loop passed until it was there. */
-async function inTurns<T>(pending: Promise<T>): Promise<{ readonly answer: T; readonly turns: number }> {
-  const counter = { turns: 0, isOver: false };
-  const count = (): void => {
-    counter.turns += 1;
-    if (!counter.isOver) setImmediate(count);
-  };
-  count();
-  const answer = await pending.finally(() => (counter.isOver = true));
-  return { answer, turns: counter.turns };
-}
 
 describe('the probe of a video', () => {
   const probe = new SharpMediaProbe();
