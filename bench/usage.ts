@@ -17,8 +17,21 @@ export function usageOfThisProcess(): Usage {
   return {
     cpuMicros: user + system,
     rssBytes: process.memoryUsage.rss(),
-    peakRssBytes: process.resourceUsage().maxRSS * BYTES_PER_KIBIBYTE,
+    peakRssBytes: peakRssBytes(),
   };
+}
+
+/**
+ * Linux's own counter of this process, where there is one: there, `maxRSS` begins with the peak of the parent process.
+ */
+function peakRssBytes(): number {
+  try {
+    const kibibytes = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1];
+    if (kibibytes !== undefined) return Number(kibibytes) * BYTES_PER_KIBIBYTE;
+  } catch {
+    // No `/proc`.
+  }
+  return process.resourceUsage().maxRSS * BYTES_PER_KIBIBYTE;
 }
 
 /**

@@ -1,12 +1,13 @@
 /**
  * Goal: what another process costs includes its own processes, those that have ended too. Method: shells that keep a
- * core busy themselves, in a child that goes on, and in one that has ended.
+ * core busy themselves, in a child that goes on, and in one that has ended; and a small process that a large one starts.
  */
 import { expect } from 'chai';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { cpuMicrosOf } from '../usage.js';
+import { promisify } from 'node:util';
+import { cpuMicrosOf, type Usage } from '../usage.js';
 
 /** A fifth of a second and more, on any machine. */
 const BUSY = 'n=0; while [ $n -lt 600000 ]; do n=$((n+1)); done';
@@ -53,5 +54,16 @@ describe('the CPU that another process has used', () => {
     expect(await running('')).to.be.lessThan(busyMicros / 2);
     expect(cpuMicrosOf(undefined)).to.equal(undefined);
     expect(cpuMicrosOf(2 ** 30)).to.equal(undefined);
+  });
+});
+
+describe('the most memory that a process has used', () => {
+  it('is its own, however much its parent process has', async () => {
+    const ofParent = Buffer.alloc(256 * 1_024 * 1_024, 1);
+    const program = `import { usageOfThisProcess } from ${JSON.stringify(new URL('../usage.js', import.meta.url).href)};
+      process.stdout.write(JSON.stringify(usageOfThisProcess()));`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', program]);
+    const { rssBytes, peakRssBytes } = JSON.parse(stdout) as Usage;
+    expect(peakRssBytes).to.be.at.least(rssBytes).and.below(ofParent.byteLength);
   });
 });

@@ -1,7 +1,7 @@
 // Goal: whatever receivers of webhooks do, the service keeps its memory and its sockets, tells nobody what is in their
 // addresses, and serves other accounts.
 // Method: the started program, and receivers that answer with bombs, endless headers and bodies, one byte at a time, or never.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -9,6 +9,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import { SCOPES } from '../../core/access/credential.js';
 import type { JsonObject } from '../../core/json.js';
+import { residentBytes, tellsResidentMemory } from '../fixtures/resident-memory.js';
 import { LiveService, type Client } from './live-service.js';
 
 const MEBIBYTE = 1_024 * 1_024;
@@ -86,12 +87,11 @@ describe('receivers of webhooks that mean harm', function suite() {
     expect(status).to.equal(201);
     return data['webhook_id'] as string;
   };
-  const residentMebibytes = (): number =>
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.server.pid}/status`, 'utf8'))?.[1]) / 1_024;
+  const residentMebibytes = (): number => residentBytes(service.server.pid!) / 1_048_576;
   const openFiles = (): number => readdirSync(`/proc/${service.server.pid}/fd`).length;
 
   it('are held to what may be answered, and their failures to their causes', async function bounds() {
-    if (process.platform !== 'linux') this.skip();
+    if (!tellsResidentMemory) this.skip();
     const client = await newClient();
     const before = residentMebibytes();
     const names = Object.keys(CONDUCTS).filter((name) => name !== 'hangs');

@@ -2,11 +2,16 @@
 // once (by default three) with four of the worst references each.
 // Method: the compiled program as a separate process. For each way to store a picture, the largest file of that kind
 // that a completion accepts is sent; the peak resident size of the process is read from /proc.
-import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { decodeBytesOf } from '../../core/media/decode-cost.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { largeJpeg, largePng, largeWebp, SAMPLING_444 } from '../fixtures/large-images.js';
+import {
+  peakResidentBytes,
+  residentBytes,
+  resetPeakResidentBytes,
+  tellsResidentMemory,
+} from '../fixtures/resident-memory.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { LiveService, type Client } from './live-service.js';
 
@@ -53,18 +58,12 @@ async function largest({ make }: Form): Promise<Uint8Array> {
   }
 }
 
-function residentBytes(pid: number, field: 'VmRSS' | 'VmHWM'): number {
-  return (
-    Number(new RegExp(`^${field}:\\s+(\\d+) kB$`, 'm').exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024
-  );
-}
-
 describe('the memory of references', () => {
   let service: LiveService;
   let client: Client;
 
   before(async function () {
-    if (process.platform !== 'linux') this.skip();
+    if (!tellsResidentMemory) this.skip();
     service = await LiveService.start({
       config: { providers: { sandbox: { kind: 'sandbox', threads: 4 } } },
       catalog: (shipped) =>
@@ -97,11 +96,10 @@ describe('the memory of references', () => {
     }
     await generate('without', []);
     const pid = service.server.pid!;
-    const baseBytes = residentBytes(pid, 'VmRSS');
-    // Resets the system's peak counter.
-    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+    const baseBytes = residentBytes(pid);
+    resetPeakResidentBytes(pid);
     await generate('with', references);
-    const peakBytes = residentBytes(pid, 'VmHWM');
+    const peakBytes = peakResidentBytes(pid);
     expect((peakBytes - baseBytes) / MIB, `MiB above ${Math.round(baseBytes / MIB)}`).to.be.lessThan(400);
   });
 

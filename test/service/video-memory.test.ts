@@ -4,13 +4,13 @@
 // video pass; the peak resident size of the process is read from /proc for each.
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFileSync, writeFileSync } from 'node:fs';
 import { request, type IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream/promises';
 import { expect } from 'chai';
 import type { Context } from 'mocha';
 import type { JsonObject } from '../../core/json.js';
 import { largeMp4, type LargeFile } from '../fixtures/large-videos.js';
+import { peakResidentBytes, resetPeakResidentBytes, tellsResidentMemory } from '../fixtures/resident-memory.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { OpenAiFake } from '../providers/fakes/openai-fake.js';
 import { bucketSettings, freshBucket } from '../servers/fresh-places.js';
@@ -54,10 +54,6 @@ const CATALOG = {
   ],
 };
 
-function peakBytes(pid: number): number {
-  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))![1]) * 1024;
-}
-
 async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<{ byteSize: number; sha256: string }> {
   const hash = createHash('sha256');
   let byteSize = 0;
@@ -95,7 +91,7 @@ for (const place of [EMBEDDED, BUCKET]) {
     let client: Client;
 
     before(async function () {
-      if (process.platform !== 'linux') this.skip();
+      if (!tellsResidentMemory) this.skip();
       studio = await OpenAiFake.open('vllm-omni');
       const lane = await place.open(this);
       service = await LiveService.prepare({
@@ -156,10 +152,9 @@ for (const place of [EMBEDDED, BUCKET]) {
     /** How much memory the process had at most while a video passed. */
     async function peakOf(pass: Promise<void>): Promise<number> {
       const pid = service.server.pid!;
-      // Resets the system's peak counter.
-      writeFileSync(`/proc/${pid}/clear_refs`, '5');
+      resetPeakResidentBytes(pid);
       await pass;
-      return peakBytes(pid);
+      return peakResidentBytes(pid);
     }
 
     for (const [what, pass] of Object.entries({ generate, upload })) {

@@ -11,6 +11,7 @@ import { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
+import { tellsResidentMemory } from '../../../fixtures/resident-memory.js';
 import type { ReadFiles } from './read-files.js';
 
 const PROGRAM = fileURLToPath(new URL('read-files.js', import.meta.url));
@@ -23,6 +24,9 @@ describe('an answer with large files', () => {
   /** 64,000 characters each time: 200 MB for both files. */
   const TIMES = { small: 1, large: 1_600 } as const;
   const closes: (() => void)[] = [];
+  before(function () {
+    if (!tellsResidentMemory) this.skip();
+  });
   afterEach(() => void closes.splice(0).map((close) => close()));
 
   function* document(times: number): Generator<string> {

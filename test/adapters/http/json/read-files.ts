@@ -7,6 +7,7 @@ import { jsonWithFiles } from '../../../../adapters/http/json/json-with-files.js
 import { spooledJson } from '../../../../adapters/http/json/spooled-json.js';
 import type { HttpAnswer } from '../../../../adapters/http/http-answer.js';
 import { collectGarbage } from '../../../fixtures/collect-garbage.js';
+import { peakResidentBytes, residentBytes, resetPeakResidentBytes } from '../../../fixtures/resident-memory.js';
 import { get, localClient } from '../client.js';
 
 export interface ReadFiles {
@@ -63,8 +64,9 @@ const client = localClient({ limits: LIMITS });
 const read = way === 'spooled' ? readFromDisk : readAsItComes;
 await read(collected(await get(client, `${url}/small`)));
 collectGarbage();
-const before = process.memoryUsage.rss();
+const before = residentBytes(process.pid);
+resetPeakResidentBytes(process.pid);
 const found = await read(collected(await get(client, `${url}/large`)));
-const addedBytes = process.resourceUsage().maxRSS * 1024 - before;
+const addedBytes = peakResidentBytes(process.pid) - before;
 await client.close();
 process.stdout.write(JSON.stringify({ ...found, addedBytes }));
