@@ -1,11 +1,11 @@
-import { MongoBulkWriteError, type Collection, type UUID } from 'mongodb';
+import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
 import type { ClaimStore } from '../../core/ports/claim-store.js';
-import type { CommandLimits, MongoConnection } from './connection.js';
+import type { MongoConnection } from './connection.js';
 import { firstOrExisting } from './first-or-existing.js';
 import { BY_ID } from './schema.js';
-import { DUPLICATE_KEY } from './store-errors.js';
+import { insertUnordered } from './unordered-writes.js';
 import { ownUuid, textOf } from './uuid-binary.js';
 
 interface ClaimDocument {
@@ -42,7 +42,7 @@ export class MongoClaimStore implements ClaimStore {
   /** Inserts claims of different keys, in no order, and answers the claims of the keys that are taken. */
   async insertAll(claims: readonly Claim[]): Promise<readonly Claim[]> {
     const documents = claims.map((claim) => ({ _id: idOf(claim), ...contentOf(claim) }));
-    const refused = await this.connection.ask((limits) => insertMany(this.claims, documents, limits));
+    const refused = await this.connection.ask((limits) => insertUnordered(this.claims, documents, limits));
     const outcomes = await Promise.all(refused.map(async (place) => this.insert(claims[place] as Claim)));
     return outcomes.flatMap((outcome) => (outcome.inserted ? [] : [outcome.existing]));
   }
@@ -89,23 +89,6 @@ export class MongoClaimStore implements ClaimStore {
     const filter = { _id: { $in: found.map(({ _id }) => _id) }, ...expired };
     return (await this.connection.ask((limits) => this.claims.deleteMany(filter, { ...limits, hint: BY_ID })))
       .deletedCount;
-  }
-}
-
-/** Answers the places of those whose key is taken; throws for any other refusal. */
-async function insertMany(
-  collection: Collection<ClaimDocument>,
-  documents: readonly ClaimDocument[],
-  limits: CommandLimits,
-): Promise<readonly number[]> {
-  try {
-    await collection.insertMany(documents, { ordered: false, ...limits });
-    return [];
-  } catch (error) {
-    if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined) throw error;
-    const refused = error.result.getWriteErrors();
-    if (refused.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
-    return refused.map(({ index }) => index);
   }
 }
 

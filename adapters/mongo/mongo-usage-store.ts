@@ -1,4 +1,4 @@
-import { MongoBulkWriteError, type AnyBulkWriteOperation, type Collection, type Document, type UUID } from 'mongodb';
+import type { AnyBulkWriteOperation, Collection, Document, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
@@ -7,7 +7,7 @@ import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } fro
 import { longOf, numberOf, type Credits } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
 import { BY_ID } from './schema.js';
-import { DUPLICATE_KEY } from './store-errors.js';
+import { takenPlaces } from './unordered-writes.js';
 import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
 
 interface UsageDocument {
@@ -73,8 +73,9 @@ export class MongoUsageStore implements UsageStore {
       );
       return insertedCount + matchedCount === changes.length ? 'applied' : 'conflict';
     } catch (error) {
-      if (isOnlyDuplicates(error)) return 'conflict';
-      throw error;
+      // Another process has inserted those rows.
+      takenPlaces(error);
+      return 'conflict';
     }
   }
 
@@ -165,10 +166,4 @@ function countedOf({ account, day, last, generations, failed, reserved, charged,
     chargedCredits: numberOf(charged),
     releasedCredits: numberOf(released),
   };
-}
-
-/** Whether every row that was not written had been inserted by another process, and nothing else went wrong. */
-function isOnlyDuplicates(error: unknown): boolean {
-  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined) return false;
-  return [error.writeErrors].flat().every(({ code }) => code === DUPLICATE_KEY);
 }

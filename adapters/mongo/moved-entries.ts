@@ -1,4 +1,4 @@
-import { MongoBulkWriteError, type Collection, type UUID } from 'mongodb';
+import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Entry } from '../../core/credits/account.js';
@@ -14,7 +14,7 @@ import {
 } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
 import { BY_ID } from './schema.js';
-import { DUPLICATE_KEY } from './store-errors.js';
+import { insertUnordered } from './unordered-writes.js';
 import { textOf } from './uuid-binary.js';
 
 /**
@@ -83,13 +83,8 @@ export class MovedEntries {
 
   /** Whether all are stored; otherwise others have stored some of it. */
   private async insert(documents: readonly MovedDocument[]): Promise<boolean> {
-    try {
-      await this.connection.ask((limits) => this.documents.insertMany(documents, { ...limits, ordered: false }));
-      return true;
-    } catch (error) {
-      if (isOnlyDuplicates(error)) return false;
-      throw error;
-    }
+    const taken = await this.connection.ask((limits) => insertUnordered(this.documents, documents, limits));
+    return taken.length === 0;
   }
 }
 
@@ -127,10 +122,4 @@ function belongsTo(group: readonly Entry[], { sequence, operationId }: Entry): b
 function documentOf(group: readonly Entry[]): MovedDocument {
   const first = group[0] as Entry;
   return first.operationId === undefined ? groupDocument(first.accountId, first.sequence, group) : entryDocument(first);
-}
-
-/** Whether every document that was not inserted had been there, and nothing else went wrong. */
-function isOnlyDuplicates(error: unknown): boolean {
-  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined) return false;
-  return [error.writeErrors].flat().every(({ code }) => code === DUPLICATE_KEY);
 }

@@ -3,7 +3,7 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
-import { commandOf, MongoMessages, type Command, type MongoMessage } from './mongo-messages.js';
+import { commandOf, MongoMessages, type Command, type MongoMessage } from '../../test/servers/mongo-messages.js';
 
 /**
  * A database that takes a fixed time for each write and any number of them at once, made of one that is quick: a proxy that

@@ -7,7 +7,7 @@ import { MongoClient } from 'mongodb';
 import { freshDatabase } from '../../test/servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../test/servers/servers.js';
 import { Child } from '../child.js';
-import { commandOf, MongoMessages } from '../servers/mongo-messages.js';
+import { commandOf, MongoMessages } from '../../test/servers/mongo-messages.js';
 import type { SlowDatabaseCommands } from '../servers/slow-database.js';
 
 /** Longer than any read takes. */

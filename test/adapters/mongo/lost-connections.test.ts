@@ -1,0 +1,95 @@
+// Goal: a write of several documents whose connection is lost is reported as an outage, and nothing that depends on it is written.
+// Method: a link to a real server that closes every connection at one command and passes all others on. The driver reports this in
+// the class of refused writes, without a refused write.
+import { expect } from 'chai';
+import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import type { UseRow } from '../../../core/usage/usage.js';
+import { CommandLink } from '../../fixtures/command-link.js';
+import { aChange, aClaim, aGeneration, anAccount, ATTRIBUTION, uuidAt } from '../../fixtures/stored-records.js';
+import { MONGO_KINDS } from '../../harness/store-pairs.js';
+import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
+import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+
+const ACCOUNT = anAccount(1, { issued: 100, available: 100 });
+const USE: UseRow = {
+  accountId: uuidAt(1),
+  day: '2026-01-31',
+  modelKey: 'model',
+  credentialId: 'service:a',
+  lastSequence: 1,
+  generations: 1,
+  failed: 0,
+  reservedCredits: 1,
+  chargedCredits: 1,
+  releasedCredits: 0,
+};
+/** Far longer than the driver needs to see that a connection is lost. */
+const PATIENCE_MS = 60_000;
+
+for (const lane of MONGO_KINDS) {
+  describe(`A connection to MongoDB that is lost at a command, ${lane}`, () => {
+    let server: MongoServer;
+    let database: FreshDatabase;
+    let link: CommandLink;
+    let stores: MongoStores;
+
+    before(async function () {
+      server = await orSkip(this, mongoServer(lane));
+    });
+    beforeEach(async () => {
+      database = freshDatabase(server);
+      await migrateMongo(database);
+      link = await CommandLink.open(database.url);
+      stores = await openMongo({ url: link.url, database: database.database, timeoutMs: PATIENCE_MS });
+      await stores.accounts.create(ACCOUNT);
+      await stores.accounts.read(ACCOUNT.accountId);
+    });
+    afterEach(async () => {
+      await stores.close();
+      link.close();
+      await database.drop();
+    });
+
+    async function expectOutage(write: () => Promise<unknown>): Promise<void> {
+      expect(await write().catch((error: unknown) => error)).to.be.instanceOf(StoreUnavailable);
+      expect(link.closed).to.be.at.least(1);
+      link.heal();
+    }
+
+    for (const count of [1, 3]) {
+      it(`accepts none of ${count} generations whose claims may not be stored`, async () => {
+        const numbers = Array.from({ length: count }, (_, index) => 7 + index);
+        const batch = {
+          claims: numbers.map((n) => aClaim(n)),
+          change: aChange(ACCOUNT, {
+            holdsOpened: numbers.map((n) => ({
+              generationId: uuidAt(n),
+              credits: 0,
+              heldAt: 1,
+              attribution: ATTRIBUTION,
+            })),
+          }),
+          generations: numbers.map((n) => aGeneration(n)),
+        };
+        link.closeAt('insert');
+        await expectOutage(() => stores.acceptances.accept(batch));
+        for (const claim of batch.claims) expect(await stores.claims.read(claim)).to.equal(null);
+        for (const n of numbers) expect(await stores.generations.read(uuidAt(n))).to.equal(null);
+        expect((await stores.accounts.read(ACCOUNT.accountId))?.version).to.equal(ACCOUNT.version);
+
+        expect(await stores.acceptances.accept(batch)).to.have.property('outcome', 'accepted');
+      });
+    }
+
+    it('tells no claims as stored that may not be', async () => {
+      link.closeAt('insert');
+      await expectOutage(() => stores.claims.insertAll([aClaim(1), aClaim(2)]));
+    });
+
+    it('tells no usage as counted by another process that may not be', async () => {
+      link.closeAt('insert');
+      await expectOutage(() => stores.usage.apply([{ row: USE, expectedSequence: 0 }]));
+    });
+  });
+}
