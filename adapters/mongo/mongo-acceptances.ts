@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../core/errors.js';
 import type { AccountChange } from '../../core/credits/account.js';
-import type { Generation } from '../../core/generation/generation.js';
+import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
 import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/acceptance-store.js';
 import type { MongoConnection } from './connection.js';
@@ -55,13 +55,25 @@ export class MongoAcceptances implements AcceptanceStore {
       return { outcome: 'accepted', existing: [] };
     }
     const { place, code } = written;
-    if (place === 0 && code === CONVERSION_FAILURE)
-      return (await accounts.isCurrent(change)) ? undefined : { outcome: 'conflict', claimsStand: true };
+    if (place === 0 && code === CONVERSION_FAILURE) {
+      const why = await accounts.refusalOf(change);
+      if (why === 'current') return undefined;
+      if (why === 'passed') return { outcome: 'conflict', claimsStand: true };
+      accounts.written(change);
+      // Each may be stored by now, or not yet.
+      const others = await this.insertEach(generations);
+      return { outcome: 'accepted', existing: others.filter(({ kind }) => kind !== 'generation') };
+    }
     if (place === 0 || code !== DUPLICATE_KEY)
       throw new StoreUnavailable(`MongoDB refused a write of several (code ${code}).`);
     accounts.written(change);
     // What stands behind the refused insert was not tried.
-    const rest = await Promise.all(generations.slice(place - 1).map(async (one) => records.insert(one)));
-    return { outcome: 'accepted', existing: rest.flatMap((outcome) => (outcome.inserted ? [] : [outcome.existing])) };
+    return { outcome: 'accepted', existing: await this.insertEach(generations.slice(place - 1)) };
+  }
+
+  /** Answers the other records that have their ids. */
+  private async insertEach(generations: readonly Generation[]): Promise<GenerationRecord[]> {
+    const outcomes = await Promise.all(generations.map(async (one) => this.stores.generations.insert(one)));
+    return outcomes.flatMap((outcome) => (outcome.inserted ? [] : [outcome.existing]));
   }
 }

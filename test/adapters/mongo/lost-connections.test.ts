@@ -1,6 +1,7 @@
-// Goal: a write of several documents whose connection is lost is reported as an outage, and nothing that depends on it is written.
-// Method: a link to a real server that closes every connection at one command and passes all others on. The driver reports this in
-// the class of refused writes, without a refused write.
+// Goal: a write of several documents whose connection is lost is reported as an outage, and nothing that depends on it is written. A
+// write that the server has carried out, and that the driver repeats because the answer is lost, is reported as carried out.
+// Method: a link to a real server that closes every connection at one command, or one connection at the answer to it, and passes all
+// else on. The driver reports the first in the class of refused writes, without a refused write.
 import { expect } from 'chai';
 import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -24,6 +25,36 @@ const USE: UseRow = {
   chargedCredits: 1,
   releasedCredits: 0,
 };
+const numbersFrom = (first: number, count: number) => Array.from({ length: count }, (_, index) => first + index);
+
+/** Holds a credit for each generation. */
+function batchOf(numbers: readonly number[]) {
+  const { accountId, available, lastSequence } = ACCOUNT;
+  const count = numbers.length;
+  return {
+    claims: numbers.map((n) => aClaim(n)),
+    change: aChange(ACCOUNT, {
+      available: available - count,
+      reserved: count,
+      lastSequence: lastSequence + count,
+      holdsOpened: numbers.map((n) => ({ generationId: uuidAt(n), credits: 1, heldAt: 1, attribution: ATTRIBUTION })),
+      entries: numbers.map((n, index) => ({
+        accountId,
+        sequence: lastSequence + index + 1,
+        kind: 'hold' as const,
+        from: 'available' as const,
+        to: 'reserved' as const,
+        credits: 1,
+        at: 1,
+        availableAfter: available - index - 1,
+        generationId: uuidAt(n),
+        attribution: ATTRIBUTION,
+      })),
+    }),
+    generations: numbers.map((n) => aGeneration(n)),
+  };
+}
+
 /** Far longer than the driver needs to see that a connection is lost. */
 const PATIENCE_MS = 60_000;
 
@@ -59,19 +90,8 @@ for (const lane of MONGO_KINDS) {
 
     for (const count of [1, 3]) {
       it(`accepts none of ${count} generations whose claims may not be stored`, async () => {
-        const numbers = Array.from({ length: count }, (_, index) => 7 + index);
-        const batch = {
-          claims: numbers.map((n) => aClaim(n)),
-          change: aChange(ACCOUNT, {
-            holdsOpened: numbers.map((n) => ({
-              generationId: uuidAt(n),
-              credits: 0,
-              heldAt: 1,
-              attribution: ATTRIBUTION,
-            })),
-          }),
-          generations: numbers.map((n) => aGeneration(n)),
-        };
+        const numbers = numbersFrom(7, count);
+        const batch = batchOf(numbers);
         link.closeAt('insert');
         await expectOutage(() => stores.acceptances.accept(batch));
         for (const claim of batch.claims) expect(await stores.claims.read(claim)).to.equal(null);
@@ -81,6 +101,26 @@ for (const lane of MONGO_KINDS) {
         expect(await stores.acceptances.accept(batch)).to.have.property('outcome', 'accepted');
       });
     }
+
+    // The driver repeats no write of a single server.
+    if (lane === 'standalone')
+      it('cannot tell what became of a generation whose write is not repeated', async () => {
+        link.loseAnswerOf('update');
+        await expectOutage(() => stores.acceptances.accept(batchOf([7])));
+      });
+    else
+      for (const count of [1, 3])
+        it(`accepts ${count} generations once whose write is repeated, as its answer is lost`, async () => {
+          const batch = batchOf(numbersFrom(7, count));
+          link.loseAnswerOf('bulkWrite');
+          expect(await stores.acceptances.accept(batch)).to.deep.equal({ outcome: 'accepted', existing: [] });
+          expect(link.closed).to.equal(1);
+          for (const generation of batch.generations)
+            expect(await stores.generations.read(generation.generationId)).to.deep.equal(generation);
+          const account = await stores.accounts.read(ACCOUNT.accountId);
+          expect(account).to.include({ version: 1, available: 100 - count, reserved: count });
+          expect([...(account?.holds.keys() ?? [])]).to.have.members(batch.generations.map((one) => one.generationId));
+        });
 
     it('tells no claims as stored that may not be', async () => {
       link.closeAt('insert');
