@@ -1,5 +1,6 @@
 import {
   MongoAPIError,
+  MongoBulkWriteError,
   MongoClientClosedError,
   MongoError,
   MongoExpiredSessionError,
@@ -93,7 +94,15 @@ function kindOf(error: Error): string {
 
 function isProgramFault(error: MongoError): boolean {
   if (error instanceof MongoWriteConcernError) return false;
+  if (error instanceof MongoBulkWriteError) return isProgramFaultOfSeveral(error);
   if (error instanceof MongoServerError) return WRONG_COMMANDS.has(error.code);
   if (error instanceof MongoParseError) return true;
   return error instanceof MongoAPIError && !CONNECTION_ERRORS.some((kind) => error instanceof kind);
+}
+
+/** The code of the error itself is that of the first refusal, and the others may say more. */
+function isProgramFaultOfSeveral({ result }: MongoBulkWriteError): boolean {
+  if (result.getWriteConcernError() !== undefined) return false;
+  const refusals = result.getWriteErrors();
+  return refusals.length > 0 && refusals.every(({ code }) => WRONG_COMMANDS.has(code));
 }

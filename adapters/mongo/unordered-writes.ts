@@ -1,10 +1,11 @@
 import { MongoBulkWriteError, type Collection, type Document, type OptionalUnlessRequiredId } from 'mongodb';
+import { StoreUnavailable } from '../../core/errors.js';
 import type { CommandLimits } from './connection.js';
 import { DUPLICATE_KEY } from './store-errors.js';
 
 /**
  * Inserts documents in one command, in no order. Answers the places of those that were not inserted because their keys
- * are taken. Throws the driver's error unless the server has answered for each document.
+ * are taken. Throws `StoreUnavailable` or the driver's error unless the server has answered for each document.
  */
 export async function insertUnordered<T extends Document>(
   collection: Collection<T>,
@@ -17,7 +18,8 @@ export async function insertUnordered<T extends Document>(
   } catch (error) {
     const taken = takenPlaces(error);
     const { insertedCount } = error as MongoBulkWriteError;
-    if (insertedCount + taken.length !== documents.length) throw error;
+    if (insertedCount + taken.length !== documents.length)
+      throw new StoreUnavailable('MongoDB has not answered for each document.', error);
     return taken;
   }
 }

@@ -3,6 +3,7 @@
 // Method: an error of each kind that the driver has, mapped.
 import { expect } from 'chai';
 import {
+  MongoBulkWriteError,
   MongoInvalidArgumentError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
@@ -10,6 +11,7 @@ import {
   MongoServerError,
   MongoServerSelectionError,
   MongoWriteConcernError,
+  type BulkWriteResult,
   type ServerDescription,
   type TopologyDescription,
 } from 'mongodb';
@@ -21,6 +23,12 @@ const NO_TOPOLOGY = {
   servers: new Map<string, ServerDescription>(),
 } as unknown as TopologyDescription;
 const answered = (code: number): MongoServerError => new MongoServerError({ message: `code ${code}`, code });
+/** What the driver makes of the refusals of several writes: its own code is the first one's. */
+const refusedWrites = (codes: readonly number[], writeConcernError?: object): MongoBulkWriteError => {
+  const writeErrors = codes.map((code, index) => ({ code, index }));
+  const result = { getWriteErrors: () => writeErrors, getWriteConcernError: () => writeConcernError };
+  return new MongoBulkWriteError({ message: 'refused', code: codes[0] ?? 0 }, result as unknown as BulkWriteResult);
+};
 const socketError = (code: string): Error => Object.assign(new Error(code), { code });
 
 describe('An error of MongoDB', () => {
@@ -33,6 +41,10 @@ describe('An error of MongoDB', () => {
       ok: 1,
       writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
     }),
+    'several writes of which none was answered': refusedWrites([]),
+    'several writes, the first under a taken key and the next on a host that is away': refusedWrites([11_000, 6]),
+    'several writes, the first under a taken key and the next without space': refusedWrites([11_000, 14_031]),
+    'several writes without a majority in time': refusedWrites([11_000], { code: 64 }),
     'a socket that was ended': socketError('EPIPE'),
     'a socket that was destroyed': socketError('ERR_STREAM_DESTROYED'),
     ...Object.fromEntries(
@@ -50,6 +62,8 @@ describe('An error of MongoDB', () => {
   const mistakes: Readonly<Record<string, unknown>> = {
     'an argument the driver refuses': new MongoInvalidArgumentError('no'),
     'an argument Node refuses': Object.assign(new TypeError('no'), { code: 'ERR_INVALID_ARG_TYPE' }),
+    'several writes under taken keys': refusedWrites([11_000, 11_000]),
+    'several writes, one of which is wrong': refusedWrites([11_000, 121]),
     'a broken invariant': new Error('Broken invariant'),
     ...Object.fromEntries([2, 9, 14, 40, 52, 121, 10334, 11000, 17419].map((code) => [`code ${code}`, answered(code)])),
   };
