@@ -1,6 +1,4 @@
-import { integrityFault } from './integrity.js';
-import { openDatabase } from './driver.js';
+import { checkOutcome } from './integrity.js';
 
-/** Tells the parent process what is wrong with the database file named on the command line, or null; and ends. */
-const database = openDatabase(process.argv[2] ?? '', { readOnly: true });
-process.send?.(integrityFault(database) ?? null, () => process.exit());
+/** Tells the parent process how the check of the database file named on the command line ended; and ends. */
+process.send?.(checkOutcome(process.argv[2] ?? ''), () => process.exit());

@@ -30,8 +30,13 @@ export function openDatabase(path: string, { readOnly = false }: { readonly read
 
 /** SQLite's primary result code of an error this driver threw; undefined when the error is not SQLite's. */
 export function sqliteCode(error: unknown): number | undefined {
+  const code = extendedCode(error);
+  return code === undefined ? undefined : code & 0xff;
+}
+
+function extendedCode(error: unknown): number | undefined {
   const code = error instanceof Error && 'errcode' in error ? error.errcode : undefined;
-  return typeof code === 'number' ? code & 0xff : undefined;
+  return typeof code === 'number' ? code : undefined;
 }
 
 export const SQLITE_BUSY = 5;
@@ -42,11 +47,21 @@ const SQLITE_RANGE = 25;
 
 const SQLITE_CORRUPT = 11;
 const SQLITE_NOTADB = 26;
+/** The system reports an error for a part of the file, or for the file system's own records of it. */
+const SQLITE_IOERR_READ = 266;
+const SQLITE_IOERR_SHORT_READ = 522;
+const SQLITE_IOERR_CORRUPTFS = 8_458;
 
 /** Whether the error is about the file itself, so that only another file helps. */
 export function isBroken(error: unknown): boolean {
   const code = sqliteCode(error);
   return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
+}
+
+/** Whether the error says that what the file has cannot be read: it is broken, or the disk is. */
+export function isUnreadable(error: unknown): boolean {
+  const code = extendedCode(error) ?? 0;
+  return isBroken(error) || [SQLITE_IOERR_READ, SQLITE_IOERR_SHORT_READ, SQLITE_IOERR_CORRUPTFS].includes(code);
 }
 
 /** Whether the error is about what was written, so that trying again cannot help, and not about the store's state. */

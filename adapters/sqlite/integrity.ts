@@ -2,7 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { DataFolderRefused } from './data-folder-refused.js';
-import type { Database } from './driver.js';
+import { isUnreadable, openDatabase, type Database } from './driver.js';
 
 /** A file up to this size is checked in less time than a process takes to start. */
 export const SMALL_BYTES = 64 * 1024 * 1024;
@@ -23,8 +23,18 @@ export function requireIntegrity(database: Database, path: string): void {
   if (fault !== undefined) throw new DataFolderRefused(damagedFile(path, fault));
 }
 
-/** What the check found wrong, null where nothing is; or that it was ended before, or never began. */
-export type CheckOutcome = { readonly fault: string | null } | 'not-finished';
+/** What the check found wrong, null where nothing is; why it failed; or that it was ended before, or never began. */
+export type CheckOutcome = { readonly fault: string | null } | { readonly failed: string } | 'not-finished';
+
+/** Checks the file. One that cannot be read to its end is damaged. */
+export function checkOutcome(path: string): CheckOutcome {
+  try {
+    return { fault: integrityFault(openDatabase(path, { readOnly: true })) ?? null };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    return isUnreadable(error) ? { fault: message } : { failed: message };
+  }
+}
 
 /**
  * Checks the file in a process of its own: that can be ended at any moment, and a thread that is inside SQLite cannot. The check is
@@ -39,7 +49,7 @@ export class BackgroundCheck {
       stdio: 'ignore',
       execArgv: [],
     });
-    this.#child.on('message', (fault: string | null) => (outcome = { fault }));
+    this.#child.on('message', (told: CheckOutcome) => (outcome = told));
     this.#child.once('exit', () => report(outcome));
     // Where the process cannot be started, there is no exit.
     this.#child.on('error', () => {

@@ -42,6 +42,8 @@ export interface SqliteOptions {
   readonly smallBytes?: number;
   /** Told how the check of a large file ended that a server uses meanwhile. */
   readonly checked?: (outcome: CheckOutcome) => void;
+  /** Told why the outcome of a check could not be noted for the next start, which then may check again. */
+  readonly noteFailed?: (error: unknown) => void;
 }
 
 export interface SqliteStores {
@@ -96,12 +98,13 @@ export async function openSqlite(options: SqliteOptions): Promise<SqliteStores> 
       readOnly,
       smallBytes: lock?.mayHaveLostWrites === true ? Infinity : smallBytes,
     });
-    if (isChecked) lock?.noteWhole();
+    const notes = notesOf(lock, options.noteFailed);
+    if (isChecked) notes.whole();
     const writer = readOnly ? REFUSING_WRITER : await SqliteWriter.start({ path, maxPages });
-    const check = isChecked ? undefined : checkMeanwhile(path, writer, { lock, checked: options.checked });
+    const check = isChecked ? undefined : checkMeanwhile(path, writer, notes, options.checked);
     return storesOver(writer, openReader(path), lock, check);
   } catch (error) {
-    lock?.release();
+    lock?.abandon();
     throw refusalOf(path, error);
   }
 }
@@ -131,21 +134,36 @@ function prepareFile(
   }
 }
 
+/** What the next start learns of a check. Where it cannot be written, the server goes on without. */
+interface CheckNotes {
+  whole(): void;
+  damaged(): void;
+}
+
+function notesOf(lock: ServerLock | undefined, failed: SqliteOptions['noteFailed']): CheckNotes {
+  const attempt = (note: () => void) => {
+    try {
+      note();
+    } catch (error) {
+      failed?.(error);
+    }
+  };
+  return { whole: () => attempt(() => lock?.noteWhole()), damaged: () => attempt(() => lock?.noteDamaged()) };
+}
+
 /** Checks the file while it is used. Damage stops all writes, and has the next server check before it uses the file. */
 function checkMeanwhile(
   path: string,
   writer: WriterLike,
-  { lock, checked }: { readonly lock: ServerLock | undefined; readonly checked: SqliteOptions['checked'] },
+  notes: CheckNotes,
+  checked: SqliteOptions['checked'],
 ): BackgroundCheck {
   return new BackgroundCheck(path, (outcome) => {
-    if (outcome !== 'not-finished') {
-      if (outcome.fault === null) lock?.noteWhole();
-      else {
-        writer.refuseFromNow(new StoreUnavailable(damagedFile(path, outcome.fault)));
-        lock?.noteDamaged();
-      }
-    }
+    const fault = outcome !== 'not-finished' && 'fault' in outcome ? outcome.fault : undefined;
+    if (typeof fault === 'string') writer.refuseFromNow(new StoreUnavailable(damagedFile(path, fault)));
     checked?.(outcome);
+    if (fault === null) notes.whole();
+    else if (fault !== undefined) notes.damaged();
   });
 }
 

@@ -9,23 +9,32 @@ import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from '
  * which the operating system releases however the process ends.
  */
 export class ServerLock {
+  private isWhole = false;
+
   private constructor(
     private readonly database: Database,
     private readonly pidPath: string,
     private readonly bootPath: string,
-    /**
-     * Whether the database may have lost writes: the last server did not stop by itself, and the machine was started since then,
-     * or may have been; or the last check found damage. A killed process loses nothing that it has written to the system.
-     */
-    readonly mayHaveLostWrites: boolean,
+    private readonly found: {
+      /** The last server did not stop by itself: its process id is still there. */
+      readonly wasCut: boolean;
+      readonly mayHaveLostWrites: boolean;
+    },
   ) {}
+
+  /**
+   * Whether the database may have lost writes: the last server did not stop by itself, and the machine was started since then,
+   * or may have been; or the last check found damage. A killed process loses nothing that it has written to the system.
+   */
+  get mayHaveLostWrites(): boolean {
+    return this.found.mayHaveLostWrites;
+  }
 
   static take(folder: string): ServerLock {
     const path = join(folder, 'server.lock');
     // The process id is in a separate file: reading the locked file here would drop the lock.
     const pidPath = join(folder, 'server.pid');
     createPrivately(path);
-    createPrivately(pidPath);
     const database = openDatabase(path);
     try {
       database.exec('PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE');
@@ -41,16 +50,25 @@ export class ServerLock {
       const other = pid === '' ? 'Another server' : `Another server (process ${pid})`;
       throw new DataFolderRefused(`${other} is using ${folder}; stop it first, or choose another data folder.`);
     }
-    const bootPath = join(folder, 'server.boot');
-    const [wasCut, servedIn] = [readIfThere(pidPath) !== '', readIfThere(bootPath)];
-    writeFileSync(pidPath, `${process.pid}\n`);
-    const hasSameBoot = servedIn !== '' && servedIn === machineBoot();
-    return new ServerLock(database, pidPath, bootPath, servedIn === DAMAGED || (wasCut && !hasSameBoot));
+    try {
+      const bootPath = join(folder, 'server.boot');
+      const [wasCut, servedIn] = [existsSync(pidPath), readIfThere(bootPath)];
+      writePrivately(pidPath, `${process.pid}`);
+      const hasSameBoot = servedIn !== '' && servedIn === machineBoot();
+      return new ServerLock(database, pidPath, bootPath, {
+        wasCut,
+        mayHaveLostWrites: servedIn === DAMAGED || (wasCut && !hasSameBoot),
+      });
+    } catch (error) {
+      database.close();
+      throw error;
+    }
   }
 
   /** Notes that the database was checked and is whole. */
   noteWhole(): void {
     writePrivately(this.bootPath, machineBoot());
+    this.isWhole = true;
   }
 
   /** Has the next server check the database before it uses it. */
@@ -62,6 +80,12 @@ export class ServerLock {
   release(): void {
     rmSync(this.pidPath, { force: true });
     this.database.close();
+  }
+
+  /** Lets the folder go after a start that failed. Until a check has passed, the next start has to find that a server was cut off. */
+  abandon(): void {
+    if (this.found.wasCut && !this.isWhole) this.database.close();
+    else this.release();
   }
 
   /** Holds the lock until the process ends, for work that continues after the stores are closed. */

@@ -39,7 +39,12 @@ export const sqliteDriver: DatabaseDriver = {
   isMade: ({ dataFolder }) => isThere(join(dataFolder, FILE)),
 
   async open({ dataFolder, as, log }) {
-    const database = await openFolder({ folder: dataFolder, role: as, checked: (outcome) => logCheck(log, outcome) });
+    const database = await openFolder({
+      folder: dataFolder,
+      role: as,
+      checked: (outcome) => logCheck(log, outcome),
+      noteFailed: (error) => log.warn('check of the database not noted for the next start', { error }),
+    });
     if (as === 'server') closeDataFolder(dataFolder, log);
     return database;
   },
@@ -80,6 +85,7 @@ async function openFolder(options: SqliteOptions): Promise<OpenDatabase> {
 
 function logCheck(log: Log, outcome: CheckOutcome): void {
   if (outcome === 'not-finished') log.info('check of the database not finished', {});
+  else if ('failed' in outcome) log.warn('check of the database failed', { reason: outcome.failed });
   else if (outcome.fault === null) log.info('database checked', {});
   else log.warn('database damaged: restore it from a backup', { fault: outcome.fault });
 }
