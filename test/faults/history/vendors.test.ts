@@ -140,6 +140,39 @@ describe('the history checker, of vendors', () => {
     expect(all(wasLost)).to.deep.equal([]);
   });
 
+  it('lets trouble keep some outputs from arriving, and finds it in calm, for all outputs, and of what no vendor made', () => {
+    const badEnds = (change: (draft: HistoryDraft) => void) => {
+      const draft = seenBy({ submissions: [FIRST] });
+      draft.facts.bursts = [];
+      draft.facts.troubles = [{ from: 20_000, until: 30_000 }];
+      change(draft);
+      return checkHistory(draft).filter(({ sentence }) => sentence.includes(`generation ${IDS.poor} succeeded with`));
+    };
+    const loseOne = (draft: HistoryDraft) => record(draft, IDS.poor).outputs.pop();
+    expect(badEnds(loseOne)).to.deep.equal([]);
+    expect(
+      badEnds((draft) => {
+        loseOne(draft);
+        draft.facts.troubles = [];
+      }),
+      'in calm',
+    ).to.have.lengthOf(1);
+    expect(
+      badEnds((draft) => {
+        loseOne(draft);
+        loseOne(draft);
+      }),
+      'all of them',
+    ).to.have.lengthOf(1);
+    expect(
+      badEnds((draft) => {
+        loseOne(draft);
+        delete draft.vendors;
+      }),
+      'of the sandbox',
+    ).to.have.lengthOf(1);
+  });
+
   it('finds what was delivered and not made for it, and what was made for nobody', () => {
     const foreign = { ...FIRST, task: { ...TASK, pictureSha256: 'f'.repeat(64) } };
     expect(found({ submissions: [foreign] })).to.deep.equal([16]);

@@ -16,9 +16,9 @@ const HINDRANCES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Invariants 12 and 20: what was accepted runs, and ends as its client asked. It may fail otherwise only for trouble
- * that met it while it ran, or that left it no time to begin; what was made in a burst at rest has no such excuse. That
- * a cancelled one was cancelled by its client is for the rule about cancels.
+ * Invariants 12 and 20: what was accepted runs, and ends as its client asked. It may fail otherwise, or be without an output
+ * that did not arrive from a vendor, only for trouble that met it while it ran, or that left it no time to begin; what was
+ * made in a burst at rest has no such excuse. That a cancelled one was cancelled by its client is for the rule about cancels.
  */
 export function* checkEnds(known: Known): Iterable<Finding> {
   const inExactBursts = new Set(known.history.facts.bursts.flatMap(({ keys, isExact }) => (isExact ? keys : [])));
@@ -28,12 +28,11 @@ export function* checkEnds(known: Known): Iterable<Finding> {
     if (!body || (status !== 'succeeded' && status !== 'failed')) continue;
     const wish = wishOf(known.history.facts.models, body);
     if (isGranted(generation, wish)) continue;
-    const isExcused =
-      status === 'failed' &&
-      HINDRANCES.has(error?.code ?? '') &&
-      !inExactBursts.has(clientTraceId) &&
-      wasHindered(known, generation);
-    if (isExcused) continue;
+    const isHindrance =
+      status === 'failed'
+        ? HINDRANCES.has(error?.code ?? '')
+        : isPart(generation, wish) && isOfVendors(known, generation);
+    if (isHindrance && !inExactBursts.has(clientTraceId) && wasHindered(known, generation)) continue;
     yield {
       invariant: 12,
       sentence: `generation ${generationId} ${status} with ${outputs.length} outputs and ${error?.code ?? 'no error'}, where ${describeWish(wish)} was asked for, and no trouble explains it (${describeTimes(generation)})`,
@@ -45,6 +44,15 @@ function isGranted({ status, outputs, error }: Generation, wish: Wish): boolean 
   return status === 'succeeded'
     ? wish.outputs === outputs.length
     : wish.error !== undefined && wish.error === error?.code;
+}
+
+function isPart({ outputs }: Generation, wish: Wish): boolean {
+  return outputs.length > 0 && wish.outputs !== undefined && outputs.length < wish.outputs;
+}
+
+/** The pictures of the sandbox are made where they are stored, so that none is lost on its way. */
+function isOfVendors({ history: { vendors } }: Known, { modelKey }: Generation): boolean {
+  return vendors !== undefined && modelKey in vendors.terms.policies;
 }
 
 /** One that ran: while it did. One that never came to run: there was no calm in which it could have. */
