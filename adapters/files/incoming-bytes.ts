@@ -11,6 +11,10 @@ import { MAX_SMALL_FILE_BYTES, TRAILER_BYTES } from './stored-object.js';
  */
 const MAX_HELD_BYTES = 16 * 1024 * 1024;
 
+/** A larger file is not written as a whole. */
+const MOST_HELD = MAX_SMALL_FILE_BYTES - TRAILER_BYTES;
+const NOTHING = new Uint8Array(0);
+
 /** Counts what all that arrives in a folder holds in memory. */
 export class HeldBytes {
   #byteSize = 0;
@@ -29,8 +33,8 @@ export class HeldBytes {
 /** Bytes as they arrive: in memory while they are few, then in a temporary file. To be staged or discarded, once. */
 export class IncomingBytes {
   readonly #hash = createHash('sha256');
-  readonly #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  /** One piece of memory for all that is held, as each small piece of its own would take many times its length. */
+  #held = NOTHING;
   #handle: FileHandle | undefined;
   #byteSize = 0;
 
@@ -48,20 +52,17 @@ export class IncomingBytes {
   async add(chunk: Uint8Array): Promise<void> {
     this.#byteSize += chunk.byteLength;
     this.#hash.update(chunk);
-    if (this.#handle === undefined && this.#isSmall() && this.heldBytes.take(chunk.byteLength)) {
-      // Its source may use the memory of the chunk again.
-      this.#held.push(chunk.slice());
-      this.#heldBytes += chunk.byteLength;
-      return;
-    }
-    const handle = await this.#file();
+    if (this.#handle === undefined && this.#isSmall() && this.#holds(chunk)) return;
+    const handle = await this.#file(this.#byteSize - chunk.byteLength);
     await onDisk(async () => writeFully(handle, chunk));
   }
 
   async staged(): Promise<StagedObject> {
     const { disk, path, placeFor } = this;
-    if (disk.small !== undefined && this.#handle === undefined)
-      return new StagedBytes(disk.small, path, placeFor, this.#held, this.#byteSize, this.#hash, () => this.#letGo());
+    if (disk.small !== undefined && this.#handle === undefined) {
+      const bytes = this.#held.subarray(0, this.#byteSize);
+      return new StagedBytes(disk.small, path, placeFor, bytes, this.#hash, () => this.#letGo());
+    }
     return new StagedFile(await this.#file(), path, disk, placeFor, this.#byteSize, this.#hash);
   }
 
@@ -71,21 +72,35 @@ export class IncomingBytes {
   }
 
   #isSmall(): boolean {
-    return this.disk.small !== undefined && this.#byteSize + TRAILER_BYTES <= MAX_SMALL_FILE_BYTES;
+    return this.disk.small !== undefined && this.#byteSize <= MOST_HELD;
+  }
+
+  /** Copies the newest chunk, as its source may use its memory again; false where there is no room. */
+  #holds(chunk: Uint8Array): boolean {
+    const [before, after] = [this.#byteSize - chunk.byteLength, this.#byteSize];
+    if (after > this.#held.byteLength) {
+      const capacity = Math.min(MOST_HELD, Math.max(after, 2 * this.#held.byteLength));
+      if (!this.heldBytes.take(capacity - this.#held.byteLength)) return false;
+      const larger = new Uint8Array(capacity);
+      larger.set(this.#held.subarray(0, before));
+      this.#held = larger;
+    }
+    this.#held.set(chunk, before);
+    return true;
   }
 
   /** The temporary file, with all that was held. */
-  async #file(): Promise<FileHandle> {
+  async #file(heldSize = this.#byteSize): Promise<FileHandle> {
     if (this.#handle !== undefined) return this.#handle;
     const handle = await onDisk(async () => this.disk.open(this.path, 'wx', 0o600));
     this.#handle = handle;
-    for (const chunk of this.#held.splice(0)) await onDisk(async () => writeFully(handle, chunk));
+    if (heldSize > 0) await onDisk(async () => writeFully(handle, this.#held.subarray(0, heldSize)));
     this.#letGo();
     return handle;
   }
 
   #letGo(): void {
-    this.heldBytes.giveBack(this.#heldBytes);
-    this.#heldBytes = 0;
+    this.heldBytes.giveBack(this.#held.byteLength);
+    this.#held = NOTHING;
   }
 }

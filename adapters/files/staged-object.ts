@@ -19,27 +19,24 @@ export interface StagedObject {
 /** Few bytes, which are held in memory and become a file with their key. */
 export class StagedBytes implements StagedObject {
   readonly sha256: string;
+  readonly byteSize: number;
   readonly #bytes: Uint8Array<ArrayBuffer>;
 
-  /** `chunks` have `byteSize` bytes. */
   constructor(
     private readonly small: SmallFiles,
     private readonly path: string,
     private readonly placeFor: (key: string) => Promise<string>,
-    chunks: readonly Uint8Array[],
-    readonly byteSize: number,
+    bytes: Uint8Array,
     hash: Hash,
     /** Called once the bytes are held no more. */
     private readonly letGo: () => void,
   ) {
     const digest = hash.digest();
     this.sha256 = digest.toString('hex');
-    this.#bytes = new Uint8Array(byteSize + digest.byteLength);
-    let at = 0;
-    for (const chunk of [...chunks, digest]) {
-      this.#bytes.set(chunk, at);
-      at += chunk.byteLength;
-    }
+    this.byteSize = bytes.byteLength;
+    this.#bytes = new Uint8Array(bytes.byteLength + digest.byteLength);
+    this.#bytes.set(bytes);
+    this.#bytes.set(digest, bytes.byteLength);
   }
 
   async commit(key: string): Promise<void> {

@@ -34,8 +34,8 @@ export function isSoundSmallPng(bytes: Uint8Array): boolean {
       header = content;
     } else if (type === IDAT) data.push(content);
     else if (type === IEND) return areRows(data, header);
-    // The only other chunk that encoders usually write: once.
-    else if (type !== PHYS || content.length !== DENSITY_DATA_BYTES || hasDensity) return false;
+    // The only other chunk that encoders usually write: once, and before the data.
+    else if (type !== PHYS || content.length !== DENSITY_DATA_BYTES || hasDensity || data.length > 0) return false;
     else hasDensity = true;
   }
   return false;

@@ -2,6 +2,7 @@
 // Method: the contract over HTTP; a disk that fails on demand; a small real file system that fills up; leftover files
 // with old dates.
 import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -15,6 +16,7 @@ import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { sendByFetch } from '../../contracts/object-store-subject.js';
 import { objectStoreContract } from '../../contracts/object-store.contract.js';
 import { collected, inPieces } from '../../fixtures/byte-streams.js';
+import { collectGarbage } from '../../fixtures/collect-garbage.js';
 import { until } from '../../fixtures/until.js';
 import { serveStore } from './gate-server.js';
 import type { ServedStore } from './gate-server.js';
@@ -270,6 +272,47 @@ describe('FileObjectStore', () => {
     expect(await incoming()).to.equal(0);
     for (const index of [0, 299]) expect(await store.stat(`slow-${index}`)).to.have.property('byteSize', 64 * 1024);
     expect(await stalled(256), 'what was held is free again').to.equal(0);
+  });
+
+  it('takes little more memory than it counts for what arrives a byte at a time', async () => {
+    const store = await openStore();
+    const [count, byteSize] = [50, 4_000];
+    let [arrived, end]: [number, () => void] = [0, () => undefined];
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    async function* trickle(): AsyncGenerator<Uint8Array> {
+      for (let n = 0; n < byteSize; n += 1) yield Buffer.from(new Uint8Array([n]).buffer);
+      arrived += 1;
+      await ended;
+    }
+    const usedBytes = (): number => {
+      collectGarbage();
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      return heapUsed + arrayBuffers;
+    };
+    const before = usedBytes();
+    const writes = Array.from({ length: count }, async (_, n) => store.write(`slow-${n}`, trickle(), LIMIT));
+    await until(() => arrived === count);
+    const taken = usedBytes() - before;
+    end();
+    await Promise.all(writes);
+    // Each byte alone took 190; each write has some kilobytes of its own.
+    expect(taken / (count * byteSize)).to.be.below(20);
+    expect(await collected((await store.read('slow-0'))!)).to.deep.equal(
+      Uint8Array.from({ length: byteSize }, (_, n) => n),
+    );
+  });
+
+  it('stores what it was given when the source uses its memory again', async () => {
+    const store = await openStore();
+    for (const memory of [new Uint8Array(10), Buffer.alloc(10)]) {
+      async function* reusing(): AsyncGenerator<Uint8Array> {
+        for (let n = 1; n <= 3; n += 1) yield memory.fill(n);
+      }
+      const { sha256 } = (await store.write('key', reusing(), LIMIT)) as { readonly sha256: string };
+      const stored = await collected((await store.read('key'))!);
+      expect([...stored]).to.deep.equal([1, 2, 3].flatMap((n) => Array<number>(10).fill(n)));
+      expect(createHash('sha256').update(stored).digest('hex')).to.equal(sha256);
+    }
   });
 
   it('survives a full file system', async function fullDisk() {

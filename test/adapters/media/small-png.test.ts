@@ -58,6 +58,7 @@ const PARTS = {
   extra: mostly('', 'x', 'xxxxxxxx'),
   parts: fc.integer({ min: 1, max: 3 }),
   between: mostly('', 'tEXt', 'pHYs', 'IHDR', 'ABCD', 'PLTE'),
+  amid: mostly('', 'pHYs', 'tEXt'),
   atEnd: mostly('', 'pHYs', 'tEXt', 'IDAT'),
   endBytes: mostly('', 'x'),
   flipped: mostly(-1, 9, 20, 37, 45, 60),
@@ -81,7 +82,11 @@ const built: fc.Arbitrary<Built> = fc.record(PARTS).map((made) => {
     SIGNATURE,
     headerChunk({ widthPx, heightPx: Math.max(0, heightPx + made.claimedPx), bitDepth, colourType, methods }),
     made.between === '' ? Buffer.alloc(0) : pngChunk(made.between, seed.subarray(0, 9)),
-    ...Array.from({ length: parts }, (_, index) => pngChunk('IDAT', data.subarray(index * part, (index + 1) * part))),
+    ...Array.from({ length: parts }, (_, index) =>
+      pngChunk('IDAT', data.subarray(index * part, (index + 1) * part)),
+    ).flatMap((chunk, index) =>
+      made.amid === '' || index === 0 ? [chunk] : [pngChunk(made.amid, seed.subarray(0, 9)), chunk],
+    ),
     made.atEnd === '' ? Buffer.alloc(0) : pngChunk(made.atEnd, seed.subarray(0, 9)),
     pngChunk('IEND', made.endBytes),
   ]);
@@ -90,7 +95,7 @@ const built: fc.Arbitrary<Built> = fc.record(PARTS).map((made) => {
     bitDepth === 8 &&
     methods.every((method) => method === 0) &&
     [made.claimedPx, more, cut].every((count) => count === 0) &&
-    [extra, made.between, made.atEnd, made.endBytes].every((text) => text === '') &&
+    [extra, made.between, made.amid, made.atEnd, made.endBytes].every((text) => text === '') &&
     made.flipped < 0;
   return { bytes, isPlain: isRight && colourType !== 3 && filter < 5 };
 });
