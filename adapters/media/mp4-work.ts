@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { boxesOf, BOXES_A_TURN } from './mp4-box.js';
 import type { Mp4Outline } from './mp4-outline.js';
 
-/** Of all tracks and fragments together: four hours of pictures and sound. */
+/** Of all tracks of pictures, and of all fragments, together: four hours. */
 export const MAX_SAMPLES = 2 ** 20;
 /** Of `moof` boxes, and of the entries that say where they are: four hours in fragments of a second. */
 export const MAX_FRAGMENTS = 2 ** 14;
@@ -42,34 +42,81 @@ const COUNTS: Readonly<Record<string, (rest: Buffer) => number>> = {
   keys: (rest) => (wordAt(rest, 4) * 8 > rest.length ? Infinity : 0),
 };
 
+/** Tables of which an entry stands for many samples. */
+const SUMS = new Set(['stts', 'ctts']);
+
+/** What the boxes of one track, or those outside of all tracks, add up to. */
+class Tables {
+  readonly #counts = new Map<string, number>();
+  readonly #handlers = new Set<string>();
+  #samplesAChunk = 0;
+
+  add(type: string, rest: Buffer): void {
+    if (Object.hasOwn(COUNTS, type)) this.#counts.set(type, (this.#counts.get(type) ?? 0) + COUNTS[type]!(rest));
+    if (type === 'stsc') this.#samplesAChunk = Math.max(this.#samplesAChunk, mostOfChunk(rest));
+    if (type === 'hdlr') this.#handlers.add(rest.toString('latin1', HANDLER_AT, HANDLER_AT + 4));
+  }
+
+  /** Only a table of a track of pictures is looked at. Uncompressed sound has a sample for each of 48,000 moments a second. */
+  get isOfSound(): boolean {
+    return this.#handlers.has('soun') && !this.#handlers.has('vide');
+  }
+
+  addTo({ counts, most }: Totals): void {
+    for (const [type, count] of this.#counts) counts.set(type, (counts.get(type) ?? 0) + count);
+    most.samplesAChunk = Math.max(most.samplesAChunk, this.#samplesAChunk);
+  }
+}
+
+interface Totals {
+  readonly counts: Map<string, number>;
+  readonly most: { samplesAChunk: number };
+}
+
+/** Behind a version and a field that is not used. */
+const HANDLER_AT = 8;
+
 /**
- * What a demuxer will hold for the tables of a file, in bytes, at most; undefined where they have more than `MAX_SAMPLES` entries
- * of one kind or name more samples, where there are more than `MAX_FRAGMENTS`, `MAX_TRACKS` or `MAX_BOXES`, or so many samples in a
- * chunk that finding all takes more than `MAX_STEPS` steps. A few bytes can declare so many: the length of a box does not bound them.
+ * What a demuxer will hold for the tables of a file, in bytes, at most; undefined where those that it looks at have more than
+ * `MAX_SAMPLES` entries of one kind or name more samples, where there are more than `MAX_FRAGMENTS`, `MAX_TRACKS` or `MAX_BOXES`, or so
+ * many samples in a chunk that finding all takes more than `MAX_STEPS` steps. A few bytes can declare so many: the length of a box does
+ * not bound them.
  */
 export async function tableBytes({ indexBoxes, heldBytes }: Mp4Outline): Promise<number | undefined> {
-  const totals = new Map<string, number>();
-  const isTooMuch = (type: string, count: number): boolean => {
-    const total = (totals.get(type) ?? 0) + count;
-    totals.set(type, total);
-    return total > (MOST[type] ?? MAX_SAMPLES);
+  const numbers = new Map<string, number>();
+  const isTooMuch = (type: string, count = 1): boolean => {
+    const number = (numbers.get(type) ?? 0) + count;
+    numbers.set(type, number);
+    return number > (MOST[type] ?? MAX_SAMPLES);
   };
-  let samplesAChunk = 0;
-  const contents = indexBoxes.map(({ content }) => content);
+  const outside = new Tables();
+  const all = [outside];
+  const waiting = indexBoxes.map(({ content }) => ({ content, tables: outside }));
   if (isTooMuch('moof', indexBoxes.filter(({ type }) => type === 'moof').length)) return undefined;
-  for (let content = contents.pop(); content !== undefined; content = contents.pop()) {
-    for (const { type, content: inner, rest } of boxesOf(content)) {
-      if (isTooMuch('box', 1) || (Object.hasOwn(MOST, type) && isTooMuch(type, 1))) return undefined;
-      if (totals.get('box')! % BOXES_A_TURN === 0) await setImmediate();
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const { type, content, rest } of boxesOf(next.content)) {
+      if (isTooMuch('box') || (Object.hasOwn(MOST, type) && isTooMuch(type))) return undefined;
+      if (numbers.get('box')! % BOXES_A_TURN === 0) await setImmediate();
       if (type === 'tfra' && isTooMuch('moof', wordAt(rest, 12))) return undefined;
-      const count = Object.hasOwn(COUNTS, type) ? COUNTS[type] : undefined;
-      if (count !== undefined && isTooMuch(type, count(rest))) return undefined;
-      if (type === 'stsc') samplesAChunk = Math.max(samplesAChunk, mostOfChunk(rest));
+      if (Object.hasOwn(COUNTS, type) && isTooMuch(type, entriesOf(type, rest))) return undefined;
+      next.tables.add(type, rest);
+      let { tables } = next;
+      // What a track within a track is, the outer one says as well.
+      if (type === 'trak' && tables === outside) all.push((tables = new Tables()));
       // Some boxes of type `meta` begin with a version, others with their first box.
-      if (CONTAINERS.has(type)) contents.push(type === 'meta' && wordAt(inner, 0) === 0 ? inner.subarray(4) : inner);
+      if (CONTAINERS.has(type))
+        waiting.push({ content: type === 'meta' && wordAt(content, 0) === 0 ? content.subarray(4) : content, tables });
     }
   }
-  const samples = Math.max(0, ...Object.keys(COUNTS).map((type) => totals.get(type) ?? 0));
+  return bytesFor(all, heldBytes);
+}
+
+function bytesFor(all: readonly Tables[], heldBytes: number): number | undefined {
+  const { counts, most }: Totals = { counts: new Map(), most: { samplesAChunk: 0 } };
+  for (const tables of all) if (!tables.isOfSound) tables.addTo({ counts, most });
+  const samples = Math.max(0, ...counts.values());
+  const { samplesAChunk } = most;
+  if (samples > MAX_SAMPLES) return undefined;
   if (samples * samplesAChunk > (samplesAChunk > samples ? MAX_STEPS_BEYOND : MAX_STEPS)) return undefined;
   return heldBytes * ENTRY_TIMES + samples * SAMPLE_BYTES;
 }
@@ -86,6 +133,11 @@ function onesIn(bits: number): number {
 function countFor(rest: Buffer, at: number, entryBytes: number): number {
   const count = wordAt(rest, at);
   return at + 4 + count * entryBytes > rest.length ? 0 : count;
+}
+
+/** How many of them a demuxer reads, of a track of any kind. */
+function entriesOf(type: string, rest: Buffer): number {
+  return SUMS.has(type) ? countFor(rest, 4, 8) : COUNTS[type]!(rest);
 }
 
 /** Of a table whose entries stand for so many samples each; an entry for none is counted, too. */

@@ -14,7 +14,7 @@ import { fileOf, inPieces } from '../../fixtures/byte-streams.js';
 import { inTurns } from '../../fixtures/in-turns.js';
 import { largeMp4 } from '../../fixtures/large-videos.js';
 import { box, lastIndex, muxedWithTags, withinBox, withinFragment } from '../../fixtures/tagged-videos.js';
-import { mp4 } from '../../fixtures/videos.js';
+import { mp4, mp4WithPcm } from '../../fixtures/videos.js';
 
 const MIB = 1024 * 1024;
 const LIMITS = { maxPixels: 1_000_000, decode: 'full', kind: 'video' } as const;
@@ -193,6 +193,30 @@ describe('the probe of a video', () => {
     expect(waiting).to.equal(1);
     expect(await answer).to.include({ ...FACTS, durationMs: 1_000 });
     expect([memory.heldBytes, memory.waiting]).to.deep.equal([0, 0]);
+  });
+
+  for (const seconds of [5, 25])
+    it(`accepts ${seconds} seconds of sound that is not compressed`, async () => {
+      const bytes = await mp4WithPcm(seconds);
+      expect(await probe.probe(fileOf(bytes), LIMITS)).to.deep.equal({ ...FACTS, durationMs: seconds * 1_000 });
+    });
+
+  it('reads no sample of sound, however many there are to be', async () => {
+    const bytes = Buffer.from(await mp4WithPcm(1));
+    // The track of sound is the last one. A table of times, and one of chunks, says how many samples its first entry stands for.
+    bytes.writeUInt32BE(MANY, bytes.lastIndexOf('stts') + 12);
+    bytes.writeUInt32BE(MANY, bytes.lastIndexOf('stsc') + 16);
+    expect(await probe.probe(fileOf(bytes), LIMITS)).to.deep.equal({ ...FACTS, durationMs: 1_000 });
+  });
+
+  it('counts the samples of a track that says that it is of sound and of pictures', async () => {
+    const bytes = Buffer.from(
+      withinBox(await lastIndex(), SAMPLES, TABLES['offsets of four thousand million samples']!),
+    );
+    const sound = box('hdlr', words(0, 0), 'soun', words(0, 0, 0), Buffer.alloc(1));
+    expect(await probe.probe(fileOf(withinBox(bytes, ['moov', 'trak', 'mdia'], sound)), LIMITS)).to.deep.equal(
+      TOO_MANY,
+    );
   });
 
   it('finds a first sample that lies behind the end of the file, and one that has no place', async () => {
