@@ -1,8 +1,7 @@
 /*
  * Goal: every page can be used by everybody: axe finds no violation, in light and in dark, and nothing is wider than a
  * screen of 360 px.
- * Method: the pages of a whole service in this process, in Chromium with axe-core, wide and light, and narrow and dark. The
- * default run leaves both out; `npm run test:accessibility` has them.
+ * Method: the pages of a whole service in this process, in Chromium with axe-core, wide and light, and narrow and dark.
  */
 import { AxeBuilder } from '@axe-core/playwright';
 import { expect } from 'chai';
@@ -13,7 +12,6 @@ import type { SignInMethod } from '../../core/people/sessions.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
 import { makeOperator } from '../fronts/console/operator-harness.js';
 import { ReceivingSender } from '../fixtures/receiving-sender.js';
-import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/server-absent.js';
 import { CONSOLE_STATES, makeConsoleStates, section, type Shown } from './console-states.js';
 import { PageHarness, type Visitor } from './page-harness.js';
@@ -184,7 +182,7 @@ describe('every page', () => {
   });
   after(() => pages?.close());
 
-  for (const { name: look, ...options } of LOOKS.slice(0, sizeOf('pageLooks'))) {
+  for (const { name: look, ...options } of LOOKS) {
     describe(look, () => {
       for (const { name, open } of [...PAGES, ...OPERATOR_PAGES]) {
         it(`has no violation: ${name}`, async () => {

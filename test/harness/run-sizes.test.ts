@@ -8,9 +8,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { FULL_RUN_VARIABLE, isFullRun, leftOut, programEnvironment, RUN_SIZES } from './run-sizes.js';
+import { FULL_RUN_VARIABLE, isFullRun, leftOut, OTHER_SCRIPTS, programEnvironment, RUN_SIZES } from './run-sizes.js';
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
+const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** What mocha makes of a pattern. */
+const { lookupFiles } = (await import('mocha/lib/cli/lookup-files.js' as string)) as {
+  readonly lookupFiles: (pattern: string) => readonly string[];
+};
 const SUITES = ['../faults/*.test.js', '../upgrade/*.test.js', '../service/vectors.test.js'].map((glob) =>
   fileURLToPath(new URL(glob, import.meta.url)),
 );
@@ -40,10 +45,12 @@ describe('how much of each check is run', () => {
 
   it('is listed, with a line for each check that the default run omits or runs in part', () => {
     const lines = leftOut();
-    expect(lines).to.have.length(Object.values(RUN_SIZES).filter(({ byDefault, inFull }) => byDefault < inFull).length);
+    const parts = Object.values(RUN_SIZES).filter(({ byDefault, inFull }) => byDefault < inFull);
+    expect(lines).to.have.length(parts.length + Object.keys(OTHER_SCRIPTS).length);
     expect(lines)
       .to.include('19,900 of 20,000 seeds of the simulation')
-      .and.to.include('12 of 12 kills of one worker of three, one every second');
+      .and.to.include('12 of 12 kills of one worker of three, one every second')
+      .and.to.include('the pages in a browser (npm run test:browser)');
   });
 
   it('names the rounds, kills and stores of each run', () => {
@@ -77,11 +84,20 @@ describe('npm test', () => {
   };
   const command = scripts['test'] ?? '';
 
-  it('runs every folder of tests once: those that take longest first, then all others', () => {
-    const [, first, others] =
-      /'dist\/test\/\{([^}]+)\}\/\*\*\/\*\.test\.js' 'dist\/test\/!\(([^)]+)\)\/\*\*\/\*\.test\.js'$/.exec(command) ??
-      [];
-    expect(first?.split(',')).to.deep.equal(others?.split('|'));
+  it('runs every test once, those that take longest first, but for those of other scripts', () => {
+    const filesOf = (script: string) =>
+      [...(scripts[script] ?? '').matchAll(/'([^']+)'/g)].flatMap(([, glob = '']) => lookupFiles(join(ROOT, glob)));
+    const files = ['test', ...Object.keys(OTHER_SCRIPTS)].flatMap(filesOf);
+    expect(files.toSorted()).to.deep.equal(lookupFiles(join(ROOT, 'dist/**/*.test.js')).toSorted());
+    expect(filesOf('test')[0]).to.match(/\/dist\/test\/(simulation|properties|faults|service)\//);
+  });
+
+  it('is followed in CI and in npm run verify by the scripts of what it leaves out', () => {
+    const ci = readFileSync(new URL('../../../.ci/run', import.meta.url), 'utf8');
+    for (const script of Object.keys(OTHER_SCRIPTS)) {
+      expect(ci).to.include(`run_tests npm run ${script}\n`);
+      expect(scripts['verify']).to.include(`npm test && `).and.to.include(`npm run ${script} && `);
+    }
   });
 
   it('says once, after its counts, what it left out; a full run says nothing', () => {

@@ -44,9 +44,15 @@ export const RUN_SIZES = {
   ledgerWriters: { of: 'concurrent writers of one ledger in MongoDB', byDefault: 16, inFull: 64 },
   ledgerBursts: { of: 'changes of a thousand entries by each writer of a ledger', byDefault: 1, inFull: 3 },
   ledgerInterleavings: { of: 'random interleavings of operations on a ledger', byDefault: 3, inFull: 8 },
-  pageLooks: { of: 'looks in which axe tries each state of the pages', byDefault: 0, inFull: 2 },
+  countedGenerations: { of: 'generations whose documents in MongoDB are counted', byDefault: 250, inFull: 1_000 },
   measuredWakeUps: { of: 'wake-ups whose delay is measured', byDefault: 20, inFull: 100 },
 } as const satisfies Readonly<Record<string, RunSize>>;
+
+/** What `npm test` does not run at all, by the script that does. CI runs these scripts after it. */
+export const OTHER_SCRIPTS: Readonly<Record<string, string>> = {
+  'test:browser': 'the pages in a browser',
+  'test:clients': 'the client libraries, clients in other languages and MCP clients',
+};
 
 export type SizedCheck = keyof typeof RUN_SIZES;
 
@@ -72,9 +78,10 @@ export function sizeOf(check: SizedCheck): number {
 /** What `npm test` does not run, a line a check. */
 export function leftOut(): readonly string[] {
   const sizes: readonly RunSize[] = Object.values(RUN_SIZES);
-  return sizes
+  const parts = sizes
     .filter(({ byDefault, inFull }) => byDefault < inFull)
     .map(({ of, byDefault, inFull }) => `${inEnglish(inFull - byDefault)} of ${inEnglish(inFull)} ${of}`);
+  return [...parts, ...Object.entries(OTHER_SCRIPTS).map(([script, of]) => `${of} (npm run ${script})`)];
 }
 
 function inEnglish(count: number): string {

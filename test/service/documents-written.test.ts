@@ -12,9 +12,10 @@ import type { MongoAccountStore } from '../../adapters/mongo/mongo-account-store
 import type { DatabaseDriver, OpenDatabase } from '../../adapters/driver.js';
 import { DISTRIBUTED } from './lanes.js';
 import { Client, LiveService } from './live-service.js';
+import { sizeOf } from '../harness/run-sizes.js';
 import { WrittenDocuments } from '../harness/written-documents.js';
 
-const GENERATIONS = 1_000;
+const GENERATIONS = sizeOf('countedGenerations');
 const IN_FLIGHT = 32;
 
 /** A started service whose writes are counted. */
