@@ -12,8 +12,8 @@ import { FULL_RUN_VARIABLE, isFullRun, leftOut, OTHER_SCRIPTS, programEnvironmen
 
 const MOCHA = createRequire(import.meta.url).resolve('mocha/bin/mocha.js');
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
-/** What mocha makes of a pattern. */
-const { lookupFiles } = (await import('mocha/lib/cli/lookup-files.js' as string)) as {
+/** What mocha makes of a pattern. It has no types. */
+const { lookupFiles } = createRequire(import.meta.url)('mocha/lib/cli/lookup-files.js') as {
   readonly lookupFiles: (pattern: string) => readonly string[];
 };
 const SUITES = ['../faults/*.test.js', '../upgrade/*.test.js', '../service/vectors.test.js'].map((glob) =>
