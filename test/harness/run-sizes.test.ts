@@ -48,7 +48,7 @@ describe('how much of each check is run', () => {
     const parts = Object.values(RUN_SIZES).filter(({ byDefault, inFull }) => byDefault < inFull);
     expect(lines).to.have.length(parts.length + Object.keys(OTHER_SCRIPTS).length);
     expect(lines)
-      .to.include('19,900 of 20,000 seeds of the simulation')
+      .to.include('19,950 of 20,000 seeds of the simulation')
       .and.to.include('12 of 12 kills of one worker of three, one every second')
       .and.to.include('the pages in a browser (npm run test:browser)');
   });
@@ -94,6 +94,8 @@ describe('npm test', () => {
 
   it('is followed in CI and in npm run verify by the scripts of what it leaves out', () => {
     const ci = readFileSync(new URL('../../../.ci/run', import.meta.url), 'utf8');
+    expect(ci).to.include('count_as_one npm run --silent test:searches\n');
+    expect(scripts['verify']).to.include('npm run test:searches && ');
     for (const script of Object.keys(OTHER_SCRIPTS)) {
       expect(ci).to.include(`run_tests npm run ${script}\n`);
       expect(scripts['verify']).to.include(`npm test && `).and.to.include(`npm run ${script} && `);
