@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
-import { boxesOf, BOXES_A_TURN } from './mp4-box.js';
+import { boxesOf, BOXES_A_TURN, boxIn, LOOKED_AT_BYTES } from './mp4-box.js';
 import type { Mp4Outline } from './mp4-outline.js';
+import { STSD_BYTES } from './mp4-sample-entry.js';
+import type { Invalid } from './probe-limits.js';
 
 /** Of all tracks of pictures, and of all fragments, together: four hours. */
 export const MAX_SAMPLES = 2 ** 20;
@@ -20,8 +22,38 @@ const MOST: Readonly<Record<string, number>> = { moof: MAX_FRAGMENTS, trak: MAX_
 const ENTRY_TIMES = 8;
 const SAMPLE_BYTES = 160;
 
+const TOO_MANY: Invalid = { invalid: 'The index of the video has more entries than are allowed.' };
+const MISPLACED: Invalid = { invalid: 'The index of the video has boxes in places where they do not belong.' };
+
 /** The boxes in which a demuxer looks for tables. */
 const CONTAINERS = new Set('moof traf mfra mvex trak mdia minf dinf stbl edts sinf schi wave udta meta'.split(' '));
+
+/**
+ * The only box in which one of these types may be. A demuxer takes them wherever they are: for a table of the track that it
+ * read last, or of one that a fragment names.
+ */
+const PLACES: Readonly<
+  Record<string, 'moov' | 'moof' | 'traf' | 'mfra' | 'trak' | 'mdia' | 'minf' | 'stbl' | undefined>
+> = {
+  trak: 'moov',
+  mvex: 'moov',
+  mdia: 'trak',
+  minf: 'mdia',
+  stbl: 'minf',
+  ...inside('stbl', 'stsd stts ctts stsz stz2 stsc stco co64 stss'),
+  traf: 'moof',
+  ...inside('traf', 'tfhd tfdt trun'),
+  tfra: 'mfra',
+  ...inside(undefined, 'moof mfra'),
+};
+
+/**
+ * What no sample entry has in it. A demuxer looks for boxes in sample entries, from a place that depends on versions and kinds;
+ * so their names are looked for at every place.
+ */
+const NOT_IN_ENTRIES = new RegExp(
+  [...Object.keys(PLACES), ...'hdlr tkhd mdhd elst trex saiz saio senc'.split(' ')].join('|'),
+);
 
 /** How much a box makes a demuxer do: a table may say that it has more entries than its own box has room for. */
 const COUNTS: Readonly<Record<string, (rest: Buffer) => number>> = {
@@ -57,32 +89,33 @@ class Tables {
     if (type === 'hdlr') this.#handlers.add(rest.toString('latin1', HANDLER_AT, HANDLER_AT + 4));
   }
 
-  /** Only a table of a track of pictures is looked at. Uncompressed sound has a sample for each of 48,000 moments a second. */
+  /**
+   * Whether a demuxer takes these for tables of sound, of which no sample is looked at. Uncompressed sound has 48,000 samples a
+   * second. `PLACES` keeps the tables of another track, and another handler, from being hidden among them.
+   */
   get isOfSound(): boolean {
     return this.#handlers.has('soun') && !this.#handlers.has('vide');
   }
 
-  addTo({ counts, most }: Totals): void {
-    for (const [type, count] of this.#counts) counts.set(type, (counts.get(type) ?? 0) + count);
-    most.samplesAChunk = Math.max(most.samplesAChunk, this.#samplesAChunk);
+  get samplesAChunk(): number {
+    return this.#samplesAChunk;
   }
-}
 
-interface Totals {
-  readonly counts: Map<string, number>;
-  readonly most: { samplesAChunk: number };
+  addCountsTo(sums: Map<string, number>): void {
+    for (const [type, count] of this.#counts) sums.set(type, (sums.get(type) ?? 0) + count);
+  }
 }
 
 /** Behind a version and a field that is not used. */
 const HANDLER_AT = 8;
 
 /**
- * What a demuxer will hold for the tables of a file, in bytes, at most; undefined where those that it looks at have more than
- * `MAX_SAMPLES` entries of one kind or name more samples, where there are more than `MAX_FRAGMENTS`, `MAX_TRACKS` or `MAX_BOXES`, or so
- * many samples in a chunk that finding all takes more than `MAX_STEPS` steps. A few bytes can declare so many: the length of a box does
- * not bound them.
+ * What a demuxer will hold for the tables of a file, in bytes, at most. Refuses a file whose tables, but for those of sound, have
+ * more than `MAX_SAMPLES` entries of one kind or name more samples; one with more than `MAX_FRAGMENTS`, `MAX_TRACKS` or
+ * `MAX_BOXES`; one with so many samples in a chunk that finding all takes more than `MAX_STEPS` steps; and one with boxes where
+ * they do not belong. A few bytes can declare so many: the length of a box does not bound them.
  */
-export async function tableBytes({ indexBoxes, heldBytes }: Mp4Outline): Promise<number | undefined> {
+export async function tableBytes({ indexBoxes, heldBytes }: Mp4Outline): Promise<number | Invalid> {
   const numbers = new Map<string, number>();
   const isTooMuch = (type: string, count = 1): boolean => {
     const number = (numbers.get(type) ?? 0) + count;
@@ -91,34 +124,55 @@ export async function tableBytes({ indexBoxes, heldBytes }: Mp4Outline): Promise
   };
   const outside = new Tables();
   const all = [outside];
-  const waiting = indexBoxes.map(({ content }) => ({ content, tables: outside }));
-  if (isTooMuch('moof', indexBoxes.filter(({ type }) => type === 'moof').length)) return undefined;
+  const waiting = indexBoxes.map(({ type, content }) => ({ within: type, content, tables: outside }));
+  if (isTooMuch('moof', indexBoxes.filter(({ type }) => type === 'moof').length)) return TOO_MANY;
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { within } = next;
     for (const { type, content, rest } of boxesOf(next.content)) {
-      if (isTooMuch('box') || (Object.hasOwn(MOST, type) && isTooMuch(type))) return undefined;
+      if (isTooMuch('box') || (Object.hasOwn(MOST, type) && isTooMuch(type))) return TOO_MANY;
       if (numbers.get('box')! % BOXES_A_TURN === 0) await setImmediate();
-      if (type === 'tfra' && isTooMuch('moof', wordAt(rest, 12))) return undefined;
-      if (Object.hasOwn(COUNTS, type) && isTooMuch(type, entriesOf(type, rest))) return undefined;
+      if (type === 'tfra' && isTooMuch('moof', wordAt(rest, 12))) return TOO_MANY;
+      if (Object.hasOwn(COUNTS, type) && isTooMuch(type, entriesOf(type, rest))) return TOO_MANY;
+      if (Object.hasOwn(PLACES, type) && PLACES[type] !== within) return MISPLACED;
+      if (type === 'stsd' && !hasOnlyEntries(content)) return MISPLACED;
       next.tables.add(type, rest);
       let { tables } = next;
-      // What a track within a track is, the outer one says as well.
-      if (type === 'trak' && tables === outside) all.push((tables = new Tables()));
+      if (type === 'trak') all.push((tables = new Tables()));
       // Some boxes of type `meta` begin with a version, others with their first box.
+      const isAfterVersion = type === 'meta' && wordAt(content, 0) === 0;
       if (CONTAINERS.has(type))
-        waiting.push({ content: type === 'meta' && wordAt(content, 0) === 0 ? content.subarray(4) : content, tables });
+        waiting.push({ within: type, content: isAfterVersion ? content.subarray(4) : content, tables });
     }
   }
-  return bytesFor(all, heldBytes);
+  return bytesFor(
+    all.filter(({ isOfSound }) => !isOfSound),
+    heldBytes,
+  );
 }
 
-function bytesFor(all: readonly Tables[], heldBytes: number): number | undefined {
-  const { counts, most }: Totals = { counts: new Map(), most: { samplesAChunk: 0 } };
-  for (const tables of all) if (!tables.isOfSound) tables.addTo({ counts, most });
+function bytesFor(all: readonly Tables[], heldBytes: number): number | Invalid {
+  const counts = new Map<string, number>();
+  for (const tables of all) tables.addCountsTo(counts);
   const samples = Math.max(0, ...counts.values());
-  const { samplesAChunk } = most;
-  if (samples > MAX_SAMPLES) return undefined;
-  if (samples * samplesAChunk > (samplesAChunk > samples ? MAX_STEPS_BEYOND : MAX_STEPS)) return undefined;
+  const samplesAChunk = Math.max(...all.map((tables) => tables.samplesAChunk));
+  if (samples > MAX_SAMPLES) return TOO_MANY;
+  if (samples * samplesAChunk > (samplesAChunk > samples ? MAX_STEPS_BEYOND : MAX_STEPS)) return TOO_MANY;
   return heldBytes * ENTRY_TIMES + samples * SAMPLE_BYTES;
+}
+
+/** Whether as many sample entries as it says are within an `stsd` box, and none of what is not in entries. */
+function hasOnlyEntries(content: Buffer): boolean {
+  let at = STSD_BYTES;
+  for (let left = wordAt(content, 4); left > 0; left -= 1) {
+    const box = boxIn(content.subarray(at, at + LOOKED_AT_BYTES), content.length - at);
+    if (box === undefined) return false;
+    at += box.headerBytes + box.contentBytes;
+  }
+  return !NOT_IN_ENTRIES.test(content.toString('latin1'));
+}
+
+function inside<Place>(place: Place, types: string): Record<string, Place> {
+  return Object.fromEntries(types.split(' ').map((type) => [type, place]));
 }
 
 function wordAt(bytes: Buffer, at: number): number {

@@ -110,7 +110,7 @@ export class SharpMediaProbe implements MediaProbe {
     const outline = await readOutline(reader, file.byteSize);
     if ('invalid' in outline) return outline;
     const neededBytes = await tableBytes(outline);
-    if (neededBytes === undefined) return { invalid: 'The index of the video has more entries than are allowed.' };
+    if (typeof neededBytes !== 'number') return neededBytes;
     const { probeVideo } = await import('./mp4-video.js');
     return this.#memory.during(neededBytes, async () => probeVideo(outline, limits));
   }

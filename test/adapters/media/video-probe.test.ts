@@ -20,6 +20,7 @@ const MIB = 1024 * 1024;
 const LIMITS = { maxPixels: 1_000_000, decode: 'full', kind: 'video' } as const;
 const FACTS = { kind: 'video', mediaType: 'video/mp4', widthPx: 64, heightPx: 48 } as const;
 const TOO_MANY = { invalid: 'The index of the video has more entries than are allowed.' };
+const MISPLACED = { invalid: 'The index of the video has boxes in places where they do not belong.' };
 const SAMPLES = ['moov', 'trak', 'mdia', 'minf', 'stbl'];
 
 interface Read {
@@ -77,6 +78,16 @@ const TABLES: Readonly<Record<string, Uint8Array>> = {
   ]),
   'more boxes than are allowed': Buffer.alloc(8 * (MAX_BOXES + 1), box('edts')),
 };
+
+/** A table of four thousand million samples, and what makes a demuxer look at it. */
+const WHOLE_TABLE = box(
+  'stbl',
+  TABLES['times of four thousand million samples, with offsets']!,
+  box('stsz', words(0, 1, 1)),
+  box('stsc', words(0, 1, 1, 1, 1)),
+  box('stco', words(0, 1, 1_000)),
+);
+const PICTURES = box('hdlr', words(0, 0), 'vide', words(0, 0, 0), Buffer.alloc(1));
 
 describe('the probe of a video', () => {
   const probe = new SharpMediaProbe();
@@ -174,6 +185,45 @@ describe('the probe of a video', () => {
       [SAMPLES, hidden],
     ] as const)
       expect(await probe.probe(fileOf(withinBox(await lastIndex(), path, added)), LIMITS)).to.deep.equal(TOO_MANY);
+  });
+
+  for (const [what, path, added] of [
+    ['a table in a sample entry', [...SAMPLES, 'stsd', 'avc1'], WHOLE_TABLE],
+    ['a table in a box of a sample entry', [...SAMPLES, 'stsd', 'avc1'], box('sinf', box('schi', WHOLE_TABLE))],
+    ['a handler in a sample entry', [...SAMPLES, 'stsd', 'avc1'], PICTURES],
+    ['a table outside of its track', ['moov', 'trak'], WHOLE_TABLE],
+    ['a fragment in a track', ['moov', 'trak'], box('moof', box('traf', box('tfhd', words(0, 1)), box('stco')))],
+    ['a track in a track', ['moov', 'trak'], box('trak', box('mdia', PICTURES))],
+    ['an index of fragments in the movie', ['moov'], box('mfra')],
+  ] as const)
+    it(`refuses ${what}`, async () => {
+      const bytes = withinBox(await lastIndex(), path, added);
+      for (const kind of ['video', 'image'] as const) {
+        const answer = await probe.probe(fileOf(bytes), { ...LIMITS, decode: 'header', kind });
+        expect([TOO_MANY, MISPLACED]).to.deep.include(answer);
+      }
+    });
+
+  it('refuses a fragment in the track of sound whose table is of the track of pictures', async () => {
+    const bytes = Buffer.from(await mp4WithPcm(1));
+    const fragment = box('moof', box('traf', box('tfhd', words(0, 1)), WHOLE_TABLE));
+    const soundAt = bytes.lastIndexOf('trak') - 4;
+    const movieAt = bytes.indexOf('moov') - 4;
+    const movieEnd = movieAt + bytes.readUInt32BE(movieAt);
+    for (const at of [movieAt, soundAt]) bytes.writeUInt32BE(bytes.readUInt32BE(at) + fragment.length, at);
+    const whole = Buffer.concat([bytes.subarray(0, movieEnd), fragment, bytes.subarray(movieEnd)]);
+    expect(await probe.probe(fileOf(whole), LIMITS)).to.deep.equal(MISPLACED);
+  });
+
+  it('refuses sample entries that go on behind the box that they are in, or are fewer than it says', async () => {
+    for (const [name, at, value] of [
+      ['avc1', -4, 1_000],
+      ['stsd', 8, 2],
+    ] as const) {
+      const bytes = Buffer.from(await mp4());
+      bytes.writeUInt32BE(value, bytes.indexOf(name) + at);
+      expect(await probe.probe(fileOf(bytes), LIMITS), name).to.deep.equal(MISPLACED);
+    }
   });
 
   it('accepts the tables of a million samples, and reserves memory for them', async () => {
