@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Collection, Document, UUID } from 'mongodb';
+import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry } from '../../core/credits/account.js';
@@ -7,7 +7,7 @@ import type { Log } from '../../core/log.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { AccountStore } from '../../core/ports/account-store.js';
 import { changeFilter, changeUpdate, guardedUpdate } from './account-change.js';
-import { accountOf, booksDocument, entryOf, totalsOf, type AccountDocument } from './account-documents.js';
+import { accountOf, booksDocument, totalsOf, type AccountDocument } from './account-documents.js';
 import type { MongoConnection, OrderedWrite } from './connection.js';
 import { LedgerFlushes } from './ledger-flushes.js';
 import { MongoLedger } from './mongo-ledger.js';
@@ -121,17 +121,14 @@ export class MongoAccountStore implements AccountStore {
    * that version. Of a change with entries.
    */
   async refusalOf(change: AccountChange): Promise<'current' | 'applied' | 'passed'> {
-    const { accountId, expectedVersion, entries } = change;
-    const projection = { version: 1, outbox: entriesBetween(entries[0]?.sequence, change.lastSequence) };
-    const found = await this.connection.ask((limits) =>
-      this.accounts.findOne<Pick<AccountDocument, 'version' | 'outbox'>>(
-        { _id: ownUuid(accountId) },
-        { projection, ...limits },
-      ),
-    );
-    if (found?.version === expectedVersion) return 'current';
-    const stored = found?.outbox.map((entry) => entryOf(accountId, entry)) ?? [];
-    return entries.length > 0 && isDeepStrictEqual(stored, entries) ? 'applied' : 'passed';
+    const { accountId, expectedVersion, entries, lastSequence } = change;
+    const head = await this.ledger.head(ownUuid(accountId));
+    if (head?.version === expectedVersion) return 'current';
+    const first = entries[0]?.sequence;
+    if (head === null || first === undefined || head.lastSequence < lastSequence) return 'passed';
+    // Another process may have moved the entries out of the account since.
+    const stored = await this.ledger.range(head, first - 1, lastSequence);
+    return isDeepStrictEqual(stored, entries) ? 'applied' : 'passed';
   }
 
   /** Says that such a change was applied. */
@@ -210,12 +207,6 @@ export class MongoAccountStore implements AccountStore {
       assert((await this.ledger.operation(head, operationId)) === null, 'an operation id is used once');
     return true;
   }
-}
-
-/** The entries of an outbox with these numbers. */
-function entriesBetween(first: number | undefined, last: number): Document {
-  const conditions = [{ $gte: ['$$entry.sequence', first ?? last + 1] }, { $lte: ['$$entry.sequence', last] }];
-  return { $filter: { input: '$outbox', as: 'entry', cond: { $and: conditions } } };
 }
 
 function assertEntries(entries: readonly Entry[]): void {

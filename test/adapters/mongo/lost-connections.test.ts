@@ -3,11 +3,20 @@
 // Method: a link to a real server that closes every connection at one command, or one connection at the answer to it, and passes all
 // else on. The driver reports the first in the class of refused writes, without a refused write.
 import { expect } from 'chai';
+import { MongoClient } from 'mongodb';
 import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { UseRow } from '../../../core/usage/usage.js';
 import { CommandLink } from '../../fixtures/command-link.js';
-import { aChange, aClaim, aGeneration, anAccount, ATTRIBUTION, uuidAt } from '../../fixtures/stored-records.js';
+import {
+  aChange,
+  aClaim,
+  aGeneration,
+  anAccount,
+  aTombstone,
+  ATTRIBUTION,
+  uuidAt,
+} from '../../fixtures/stored-records.js';
 import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
@@ -121,6 +130,60 @@ for (const lane of MONGO_KINDS) {
           expect(account).to.include({ version: 1, available: 100 - count, reserved: count });
           expect([...(account?.holds.keys() ?? [])]).to.have.members(batch.generations.map((one) => one.generationId));
         });
+
+    if (lane === 'replica-set')
+      describe('whose write is repeated', () => {
+        let elsewhere: MongoStores;
+        beforeEach(async () => {
+          elsewhere = await openMongo({ ...database, timeoutMs: PATIENCE_MS });
+        });
+        afterEach(async () => elsewhere.close());
+
+        /** The server has carried the write out; this happens before the driver repeats it. */
+        async function acceptedWhile(numbers: readonly number[], meanwhile: () => Promise<void>) {
+          link.loseAnswerOf('bulkWrite', meanwhile);
+          const answer = await stores.acceptances.accept(batchOf(numbers));
+          expect(link.closed).to.equal(1);
+          expect(await stores.accounts.read(ACCOUNT.accountId)).to.include({ version: 1, reserved: numbers.length });
+          return answer;
+        }
+        async function removeGenerations(): Promise<void> {
+          const client = new MongoClient(database.url);
+          await client.db(database.database).collection('generations').deleteMany({});
+          await client.close();
+        }
+
+        it('accepts once, though another process moves the entries out of the account', async () => {
+          const answer = await acceptedWhile([7, 8], async () => {
+            expect(await elsewhere.accounts.moveOldEntries(Date.now(), 10)).to.equal(1);
+          });
+          expect(answer).to.deep.equal({ outcome: 'accepted', existing: [] });
+        });
+
+        it('inserts the generations that are not stored', async () => {
+          const answer = await acceptedWhile([7, 8], removeGenerations);
+          expect(answer).to.deep.equal({ outcome: 'accepted', existing: [] });
+          for (const n of [7, 8])
+            expect(await stores.generations.read(uuidAt(n)), `${n}`).to.deep.equal(aGeneration(n));
+        });
+
+        it('answers the other record of an id, so that its hold is released', async () => {
+          const answer = await acceptedWhile([7, 8], async () => {
+            await removeGenerations();
+            await elsewhere.generations.insert(aTombstone(8));
+          });
+          expect(answer).to.deep.equal({ outcome: 'accepted', existing: [aTombstone(8)] });
+          expect(await stores.generations.read(uuidAt(7))).to.deep.equal(aGeneration(7));
+        });
+
+        it('is a conflict where another process wrote the account first', async () => {
+          const other = batchOf([9]).change;
+          expect(await elsewhere.accounts.apply(other)).to.equal('applied');
+          const answer = await stores.acceptances.accept(batchOf([7]));
+          expect(answer).to.deep.equal({ outcome: 'conflict', claimsStand: true });
+          expect(await stores.generations.read(uuidAt(7))).to.equal(null);
+        });
+      });
 
     it('tells no claims as stored that may not be', async () => {
       link.closeAt('insert');
