@@ -100,9 +100,9 @@ function isProgramFault(error: MongoError): boolean {
   return error instanceof MongoAPIError && !CONNECTION_ERRORS.some((kind) => error instanceof kind);
 }
 
-/** The code of the error itself is that of the first refusal, and the others may say more. */
-function isProgramFaultOfSeveral({ result }: MongoBulkWriteError): boolean {
+/** Where writes were refused, the code of the error itself is that of the first, and the others may say more. */
+function isProgramFaultOfSeveral({ code, result }: MongoBulkWriteError): boolean {
   if (result.getWriteConcernError() !== undefined) return false;
   const refusals = result.getWriteErrors();
-  return refusals.length > 0 && refusals.every(({ code }) => WRONG_COMMANDS.has(code));
+  return refusals.length === 0 ? WRONG_COMMANDS.has(code) : refusals.every((one) => WRONG_COMMANDS.has(one.code));
 }

@@ -24,11 +24,17 @@ const NO_TOPOLOGY = {
 } as unknown as TopologyDescription;
 const answered = (code: number): MongoServerError => new MongoServerError({ message: `code ${code}`, code });
 /** What the driver makes of the refusals of several writes: its own code is the first one's. */
-const refusedWrites = (codes: readonly number[], writeConcernError?: object): MongoBulkWriteError => {
-  const writeErrors = codes.map((code, index) => ({ code, index }));
+const refusedWrites = (
+  codes: readonly number[],
+  writeConcernError?: object,
+  code = codes[0] ?? 0,
+): MongoBulkWriteError => {
+  const writeErrors = codes.map((one, index) => ({ code: one, index }));
   const result = { getWriteErrors: () => writeErrors, getWriteConcernError: () => writeConcernError };
-  return new MongoBulkWriteError({ message: 'refused', code: codes[0] ?? 0 }, result as unknown as BulkWriteResult);
+  return new MongoBulkWriteError({ message: 'refused', code }, result as unknown as BulkWriteResult);
 };
+/** And of a command of several writes that failed as a whole. */
+const refusedCommand = (code: number): MongoBulkWriteError => refusedWrites([], undefined, code);
 const socketError = (code: string): Error => Object.assign(new Error(code), { code });
 
 describe('An error of MongoDB', () => {
@@ -42,6 +48,7 @@ describe('An error of MongoDB', () => {
       writeConcernError: { code: 64, errmsg: 'waiting for replication timed out' },
     }),
     'several writes of which none was answered': refusedWrites([]),
+    'several writes in a command that ran on a host that is away': refusedCommand(6),
     'several writes, the first under a taken key and the next on a host that is away': refusedWrites([11_000, 6]),
     'several writes, the first under a taken key and the next without space': refusedWrites([11_000, 14_031]),
     'several writes without a majority in time': refusedWrites([11_000], { code: 64 }),
@@ -63,6 +70,7 @@ describe('An error of MongoDB', () => {
     'an argument the driver refuses': new MongoInvalidArgumentError('no'),
     'an argument Node refuses': Object.assign(new TypeError('no'), { code: 'ERR_INVALID_ARG_TYPE' }),
     'several writes under taken keys': refusedWrites([11_000, 11_000]),
+    'several writes in a command that is wrong': refusedCommand(2),
     'several writes, one of which is wrong': refusedWrites([11_000, 121]),
     'a broken invariant': new Error('Broken invariant'),
     ...Object.fromEntries([2, 9, 14, 40, 52, 121, 10334, 11000, 17419].map((code) => [`code ${code}`, answered(code)])),
