@@ -28,6 +28,11 @@ export class HeldBytes {
   giveBack(byteSize: number): void {
     this.#byteSize -= byteSize;
   }
+
+  /** Counts bytes that take the place of others that are given back. */
+  replace(before: number, after: number): void {
+    this.#byteSize += after - before;
+  }
 }
 
 /** Bytes as they arrive: in memory while they are few, then in a temporary file. To be staged or discarded, once. */
@@ -60,8 +65,19 @@ export class IncomingBytes {
   async staged(): Promise<StagedObject> {
     const { disk, path, placeFor } = this;
     if (disk.small !== undefined && this.#handle === undefined) {
-      const bytes = this.#held.subarray(0, this.#byteSize);
-      return new StagedBytes(disk.small, path, placeFor, bytes, this.#hash, () => this.#letGo());
+      const staged = new StagedBytes(
+        disk.small,
+        path,
+        placeFor,
+        this.#held.subarray(0, this.#byteSize),
+        this.#hash,
+        () => {
+          this.heldBytes.giveBack(staged.heldBytes);
+        },
+      );
+      this.heldBytes.replace(this.#held.byteLength, staged.heldBytes);
+      this.#held = NOTHING;
+      return staged;
     }
     return new StagedFile(await this.#file(), path, disk, placeFor, this.#byteSize, this.#hash);
   }

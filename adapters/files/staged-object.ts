@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { onDisk, syncDirectory, writeFully } from './disk.js';
 import type { Disk } from './disk.js';
 import type { SmallFiles } from './small-files.js';
+import { TRAILER_BYTES } from './stored-object.js';
 
 /** Bytes that have arrived but have no key yet: to be committed or discarded, once. */
 export interface StagedObject {
@@ -16,7 +17,7 @@ export interface StagedObject {
   discard(): Promise<void>;
 }
 
-/** Few bytes, which are held in memory and become a file with their key. */
+/** Few bytes, which are held in memory and become a file with their key. It copies what it is given. */
 export class StagedBytes implements StagedObject {
   readonly sha256: string;
   readonly byteSize: number;
@@ -28,7 +29,7 @@ export class StagedBytes implements StagedObject {
     private readonly placeFor: (key: string) => Promise<string>,
     bytes: Uint8Array,
     hash: Hash,
-    /** Called once the bytes are held no more. */
+    /** Called when the bytes are held no more. */
     private readonly letGo: () => void,
   ) {
     const digest = hash.digest();
@@ -37,6 +38,10 @@ export class StagedBytes implements StagedObject {
     this.#bytes = new Uint8Array(bytes.byteLength + digest.byteLength);
     this.#bytes.set(bytes);
     this.#bytes.set(digest, bytes.byteLength);
+  }
+
+  get heldBytes(): number {
+    return this.byteSize + TRAILER_BYTES;
   }
 
   async commit(key: string): Promise<void> {
