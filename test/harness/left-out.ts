@@ -4,7 +4,7 @@ import { isFullRun, leftOut } from './run-sizes.js';
 export function mochaGlobalTeardown(): void {
   if (isFullRun()) return;
   process.stdout.write(
-    `Left out here, and run by npm run verify:all:\n${leftOut()
+    `Left out here, and run by npm run verify:all, or by the script that is named:\n${leftOut()
       .map((line) => `  ${line}\n`)
       .join('')}`,
   );
