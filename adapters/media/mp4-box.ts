@@ -41,10 +41,19 @@ export interface InnerBox {
   readonly rest: Buffer;
 }
 
+/** A demuxer that looks at the end of the box around it alone reads a box whose size is larger than any file. */
+function boxBeyondAnyFile(ahead: Buffer): Box | undefined {
+  if (ahead.length < LONG_HEADER_BYTES || ahead.readUInt32BE(0) !== 1) return undefined;
+  if (ahead.readBigUInt64BE(HEADER_BYTES) <= Number.MAX_SAFE_INTEGER) return undefined;
+  const type = ahead.toString('latin1', 4, HEADER_BYTES);
+  return { type, headerBytes: LONG_HEADER_BYTES, contentBytes: Infinity, isManifest: false };
+}
+
 /** The boxes in a content, up to where it is not in order. */
 export function* boxesOf(content: Buffer): Generator<InnerBox> {
   for (let at = 0; at < content.length;) {
-    const box = boxIn(content.subarray(at, at + LOOKED_AT_BYTES), Infinity);
+    const ahead = content.subarray(at, at + LOOKED_AT_BYTES);
+    const box = boxIn(ahead, Infinity) ?? boxBeyondAnyFile(ahead);
     if (box === undefined) return;
     const rest = content.subarray(at + box.headerBytes);
     yield { type: box.type, content: rest.subarray(0, box.contentBytes), rest };

@@ -27,8 +27,11 @@ const TOP_BOXES = new Set([
   'emsg',
   'pdin',
 ]);
-/** The boxes that say where samples are. */
-const INDEX_BOXES = new Set(['moov', 'moof', 'mfra']);
+/**
+ * The boxes that say where samples are. An `mfra` box says again where the `moof` boxes are, and could name other places: bytes of
+ * another box that look like one. It is left out.
+ */
+const INDEX_BOXES = new Set(['moov', 'moof']);
 /** What a demuxer asks for to read the header of a box. */
 const HEADER_BYTES = 16;
 

@@ -15,6 +15,7 @@ const OTHER_TRACKS: Invalid = {
 const MAX_DURATION_MS = 24 * 60 * 60 * 1000;
 /** No sample of H.264 is larger, at its highest level. */
 const MAX_SAMPLE_BYTES = 32 * 1024 * 1024;
+const WORD_BYTES = 4;
 /** Other work of the process is let in after so many samples. */
 const SAMPLES_A_TURN = 1024;
 /** And after so many reads, of which each header of a box in the file takes one. */
@@ -47,7 +48,10 @@ async function probeTrack(track: InputVideoTrack, limits: ProbeLimits): Promise<
   return { kind: 'video', mediaType: 'video/mp4', widthPx, heightPx, durationMs };
 }
 
-/** The outline as a file: what is asked of it is an index box, a box header, or the content of a sample, which does not matter here. */
+/**
+ * The outline as a file: what is asked of it is an index box, a box header, or the content of a sample, which does not matter here.
+ * The last word of a file, which may say where an `mfra` box is, is none: the place could be any.
+ */
 function sourceOf(outline: Mp4Outline): CustomSource {
   let reads = 0;
   return new CustomSource({
@@ -55,7 +59,7 @@ function sourceOf(outline: Mp4Outline): CustomSource {
     read: (from, to) => {
       if (to - from > MAX_SAMPLE_BYTES) throw new RangeError('A sample is too large.');
       reads += 1;
-      const bytes = outline.bytes(from, to);
+      const bytes = from >= outline.byteSize - WORD_BYTES ? new Uint8Array(to - from) : outline.bytes(from, to);
       return reads % READS_A_TURN === 0 ? setImmediate(bytes) : bytes;
     },
     maxCacheSize: 0,

@@ -6,7 +6,7 @@ import type { Invalid } from './probe-limits.js';
 
 /** Of all tracks of pictures, and of all fragments, together: four hours. */
 export const MAX_SAMPLES = 2 ** 20;
-/** Of `moof` boxes, and of the entries that say where they are: four hours in fragments of a second. */
+/** Of `moof` boxes: four hours in fragments of a second. */
 export const MAX_FRAGMENTS = 2 ** 14;
 export const MAX_TRACKS = 128;
 /** Of all kinds, within the boxes that say where samples are: six for each fragment, and more. A demuxer parses them without a pause. */
@@ -24,17 +24,17 @@ const SAMPLE_BYTES = 160;
 
 const TOO_MANY: Invalid = { invalid: 'The index of the video has more entries than are allowed.' };
 const MISPLACED: Invalid = { invalid: 'The index of the video has boxes in places where they do not belong.' };
+/** A demuxer also does more for an encrypted sample than any table says. */
+const ENCRYPTED: Invalid = { invalid: 'The video is encrypted.' };
 
 /** The boxes in which a demuxer looks for tables. */
-const CONTAINERS = new Set('moof traf mfra mvex trak mdia minf dinf stbl edts sinf schi wave udta meta'.split(' '));
+const CONTAINERS = new Set('moof traf mvex trak mdia minf dinf stbl edts sinf schi wave udta meta'.split(' '));
 
 /**
  * The only box in which one of these types may be. A demuxer takes them wherever they are: for a table of the track that it
  * read last, or of one that a fragment names.
  */
-const PLACES: Readonly<
-  Record<string, 'moov' | 'moof' | 'traf' | 'mfra' | 'trak' | 'mdia' | 'minf' | 'stbl' | undefined>
-> = {
+const PLACES: Readonly<Record<string, 'moov' | 'moof' | 'traf' | 'trak' | 'mdia' | 'minf' | 'stbl' | undefined>> = {
   trak: 'moov',
   mvex: 'moov',
   mdia: 'trak',
@@ -43,8 +43,7 @@ const PLACES: Readonly<
   ...inside('stbl', 'stsd stts ctts stsz stz2 stsc stco co64 stss'),
   traf: 'moof',
   ...inside('traf', 'tfhd tfdt trun'),
-  tfra: 'mfra',
-  ...inside(undefined, 'moof mfra'),
+  ...inside(undefined, 'moof mfra tfra'),
 };
 
 /**
@@ -54,6 +53,9 @@ const PLACES: Readonly<
 const NOT_IN_ENTRIES = new RegExp(
   [...Object.keys(PLACES), ...'hdlr tkhd mdhd elst trex saiz saio senc'.split(' ')].join('|'),
 );
+
+/** Without this box a demuxer takes no sample for encrypted. */
+const ENCRYPTION = 'schm';
 
 /** How much a box makes a demuxer do: a table may say that it has more entries than its own box has room for. */
 const COUNTS: Readonly<Record<string, (rest: Buffer) => number>> = {
@@ -131,10 +133,11 @@ export async function tableBytes({ indexBoxes, heldBytes }: Mp4Outline): Promise
     for (const { type, content, rest } of boxesOf(next.content)) {
       if (isTooMuch('box') || (Object.hasOwn(MOST, type) && isTooMuch(type))) return TOO_MANY;
       if (numbers.get('box')! % BOXES_A_TURN === 0) await setImmediate();
-      if (type === 'tfra' && isTooMuch('moof', wordAt(rest, 12))) return TOO_MANY;
       if (Object.hasOwn(COUNTS, type) && isTooMuch(type, entriesOf(type, rest))) return TOO_MANY;
       if (Object.hasOwn(PLACES, type) && PLACES[type] !== within) return MISPLACED;
-      if (type === 'stsd' && !hasOnlyEntries(content)) return MISPLACED;
+      const fault = type === 'stsd' ? entriesFault(content) : undefined;
+      if (fault !== undefined) return fault;
+      if (type === ENCRYPTION) return ENCRYPTED;
       next.tables.add(type, rest);
       let { tables } = next;
       if (type === 'trak') all.push((tables = new Tables()));
@@ -160,15 +163,16 @@ function bytesFor(all: readonly Tables[], heldBytes: number): number | Invalid {
   return heldBytes * ENTRY_TIMES + samples * SAMPLE_BYTES;
 }
 
-/** Whether as many sample entries as it says are within an `stsd` box, and none of what is not in entries. */
-function hasOnlyEntries(content: Buffer): boolean {
+/** An `stsd` box has as many sample entries as it says, and none of what is not in entries. */
+function entriesFault(content: Buffer): Invalid | undefined {
   let at = STSD_BYTES;
   for (let left = wordAt(content, 4); left > 0; left -= 1) {
     const box = boxIn(content.subarray(at, at + LOOKED_AT_BYTES), content.length - at);
-    if (box === undefined) return false;
+    if (box === undefined) return MISPLACED;
     at += box.headerBytes + box.contentBytes;
   }
-  return !NOT_IN_ENTRIES.test(content.toString('latin1'));
+  if (content.includes(ENCRYPTION, STSD_BYTES)) return ENCRYPTED;
+  return NOT_IN_ENTRIES.test(content.toString('latin1')) ? MISPLACED : undefined;
 }
 
 function inside<Place>(place: Place, types: string): Record<string, Place> {

@@ -13,7 +13,7 @@ import type { ProbedFile } from '../../../core/ports/media-probe.js';
 import { fileOf, inPieces } from '../../fixtures/byte-streams.js';
 import { inTurns } from '../../fixtures/in-turns.js';
 import { largeMp4 } from '../../fixtures/large-videos.js';
-import { box, lastIndex, muxedWithTags, withinBox, withinFragment } from '../../fixtures/tagged-videos.js';
+import { box, lastIndex, longBox, muxedWithTags, withinBox, withinFragment } from '../../fixtures/tagged-videos.js';
 import { mp4, mp4WithPcm } from '../../fixtures/videos.js';
 
 const MIB = 1024 * 1024;
@@ -58,6 +58,13 @@ const words = (...values: readonly number[]): Buffer => {
 };
 const MANY = 0xffff_ffff;
 
+/** A box that says that it takes 2^60 bytes. */
+function endless(type: string, content: Uint8Array): Buffer {
+  const bytes = longBox(type, content);
+  bytes.writeBigUInt64BE(2n ** 60n, 8);
+  return bytes;
+}
+
 /** Boxes of a sample table that make a demuxer do more the larger a number in them is. */
 const TABLES: Readonly<Record<string, Uint8Array>> = {
   'times of more samples than are allowed': box('stts', words(0, 2, MAX_SAMPLES, 0, 1, 0)),
@@ -75,6 +82,10 @@ const TABLES: Readonly<Record<string, Uint8Array>> = {
   'tables of entries for no samples that each go on through all that follow': Buffer.concat([
     Buffer.alloc(16 * 50_000, box('stts', words(0, 100_000)).subarray(0, 16)),
     Buffer.alloc(800_000),
+  ]),
+  'a table whose size is beyond any file': Buffer.concat([
+    box('ctts', words(0, 1, 1, 0)),
+    endless('stts', words(0, 1, MANY, 0)),
   ]),
   'more boxes than are allowed': Buffer.alloc(8 * (MAX_BOXES + 1), box('edts')),
 };
@@ -213,6 +224,53 @@ describe('the probe of a video', () => {
     for (const at of [movieAt, soundAt]) bytes.writeUInt32BE(bytes.readUInt32BE(at) + fragment.length, at);
     const whole = Buffer.concat([bytes.subarray(0, movieEnd), fragment, bytes.subarray(movieEnd)]);
     expect(await probe.probe(fileOf(whole), LIMITS)).to.deep.equal(MISPLACED);
+  });
+
+  describe('of a file with an index of fragments that names another place', () => {
+    /** The parts of a whole file without fragments. */
+    async function parts() {
+      const bytes = Buffer.from(await lastIndex());
+      const [movieAt, trackAt] = [bytes.indexOf('moov') - 4, bytes.indexOf('trak') - 4];
+      const track = bytes.subarray(trackAt, trackAt + bytes.readUInt32BE(trackAt));
+      return { start: bytes.subarray(0, movieAt), header: bytes.subarray(movieAt + 8, trackAt), track };
+    }
+    /** What a player needs to know of fragments. */
+    const FRAGMENTED = box('mvex', box('trex', words(0, 1, 1, 1, 1, 0)));
+
+    it('looks at no index that another box hides', async () => {
+      const { start, header, track } = await parts();
+      const hidden = box('mfra', withinBox(track, ['trak', 'mdia', 'minf', 'stbl'], WHOLE_TABLE.subarray(8)));
+      const movie = box('moov', header, FRAGMENTED, box('free', hidden));
+      const fromEnd = movie.length - movie.indexOf('mfra') + 4 + 24;
+      const bytes = Buffer.concat([start, movie, box('mfra', box('mfro', words(0, fromEnd)))]);
+      expect(bytes.toString('latin1', bytes.length - fromEnd + 4).slice(0, 4)).to.equal('mfra');
+      expect(await probe.probe(fileOf(bytes), LIMITS)).to.deep.equal({ invalid: 'The file has no video track.' });
+    });
+
+    it('looks at no fragment that another box hides', async () => {
+      const { start, header } = await parts();
+      const plain = Buffer.from(await muxedWithTags('fragmented', 'udta'));
+      const trackAt = plain.indexOf('trak') - 4;
+      const track = plain.subarray(trackAt, trackAt + plain.readUInt32BE(trackAt));
+      const samples = box('traf', box('tfhd', words(0x38, 1, 1, 1, 0)), box('trun', words(0, MANY)));
+      const movie = box('moov', header, track, FRAGMENTED, box('free', box('moof', samples)));
+      const at = start.length + movie.indexOf('moof') - 4;
+      const places = box('tfra', words(0, 1, 0, 1, 0, at), Buffer.of(1, 1, 1));
+      const index = box('mfra', places, box('mfro', words(0, 8 + places.length + 16)));
+      const answer = await probe.probe(fileOf(Buffer.concat([start, movie, index])), LIMITS);
+      expect(answer).to.have.property('invalid');
+    });
+  });
+
+  it('refuses an encrypted video', async () => {
+    const scheme = box('sinf', box('schm', words(0), 'cenc', words(0x10000)));
+    for (const path of [
+      [...SAMPLES, 'stsd', 'avc1'],
+      ['moov', 'trak'],
+    ])
+      expect(await probe.probe(fileOf(withinBox(await lastIndex(), path, scheme)), LIMITS)).to.deep.equal({
+        invalid: 'The video is encrypted.',
+      });
   });
 
   it('refuses sample entries that go on behind the box that they are in, or are fewer than it says', async () => {
