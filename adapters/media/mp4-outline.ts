@@ -42,7 +42,13 @@ const LONG_INDEX: Invalid = {
 
 interface Part {
   readonly at: number;
-  readonly bytes: Buffer;
+  readonly bytes: Uint8Array;
+}
+
+/** A file of which some parts are known, as it can be sent to a thread. In the order of the file. */
+export interface KnownParts {
+  readonly byteSize: number;
+  readonly parts: readonly Part[];
 }
 
 interface IndexBox {
@@ -54,37 +60,34 @@ interface IndexBox {
  * What of an MP4 file says where its samples are: its index boxes, and the headers of all boxes. It holds at most
  * `MAX_INDEX_BYTES`, however long the file is.
  */
-export class Mp4Outline {
-  constructor(
-    readonly byteSize: number,
-    private readonly parts: readonly Part[],
-    /** In the order of the file. */
-    readonly indexBoxes: readonly IndexBox[],
-    readonly heldBytes: number,
-  ) {}
+export interface Mp4Outline {
+  readonly known: KnownParts;
+  /** In the order of the file. */
+  readonly indexBoxes: readonly IndexBox[];
+  readonly heldBytes: number;
+}
 
-  /** The file's bytes from `from` (inclusive) to `to` (exclusive), with zeros for all that the outline leaves out. */
-  bytes(from: number, to: number): Uint8Array {
-    const bytes = new Uint8Array(to - from);
-    for (let index = this.#partAt(from); index < this.parts.length; index += 1) {
-      const { at, bytes: known } = this.parts[index]!;
-      if (at >= to) break;
-      const begin = Math.max(at, from);
-      bytes.set(known.subarray(begin - at, to - at), begin - from);
-    }
-    return bytes;
+/** The file's bytes from `from` (inclusive) to `to` (exclusive), with zeros for all that is not known. */
+export function bytesOf({ parts }: KnownParts, from: number, to: number): Uint8Array {
+  const bytes = new Uint8Array(to - from);
+  for (let index = partAt(parts, from); index < parts.length; index += 1) {
+    const { at, bytes: known } = parts[index]!;
+    if (at >= to) break;
+    const begin = Math.max(at, from);
+    bytes.set(known.subarray(begin - at, to - at), begin - from);
   }
+  return bytes;
+}
 
-  /** Of the last part that begins at or before this place. */
-  #partAt(place: number): number {
-    let [low, high] = [0, this.parts.length - 1];
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if (this.parts[middle]!.at <= place) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+/** The index of the last part that begins at or before this place. */
+function partAt(parts: readonly Part[], place: number): number {
+  let [low, high] = [0, parts.length - 1];
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (parts[middle]!.at <= place) low = middle;
+    else high = middle - 1;
   }
+  return low;
 }
 
 /**
@@ -115,7 +118,7 @@ export async function readOutline(reader: BlockReader, byteSize: number): Promis
   if (at === 0) return DAMAGED;
   const trailing = byteSize - at;
   if (trailing > 0) return { invalid: `The file has ${trailing} extra bytes after the end of its content.` };
-  return new Mp4Outline(byteSize, parts, indexBoxes, heldBytes);
+  return { known: { byteSize, parts }, indexBoxes, heldBytes };
 }
 
 function endOf(at: number, boxBytes: number, byteSize: number): number {

@@ -8,6 +8,8 @@ export interface Invalid {
   readonly invalid: string;
 }
 
+export const UNREADABLE_VIDEO: Invalid = { invalid: 'The file starts like an MP4 video but cannot be read.' };
+
 /** No picture or video here has a longer side; checked before multiplying. */
 const MAX_SIDE_PX = 65_535;
 

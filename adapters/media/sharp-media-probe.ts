@@ -8,10 +8,12 @@ import { BytesCollector } from './collect-bytes.js';
 import type { ContainerEnd } from './container-end.js';
 import { jpegEnd } from './jpeg-end.js';
 import { readOutline } from './mp4-outline.js';
+import { hasOtherTracks } from './mp4-tracks.js';
 import { tableBytes } from './mp4-work.js';
 import { pngEnd } from './png-end.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 import type { ImageType } from './sharp-image.js';
+import { VideoProber } from './video-prober.js';
 import { webpEnd } from './webp-end.js';
 
 const MIB = 1024 * 1024;
@@ -41,6 +43,11 @@ const MEANT = {
   either: 'a PNG, JPEG or WebP image or an MP4 video',
 } as const;
 
+/** `MediaCleaner` cannot remove the samples of such a track. */
+const OTHER_TRACKS: Invalid = {
+  invalid: 'The video has a track that is neither pictures nor sound, such as subtitles or metadata.',
+};
+
 /** As many as `file-type` looks at, and more. */
 const SNIFFED_BYTES = 64 * 1024;
 
@@ -66,7 +73,8 @@ export interface SharpMediaProbeOptions {
  * Probes with file-type, sharp and mediabunny. A probe reads the head of its file, or the outline of a video, then waits until
  * the memory for all its bytes, or for the tables of the video, and for decoding them where they are decoded, is free. At most
  * `concurrency` probes have begun; the bytes of others are unread. The libraries are loaded with the first file of their kind:
- * most processes never read one. A failure of the source of the bytes is passed on, as it says nothing about them.
+ * most processes never read one. mediabunny runs in a thread of its own, as a file may make it do more than was computed. A failure of
+ * the source of the bytes is passed on, as it says nothing about them.
  *
  * Of a video, however long it is, one block of `BLOCK_BYTES` and an index of `MAX_INDEX_BYTES` are held at most, and beside them
  * what is made of its tables: about eight times the index, and 160 bytes for each of `MAX_SAMPLES` samples at most. It is read
@@ -75,6 +83,7 @@ export interface SharpMediaProbeOptions {
 export class SharpMediaProbe implements MediaProbe {
   readonly #queue: PQueue;
   readonly #memory: MemoryBudget;
+  readonly #videos = new VideoProber();
 
   constructor({ concurrency = 3, memory = new MemoryBudget(192 * MIB) }: SharpMediaProbeOptions = {}) {
     this.#queue = new PQueue({ concurrency });
@@ -111,8 +120,8 @@ export class SharpMediaProbe implements MediaProbe {
     if ('invalid' in outline) return outline;
     const neededBytes = await tableBytes(outline);
     if (typeof neededBytes !== 'number') return neededBytes;
-    const { probeVideo } = await import('./mp4-video.js');
-    return this.#memory.during(neededBytes, async () => probeVideo(outline, limits));
+    if (hasOtherTracks(outline)) return OTHER_TRACKS;
+    return this.#memory.during(neededBytes, async () => this.#videos.probe(outline.known, limits));
   }
 }
 
