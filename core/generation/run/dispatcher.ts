@@ -117,13 +117,19 @@ export class Dispatcher {
         for (const run of this.runs.values()) run.abandon();
         resolve(false);
       });
-      void Promise.allSettled([...this.finished, ...this.waiting.values()])
+      void this.ended()
         .then(() => this.context.providerGates.leave())
         .then(() => {
           cancel();
           resolve(true);
         });
     });
+  }
+
+  /** Resolves once none runs and none waits: one whose lease is being written may begin to run while it is waited for. */
+  private async ended(): Promise<void> {
+    while (this.finished.size > 0 || this.waiting.size > 0)
+      await Promise.allSettled([...this.finished, ...this.waiting.values()]);
   }
 
   private async take(generationId: string, known?: Generation): Promise<void> {

@@ -1,6 +1,7 @@
 // Goal: a stopping worker hands over its work at once and loses nothing; a lost wake-up is replaced.
 // Method: workers stopped in the middle of their runs, and schedules that fail, followed by another worker or recovery.
 import { expect } from 'chai';
+import type { Generation } from '../../../../core/generation/generation.js';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
 import { WorkerStopping } from '../../../../core/generation/run/dispatcher.js';
 import { Worker } from '../../../../apps/worker/worker.js';
@@ -76,6 +77,31 @@ describe('a worker that stops', () => {
     await CoreWorker.start(harness, 'second');
     expect(await untilSettled(harness, generationId)).to.include({ status: 'succeeded', attemptsMade: 1 });
     expect(harness.provider.submissions).to.have.length(1);
+  });
+
+  it('waits also for a run that begins while it stops, as its lease was being written', async () => {
+    const harness = await CoreHarness.open();
+    const [leasing, handingBack] = [new Gate(), new Gate()];
+    const first = await CoreWorker.start(harness, 'first', async (call) => {
+      const next = call.name === 'generations.replace' ? (call.args[0] as Generation) : undefined;
+      if (next !== undefined) await (next.lease === undefined ? handingBack : leasing).wait();
+      return call.proceed();
+    });
+    const { generationId } = await harness.create();
+    await harness.clock.advance(100);
+    let hasStopped = false;
+    const stopped = first.dispatcher.stop(10_000).then((isEnded) => {
+      hasStopped = true;
+      return isEnded;
+    });
+    leasing.open();
+    await harness.clock.advance(1);
+    expect(await harness.generation(generationId)).to.have.property('lease');
+    expect(hasStopped, 'stopped while the run had its lease').to.equal(false);
+    handingBack.open();
+    await harness.clock.advance(1);
+    expect(await stopped, 'ended within the grace').to.equal(true);
+    expect(await harness.generation(generationId)).not.to.have.any.keys('attempt', 'lease');
   });
 
   it('ends within its grace although a provider does not answer, and the lease lapses', async () => {
