@@ -8,15 +8,19 @@ export interface HttpAnswer {
 const HEADERS_END = '\r\n\r\n';
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i;
 
+interface Waiting {
+  readonly resolve: (answer: HttpAnswer) => void;
+  readonly reject: (error: Error) => void;
+}
+
 /**
- * One kept-alive HTTP/1.1 connection with one request under way at a time. It reads no more of an answer than its
- * status, its length and its body, so that sending costs less than serving does.
+ * One kept-alive HTTP/1.1 connection. A request that is sent while others are under way is pipelined. It reads no more of an
+ * answer than its status, its length and its body, so that sending costs less than serving does.
  */
 export class Connection {
   private received = '';
-  private waiting:
-    | { readonly resolve: (answer: HttpAnswer) => void; readonly reject: (error: Error) => void }
-    | undefined;
+  /** In the order of their requests, in which the answers come. */
+  private waiting: Waiting[] = [];
 
   private constructor(private readonly socket: Socket) {
     socket.setNoDelay(true);
@@ -44,7 +48,7 @@ export class Connection {
   send(request: string): Promise<HttpAnswer> {
     if (!this.isOpen) return Promise.reject(new Error('The connection is closed.'));
     return new Promise((resolve, reject) => {
-      this.waiting = { resolve, reject };
+      this.waiting.push({ resolve, reject });
       this.socket.write(request, 'latin1');
     });
   }
@@ -55,24 +59,28 @@ export class Connection {
 
   private take(text: string): void {
     this.received = this.received === '' ? text : this.received + text;
+    while (this.received !== '' && this.takeAnswer());
+  }
+
+  /** Whether there was a whole answer. */
+  private takeAnswer(): boolean {
     const headersEnd = this.received.indexOf(HEADERS_END);
-    if (headersEnd < 0) return;
+    if (headersEnd < 0) return false;
     const length = CONTENT_LENGTH.exec(this.received.slice(0, headersEnd))?.[1];
-    if (length === undefined) return this.fail(new Error('The server answered without Content-Length.'));
+    if (length === undefined) {
+      this.fail(new Error('The server answered without Content-Length.'));
+      return false;
+    }
     const bodyAt = headersEnd + HEADERS_END.length;
-    if (this.received.length < bodyAt + Number(length)) return;
-    const answer = {
-      status: Number(this.received.slice(9, 12)),
-      body: this.received.slice(bodyAt, bodyAt + Number(length)),
-    };
-    this.received = '';
-    const { waiting } = this;
-    this.waiting = undefined;
-    waiting?.resolve(answer);
+    const endsAt = bodyAt + Number(length);
+    if (this.received.length < endsAt) return false;
+    const answer = { status: Number(this.received.slice(9, 12)), body: this.received.slice(bodyAt, endsAt) };
+    this.received = this.received.slice(endsAt);
+    this.waiting.shift()?.resolve(answer);
+    return true;
   }
 
   private fail(error: Error): void {
-    this.waiting?.reject(error);
-    this.waiting = undefined;
+    for (const { reject } of this.waiting.splice(0)) reject(error);
   }
 }

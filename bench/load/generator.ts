@@ -11,7 +11,7 @@ import { waiterCommands } from './waiters.js';
 export interface Slice {
   readonly port: number;
   readonly kind: RequestKind | CallKind | PictureKind;
-  /** Requests at once: each on a connection of its own over HTTP/1.1, some to a connection over gRPC. */
+  /** Requests at once: each on a connection of its own over HTTP/1.1 unless they are pipelined, some to a connection over gRPC. */
   readonly connections: number;
   /** No request begins after this, or after so many requests. */
   readonly durationMs: number;

@@ -19,6 +19,8 @@ export interface RequestKind {
   readonly body?: string;
   readonly isKeyed: boolean;
   readonly headers?: Readonly<Record<string, string>>;
+  /** How many are under way on each connection; 1 where absent. */
+  readonly pipelined?: number;
   /** The only status that is right. */
   readonly status: number;
 }
@@ -42,10 +44,14 @@ export async function connectionsTo(port: number, count: number): Promise<Connec
   return open.slice(0, count);
 }
 
-/** So many connections with one request at a time. */
+/** So many requests at a time, on as many connections where they are not pipelined. */
 export async function requestLanes(port: number, count: number, kind: RequestKind): Promise<Lane[]> {
   const write = requestWriter(kind);
-  return (await connectionsTo(port, count)).map((connection) => requestLane(connection, kind, write));
+  const { pipelined = 1 } = kind;
+  const connections = await connectionsTo(port, Math.ceil(count / pipelined));
+  return connections.flatMap((connection) =>
+    Array.from({ length: pipelined }, () => requestLane(connection, kind, write)),
+  );
 }
 
 export function requestLane(connection: Connection, kind: RequestKind, write = requestWriter(kind)): Lane {

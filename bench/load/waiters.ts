@@ -12,6 +12,10 @@ export interface Waiters {
   readonly generationIds: readonly string[];
 }
 
+export interface Opened extends Waiters {
+  readonly pipelined?: number;
+}
+
 export interface Woken {
   /** From sending the cancel that ends a generation to the answer of whoever waited for it. */
   readonly wakeMicros: { readonly p50: number; readonly p99: number };
@@ -28,14 +32,16 @@ function text(method: string, path: string, credential: string, more = ''): stri
 
 /** Clients that wait, each on a connection of its own, and what their generations' ends cost them. */
 export const waiterCommands = {
-  /** Opens a connection for each generation, and asks once on it. */
-  async openConnections({ port, credential, generationIds }: Waiters): Promise<void> {
+  /** Opens a connection for each generation, and asks for it so many times at once. */
+  async openConnections({ port, credential, generationIds, pipelined = 1 }: Opened): Promise<void> {
     const left = [...generationIds];
     const openSome = async (): Promise<void> => {
       for (let id = left.pop(); id !== undefined; id = left.pop()) {
         const connection = await Connection.open(port);
         connections.push(connection);
-        require200(await connection.send(text('GET', `${BASE}/${id}`, credential)));
+        const request = text('GET', `${BASE}/${id}`, credential);
+        const answers = await Promise.all(Array.from({ length: pipelined }, () => connection.send(request)));
+        answers.forEach(require200);
       }
     };
     await Promise.all(Array.from({ length: OPENED_AT_ONCE }, openSome));

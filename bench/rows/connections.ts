@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Child } from '../child.js';
 import type { LoadCommands } from '../load/generator.js';
-import { whole, type Row } from '../report.js';
+import { whole, type Line, type Row } from '../report.js';
 import type { Run } from '../run.js';
 import { createRequests, statusRequests } from '../servers/sample.js';
 import { median } from '../statistics.js';
@@ -20,11 +20,37 @@ interface Measurable {
   readonly port: number;
 }
 
-/** What a connection takes on which one request was answered and nothing happens, in bytes of resident memory. */
+/** How many requests a client pipelines on a connection before nothing happens on it any more. */
+const PIPELINED = 8;
+
+/**
+ * What a connection takes on which nothing happens, in bytes of resident memory: after one request was answered on it, and
+ * after several that were sent at once.
+ */
 export async function measureConnections(run: Run): Promise<Row[]> {
   const count = Math.min(run.sizes.idleConnections, openFilesAllowed() - OTHER_FILES);
-  const ours: number[] = [];
-  const bare: number[] = [];
+  const once = await measureSides(run, { count, pipelined: 1 });
+  const pipelined = await measureSides(run, { count, pipelined: PIPELINED });
+  return [
+    {
+      name: 'connections',
+      lines: [
+        lineOf(`memory (RSS) of each of ${whole(count)} idle connections`, once),
+        lineOf(`… after ${PIPELINED} pipelined requests`, pipelined),
+      ],
+      figures: { count, ...once, pipelined },
+    },
+  ];
+}
+
+interface Asked {
+  readonly count: number;
+  /** Requests on each connection, all at once. */
+  readonly pipelined: number;
+}
+
+async function measureSides(run: Run, { count, pipelined }: Asked): Promise<Sides> {
+  const sides: Sides = { ours: [], bare: [] };
   for (let round = 0; round < run.sizes.idleRounds; round += 1) {
     // Memory that a process has had before costs nothing when it is used again.
     const subject = await run.startSubject(run.newFolder('connections'));
@@ -41,25 +67,28 @@ export async function measureConnections(run: Run): Promise<Row[]> {
     const [generationId = ''] = marks.map((mark) => mark.generationId);
     const json = await run.load.ask('get', { port: subject.port, kind: statusRequests(secret, [generationId]) });
     await control.child.ask('answerWith', { json });
-    ours.push(await bytesEach(run, subject, { count, credential: secret, generationId }));
-    bare.push(await bytesEach(run, control, { count, credential: secret, generationId }));
+    const asked = { count, pipelined, credential: secret, generationId };
+    sides.ours.push(await bytesEach(run, subject, asked));
+    sides.bare.push(await bytesEach(run, control, asked));
     await Promise.all([subject.child.stop(), control.child.stop()]);
   }
+  return sides;
+}
+
+/** Bytes a connection, one figure a round. */
+interface Sides {
+  readonly ours: number[];
+  readonly bare: number[];
+}
+
+function lineOf(what: string, { ours, bare }: Sides): Line {
   const [measured, control] = [median(ours), median(bare)];
-  return [
-    {
-      name: 'connections',
-      lines: [
-        {
-          what: `memory (RSS) of each of ${whole(count)} idle connections`,
-          measured: kilobytes(measured),
-          control: kilobytes(control),
-          ratio: (measured / control).toFixed(2),
-        },
-      ],
-      figures: { count, ours, bare },
-    },
-  ];
+  return {
+    what,
+    measured: kilobytes(measured),
+    control: kilobytes(control),
+    ratio: (measured / control).toFixed(2),
+  };
 }
 
 async function bytesEach(
@@ -67,9 +96,10 @@ async function bytesEach(
   { child, port }: Measurable,
   {
     count,
+    pipelined,
     credential,
     generationId,
-  }: { readonly count: number; readonly credential: string; readonly generationId: string },
+  }: Asked & { readonly credential: string; readonly generationId: string },
 ): Promise<number> {
   await run.load.ask('run', {
     port,
@@ -91,6 +121,7 @@ async function bytesEach(
       port,
       credential,
       generationIds: Array.from({ length: half }, () => generationId),
+      pipelined,
     });
   // The first half takes what the process has had of the system and does not use, and is not counted.
   await openSome();

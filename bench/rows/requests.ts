@@ -1,10 +1,12 @@
-import { compareServers } from '../compare.js';
+import { compareServers, type Comparison } from '../compare.js';
+import type { RequestKind } from '../load/requests.js';
 import { comparisonLines, type Row } from '../report.js';
 import type { Run } from '../run.js';
 import { createRequests, statusRequests } from '../servers/sample.js';
 
 const AIM = { text: '≤ 1.5', atMost: 1.5 };
 const STATUS_SAMPLES = 1_000;
+const PIPELINED = 8;
 
 /** Create and status, each beside a bare Koa server that does the least that could be called the same. */
 export async function measureRequests(run: Run): Promise<Row[]> {
@@ -36,17 +38,25 @@ export async function measureRequests(run: Run): Promise<Row[]> {
     marks.map(({ generationId }) => generationId),
   );
   await control.child.ask('answerWith', { json: await load.ask('get', { port: subject.port, kind: status }) });
-  const reading = await compareServers(
-    load,
-    [
-      { server: subject, kind: status },
-      { server: control, kind: status },
-    ],
-    sizes,
-  );
+  const readingBy = (kind: RequestKind): Promise<Comparison> =>
+    compareServers(
+      load,
+      [
+        { server: subject, kind },
+        { server: control, kind },
+      ],
+      sizes,
+    );
+  const reading = await readingBy(status);
+  const pipelined = await readingBy({ ...status, pipelined: PIPELINED });
   await Promise.all([subject.child.stop(), control.child.stop()]);
   return [
     { name: 'create', lines: comparisonLines('create', creating, AIM), figures: creating },
     { name: 'status', lines: comparisonLines('status', reading, AIM), figures: reading },
+    {
+      name: 'pipelined status',
+      lines: comparisonLines(`status, ${PIPELINED} pipelined on a connection`, pipelined),
+      figures: pipelined,
+    },
   ];
 }
