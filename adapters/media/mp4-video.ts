@@ -2,6 +2,7 @@ import { CustomSource, EncodedPacketSink, Input, MP4 } from 'mediabunny';
 import type { InputVideoTrack } from 'mediabunny';
 import type { MediaFacts } from '../../core/ports/media-probe.js';
 import { bytesOf, type KnownParts } from './mp4-outline.js';
+import { editedMs, fragmentsAlone } from './mp4-timing.js';
 import { sizeFault, UNREADABLE_VIDEO } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 
@@ -26,13 +27,57 @@ async function hasSamples(track: InputVideoTrack): Promise<boolean> {
   return isFound;
 }
 
-async function probeTrack(track: InputVideoTrack, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+/** Pixels as they are stored, the way round they are shown: what a file says of their shape makes them no more. */
+async function sizeOf(track: InputVideoTrack): Promise<readonly [widthPx: number, heightPx: number]> {
+  const stored = [await track.getCodedWidth(), await track.getCodedHeight()] as const;
+  return (await track.getRotation()) % 180 === 0 ? stored : [stored[1], stored[0]];
+}
+
+/** When its pictures are shown, in seconds. */
+interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+async function spanOf(track: InputVideoTrack): Promise<Span> {
+  return { from: Math.max(0, await track.getFirstTimestamp()), to: await track.computeDuration() };
+}
+
+/** The span of the pictures that the fragments of a file have beside others; undefined without any. */
+async function spanOfFragments(known: KnownParts, limits: ProbeLimits): Promise<Span | Invalid | undefined> {
+  const fragments = fragmentsAlone(known);
+  if (fragments === undefined) return undefined;
+  return withVideoTrack(fragments, async (track) => {
+    const span = await spanOf(track);
+    if (!(span.to > 0)) return undefined;
+    return limits.decode === 'full' && !(await hasSamples(track)) ? UNREADABLE_VIDEO : span;
+  });
+}
+
+/** From its first picture to the end of its last one, and no longer than its edit list says. */
+async function durationOf(track: InputVideoTrack, known: KnownParts, limits: ProbeLimits): Promise<number | Invalid> {
+  const spans = [await spanOf(track)];
+  const more = await spanOfFragments(known, limits);
+  if (more !== undefined && 'invalid' in more) return more;
+  if (more !== undefined) spans.push(more);
+  const playedMs = (Math.max(...spans.map(({ to }) => to)) - Math.min(...spans.map(({ from }) => from))) * 1_000;
+  const durationMs = Math.round(Math.min(playedMs, editedMs(known, track.id) ?? Infinity));
+  return durationMs > 0 && durationMs <= MAX_DURATION_MS
+    ? durationMs
+    : { invalid: 'The video has no usable duration.' };
+}
+
+async function probeTrack(
+  track: InputVideoTrack,
+  known: KnownParts,
+  limits: ProbeLimits,
+): Promise<MediaFacts | Invalid> {
   if ((await track.getCodec()) !== 'avc') return { invalid: 'The video is not encoded as H.264.' };
-  const [widthPx, heightPx] = [await track.getDisplayWidth(), await track.getDisplayHeight()];
+  const [widthPx, heightPx] = await sizeOf(track);
   const tooLarge = sizeFault(widthPx, heightPx, 1, limits.maxPixels);
   if (tooLarge !== undefined) return tooLarge;
-  const durationMs = Math.round((await track.computeDuration()) * 1000);
-  if (!(durationMs > 0 && durationMs <= MAX_DURATION_MS)) return { invalid: 'The video has no usable duration.' };
+  const durationMs = await durationOf(track, known, limits);
+  if (typeof durationMs === 'object') return durationMs;
   if (limits.decode === 'full' && !(await hasSamples(track))) return UNREADABLE_VIDEO;
   return { kind: 'video', mediaType: 'video/mp4', widthPx, heightPx, durationMs };
 }
@@ -56,11 +101,18 @@ function sourceOf(known: KnownParts): CustomSource {
  * Size and duration of the video track. H.264 is not decoded here, and no sample is read: `full` looks at the table of samples
  * instead. Of the file, the index boxes and the headers of all boxes are to be known.
  */
-export async function probeVideo(known: KnownParts, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+export function probeVideo(known: KnownParts, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+  return withVideoTrack(known, (track) => probeTrack(track, known, limits));
+}
+
+async function withVideoTrack<T>(
+  known: KnownParts,
+  look: (track: InputVideoTrack) => Promise<T>,
+): Promise<T | Invalid> {
   const input = new Input({ formats: [MP4], source: sourceOf(known) });
   try {
     const track = await input.getPrimaryVideoTrack();
-    return track === null ? { invalid: 'The file has no video track.' } : await probeTrack(track, limits);
+    return track === null ? { invalid: 'The file has no video track.' } : await look(track);
   } catch {
     return UNREADABLE_VIDEO;
   } finally {

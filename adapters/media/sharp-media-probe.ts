@@ -26,6 +26,8 @@ const KINDS: Readonly<Record<string, ImageType | typeof VIDEO>> = {
   'image/jpeg': 'image/jpeg',
   'image/webp': 'image/webp',
   [VIDEO]: VIDEO,
+  // Its brand tells who made it; the boxes are those of MP4.
+  'video/x-m4v': VIDEO,
 };
 
 /** `file-type` looks at no more than this for a PNG, and takes longer than a small one takes to be read. */

@@ -340,6 +340,91 @@ describe('the probe of a video', () => {
     }
   });
 
+  describe('of what a file says of its pictures', () => {
+    const probed = async (bytes: Uint8Array) => probe.probe(fileOf(bytes), LIMITS);
+    /** A number of 32 bits behind the name of the first box of this type. */
+    const numberIn = (bytes: Uint8Array, type: string, at: number) => {
+      const all = Buffer.from(bytes);
+      return all.readUInt32BE(all.indexOf(type) + 4 + at);
+    };
+    /** Edits of so many milliseconds of the movie, and where in the media they begin; -1 for an empty one. */
+    const withEdits = async (edits: readonly (readonly [ms: number, from: number])[], isLong = false) => {
+      const bytes = await lastIndex();
+      const inMovie = numberIn(bytes, 'mvhd', 12) / 1_000;
+      const entries = edits.flatMap(([ms, from]) => {
+        const [high, low] = from < 0 ? [MANY, MANY] : [0, from];
+        return isLong ? [0, ms * inMovie, high, low, 0x1_0000] : [ms * inMovie, low, 0x1_0000];
+      });
+      const list = box('elst', words(isLong ? 0x100_0000 : 0, edits.length, ...entries));
+      return withinBox(bytes, ['moov', 'trak'], box('edts', list));
+    };
+
+    it('counts stored pixels, whatever shape they are to have', async () => {
+      const wide = withinBox(await lastIndex(), [...SAMPLES, 'stsd', 'avc1'], box('pasp', words(4, 1)));
+      expect(await probed(wide)).to.include(FACTS);
+    });
+
+    it('turns the size of a video that is shown turned', async () => {
+      const bytes = Buffer.from(await lastIndex());
+      const matrixAt = bytes.indexOf('tkhd') + 4 + 40;
+      [0, 0x1_0000, 0, -0x1_0000, 0, 0].forEach((value, index) => bytes.writeInt32BE(value, matrixAt + 4 * index));
+      expect(await probed(bytes)).to.include({ widthPx: 48, heightPx: 64 });
+    });
+
+    for (const isLong of [false, true])
+      it(`takes no more than its edit list shows, in ${isLong ? 64 : 32} bits`, async () => {
+        expect(await probed(await withEdits([[400, 0]], isLong))).to.deep.include({ durationMs: 400 });
+        expect(
+          await probed(
+            await withEdits(
+              [
+                [300, 0],
+                [400, 0],
+              ],
+              isLong,
+            ),
+          ),
+        ).to.deep.include({ durationMs: 700 });
+        expect(await probed(await withEdits([[9_000, 0]], isLong))).to.deep.include({ durationMs: 1_000 });
+        expect(await probed(await withEdits([[0, 0]], isLong))).to.deep.include({ durationMs: 1_000 });
+      });
+
+    it('does not count the time before its first picture', async () => {
+      const late = await withEdits([
+        [5_000, -1],
+        [1_000, 0],
+      ]);
+      expect(await probed(late)).to.deep.include({ durationMs: 1_000 });
+    });
+
+    it('counts the fragments that follow the samples of the index', async () => {
+      const first = withinBox(await lastIndex(), ['moov'], box('mvex', box('trex', words(0, 1, 1, 0, 0, 0))));
+      const whole = Buffer.from(await muxedWithTags('fragmented', 'udta'));
+      const fragments = Buffer.from(whole.subarray(whole.indexOf('moof') - 4, whole.lastIndexOf('mfra') - 4));
+      const timeAt = fragments.indexOf('tfdt') + 8 + (fragments[fragments.indexOf('tfdt') + 4] === 1 ? 4 : 0);
+      expect(fragments.readUInt32BE(timeAt), 'the fragment begins at 0').to.equal(0);
+      expect(numberIn(first, 'mdhd', 12)).to.equal(numberIn(whole, 'mdhd', 12));
+      fragments.writeUInt32BE(numberIn(first, 'mdhd', 12), timeAt);
+      expect(await probed(first)).to.deep.include({ durationMs: 1_000 });
+      expect(await probed(Buffer.concat([first, fragments]))).to.deep.include({ durationMs: 2_000 });
+      // A run of no samples adds nothing.
+      const empty = box(
+        'moof',
+        box('mfhd', words(0, 9)),
+        box('traf', box('tfhd', words(0, 1)), box('trun', words(0, 0))),
+      );
+      expect(await probed(Buffer.concat([first, empty]))).to.deep.include({ durationMs: 1_000 });
+    });
+
+    it('accepts the brands of videos for the players of Apple', async () => {
+      for (const brand of ['M4V ', 'M4VH', 'M4VP']) {
+        const bytes = Buffer.from(await mp4());
+        bytes.write(brand, 8, 'latin1');
+        expect(await probed(bytes), brand).to.include(FACTS);
+      }
+    });
+  });
+
   it('does not collect what is neither a picture nor a video', async () => {
     for (const kind of ['image', 'video'] as const) {
       const text = Buffer.alloc(8 * MIB, 'text ');
