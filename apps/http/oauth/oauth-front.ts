@@ -9,7 +9,7 @@ import type { AuthorizationServerOptions, ClientDocumentFetch } from './authoriz
 import type { ConsentPage, ConsentParts } from './consent-page.js';
 import { ENDPOINTS, metadataRouter } from './metadata.js';
 import { oauthErrors } from './oauth-refusal.js';
-import { RequestRates } from './request-rates.js';
+import { RequestRates } from '../pages/request-rates.js';
 import { registrationRouter } from './registration.js';
 
 export interface OAuthOptions extends ConsentParts {

@@ -10,5 +10,7 @@ export function returnPath(text: string | undefined): string {
     return '/';
   const { origin, pathname, search, hash } = new URL(text, SOME_ORIGIN);
   // The parser has removed what browsers would: a path that begins with two slashes names a host to them.
-  return origin === SOME_ORIGIN && !pathname.startsWith('//') ? pathname + search + hash : '/';
+  const path = pathname + search + hash;
+  // What it escapes takes more room.
+  return origin === SOME_ORIGIN && !pathname.startsWith('//') && path.length <= MAX_LENGTH ? path : '/';
 }

@@ -10,7 +10,10 @@ interface Allowance {
 }
 
 const PER_ADDRESS: Allowance = { burst: 20, secondsBetween: 5 };
+/** From one address, or with one browser. */
 const PER_PERSON: Allowance = { burst: 10, secondsBetween: 10 };
+/** From all addresses together: more than ten of them can try at the pace above. */
+const PER_PERSON_IN_ALL: Allowance = { burst: 100, secondsBetween: 1 };
 
 export interface SignInTry {
   /** Where it comes from. */
@@ -22,20 +25,22 @@ export interface SignInTry {
 }
 
 /**
- * Slows guesses of passwords down, for one address and for one person, in this process. Nobody is locked out: tries go
- * on at a slower pace, and a browser in which the person has signed in before has a pace of its own, so that others who
- * guess cannot use up its tries.
+ * Slows guesses of passwords down, for one address and for one person, in this process. No address can use up the tries
+ * of another one. Many addresses that guess together can; so a browser in which the person has signed in before has a pace of its own.
  */
 export class SignInRates {
   private readonly addresses = limiter('address', PER_ADDRESS);
   private readonly people = limiter('person', PER_PERSON);
+  private readonly everybody = limiter('everybody', PER_PERSON_IN_ALL);
   private readonly devices = limiter('device', PER_PERSON);
 
   /** Counts a try, before any password is looked at. Throws RATE_LIMITED with the time to wait. */
   async take({ address, person, device }: SignInTry): Promise<void> {
     await take(this.addresses, address);
     if (person === undefined) return;
-    await (device === undefined ? take(this.people, person) : take(this.devices, `${person} ${device}`));
+    if (device !== undefined) return take(this.devices, `${person} ${device}`);
+    await take(this.people, `${person} ${address}`);
+    await take(this.everybody, person);
   }
 }
 

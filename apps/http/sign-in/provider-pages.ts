@@ -13,6 +13,7 @@ import { readQuery } from '../host/read-query.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { outsideCookie } from '../pages/outside-cookie.js';
 import type { PageCookie } from '../pages/page-cookie.js';
+import type { RequestRates } from '../pages/request-rates.js';
 import { returnPath } from '../pages/return-path.js';
 import { redirectTo, sendPage } from '../pages/send-page.js';
 import { providerFault } from './views.js';
@@ -22,6 +23,7 @@ export interface ProviderPagesParts {
   readonly provider: OutsideProvider;
   readonly sessions: BrowserSessions;
   readonly publicUrl: () => string;
+  readonly rates: RequestRates;
   /** Begins the person's session. */
   readonly begin: (ctx: HttpContext, person: Person, authenticatedAt: number) => Promise<void>;
 }
@@ -37,16 +39,20 @@ export class ProviderPages {
   /** Where the provider sends browsers back. */
   static readonly CALLBACK = '/sign-in/provider/callback';
 
+  /** Throws RATE_LIMITED: each sign-in that is begun is stored until it is over, and asks the provider of something. */
   async leave(ctx: HttpContext): Promise<void> {
-    const { context, provider } = this.parts;
+    const { context, provider, rates } = this.parts;
+    await rates.takeBegun(ctx);
     const { return: asked } = readQuery(ctx.state.target.query, ['return']);
     const { location, secret } = await beginOutsideSignIn(context, provider, { returnTo: returnPath(asked) });
     this.cookie.write(ctx, secret);
     redirectTo(ctx, location);
   }
 
+  /** Throws RATE_LIMITED, as `leave` does. */
   async comeBack(ctx: HttpContext): Promise<void> {
-    const { context, provider, publicUrl, begin } = this.parts;
+    const { context, provider, publicUrl, begin, rates } = this.parts;
+    await rates.takeBegun(ctx);
     const secret = this.cookie.take(ctx);
     const currentUrl = `${publicUrl()}${ProviderPages.CALLBACK}?${ctx.state.target.query}`;
     const back =

@@ -16,6 +16,7 @@ import { readForm } from '../pages/read-form.js';
 import { returnPath } from '../pages/return-path.js';
 import { requireSameOrigin } from '../pages/same-origin.js';
 import { redirectTo, sendPage } from '../pages/send-page.js';
+import { RequestRates } from '../pages/request-rates.js';
 import type { SignInRates } from '../pages/sign-in-rates.js';
 import { DeviceCookie } from './device-cookie.js';
 import { PasskeyOperations } from './passkey-operations.js';
@@ -37,7 +38,7 @@ export interface SignInOptions {
 export function signIn(options: SignInOptions): HttpFront {
   return ({ addresses }) => {
     const pages = new SignInPages(options, addresses);
-    const provider = providerPages(options, pages);
+    const provider = providerPages(options, pages, addresses);
     const page = pageRoutes(options.publicUrl);
     return [
       createRouter([
@@ -65,11 +66,13 @@ export function signIn(options: SignInOptions): HttpFront {
 function providerPages(
   { outsideProvider: provider, ...options }: SignInOptions,
   pages: SignInPages,
+  addresses: HttpShared['addresses'],
 ): ProviderPages | undefined {
   if (provider === undefined) return undefined;
   return new ProviderPages({
     ...options,
     provider,
+    rates: new RequestRates(addresses),
     begin: (ctx, person, authenticatedAt) => pages.begin(ctx, person, { method: 'provider', authenticatedAt }),
   });
 }

@@ -136,6 +136,20 @@ describe('people', () => {
       expect(await isLinkUsable(people(), secret)).to.equal(false);
     });
 
+    it('do not sign in with one from before a reset or another password', async () => {
+      for (const end of [
+        () => resetPerson(people(), person.personId),
+        () => setPassword(people(), person.personId, 'another password 1'),
+      ]) {
+        const { secret: early } = await createSignInLink(people(), person.personId);
+        await end();
+        const { secret: late } = await createSignInLink(people(), person.personId);
+        expect(await isLinkUsable(people(), early)).to.equal(false);
+        expect(await personByLink(people(), early)).to.equal(undefined);
+        expect((await personByLink(people(), late))?.personId).to.equal(person.personId);
+      }
+    });
+
     it('sign in for half an hour', async () => {
       const { secret, expiresAt } = await createSignInLink(people(), person.personId);
       expect(expiresAt).to.equal(harness.clock.now() + 30 * 60_000);

@@ -77,6 +77,16 @@ describe('sign-in through an outside provider', () => {
     expect((await browser.open('/sign-in')).text).to.include('Sign in with the company');
   });
 
+  it('begins, and takes back, 120 a minute from one address', async () => {
+    // Kept for each that is begun.
+    const longest = await browser.open(`/sign-in/provider?return=/${'%22'.repeat(600)}`);
+    expect(longest.status).to.equal(303);
+    const statuses: number[] = [longest.status];
+    for (let tries = 0; tries < 125; tries += 1) statuses.push((await browser.open('/sign-in/provider')).status);
+    expect(statuses.indexOf(429)).to.be.within(119, 122);
+    expect((await browser.open('/sign-in/provider/callback?code=x')).status).to.equal(429);
+  });
+
   it('signs in the person who has connected the identity, and leads on', async () => {
     await link();
     expect((await comeBack(await signInThere())).url).to.equal(`${service.origin}/docs`);

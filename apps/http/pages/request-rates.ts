@@ -7,8 +7,8 @@ const REQUESTS_A_MINUTE = 600;
 const BEGUN_A_MINUTE = 120;
 
 /**
- * How much one address may ask of the OAuth server in this process: 600 requests a minute, of which 120 may begin an
- * authorization or ask for a device code. Nobody has to be known for that, and each one begun is kept for a while.
+ * How much one address may ask of a front in this process for which nobody has to be known: 600 requests a minute, of which
+ * 120 may begin something that is kept for a while, such as an authorization, a device code or a sign-in elsewhere.
  */
 export class RequestRates {
   private readonly requests = new RateLimit(REQUESTS_A_MINUTE);
