@@ -23,12 +23,15 @@ export function sizeNote(points: number): string {
   return points === 1 ? '' : `, and this one counts as ${points} for its size`;
 }
 
-/** How many requests one client may send to this process per minute. */
+/** How many requests one client may send to this process in a minute, or in another time. */
 export class RateLimit {
   readonly #limiter: RateLimiterMemory;
 
-  constructor(private readonly perMinute: number) {
-    this.#limiter = new RateLimiterMemory({ points: perMinute, duration: RATE_WINDOW_SECONDS });
+  constructor(
+    private readonly most: number,
+    windowSeconds = RATE_WINDOW_SECONDS,
+  ) {
+    this.#limiter = new RateLimiterMemory({ points: most, duration: windowSeconds });
   }
 
   /**
@@ -37,7 +40,7 @@ export class RateLimit {
    * do not put it over the limit.
    */
   async take(who: string, points = 1, taken = 0): Promise<Rate> {
-    const due = Math.min(points, this.perMinute) - Math.min(taken, this.perMinute);
+    const due = Math.min(points, this.most) - Math.min(taken, this.most);
     if (due <= 0 && taken > 0) return this.#standing(who);
     try {
       return rateOf(await this.#limiter.consume(who, due), false);
@@ -49,7 +52,7 @@ export class RateLimit {
 
   async #standing(who: string): Promise<Rate> {
     const standing = await this.#limiter.get(who);
-    return standing === null ? { isOver: false, remaining: this.perMinute, resetMs: 0 } : rateOf(standing, false);
+    return standing === null ? { isOver: false, remaining: this.most, resetMs: 0 } : rateOf(standing, false);
   }
 }
 

@@ -13,6 +13,8 @@ const LIMITS = {
 } as const;
 
 const PER_HOST_A_MINUTE = 60;
+/** So that no address can use up what a host may be asked. */
+const PER_ADDRESS_A_MINUTE = 10;
 /** Any host of the public internet. */
 const ANY_HOST = '*';
 
@@ -23,7 +25,8 @@ const ANY_HOST = '*';
 export class ClientDocuments implements ClientDocumentFetch {
   readonly fetch: ClientDocumentFetch['fetch'];
   private readonly client: HttpClient;
-  private readonly rates = new RateLimit(PER_HOST_A_MINUTE);
+  private readonly ofHosts = new RateLimit(PER_HOST_A_MINUTE);
+  private readonly ofAddresses = new RateLimit(PER_ADDRESS_A_MINUTE);
 
   constructor(
     private readonly hosts: readonly string[],
@@ -36,11 +39,12 @@ export class ClientDocuments implements ClientDocumentFetch {
     this.fetch = (url) => fetch(url, { headers: { accept: 'application/json' } });
   }
 
-  /** Anybody can name a document, so each host is asked for 60 a minute at most. */
-  async allows(url: string): Promise<boolean> {
+  /** Anybody can name a document, so each host is asked for 60 a minute at most, and for 10 on behalf of one address. */
+  async allows(url: string, address: string): Promise<boolean> {
     const { hostname, host } = new URL(url);
     const isListed = this.hosts.some((listed) => listed === ANY_HOST || listed === hostname || listed === host);
-    return isListed && !(await this.rates.take(host)).isOver;
+    if (!isListed || (await this.ofAddresses.take(`${host} ${address}`)).isOver) return false;
+    return !(await this.ofHosts.take(host)).isOver;
   }
 
   close(): Promise<void> {

@@ -23,7 +23,7 @@ export interface OAuthOptions extends ConsentParts {
 export function oauth(options: OAuthOptions): HttpFront {
   return ({ addresses }) => {
     const { publicUrl, audiences, fetchClientDocument, hasRegistration } = options;
-    const server = new LazyServer(options);
+    const server = new LazyServer({ ...options, addressOf: (req) => addresses.ofRequest(req) });
     const rates = new RequestRates(addresses);
     const metadata = metadataRouter({
       publicUrl,

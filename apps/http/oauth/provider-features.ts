@@ -17,10 +17,9 @@ export function featuresOf({
   context: { settings },
   publicUrl,
   audiences,
+  addressOf,
   fetchClientDocument,
-}: Pick<AuthorizationServerOptions, 'context' | 'publicUrl' | 'audiences' | 'fetchClientDocument'>): NonNullable<
-  Configuration['features']
-> {
+}: Omit<AuthorizationServerOptions, 'logger'>): NonNullable<Configuration['features']> {
   return {
     devInteractions: { enabled: false },
     dPoP: { enabled: false },
@@ -56,7 +55,7 @@ export function featuresOf({
           clientIdMetadataDocument: {
             enabled: true,
             ack: 'draft-02',
-            allowFetch: (_ctx: unknown, url: string) => fetchClientDocument.allows(url),
+            allowFetch: ({ req }: KoaContextWithOIDC, url: string) => fetchClientDocument.allows(url, addressOf(req)),
             cacheDuration: DOCUMENT_CACHE_SECONDS,
           },
         }),

@@ -16,6 +16,9 @@ import { registerClient } from './registered-clients.js';
 const ANY_ORIGIN = { 'Access-Control-Allow-Origin': '*' } as const;
 const MAX_BYTES = 16 * 1024;
 const PER_ADDRESS_A_MINUTE = 20;
+/** A tenth of those that are kept before anybody has used them: so many are safe for an hour. */
+const PER_ADDRESS_AN_HOUR = 100;
+const HOUR_SECONDS = 3_600;
 
 export interface RegistrationOptions {
   readonly context: Context;
@@ -41,15 +44,17 @@ export function registrationRouter(
   { context, bodyTimeoutMs }: RegistrationOptions,
   { addresses }: Pick<HttpShared, 'addresses'>,
 ): HttpRouter {
-  const rates = new RateLimit(PER_ADDRESS_A_MINUTE);
+  const rates = [new RateLimit(PER_ADDRESS_A_MINUTE), new RateLimit(PER_ADDRESS_AN_HOUR, HOUR_SECONDS)];
   const register: HttpHandler = async (ctx) => {
     ctx.set({ ...ANY_ORIGIN, 'Cache-Control': 'no-store' });
     ctx.state.renderError = oauthErrors('invalid_client_metadata');
-    const rate = await rates.take(addresses.ofRequest(ctx.req));
-    if (rate.isOver)
-      throw new ServiceError('RATE_LIMITED', 'Too many clients were registered from this address; try again later.', {
-        retryAfterMs: rate.resetMs,
-      });
+    for (const limit of rates) {
+      const rate = await limit.take(addresses.ofRequest(ctx.req));
+      if (rate.isOver)
+        throw new ServiceError('RATE_LIMITED', 'Too many clients were registered from this address; try again later.', {
+          retryAfterMs: rate.resetMs,
+        });
+    }
     try {
       const metadata = metadataOf(
         await readBody(ctx.req, { maxBytes: MAX_BYTES, timeoutMs: bodyTimeoutMs, required: true }),

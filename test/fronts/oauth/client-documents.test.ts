@@ -116,11 +116,21 @@ describe('documents of OAuth clients', () => {
     expect(asked).to.include('/client.json').and.not.include('/other.json');
   });
 
-  it('are asked for sixty times a minute at most', async () => {
+  it('are asked for ten times a minute at most for one address', async () => {
     await listing(['client.example']);
     answer = { metadata: {}, status: 500 };
-    for (let opened = 0; opened < 70; opened += 1) await fetch(service.origin + service.request(clientId()).path);
-    expect(asked).to.have.lengthOf(60);
+    for (let opened = 0; opened < 20; opened += 1) await fetch(service.origin + service.request(clientId()).path);
+    expect(asked).to.have.lengthOf(10);
+    expect(await documents.allows(clientId(), 'another address')).to.equal(true);
+  });
+
+  it('are asked for sixty times a minute at most for all addresses together, at each host', async () => {
+    const [listed, url] = [new ClientDocuments(['*']), 'https://client.example/client.json'];
+    let allowed = 0;
+    for (let address = 0; address < 70; address += 1) if (await listed.allows(url, `a${address}`)) allowed += 1;
+    expect(allowed).to.equal(60);
+    expect(await listed.allows('https://other.example/client.json', 'a0')).to.equal(true);
+    await listed.close();
   });
 
   describe('where any public host is listed', () => {

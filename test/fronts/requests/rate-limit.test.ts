@@ -21,4 +21,12 @@ describe('a rate limit', () => {
     expect(await limit.take('a', 9, 1)).to.include({ isOver: false, remaining: 0 });
     expect((await limit.take('a', 9, 9)).isOver).to.equal(false);
   });
+
+  it('counts in another time than a minute', async () => {
+    const limit = new RateLimit(1, 3_600);
+    expect((await limit.take('one')).isOver).to.equal(false);
+    const { isOver, resetMs } = await limit.take('one');
+    expect(isOver).to.equal(true);
+    expect(resetMs).to.be.within(60_001, 3_600_000);
+  });
 });
