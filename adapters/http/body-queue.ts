@@ -6,6 +6,10 @@ export interface Flow {
 
 /** How much of an answer waits in memory to be read. */
 const MAX_WAITING_BYTES = 256 * 1024;
+/** What a piece takes beside its bytes. */
+const PIECE_BYTES = 128;
+/** Pieces that are shorter together are joined, so that whoever keeps them does not pay for each. */
+const JOINED_BYTES = 16 * 1024;
 
 /**
  * The pieces of one answer's body, as they come, for one reader. The connection is not read further while enough of
@@ -22,7 +26,7 @@ export class BodyQueue {
   push(piece: Uint8Array): void {
     if (this.ending) return;
     this.pieces.push(piece);
-    this.waitingBytes += piece.byteLength;
+    this.waitingBytes += PIECE_BYTES + piece.byteLength;
     if (this.waitingBytes > MAX_WAITING_BYTES) this.flow.pause();
     this.wakeReader?.();
   }
@@ -54,9 +58,19 @@ export class BodyQueue {
       this.wakeReader = undefined;
       ready();
     }
-    const piece = this.pieces.shift() as Uint8Array;
-    this.waitingBytes -= piece.byteLength;
+    const taken = this.pieces.splice(0, this.countToJoin());
+    for (const { byteLength } of taken) this.waitingBytes -= PIECE_BYTES + byteLength;
     if (this.waitingBytes <= MAX_WAITING_BYTES / 2) this.flow.resume();
-    return piece;
+    return taken.length === 1 ? taken[0] : Buffer.concat(taken);
+  }
+
+  /** Of the pieces that wait, at least one. */
+  private countToJoin(): number {
+    let [count, bytes] = [1, this.pieces[0]?.byteLength ?? 0];
+    for (; count < this.pieces.length; count += 1) {
+      bytes += this.pieces[count]?.byteLength ?? 0;
+      if (bytes > JOINED_BYTES) break;
+    }
+    return count;
   }
 }

@@ -2,6 +2,11 @@ export const START_OF_IMAGE = 0xd8;
 export const END_OF_IMAGE = 0xd9;
 export const START_OF_SCAN = 0xda;
 
+/** A frame header that says that its scans are coded arithmetically. */
+export function isArithmetic(marker: number): boolean {
+  return (marker >= 0xc9 && marker <= 0xcb) || (marker >= 0xcd && marker <= 0xcf);
+}
+
 /** Markers that stand alone, without a length: TEM and the restart markers. */
 export function standsAlone(marker: number): boolean {
   return marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);

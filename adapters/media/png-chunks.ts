@@ -8,6 +8,8 @@ export const IDAT = typeNamed('IDAT');
 export const IEND = typeNamed('IEND');
 export const ACTL = typeNamed('acTL');
 export const PHYS = typeNamed('pHYs');
+export const ZTXT = typeNamed('zTXt');
+export const ITXT = typeNamed('iTXt');
 
 /** Where a chunk is: a file can have millions, so that none is cut out before it is wanted. */
 export interface PngChunk {

@@ -1,5 +1,5 @@
 import sharp, { type Sharp } from 'sharp';
-import { readImageHeader } from '../../core/media/image-header.js';
+import { readImageHeader, type HeaderAnswer } from '../../core/media/image-header.js';
 import type { MediaFacts } from '../../core/ports/media-probe.js';
 import { decodeFault, sizeFault } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
@@ -38,7 +38,14 @@ export async function probeImage(
   // No limit here: our own check reports the fault, before any pixel is decoded.
   const input = () => sharp(bytes, { failOn: 'warning', limitInputPixels: false, pages: format === 'webp' ? -1 : 1 });
   try {
-    const size = (limits.decode === 'full' ? sizeInHeader(bytes) : undefined) ?? (await sizeIn(input(), format));
+    const header = readImageHeader(bytes);
+    // Before libvips looks at all frames of an animation.
+    const tooMany =
+      typeof header === 'string' ? undefined : sizeFault(header.widthPx, header.heightPx, frames, limits.maxPixels);
+    if (tooMany !== undefined) return tooMany;
+    const size =
+      (limits.decode === 'full' || format === 'png' ? sizeInHeader(header) : undefined) ??
+      (await sizeIn(input(), format));
     if (size === undefined) return broken;
     const { widthPx, heightPx, pages } = size;
     const tooLarge = sizeFault(widthPx, heightPx, Math.max(frames, pages), limits.maxPixels);
@@ -65,10 +72,9 @@ interface PictureSize {
 
 /**
  * The size of a PNG or JPEG that is decoded afterwards, in any case: to have libvips read the header first would cost as much
- * as to decode a small picture. Where the decoder reads another header than we do, its last row is not where we look.
+ * as to decode a small picture, and it keeps all texts of a PNG. Where the decoder reads another header than we do, its last row is not where we look.
  */
-function sizeInHeader(bytes: Uint8Array): PictureSize | undefined {
-  const header = readImageHeader(bytes);
+function sizeInHeader(header: HeaderAnswer): PictureSize | undefined {
   if (typeof header === 'string' || header.form === 'WebP') return undefined;
   return { widthPx: header.widthPx, heightPx: header.heightPx, pages: 1 };
 }

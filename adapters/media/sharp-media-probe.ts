@@ -132,7 +132,7 @@ async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<Media
   const kind = await sniff(bytes);
   if (kind === undefined || kind === VIDEO) return notMeant(limits);
   const end = await ENDS[kind](bytes);
-  if (!end.complete) return { invalid: 'The file is damaged or incomplete.' };
+  if (!end.complete) return { invalid: end.invalid };
   const trailing = bytes.byteLength - end.byteSize;
   if (trailing > 0) return { invalid: `The file has ${trailing} extra bytes after the end of its content.` };
   const { probeImage } = await import('./sharp-image.js');

@@ -45,6 +45,30 @@ describe('a reader that is slower than its server', () => {
       });
     }
   }
+
+  it('gets bytes that came one at a time in few pieces, and a whole body in one buffer', async () => {
+    const count = 200_000;
+    const chunks = Buffer.alloc(6 * count, '1\r\nx\r\n');
+    const server = await RawServer.open(({ socket }) => {
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n');
+        socket.write(chunks);
+        socket.end('0\r\n\r\n');
+      });
+    });
+    const client = localClient({ limits: { maxBodyBytes: count } });
+    let [pieces, bytes] = [0, 0];
+    for await (const piece of (await get(client, server.url)).body()) {
+      pieces += 1;
+      bytes += piece.byteLength;
+    }
+    expect(bytes).to.equal(count);
+    expect(pieces).to.be.below(count / 100);
+    const whole = await (await get(client, server.url)).bytes();
+    expect(whole.byteLength).to.equal(count);
+    expect(whole.buffer.byteLength).to.be.at.most(4 * count);
+    await Promise.all([client.close(), server.close()]);
+  });
 });
 
 /** How many bytes of the body were read, after the server has sent all of it and closed the connection. */
