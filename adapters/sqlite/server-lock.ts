@@ -78,8 +78,11 @@ export class ServerLock {
 
   /** The process id goes first, while no other server can have written its own. */
   release(): void {
-    rmSync(this.pidPath, { force: true });
-    this.database.close();
+    try {
+      rmSync(this.pidPath, { force: true });
+    } finally {
+      this.database.close();
+    }
   }
 
   /** Lets the folder go after a start that failed. Until a check has passed, the next start has to find that a server was cut off. */

@@ -1,4 +1,5 @@
 import { createRequire } from 'node:module';
+import { Writable } from 'node:stream';
 import { pino, stdSerializers, type Bindings, type DestinationStream, type Logger, type SerializedError } from 'pino';
 import type PinoPretty from 'pino-pretty';
 import type { Log } from '../../core/log.js';
@@ -105,14 +106,37 @@ function withCauses(error: Error): readonly Error[] {
 }
 
 function asJson(output: LogOutput): DestinationStream {
-  return output.fd === undefined ? output : pino.destination({ dest: output.fd, sync: true });
+  return output.fd === undefined ? output : lossy(output.fd);
+}
+
+/** While nothing can be written, so many characters wait for it; what comes then is lost. */
+const MAX_WAITING = 1024 * 1024;
+
+/** A line that cannot be written, on a full disk for example, changes nothing else: no work may fail for its log. */
+function lossy(fd: number): ReturnType<typeof pino.destination> {
+  const destination = pino.destination({ dest: fd, sync: true, maxLength: MAX_WAITING });
+  // Without a listener an error would be thrown at whoever logs. The library's own passes on all but a closed pipe.
+  destination.on('error', () => undefined);
+  return destination;
+}
+
+/** The same as a stream that never fails: the library writes nothing more to one that did. */
+function lossyStream(fd: number): Writable {
+  const destination = lossy(fd);
+  return new Writable({
+    decodeStrings: false,
+    write: (text: string | Buffer, _encoding, done) => {
+      destination.write(String(text));
+      done();
+    },
+  });
 }
 
 /** The library is loaded only for human-readable logs. */
 function readable(output: LogOutput): DestinationStream {
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   return pretty({
-    destination: output.fd ?? output,
+    destination: output.fd === undefined ? output : lossyStream(output.fd),
     sync: true,
     ignore: 'pid,hostname',
     translateTime: 'SYS:HH:MM:ss',

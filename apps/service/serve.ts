@@ -209,17 +209,32 @@ interface Parts {
 async function stop({ front, grpc, internal, worker, program, outages, config, logger }: Parts): Promise<void> {
   logger.info('stopping');
   internal?.stopping();
-  const [, , hasEnded = true] = await Promise.all([
-    front?.close(config.worker.stopGraceMs),
-    grpc?.close(config.worker.stopGraceMs),
-    worker?.stop(),
+  try {
+    await stopProgram({ front, grpc, worker, program, config });
+  } finally {
+    outages.close();
+    // Last of all: until then probes are answered.
+    await internal?.close(INTERNAL_GRACE_MS);
+  }
+  logger.info('stopped');
+}
+
+/** Each part is stopped, whatever another one's stop throws; the first failure is thrown afterwards. */
+async function stopProgram({
+  front,
+  grpc,
+  worker,
+  program,
+  config,
+}: Pick<Parts, 'front' | 'grpc' | 'worker' | 'program' | 'config'>): Promise<void> {
+  const [fronts, stopped] = await Promise.all([
+    Promise.allSettled([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs)]),
+    Promise.allSettled([worker?.stop() ?? Promise.resolve(true)]),
   ]);
   // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
+  const hasEnded = stopped.every((one) => one.status === 'fulfilled' && one.value);
   await program.close({ keepsLock: !hasEnded });
-  outages.close();
-  // Last of all: until then probes are answered.
-  await internal?.close(INTERNAL_GRACE_MS);
-  logger.info('stopped');
+  for (const one of [...fronts, ...stopped]) if (one.status === 'rejected') throw one.reason;
 }
 
 /** What a service needs of the process it runs in. */
@@ -242,6 +257,7 @@ export async function serve(
 ): Promise<'stopped' | 'left'> {
   // Asked for before anything is served: it may be asked to stop as soon as it is ready.
   let served: Served | undefined;
+  let isReloadAsked = false;
   let leave: () => void = () => undefined;
   const left = new Promise<'left'>((resolve) => {
     leave = () => {
@@ -250,20 +266,30 @@ export async function serve(
   });
   const stopAsked = new Promise<void>((resolve) => {
     stopOnSignals(host.signals, { asked: resolve, askedAgain: leave });
-    // A signal before the start is complete has nothing to reload.
-    onHangUp(host.signals, { asked: () => void served?.reload(), hungUp: resolve });
+    // The start has read the catalog first, and may take minutes: it is read again then.
+    const reload = (): void => {
+      if (served === undefined) isReloadAsked = true;
+      else void served.reload();
+    };
+    onHangUp(host.signals, { asked: reload, hungUp: resolve });
   });
   const serveAndStop = async (): Promise<'stopped'> => {
     served = await startService(config, host.logger);
+    if (isReloadAsked) void served.reload();
     await onServing(served);
     await stopAsked;
     await served.stop();
     return 'stopped';
   };
-  const end = await Promise.race([serveAndStop(), left]);
-  // Work that outlasted the grace period may still keep the process alive; it was abandoned, and others recover it.
-  host.leaveBehind(end === 'left' ? 0 : LEFT_BEHIND_MS);
-  return end;
+  let end: 'stopped' | 'left' | undefined;
+  try {
+    end = await Promise.race([serveAndStop(), left]);
+    return end;
+  } finally {
+    // Work that outlasted the grace period, or what a failure left open, may still keep the process alive; it was abandoned,
+    // and others recover it.
+    host.leaveBehind(end === 'left' ? 0 : LEFT_BEHIND_MS);
+  }
 }
 
 function stopOnSignals(

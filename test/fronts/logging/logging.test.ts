@@ -1,6 +1,8 @@
-// Goal: no log line of any kind contains a secret, at the top level, nested, or in a child's lines.
+// Goal: no log line of any kind contains a secret, at the top level, nested, or in a child's lines; and no work fails for
+// a line that cannot be written.
 // Method: one recognisable secret under every name that it could have, at every depth that is checked, through logger
 // and child.
+import { openSync } from 'node:fs';
 import { expect } from 'chai';
 import { createLogger, logTo } from '../../../apps/logging/logging.js';
 
@@ -34,6 +36,21 @@ function logged(write: (logger: ReturnType<typeof createLogger>) => void): strin
 }
 
 describe('the log', () => {
+  for (const format of ['json', 'pretty'] as const)
+    it(`loses lines that cannot be written, and fails nobody for it (${format})`, async () => {
+      // Every write to it finds the disk full.
+      const fd = openSync('/dev/full', 'w');
+      const failures: unknown[] = [];
+      const note = (error: unknown): void => void failures.push(error);
+      process.on('uncaughtException', note);
+      const logger = createLogger({ level: 'info', format }, { fd, write: () => undefined });
+      for (let line = 0; line < 100; line += 1) logger.warn({ line }, 'a line');
+      await new Promise((resolve) => setTimeout(resolve, 20));
+      logger.warn('one more');
+      process.off('uncaughtException', note);
+      expect(failures).to.deep.equal([]);
+    });
+
   for (const name of NAMES) {
     it(`omits ${name}, wherever it occurs`, () => {
       const text = logged((logger) => {
