@@ -10,10 +10,10 @@ import { createLogger, logTo } from '../logging/logging.js';
 import { Metrics } from '../metrics/metrics.js';
 import { Outages } from '../outages/outages.js';
 import { onHangUp, reload } from './reload.js';
-import type { HttpHost } from '../http/host/server.js';
 import { placeOf } from '../stores/open-database.js';
 import { createHttpFronts } from '../wiring/http-fronts.js';
 import { PeopleOutgoing } from '../wiring/people-outgoing.js';
+import { stopParts, type Front } from './stop-parts.js';
 import { StopRequest, type Signals, type StopSignal } from './stop-request.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
 import { Worker } from '../worker/worker.js';
@@ -31,8 +31,6 @@ export interface Served {
   stop(): Promise<void>;
 }
 
-/** How long a scrape in progress may delay a stopped process. */
-const INTERNAL_GRACE_MS = 1_000;
 /** How long a stopped process may take to exit by itself. */
 const LEFT_BEHIND_MS = 1_000;
 
@@ -74,7 +72,7 @@ export async function startService(config: Config, logger: Logger = createLogger
       listening,
       demo,
       reload: () => reload(reloaded),
-      stop: () => stop({ front, grpc, internal, worker, program, outages, config, logger }),
+      stop: () => stopParts({ front, grpc, internal, worker, program, outages, config, logger }),
     };
   } catch (error) {
     await Promise.all([front?.close(0), grpc?.close(0), internal?.close(0)]);
@@ -96,11 +94,6 @@ function whereData(config: Config): Readonly<Record<string, string>> {
       value,
     ]),
   );
-}
-
-interface Front {
-  readonly rest: HttpHost;
-  close(graceMs: number): Promise<void>;
 }
 
 async function createFront(
@@ -195,48 +188,6 @@ async function listenForServices(
   return server;
 }
 
-interface Parts {
-  readonly front: Front | undefined;
-  readonly grpc: OpenGrpc | undefined;
-  readonly internal: InternalServer | undefined;
-  readonly worker: Worker | undefined;
-  readonly program: Program;
-  readonly outages: Outages;
-  readonly config: Config;
-  readonly logger: Logger;
-}
-
-async function stop({ front, grpc, internal, worker, program, outages, config, logger }: Parts): Promise<void> {
-  logger.info('stopping');
-  internal?.stopping();
-  try {
-    await stopProgram({ front, grpc, worker, program, config });
-  } finally {
-    outages.close();
-    // Last of all: until then probes are answered.
-    await internal?.close(INTERNAL_GRACE_MS);
-  }
-  logger.info('stopped');
-}
-
-/** Each part is stopped, whatever another one's stop throws; the first failure is thrown afterwards. */
-async function stopProgram({
-  front,
-  grpc,
-  worker,
-  program,
-  config,
-}: Pick<Parts, 'front' | 'grpc' | 'worker' | 'program' | 'config'>): Promise<void> {
-  const [fronts, stopped] = await Promise.all([
-    Promise.allSettled([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs)]),
-    Promise.allSettled([worker?.stop() ?? Promise.resolve(true)]),
-  ]);
-  // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
-  const hasEnded = stopped.every((one) => one.status === 'fulfilled' && one.value);
-  await program.close({ keepsLock: !hasEnded });
-  for (const one of [...fronts, ...stopped]) if (one.status === 'rejected') throw one.reason;
-}
-
 /** What a service needs of the process it runs in. */
 export interface ServiceHost {
   readonly logger: Logger;
@@ -267,11 +218,11 @@ export async function serve(
   const stopAsked = new Promise<void>((resolve) => {
     stopOnSignals(host.signals, { asked: resolve, askedAgain: leave });
     // The start has read the catalog first, and may take minutes: it is read again then.
-    const reload = (): void => {
+    const reloadSoon = (): void => {
       if (served === undefined) isReloadAsked = true;
       else void served.reload();
     };
-    onHangUp(host.signals, { asked: reload, hungUp: resolve });
+    onHangUp(host.signals, { asked: reloadSoon, hungUp: resolve });
   });
   const serveAndStop = async (): Promise<'stopped'> => {
     served = await startService(config, host.logger);

@@ -1,0 +1,68 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.js';
+import type { OpenGrpc } from '../grpc/open-grpc.js';
+import type { HttpHost } from '../http/host/server.js';
+import type { InternalServer } from '../http/internal/internal-server.js';
+import type { Outages } from '../outages/outages.js';
+import type { Program } from '../wiring/open-program.js';
+import type { Worker } from '../worker/worker.js';
+
+/** How long a scrape in progress may delay a stopped process. */
+const INTERNAL_GRACE_MS = 1_000;
+
+export interface Front {
+  readonly rest: HttpHost;
+  close(graceMs: number): Promise<void>;
+}
+
+/** What a service has to stop. */
+interface Parts {
+  readonly front: Front | undefined;
+  readonly grpc: OpenGrpc | undefined;
+  readonly internal: InternalServer | undefined;
+  readonly worker: Worker | undefined;
+  readonly program: Program;
+  readonly outages: Outages;
+  readonly config: Config;
+  readonly logger: Logger;
+}
+
+/** Stops all parts, whatever one of them throws, and throws the first failure afterwards. */
+export async function stopParts({
+  front,
+  grpc,
+  internal,
+  worker,
+  program,
+  outages,
+  config,
+  logger,
+}: Parts): Promise<void> {
+  logger.info('stopping');
+  internal?.stopping();
+  try {
+    await stopProgram({ front, grpc, worker, program, config });
+  } finally {
+    outages.close();
+    // Last of all: until then probes are answered.
+    await internal?.close(INTERNAL_GRACE_MS);
+  }
+  logger.info('stopped');
+}
+
+async function stopProgram({
+  front,
+  grpc,
+  worker,
+  program,
+  config,
+}: Pick<Parts, 'front' | 'grpc' | 'worker' | 'program' | 'config'>): Promise<void> {
+  const [fronts, stopped] = await Promise.all([
+    Promise.allSettled([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs)]),
+    Promise.allSettled([worker?.stop() ?? Promise.resolve(true)]),
+  ]);
+  // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
+  const hasEnded = stopped.every((one) => one.status === 'fulfilled' && one.value);
+  await program.close({ keepsLock: !hasEnded });
+  for (const one of [...fronts, ...stopped]) if (one.status === 'rejected') throw one.reason;
+}
