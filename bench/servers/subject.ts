@@ -3,6 +3,7 @@ import { createLogger } from '../../apps/logging/logging.js';
 import type { GrpcServer } from '../../apps/grpc/server.js';
 import { measuredPorts } from '../../apps/metrics/measured-ports.js';
 import { Metrics } from '../../apps/metrics/metrics.js';
+import { allocateAmongNew } from '../../apps/service/new-objects.js';
 import { createHttpFronts } from '../../apps/wiring/http-fronts.js';
 import { configuredUrl } from '../../apps/wiring/open-program.js';
 import { Worker } from '../../apps/worker/worker.js';
@@ -21,6 +22,7 @@ import { webhookCommands } from './webhooks.js';
  * The program under measurement, in a process of its own, over the data folder named on the command line; `measured`
  * after that has it count what it does, as with a port for metrics, and `polling` lets the database tell it nothing.
  */
+allocateAmongNew();
 const { program, config, databaseChecked } = await openBenchProgram(process.argv[2] ?? '');
 
 const AT_ONCE = 32;

@@ -69,10 +69,12 @@ async function start(io: CliIo, config: Config, options: Options): Promise<void>
       },
     });
   }
-  const [{ serve }, { createLogger }] = await Promise.all([
+  const [{ serve }, { createLogger }, { allocateAmongNew }] = await Promise.all([
     import('../../service/serve.js'),
     import('../../logging/logging.js'),
+    import('../../service/new-objects.js'),
   ]);
+  allocateAmongNew();
   const logger = createLogger(config.log, io.stderr);
   const host = {
     logger,
