@@ -60,3 +60,19 @@ export function* boxesOf(content: Buffer): Generator<InnerBox> {
     at += box.headerBytes + box.contentBytes;
   }
 }
+
+/** The contents of all boxes at this path. */
+export function contentsOf(within: readonly Buffer[], path: readonly string[]): readonly Buffer[] {
+  return path.reduce((contents, wanted) => contents.flatMap((content) => contentsIn(content, wanted)), within);
+}
+
+function contentsIn(within: Buffer, wanted: string): readonly Buffer[] {
+  const contents: Buffer[] = [];
+  for (const { type, content } of boxesOf(within)) if (type === wanted) contents.push(content);
+  return contents;
+}
+
+/** The number of 32 bits at this place; 0 where there is none. */
+export function wordAt(bytes: Buffer, at: number): number {
+  return at + 4 <= bytes.length ? bytes.readUInt32BE(at) : 0;
+}

@@ -1,4 +1,5 @@
-import { boxesOf, boxIn, LOOKED_AT_BYTES } from './mp4-box.js';
+import { viewOf } from './container-end.js';
+import { boxesOf, boxIn, contentsOf, LOOKED_AT_BYTES, wordAt } from './mp4-box.js';
 import type { KnownParts } from './mp4-outline.js';
 
 /** Where the tables of samples say how many entries they have. */
@@ -24,7 +25,7 @@ export function fragmentsAlone(known: KnownParts): KnownParts | undefined {
   const parts = known.parts.map((part) => {
     if (typeOf(part.bytes) !== 'moov') return part;
     const bytes = Buffer.from(part.bytes);
-    for (const table of contentsOf(contentOf(bytes), TO_TABLES))
+    for (const table of contentsOf([contentOf(bytes)], TO_TABLES))
       for (const { type, content } of boxesOf(table)) {
         const at = COUNT_AT[type];
         if (at === undefined || content.length < at + 4) continue;
@@ -43,15 +44,15 @@ export function fragmentsAlone(known: KnownParts): KnownParts | undefined {
 export function editedMs(known: KnownParts, trackId: number): number | undefined {
   for (const { bytes } of known.parts) {
     if (typeOf(bytes) !== 'moov') continue;
-    const moov = contentOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-    const [mvhd] = contentsOf(moov, ['mvhd']);
-    if (mvhd === undefined || contentsOf(moov, ['mvex']).length > 0) return undefined;
+    const moov = contentOf(viewOf(bytes));
+    const [mvhd] = contentsOf([moov], ['mvhd']);
+    if (mvhd === undefined || contentsOf([moov], ['mvex']).length > 0) return undefined;
     const timescale = wordAfterTimes(mvhd);
-    const track = contentsOf(moov, ['trak']).find((trak) => {
-      const [tkhd] = contentsOf(trak, ['tkhd']);
+    const tracks = contentsOf([moov], ['trak']).filter((trak) => {
+      const [tkhd] = contentsOf([trak], ['tkhd']);
       return tkhd !== undefined && wordAfterTimes(tkhd) === trackId;
     });
-    const [list] = track === undefined ? [] : contentsOf(track, ['edts', 'elst']);
+    const [list] = contentsOf(tracks.slice(0, 1), ['edts', 'elst']);
     const shown = list === undefined ? 0 : shownIn(list);
     return shown > 0 && timescale > 0 ? (shown / timescale) * 1_000 : undefined;
   }
@@ -78,21 +79,11 @@ function wordAfterTimes(content: Buffer): number {
   return wordAt(content, content[0] === 1 ? 20 : 12);
 }
 
-function wordAt(content: Buffer, at: number): number {
-  return at + 4 <= content.length ? content.readUInt32BE(at) : 0;
-}
-
-/** The contents of all boxes at this path. */
-function contentsOf(content: Buffer, [first, ...path]: readonly string[]): Buffer[] {
-  if (first === undefined) return [content];
-  return [...boxesOf(content)].filter(({ type }) => type === first).flatMap((box) => contentsOf(box.content, path));
-}
-
 function contentOf(box: Buffer): Buffer {
   const { headerBytes = 0, contentBytes = 0 } = boxIn(box.subarray(0, LOOKED_AT_BYTES), Infinity) ?? {};
   return box.subarray(headerBytes).subarray(0, contentBytes);
 }
 
 function typeOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1', 4, 8);
+  return viewOf(bytes).toString('latin1', 4, 8);
 }

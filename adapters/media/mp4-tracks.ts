@@ -1,5 +1,5 @@
 import { SAMPLE_ENTRIES, TRACK_HANDLERS } from './cleaning/mp4-layout.js';
-import { boxesOf } from './mp4-box.js';
+import { boxesOf, contentsOf } from './mp4-box.js';
 import type { Mp4Outline } from './mp4-outline.js';
 import { STSD_BYTES } from './mp4-sample-entry.js';
 
@@ -28,15 +28,4 @@ export function hasOtherTracks({ indexBoxes }: Mp4Outline): boolean {
 function hasOnlyKnownFormats(entries: Buffer): boolean {
   for (const { type } of boxesOf(entries)) if (!SAMPLE_ENTRIES.has(type)) return false;
   return true;
-}
-
-/** The contents of all boxes at this path. */
-function contentsOf(within: readonly Buffer[], path: readonly string[]): readonly Buffer[] {
-  return path.reduce((contents, wanted) => contents.flatMap((content) => contentsIn(content, wanted)), within);
-}
-
-function contentsIn(within: Buffer, wanted: string): readonly Buffer[] {
-  const contents: Buffer[] = [];
-  for (const { type, content } of boxesOf(within)) if (type === wanted) contents.push(content);
-  return contents;
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { boxesOf, BOXES_A_TURN, boxIn, LOOKED_AT_BYTES } from './mp4-box.js';
+import { boxesOf, BOXES_A_TURN, boxIn, LOOKED_AT_BYTES, wordAt } from './mp4-box.js';
 import type { Mp4Outline } from './mp4-outline.js';
 import { STSD_BYTES } from './mp4-sample-entry.js';
 import type { Invalid } from './probe-limits.js';
@@ -177,10 +177,6 @@ function entriesFault(content: Buffer): Invalid | undefined {
 
 function inside<Place>(place: Place, types: string): Record<string, Place> {
   return Object.fromEntries(types.split(' ').map((type) => [type, place]));
-}
-
-function wordAt(bytes: Buffer, at: number): number {
-  return at + 4 <= bytes.length ? bytes.readUInt32BE(at) : 0;
 }
 
 function onesIn(bits: number): number {

@@ -57,12 +57,14 @@ async function stopProgram({
   program,
   config,
 }: Pick<Parts, 'front' | 'grpc' | 'worker' | 'program' | 'config'>): Promise<void> {
-  const [fronts, stopped] = await Promise.all([
-    Promise.allSettled([front?.close(config.worker.stopGraceMs), grpc?.close(config.worker.stopGraceMs)]),
-    Promise.allSettled([worker?.stop() ?? Promise.resolve(true)]),
+  const stopped = await Promise.allSettled([
+    worker?.stop(),
+    front?.close(config.worker.stopGraceMs),
+    grpc?.close(config.worker.stopGraceMs),
   ]);
   // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
-  const hasEnded = stopped.every((one) => one.status === 'fulfilled' && one.value);
+  const [work] = stopped;
+  const hasEnded = work.status === 'fulfilled' && work.value !== false;
   await program.close({ keepsLock: !hasEnded });
-  for (const one of [...fronts, ...stopped]) if (one.status === 'rejected') throw one.reason;
+  for (const one of stopped) if (one.status === 'rejected') throw one.reason;
 }
