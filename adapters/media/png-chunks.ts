@@ -1,4 +1,4 @@
-const SIGNATURE_BYTES = 8;
+export const PNG_SIGNATURE_BYTES = 8;
 const LENGTH_BYTES = 4;
 const TYPE_BYTES = 4;
 const CHECKSUM_BYTES = 4;
@@ -8,6 +8,7 @@ export const IDAT = typeNamed('IDAT');
 export const IEND = typeNamed('IEND');
 export const ACTL = typeNamed('acTL');
 export const PHYS = typeNamed('pHYs');
+export const TEXT = typeNamed('tEXt');
 export const ZTXT = typeNamed('zTXt');
 export const ITXT = typeNamed('iTXt');
 
@@ -25,7 +26,7 @@ export interface PngChunk {
 
 /** The chunks of a file that begins with a PNG's signature, up to the first that is not whole. Checksums are not checked. */
 export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
-  for (let at = SIGNATURE_BYTES; at + LENGTH_BYTES + TYPE_BYTES + CHECKSUM_BYTES <= bytes.length;) {
+  for (let at = PNG_SIGNATURE_BYTES; at + LENGTH_BYTES + TYPE_BYTES + CHECKSUM_BYTES <= bytes.length;) {
     const typeAt = at + LENGTH_BYTES;
     const contentAt = typeAt + TYPE_BYTES;
     const checksumAt = contentAt + bytes.readUInt32BE(at);

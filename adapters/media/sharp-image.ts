@@ -3,6 +3,7 @@ import { readImageHeader, type HeaderAnswer } from '../../core/media/image-heade
 import type { MediaFacts } from '../../core/ports/media-probe.js';
 import { decodeFault, sizeFault } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
+import { pngHead } from './png-head.js';
 import { isSoundSmallPng } from './small-png.js';
 
 export type ImageType = Extract<MediaFacts, { kind: 'image' }>['mediaType'];
@@ -44,8 +45,8 @@ export async function probeImage(
       typeof header === 'string' ? undefined : sizeFault(header.widthPx, header.heightPx, frames, limits.maxPixels);
     if (tooMany !== undefined) return tooMany;
     const size =
-      (limits.decode === 'full' || format === 'png' ? sizeInHeader(header) : undefined) ??
-      (await sizeIn(input(), format));
+      (limits.decode === 'full' ? sizeInHeader(header) : undefined) ??
+      (await sizeIn(format === 'png' ? openImage(pngHead(bytes)) : input(), format));
     if (size === undefined) return broken;
     const { widthPx, heightPx, pages } = size;
     const tooLarge = sizeFault(widthPx, heightPx, Math.max(frames, pages), limits.maxPixels);
@@ -72,7 +73,7 @@ interface PictureSize {
 
 /**
  * The size of a PNG or JPEG that is decoded afterwards, in any case: to have libvips read the header first would cost as much
- * as to decode a small picture, and it keeps all texts of a PNG. Where the decoder reads another header than we do, its last row is not where we look.
+ * as to decode a small picture. Where the decoder reads another header than we do, its last row is not where we look.
  */
 function sizeInHeader(header: HeaderAnswer): PictureSize | undefined {
   if (typeof header === 'string' || header.form === 'WebP') return undefined;

@@ -69,6 +69,23 @@ describe('SharpMediaProbe', () => {
     expect(walked.turns).to.be.at.least(turns);
   });
 
+  it('refuses a PNG whose header no decoder reads, though its chunks are whole', async () => {
+    const whole = Buffer.from(await image('png'));
+    const pixelsAt = whole.indexOf('IDAT') - 4;
+    const damaged = {
+      'without pixels': Buffer.concat([whole.subarray(0, pixelsAt), whole.subarray(-EMPTY_CHUNK.length)]),
+      'with another first chunk': Buffer.from(whole),
+      'of three bits': Buffer.from(whole),
+    };
+    damaged['with another first chunk'].write('IHDX', 12, 'latin1');
+    damaged['of three bits'][24] = 3;
+    for (const [what, bytes] of Object.entries(damaged))
+      expect(
+        await new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1000, decode: 'header' }),
+        what,
+      ).to.deep.equal({ invalid: 'The file starts like a PNG image but cannot be decoded.' });
+  });
+
   it('reserves memory for bytes and pixels while it holds them, and none while it waits', async () => {
     const memory = new MemoryBudget(8 * 1024 * 1024);
     const probe = new SharpMediaProbe({ memory, concurrency: 4 });
