@@ -18,11 +18,12 @@ import { openBenchGrpc } from './grpc-front.js';
 import { createCredential, openBenchProgram, type Credential } from './program.js';
 import { webhookCommands } from './webhooks.js';
 
+allocateAmongNew();
+
 /**
  * The program under measurement, in a process of its own, over the data folder named on the command line; `measured`
  * after that has it count what it does, as with a port for metrics, and `polling` lets the database tell it nothing.
  */
-allocateAmongNew();
 const { program, config, databaseChecked } = await openBenchProgram(process.argv[2] ?? '');
 
 const AT_ONCE = 32;

@@ -30,8 +30,8 @@ export interface SignInTry {
  */
 export class SignInRates {
   private readonly addresses = limiter('address', PER_ADDRESS);
-  private readonly people = limiter('person', PER_PERSON);
-  private readonly everybody = limiter('everybody', PER_PERSON_IN_ALL);
+  private readonly peopleAtAddresses = limiter('person-at-address', PER_PERSON);
+  private readonly people = limiter('person', PER_PERSON_IN_ALL);
   private readonly devices = limiter('device', PER_PERSON);
 
   /** Counts a try, before any password is looked at. Throws RATE_LIMITED with the time to wait. */
@@ -39,8 +39,8 @@ export class SignInRates {
     await take(this.addresses, address);
     if (person === undefined) return;
     if (device !== undefined) return take(this.devices, `${person} ${device}`);
-    await take(this.people, `${person} ${address}`);
-    await take(this.everybody, person);
+    await take(this.peopleAtAddresses, `${person} ${address}`);
+    await take(this.people, person);
   }
 }
 
