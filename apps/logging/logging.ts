@@ -137,7 +137,6 @@ function readable(output: LogOutput): DestinationStream {
   const pretty = createRequire(import.meta.url)('pino-pretty') as typeof PinoPretty;
   return pretty({
     destination: output.fd === undefined ? output : lossyStream(output.fd),
-    sync: true,
     ignore: 'pid,hostname',
     translateTime: 'SYS:HH:MM:ss',
   });
