@@ -10,10 +10,11 @@ import { createLogger, logTo } from '../logging/logging.js';
 import { Metrics } from '../metrics/metrics.js';
 import { Outages } from '../outages/outages.js';
 import { onHangUp, reload } from './reload.js';
+import type { HttpHost } from '../http/host/server.js';
 import { placeOf } from '../stores/open-database.js';
 import { createHttpFronts } from '../wiring/http-fronts.js';
 import { PeopleOutgoing } from '../wiring/people-outgoing.js';
-import { stopParts, type Front } from './stop-parts.js';
+import { stopParts } from './stop-parts.js';
 import { StopRequest, type Signals, type StopSignal } from './stop-request.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
 import { Worker } from '../worker/worker.js';
@@ -94,6 +95,11 @@ function whereData(config: Config): Readonly<Record<string, string>> {
       value,
     ]),
   );
+}
+
+interface Front {
+  readonly rest: HttpHost;
+  close(graceMs: number): Promise<void>;
 }
 
 async function createFront(

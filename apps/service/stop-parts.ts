@@ -10,21 +10,16 @@ import type { Worker } from '../worker/worker.js';
 /** How long a scrape in progress may delay a stopped process. */
 const INTERNAL_GRACE_MS = 1_000;
 
-export interface Front {
-  readonly rest: HttpHost;
-  close(graceMs: number): Promise<void>;
-}
-
 /** What a service has to stop. */
 interface Parts {
-  readonly front: Front | undefined;
-  readonly grpc: OpenGrpc | undefined;
-  readonly internal: InternalServer | undefined;
-  readonly worker: Worker | undefined;
-  readonly program: Program;
-  readonly outages: Outages;
-  readonly config: Config;
-  readonly logger: Logger;
+  readonly front: Pick<HttpHost, 'close'> | undefined;
+  readonly grpc: Pick<OpenGrpc, 'close'> | undefined;
+  readonly internal: Pick<InternalServer, 'stopping' | 'close'> | undefined;
+  readonly worker: Pick<Worker, 'stop'> | undefined;
+  readonly program: Pick<Program, 'close'>;
+  readonly outages: Pick<Outages, 'close'>;
+  readonly config: Pick<Config, 'worker'>;
+  readonly logger: Pick<Logger, 'info'>;
 }
 
 /** Stops all parts, whatever one of them throws, and throws the first failure afterwards. */

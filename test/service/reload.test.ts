@@ -2,8 +2,11 @@
 // nothing.
 // Method: the compiled program as a child process; its files are rewritten and the signal is sent; clients read before
 // and after.
+import { EventEmitter } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
+import { pino } from 'pino';
+import { serve } from '../../apps/service/serve.js';
 import { CliProcess } from '../harness/cli-process.js';
 import { LiveService, type Client } from './live-service.js';
 
@@ -64,6 +67,24 @@ describe('SIGHUP', () => {
     for (const { generation_id: id, estimated_credits: credits } of [accepted, dearer]) {
       expect(await client.until(id as string)).to.include({ status: 'succeeded', charged_credits: credits });
     }
+  });
+
+  it('counts when it comes before the service has started', async () => {
+    server.child.kill('SIGTERM');
+    await server.ended;
+    const signals = new EventEmitter();
+    const events: string[] = [];
+    const logger = pino({}, { write: (line: string) => void events.push((JSON.parse(line) as Line).msg) });
+    const served = serve(service.config, { logger, signals, leaveBehind: () => undefined }, async () => {
+      while (!events.includes('callers read')) await new Promise((resolve) => setTimeout(resolve, 10));
+      signals.emit('SIGTERM', 'SIGTERM');
+    });
+    signals.emit('SIGHUP', 'SIGHUP');
+    expect(await served).to.equal('stopped');
+    expect(events.filter((event) => ['serving', 'catalog read'].includes(event))).to.deep.equal([
+      'serving',
+      'catalog read',
+    ]);
   });
 
   it('reports a faulty catalog line by line and keeps the previous one', async () => {
