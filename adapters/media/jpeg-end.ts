@@ -32,10 +32,11 @@ export function jpegEnd(bytes: Uint8Array): ContainerEnd {
       const segmentBytes = view.readUInt16BE(at + 2);
       if (segmentBytes < 2) return BROKEN;
       at += 2 + segmentBytes;
-      if (marker !== START_OF_SCAN) continue;
-      scans += 1;
+      if (marker === START_OF_SCAN) {
+        scans += 1;
+        at = afterScan(view, at);
+      }
       if (scans > MAX_SCANS) return MANY_SCANS;
-      at = afterScan(view, at);
     }
   }
   return BROKEN;

@@ -40,7 +40,9 @@ interface Span {
 }
 
 async function spanOf(track: InputVideoTrack): Promise<Span> {
-  return { from: Math.max(0, await track.getFirstTimestamp()), to: await track.computeDuration() };
+  const to = await track.computeDuration();
+  // Without a length there is no first picture to ask for.
+  return { from: to > 0 ? Math.max(0, await track.getFirstTimestamp()) : 0, to };
 }
 
 /** The span of the pictures that the fragments of a file have beside others; undefined without any. */

@@ -416,6 +416,14 @@ describe('the probe of a video', () => {
       expect(await probed(Buffer.concat([first, empty]))).to.deep.include({ durationMs: 1_000 });
     });
 
+    it('refuses one whose times have no unit', async () => {
+      for (const type of ['mdhd', 'mvhd']) {
+        const bytes = Buffer.from(await lastIndex());
+        bytes.writeUInt32BE(0, bytes.indexOf(type) + 4 + 12);
+        expect(await probed(bytes), type).to.deep.equal({ invalid: 'The video has no usable duration.' });
+      }
+    });
+
     it('accepts the brands of videos for the players of Apple', async () => {
       for (const brand of ['M4V ', 'M4VH', 'M4VP']) {
         const bytes = Buffer.from(await mp4());
