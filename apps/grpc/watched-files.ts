@@ -1,32 +1,62 @@
 import { statSync } from 'node:fs';
+import type { Logger } from 'pino';
 import { ConfigInvalid } from '../config/config.js';
 
 const LOOK_EVERY_MS = 3_000;
 
 /**
- * Files that may change while they are used: they are checked every three seconds. Does not keep a process from ending.
+ * Files that may change while they are used: they are checked every three seconds, and read again once one has changed,
+ * another came in its place, or one went. What cannot be used or read, as when the process has too many files open, has no
+ * effect, and is read at each check until it can. Each fault is logged once. Does not keep a process from ending.
  */
 export class WatchedFiles {
   private state: string;
+  private fault: string | undefined;
   private timer: NodeJS.Timeout | undefined;
 
-  /** Make it before the files are read: what changes from here on is a change. */
-  constructor(private readonly paths: readonly string[]) {
+  /**
+   * Make it before the files are read: what changes from here on is a change. `name` is that of their content, for the log,
+   * in the plural.
+   */
+  constructor(
+    private readonly paths: readonly string[],
+    private readonly name: string,
+    private readonly logger: Logger,
+  ) {
     this.state = this.look();
   }
 
-  /** Calls `changed` once after any of the files did, another came in its place, or one went. */
-  start(changed: () => void, everyMs = LOOK_EVERY_MS): void {
+  /** `read` takes what the files have now and answers what the log says of it; it throws when that cannot be used. */
+  start(read: () => object, everyMs = LOOK_EVERY_MS): void {
     this.timer = setInterval(() => {
       const state = this.look();
-      if (state === this.state) return;
+      if (state === this.state && this.fault === undefined) return;
+      if (state !== this.state) this.fault = undefined;
       this.state = state;
-      changed();
+      this.read(read);
     }, everyMs).unref();
+  }
+
+  /** At once, whether anything has changed or not. */
+  readNow(read: () => object): void {
+    this.fault = undefined;
+    this.read(read);
   }
 
   close(): void {
     clearInterval(this.timer);
+  }
+
+  private read(read: () => object): void {
+    try {
+      this.logger.info(read(), `${this.name} read`);
+      this.fault = undefined;
+    } catch (error) {
+      const faults = faultsOf(error);
+      const fault = faults.join('\n');
+      if (fault !== this.fault) this.logger.warn({ faults }, `${this.name} not read`);
+      this.fault = fault;
+    }
   }
 
   private look(): string {
@@ -35,7 +65,7 @@ export class WatchedFiles {
 }
 
 /** What is wrong with a changed file, for the log: a human mistake, for which a stack trace adds nothing. */
-export function faultsOf(error: unknown): readonly string[] {
+function faultsOf(error: unknown): readonly string[] {
   return error instanceof ConfigInvalid ? error.faults : [String(error)];
 }
 

@@ -15,14 +15,14 @@ export class Circuit {
   private failures = 0;
   private refusals = 0;
   /** Where it did not answer, and where it was full. */
-  private silentUntil = 0;
-  private fullUntil = 0;
+  private silent: Pause | undefined;
+  private crowded: Pause | undefined;
   private lastError: ProviderHealth['lastError'];
   private readonly submitTimes: number[] = [];
 
-  /** When something may be submitted again; not in the future when it may be now. */
-  get opensAt(): number {
-    return Math.max(this.silentUntil, this.fullUntil);
+  /** When something may be submitted again; not after `now` when it may be at once. */
+  opensAt(now: number): number {
+    return Math.max(endOf(this.silent, now), endOf(this.crowded, now));
   }
 
   /** Whether only one task may be submitted, to see whether the provider works again. */
@@ -42,9 +42,11 @@ export class Circuit {
   failed(now: number, error: unknown): void {
     this.lastError = { at: now, message: messageOf(error) };
     // A call that was under way when the pause began says nothing new.
-    if (this.silentUntil > now) return;
+    if (endOf(this.silent, now) > now) return;
     this.failures += 1;
-    if (this.failures >= MAX_FAILURES) this.silentUntil = now + pauseMs(this.failures - MAX_FAILURES);
+    if (this.failures >= MAX_FAILURES) {
+      this.silent = { from: now, until: now + pauseMs(this.failures - MAX_FAILURES) };
+    }
   }
 
   /** A task was refused for lack of capacity. */
@@ -52,19 +54,35 @@ export class Circuit {
     this.failures = 0;
     this.lastError = { at: now, message };
     const leastMs = pauseMs(this.refusals);
-    this.fullUntil = Math.max(this.fullUntil, now + Math.max(leastMs, boundedWaitMs(retryAfterMs, 0, capMs)));
+    const asked = now + Math.max(leastMs, boundedWaitMs(retryAfterMs, 0, capMs));
+    this.crowded = { from: now, until: Math.max(endOf(this.crowded, now), asked) };
     this.refusals += 1;
   }
 
   health(now: number): ProviderHealth {
-    const isPaused = this.opensAt > now;
+    const opensAt = this.opensAt(now);
+    const isPaused = opensAt > now;
     return {
       circuit: isPaused ? 'paused' : this.isDoubtful ? 'trying' : 'closed',
-      ...(isPaused ? { pausedUntil: this.opensAt } : {}),
+      ...(isPaused ? { pausedUntil: opensAt } : {}),
       ...(this.lastError === undefined ? {} : { lastError: this.lastError }),
       ...(this.submitTimes.length === 0 ? {} : { medianSubmitMs: medianOf(this.submitTimes) }),
     };
   }
+}
+
+/** In milliseconds since the epoch. */
+export interface Pause {
+  readonly from: number;
+  readonly until: number;
+}
+
+/**
+ * When a pause ends, in milliseconds since the epoch; 0 without one. A clock that is set back to before it began ends it,
+ * as it would last longer by as much.
+ */
+export function endOf(pause: Pause | undefined, now: number): number {
+  return pause === undefined || now < pause.from ? 0 : pause.until;
 }
 
 function pauseMs(times: number): number {

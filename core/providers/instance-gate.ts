@@ -1,7 +1,7 @@
 import type { Log } from '../log.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Settings } from '../settings.js';
-import { Circuit } from './circuit.js';
+import { Circuit, endOf, type Pause } from './circuit.js';
 import { OwnShare } from './own-share.js';
 import { newProviderUse, renewShare, SHARE_MS, type ProviderHealth, type ProviderLimits } from './provider-use.js';
 
@@ -39,7 +39,7 @@ export class InstanceGate {
   readonly circuit = new Circuit();
   private inUse = 0;
   private waiting = 0;
-  private trying: { readonly holder: object; readonly until: number } | undefined;
+  private trying: (Pause & { readonly holder: object }) | undefined;
   private readonly share = new OwnShare();
   private renewal: Promise<boolean> | undefined;
   private hasLeft = false;
@@ -78,7 +78,10 @@ export class InstanceGate {
       this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
       return false;
     }
-    if (this.circuit.isDoubtful) this.trying = { holder, until: this.ports.clock.now() + TRY_MS };
+    if (this.circuit.isDoubtful) {
+      const now = this.ports.clock.now();
+      this.trying = { holder, from: now, until: now + TRY_MS };
+    }
     this.inUse += 1;
     this.beatLater();
     return true;
@@ -157,19 +160,21 @@ export class InstanceGate {
   }
 
   private isOpen(): boolean {
-    return this.opensAt <= this.ports.clock.now();
+    const now = this.ports.clock.now();
+    return this.opensAt(now) <= now;
   }
 
   /** When one may submit; while one tries whether the provider works again, when the others need wait no longer. */
-  private get opensAt(): number {
-    return Math.max(this.circuit.opensAt, this.trying?.until ?? 0);
+  private opensAt(now: number): number {
+    return Math.max(this.circuit.opensAt(now), endOf(this.trying, now));
   }
 
   /** Looks again for those who wait when a pause is over. */
   private lookLater(): void {
     this.cancelLook?.();
     this.cancelLook = undefined;
-    const waitMs = this.opensAt - this.ports.clock.now();
+    const now = this.ports.clock.now();
+    const waitMs = this.opensAt(now) - now;
     if (this.waiting === 0 || waitMs <= 0 || this.hasLeft) return;
     this.cancelLook = this.ports.clock.after(Math.min(waitMs, MAX_LOOK_MS), () => this.options.onChange());
   }

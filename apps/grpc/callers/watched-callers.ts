@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { CallersFile } from './callers-file.js';
 import type { Presented, ServiceCaller, ServiceCallers } from './service-callers.js';
-import { faultsOf, WatchedFiles } from '../watched-files.js';
+import { WatchedFiles } from '../watched-files.js';
 
 /**
  * The callers of a file that may change, so that a service that was taken out or revoked is refused soon. A change that
- * cannot be used changes nothing, and is reported once.
+ * cannot be used or read changes nothing, and is reported once.
  */
 export class WatchedCallers implements ServiceCallers {
   private readonly files: WatchedFiles;
@@ -15,12 +15,12 @@ export class WatchedCallers implements ServiceCallers {
   /** Throws `CallersInvalid`, and what the system says of a file that cannot be read. */
   constructor(
     private readonly path: string,
-    private readonly logger: Logger,
+    logger: Logger,
     everyMs?: number,
   ) {
-    this.files = new WatchedFiles([path]);
+    this.files = new WatchedFiles([path], 'callers', logger);
     this.current = read(path);
-    this.files.start(() => this.readAgain(), everyMs);
+    this.files.start(this.take, everyMs);
   }
 
   find(presented: Presented): ServiceCaller | undefined {
@@ -33,13 +33,13 @@ export class WatchedCallers implements ServiceCallers {
 
   /** At once, whether the file has changed or not. */
   readAgain(): void {
-    try {
-      this.current = read(this.path);
-      this.logger.info({ callers: this.current.size }, 'callers read');
-    } catch (error) {
-      this.logger.warn({ faults: faultsOf(error) }, 'callers not read');
-    }
+    this.files.readNow(this.take);
   }
+
+  private readonly take = (): object => {
+    this.current = read(this.path);
+    return { callers: this.current.size };
+  };
 }
 
 function read(path: string): CallersFile {

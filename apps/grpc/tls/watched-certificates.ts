@@ -1,7 +1,7 @@
 import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { readCertificates, type CertificateFiles } from './certificates.js';
-import { faultsOf, WatchedFiles } from '../watched-files.js';
+import { WatchedFiles } from '../watched-files.js';
 
 /**
  * Certificates of files that may change, so that a renewed one needs no restart: connections that begin after the
@@ -13,16 +13,19 @@ export class WatchedCertificates extends ServerCredentials {
   private readonly watched: WatchedFiles;
 
   /** Throws `ConfigInvalid`. */
-  constructor(
-    private readonly files: CertificateFiles,
-    private readonly logger: Logger,
-    everyMs?: number,
-  ) {
+  constructor(files: CertificateFiles, logger: Logger, everyMs?: number) {
     const { certFile, keyFile, clientCaFile } = files;
     super({ requestCert: clientCaFile !== undefined, rejectUnauthorized: true });
-    this.watched = new WatchedFiles([certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])]);
+    this.watched = new WatchedFiles(
+      [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])],
+      'certificates',
+      logger,
+    );
     this.updateSecureContextOptions(readCertificates(files));
-    this.watched.start(() => this.readAgain(), everyMs);
+    this.watched.start(() => {
+      this.updateSecureContextOptions(readCertificates(files));
+      return {};
+    }, everyMs);
   }
 
   /** Asked by the library when one port is bound twice. */
@@ -32,14 +35,5 @@ export class WatchedCertificates extends ServerCredentials {
 
   close(): void {
     this.watched.close();
-  }
-
-  private readAgain(): void {
-    try {
-      this.updateSecureContextOptions(readCertificates(this.files));
-      this.logger.info('certificates read');
-    } catch (error) {
-      this.logger.warn({ faults: faultsOf(error) }, 'certificates not read');
-    }
   }
 }

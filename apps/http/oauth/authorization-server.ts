@@ -5,7 +5,7 @@ import { DEFAULT_SCOPES } from '../../../core/access/credential.js';
 import { ACCESS_TOKEN_PREFIX } from '../../../core/people/access-tokens.js';
 import { GrantView, markRedeemed, ProviderStore } from './provider-store.js';
 import type { AuthorizationServerOptions } from './authorization-server-options.js';
-import { errorPage } from './library-pages.js';
+import { errorPage, showBeforeRedirect } from './library-pages.js';
 import { ENDPOINTS } from './metadata.js';
 import { featuresOf, wholeSeconds } from './provider-features.js';
 import { redirectFault } from './redirect-policy.js';
@@ -20,6 +20,7 @@ export function createAuthorizationServer(options: AuthorizationServerOptions): 
   // The address that this process sets itself, before it hands a request over.
   provider.proxy = true;
   prefixAccessTokens(provider);
+  provider.use(async (ctx, next) => showBeforeRedirect(ctx as KoaContextWithOIDC, next));
   provider.use(async (ctx, next) => {
     await next();
     const { AuthorizationCode: code } = (ctx as KoaContextWithOIDC).oidc?.entities ?? {};

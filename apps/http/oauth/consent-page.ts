@@ -12,6 +12,7 @@ import { readForm } from '../pages/read-form.js';
 import { requireSameOrigin } from '../pages/same-origin.js';
 import { redirectTo, sendPage } from '../pages/send-page.js';
 import { consentForm } from './consent-view.js';
+import { ownerOf } from './redirect-policy.js';
 import { audienceOf, resourceUrl } from './resources.js';
 
 export interface ConsentParts {
@@ -85,7 +86,7 @@ export class ConsentPage {
       content: consentForm({
         action: ctx.state.target.path,
         clientName,
-        leadsTo: leadsTo(redirectUri),
+        leadsTo: redirectUri === undefined ? 'the device that shows the code' : ownerOf(redirectUri),
         email: person.email,
         accountName: account.name,
         balance: `${numberText(ctx, account.available)} ${account.currency}`,
@@ -138,12 +139,4 @@ function readCap(text: string): number | undefined {
   if (digits === '') return undefined;
   if (!/^\d{1,15}$/.test(digits)) throw fieldInvalid('/cap', 'A limit must be a whole number of credits.');
   return Number(digits);
-}
-
-/** What a person can tell of where the answer goes. */
-function leadsTo(redirectUri: string | undefined): string {
-  if (redirectUri === undefined) return 'the device that shows the code';
-  const { protocol, host, hostname } = new URL(redirectUri);
-  if (protocol === 'http:' && /^(localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)) return 'a program on this computer';
-  return protocol === 'https:' ? host : `a program on this computer (${protocol})`;
 }

@@ -2,6 +2,8 @@ import { html } from 'hono/html';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { alert, alertIf, pageText, type Html } from '../pages/page.js';
 import { PAGE_HEADERS } from '../pages/send-page.js';
+import { ENDPOINTS } from './metadata.js';
+import { isLoopback, ownerOf } from './redirect-policy.js';
 
 /** The code of a link, by the request that followed it: the person still confirms it. */
 const PREFILLED = new WeakMap<object, string>();
@@ -19,7 +21,7 @@ export async function errorPage(
     error_description: description,
   }: { readonly error: string; readonly error_description?: string | undefined },
 ): Promise<void> {
-  const text = error === 'server_error' ? 'Something went wrong on our side.' : (description ?? error);
+  const text = error === 'server_error' ? SERVER_ERROR : (description ?? error);
   show(
     ctx,
     'This did not work',
@@ -27,6 +29,36 @@ export async function errorPage(
       <p>Go back to the program that sent you here, and start again. It is told as <code>${error}</code>.</p>`,
   );
 }
+
+/**
+ * Shows a page in place of an answer that would send the browser away before the person has done anything: anyone may
+ * register a client, and a link of this server would lead to any address (RFC 9700, 4.11.2). A program that waits on the
+ * computer of the person is told at once.
+ */
+export async function showBeforeRedirect(ctx: KoaContextWithOIDC, next: () => Promise<void>): Promise<void> {
+  await next();
+  const address = ctx.response.get('Location');
+  // Pages of ours are named by their path.
+  if (ctx.path !== ENDPOINTS.authorization || !URL.canParse(address) || isLoopback(address)) return;
+  const { searchParams } = new URL(address);
+  const error = searchParams.get('error') ?? 'server_error';
+  ctx.remove('Location');
+  ctx.status = 400;
+  show(
+    ctx,
+    'This did not work',
+    html`${alert(error === 'server_error' ? SERVER_ERROR : (searchParams.get('error_description') ?? error))}
+      <p>
+        A program sent you here with a request that cannot be answered. Its address is that of
+        <strong>${ownerOf(address)}</strong>; nobody has checked it.
+      </p>
+      <p>
+        <a href="${address}">Go back, and tell it as <code>${error}</code></a>
+      </p>`,
+  );
+}
+
+const SERVER_ERROR = 'Something went wrong on our side.';
 
 export async function deviceCodeForm(
   ctx: KoaContextWithOIDC,

@@ -38,3 +38,16 @@ function faultOf(uri: unknown): string | undefined {
   if (REFUSED_SCHEMES.has(protocol)) return `Redirects to ${protocol} addresses are refused.`;
   return undefined;
 }
+
+/** Whether a program on the computer of the person waits there. */
+export function isLoopback(redirectUri: string): boolean {
+  const { protocol, hostname } = new URL(redirectUri);
+  return protocol === 'http:' && LOOPBACK.has(hostname);
+}
+
+/** Whose a redirect address is, in words for a person. */
+export function ownerOf(redirectUri: string): string {
+  if (isLoopback(redirectUri)) return 'a program on this computer';
+  const { protocol, host } = new URL(redirectUri);
+  return protocol === 'https:' ? host : `a program on this computer (${protocol})`;
+}

@@ -1,5 +1,6 @@
 // Goal: a submission that was taken and never made is there for the next one; after a pause one task at a time is tried, which
-// does not hold the others up for as long as a slow answer takes; calls that were under way when a pause began do not lengthen it;
+// does not hold the others up for as long as a slow answer takes; neither calls that were under way when a pause began nor a
+// clock that is set back lengthen it;
 // nobody submits with what has lapsed, or without a slot.
 // Method: the gates of one process over one provider, a manual clock, and a store of shares that can be unavailable.
 import { expect } from 'chai';
@@ -39,6 +40,8 @@ async function entered(gates: ProviderGates, clock: CoreHarness['clock']) {
   gates.waitFor(new Map());
   return entry!;
 }
+
+type Entry = NonNullable<ReturnType<ProviderGates['enter']>>;
 
 describe('the gates of a process', () => {
   it('have the submission again that an entry took and did not make, as long as its share is valid', async () => {
@@ -94,6 +97,32 @@ describe('the gates of a process', () => {
     for (const entry of entries) entry.failed(new Error('No answer.'));
     await clock.advance(1_000);
     expect(gates.enter(['p'])).to.not.equal(undefined);
+  });
+
+  it('are paused no longer because the clock is set back', async () => {
+    const HOUR_MS = 3_600_000;
+    for (const [why, pause] of [
+      ['refused', (entry: Entry) => entry.full(FULL)],
+      [
+        'silent',
+        (entry: Entry) => {
+          for (let times = 0; times < 5; times += 1) entry.failed(new Error('No answer.'));
+        },
+      ],
+      ['tried', undefined],
+    ] as const) {
+      const { gates, clock } = await open({});
+      const first = gates.enter(['p'])!;
+      (pause ?? ((entry) => entry.full(FULL)))(first);
+      first.release();
+      if (pause === undefined) {
+        await clock.advance(1_000);
+        gates.enter(['p'])!.submitting();
+      }
+      expect(gates.enter(['p']), `${why}: paused`).to.equal(undefined);
+      clock.jump(-HOUR_MS);
+      expect(gates.enter(['p']), why).to.not.equal(undefined);
+    }
   });
 
   it('let nobody submit with a slot and a submission that have lapsed, until they are given again', async () => {

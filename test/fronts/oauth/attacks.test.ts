@@ -44,6 +44,21 @@ describe('attacks on the OAuth server', () => {
         expect(page.headers.get('content-type')).to.include('text/html');
       });
 
+    it('is the browser not sent away by a request that was refused, but to a program on its computer', async () => {
+      const refused = { prompt: 'none', redirect_uri: 'https://client.example/callback' };
+      const { path, state } = service.request(clientId, refused);
+      const page = await new TestBrowser(service.origin).open(path);
+      expect([page.status, page.headers.get('location')]).to.deep.equal([400, null]);
+      expect(page.text).to.include('client.example').and.include('login_required');
+      const [, link = ''] = /href="(https:[^"]*)"/.exec(page.text) ?? [];
+      expect(Object.fromEntries(new URL(link.replaceAll('&amp;', '&')).searchParams)).to.deep.include({
+        error: 'login_required',
+        state,
+      });
+      const native = await browser.open(service.request(clientId, { prompt: 'none' }).path);
+      expect(native.headers.get('location')).to.include(`${REDIRECT}?error=login_required`);
+    });
+
     it('is a loopback address taken on any port, since programs take a free one', async () => {
       const page = await browser.open(
         service.request(clientId, { redirect_uri: 'http://127.0.0.1:51234/callback' }).path,
