@@ -1,60 +1,61 @@
 import { statSync } from 'node:fs';
-import type { Logger } from 'pino';
 import { ConfigInvalid } from '../config/config.js';
 
 const LOOK_EVERY_MS = 3_000;
 
+export interface FileReader {
+  /** Takes what the files have now, and logs it; throws when that cannot be used. */
+  take(): void;
+  /** Logs why it could not be used. */
+  refuse(faults: readonly string[]): void;
+}
+
 /**
  * Files that may change while they are used: they are checked every three seconds, and read again once one has changed,
  * another came in its place, or one went. What cannot be used or read, as when the process has too many files open, has no
- * effect, and is read at each check until it can. Each fault is logged once. Does not keep a process from ending.
+ * effect, and is read at each check until it can. Each fault is reported once. Does not keep a process from ending.
  */
 export class WatchedFiles {
   private state: string;
   private fault: string | undefined;
   private timer: NodeJS.Timeout | undefined;
 
-  /**
-   * Make it before the files are read: what changes from here on is a change. `name` is that of their content, for the log,
-   * in the plural.
-   */
+  /** Make it before the files are read: what changes from here on is a change. */
   constructor(
     private readonly paths: readonly string[],
-    private readonly name: string,
-    private readonly logger: Logger,
+    private readonly reader: FileReader,
   ) {
     this.state = this.look();
   }
 
-  /** `read` takes what the files have now and answers what the log says of it; it throws when that cannot be used. */
-  start(read: () => object, everyMs = LOOK_EVERY_MS): void {
+  start(everyMs = LOOK_EVERY_MS): void {
     this.timer = setInterval(() => {
       const state = this.look();
       if (state === this.state && this.fault === undefined) return;
       if (state !== this.state) this.fault = undefined;
       this.state = state;
-      this.read(read);
+      this.read();
     }, everyMs).unref();
   }
 
   /** At once, whether anything has changed or not. */
-  readNow(read: () => object): void {
+  readNow(): void {
     this.fault = undefined;
-    this.read(read);
+    this.read();
   }
 
   close(): void {
     clearInterval(this.timer);
   }
 
-  private read(read: () => object): void {
+  private read(): void {
     try {
-      this.logger.info(read(), `${this.name} read`);
+      this.reader.take();
       this.fault = undefined;
     } catch (error) {
       const faults = faultsOf(error);
       const fault = faults.join('\n');
-      if (fault !== this.fault) this.logger.warn({ faults }, `${this.name} not read`);
+      if (fault !== this.fault) this.reader.refuse(faults);
       this.fault = fault;
     }
   }

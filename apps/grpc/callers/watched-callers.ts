@@ -13,14 +13,16 @@ export class WatchedCallers implements ServiceCallers {
   private current: CallersFile;
 
   /** Throws `CallersInvalid`, and what the system says of a file that cannot be read. */
-  constructor(
-    private readonly path: string,
-    logger: Logger,
-    everyMs?: number,
-  ) {
-    this.files = new WatchedFiles([path], 'callers', logger);
+  constructor(path: string, logger: Logger, everyMs?: number) {
+    this.files = new WatchedFiles([path], {
+      take: () => {
+        this.current = read(path);
+        logger.info({ callers: this.current.size }, 'callers read');
+      },
+      refuse: (faults) => logger.warn({ faults }, 'callers not read'),
+    });
     this.current = read(path);
-    this.files.start(this.take, everyMs);
+    this.files.start(everyMs);
   }
 
   find(presented: Presented): ServiceCaller | undefined {
@@ -33,13 +35,8 @@ export class WatchedCallers implements ServiceCallers {
 
   /** At once, whether the file has changed or not. */
   readAgain(): void {
-    this.files.readNow(this.take);
+    this.files.readNow();
   }
-
-  private readonly take = (): object => {
-    this.current = read(this.path);
-    return { callers: this.current.size };
-  };
 }
 
 function read(path: string): CallersFile {

@@ -16,16 +16,15 @@ export class WatchedCertificates extends ServerCredentials {
   constructor(files: CertificateFiles, logger: Logger, everyMs?: number) {
     const { certFile, keyFile, clientCaFile } = files;
     super({ requestCert: clientCaFile !== undefined, rejectUnauthorized: true });
-    this.watched = new WatchedFiles(
-      [certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])],
-      'certificates',
-      logger,
-    );
+    this.watched = new WatchedFiles([certFile, keyFile, ...(clientCaFile === undefined ? [] : [clientCaFile])], {
+      take: () => {
+        this.updateSecureContextOptions(readCertificates(files));
+        logger.info('certificates read');
+      },
+      refuse: (faults) => logger.warn({ faults }, 'certificates not read'),
+    });
     this.updateSecureContextOptions(readCertificates(files));
-    this.watched.start(() => {
-      this.updateSecureContextOptions(readCertificates(files));
-      return {};
-    }, everyMs);
+    this.watched.start(everyMs);
   }
 
   /** Asked by the library when one port is bound twice. */
