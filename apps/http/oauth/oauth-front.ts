@@ -1,4 +1,4 @@
-import type { Provider } from 'oidc-provider';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
 import type { HttpContext } from '../host/http-context.js';
@@ -7,6 +7,7 @@ import { pageRoutes } from '../pages/page-route.js';
 import { redirectTo } from '../pages/send-page.js';
 import type { AuthorizationServerOptions, ClientDocumentFetch } from './authorization-server-options.js';
 import type { ConsentPage, ConsentParts } from './consent-page.js';
+import { trackedWhileServing } from './library-context.js';
 import { ENDPOINTS, metadataRouter } from './metadata.js';
 import { oauthErrors } from './oauth-refusal.js';
 import { RequestRates } from '../pages/request-rates.js';
@@ -77,7 +78,7 @@ export function oauth(options: OAuthOptions): HttpFront {
 }
 
 interface Loaded {
-  readonly serve: ReturnType<Provider['callback']>;
+  readonly serve: (req: IncomingMessage, res: ServerResponse) => Promise<void>;
   readonly consent: ConsentPage;
   readonly prefillUserCode: (req: object, userCode: string) => void;
 }
@@ -134,13 +135,21 @@ class LazyServer {
   }
 
   private async open(): Promise<Loaded> {
-    const [{ createAuthorizationServer }, { ConsentPage: Page }, { prefillUserCode }] = await quietly(
-      this.options.logger,
-      () =>
-        Promise.all([import('./authorization-server.js'), import('./consent-page.js'), import('./library-pages.js')]),
-    );
+    const [{ createAuthorizationServer }, { ConsentPage: Page }, { prefillUserCode }, { default: storage }] =
+      await quietly(this.options.logger, () =>
+        Promise.all([
+          import('./authorization-server.js'),
+          import('./consent-page.js'),
+          import('./library-pages.js'),
+          import('oidc-provider/lib/helpers/als.js'),
+        ]),
+      );
     const provider = createAuthorizationServer(this.options);
-    return { serve: provider.callback(), consent: new Page(provider, this.options), prefillUserCode };
+    return {
+      serve: trackedWhileServing(storage, provider.callback()),
+      consent: new Page(provider, this.options),
+      prefillUserCode,
+    };
   }
 }
 
