@@ -120,7 +120,8 @@ function promptUnless(
   isAnswered: (ctx: KoaContextWithOIDC) => boolean,
 ): interactionPolicy.Prompt {
   const { Check, Prompt } = interactionPolicy;
-  const check = new Check(`${name}_missing`, `the ${name} of this request is missing`, `${name}_required`, (ctx) =>
+  const missing = { login: 'nobody has signed in for this request', consent: 'nobody has allowed this request' }[name];
+  const check = new Check(`${name}_missing`, missing, `${name}_required`, (ctx) =>
     isAnswered(ctx) ? Check.NO_NEED_TO_PROMPT : Check.REQUEST_PROMPT,
   );
   return new Prompt({ name, requestable: true }, check);

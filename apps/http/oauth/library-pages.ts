@@ -21,12 +21,11 @@ export async function errorPage(
     error_description: description,
   }: { readonly error: string; readonly error_description?: string | undefined },
 ): Promise<void> {
-  const text = error === 'server_error' ? SERVER_ERROR : (description ?? error);
   show(
     ctx,
     'This did not work',
-    html`${alert(text)}
-      <p>Go back to the program that sent you here, and start again. It is told as <code>${error}</code>.</p>`,
+    html`${alert(sentenceOf(error, description))}
+      <p>Go back to the program that sent you here, and start again. The error code is <code>${error}</code>.</p>`,
   );
 }
 
@@ -47,18 +46,23 @@ export async function showBeforeRedirect(ctx: KoaContextWithOIDC, next: () => Pr
   show(
     ctx,
     'This did not work',
-    html`${alert(error === 'server_error' ? SERVER_ERROR : (searchParams.get('error_description') ?? error))}
+    html`${alert(sentenceOf(error, searchParams.get('error_description')))}
       <p>
         A program sent you here with a request that cannot be answered. Its address is that of
-        <strong>${ownerOf(address)}</strong>; nobody has checked it.
+        <strong>${ownerOf(address)}</strong>, and nobody has checked it.
       </p>
       <p>
-        <a href="${address}">Go back, and tell it as <code>${error}</code></a>
+        <a href="${address}">Go back to it with the error <code>${error}</code></a>
       </p>`,
   );
 }
 
-const SERVER_ERROR = 'Something went wrong on our side.';
+/** The library's descriptions have neither a capital nor a full stop. */
+function sentenceOf(error: string, description: string | null | undefined): string {
+  if (error === 'server_error') return 'Something went wrong on our side.';
+  const text = description ?? error;
+  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
+}
 
 export async function deviceCodeForm(
   ctx: KoaContextWithOIDC,
