@@ -57,11 +57,11 @@ export async function showBeforeRedirect(ctx: KoaContextWithOIDC, next: () => Pr
   );
 }
 
-/** The library's descriptions have neither a capital nor a full stop. */
+/** The library's descriptions have neither a capital nor a full stop. Some begin with the name of a parameter, which stays as it is. */
 function sentenceOf(error: string, description: string | null | undefined): string {
   if (error === 'server_error') return 'Something went wrong on our side.';
-  const text = description ?? error;
-  return `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, '')}.`;
+  const text = (description ?? error).replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase());
+  return `${text.replace(/\.$/, '')}.`;
 }
 
 export async function deviceCodeForm(

@@ -59,6 +59,15 @@ describe('attacks on the OAuth server', () => {
       expect(native.headers.get('location')).to.include(`${REDIRECT}?error=login_required`);
     });
 
+    it('are refusals told in sentences, and parameters named as they are spelled', async () => {
+      const other = await browser.open(
+        service.request(clientId, { redirect_uri: 'https://evil.example/callback' }).path,
+      );
+      expect(other.text).to.include('>redirect_uri did not match any of');
+      const nobody = await browser.open(service.request('nobody').path);
+      expect(nobody.text).to.include('>Client is invalid.<');
+    });
+
     it('is a loopback address taken on any port, since programs take a free one', async () => {
       const page = await browser.open(
         service.request(clientId, { redirect_uri: 'http://127.0.0.1:51234/callback' }).path,
