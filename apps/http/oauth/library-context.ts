@@ -2,10 +2,10 @@ import type { AsyncLocalStorage } from 'node:async_hooks';
 
 /**
  * Calls `serve`, which runs within a context of `storage`, and disables the storage when the last call in progress has ended.
- * Before Node 24 a storage that was used once has each later promise of the process tracked, until it is disabled: a status
- * request took a fifth more CPU from the first OAuth request on. A storage that is disabled works again when it is used.
+ * Before Node 24, once a storage has been used, Node tracks every promise of the process until the storage is disabled: a
+ * status request then takes a fifth more CPU. A disabled storage works again when it is used.
  */
-export function trackedWhileServing<A extends readonly unknown[]>(
+export function disabledWhenIdle<A extends readonly unknown[]>(
   storage: Pick<AsyncLocalStorage<unknown>, 'disable'>,
   serve: (...given: A) => Promise<void>,
 ): (...given: A) => Promise<void> {

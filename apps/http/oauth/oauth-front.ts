@@ -7,7 +7,7 @@ import { pageRoutes } from '../pages/page-route.js';
 import { redirectTo } from '../pages/send-page.js';
 import type { AuthorizationServerOptions, ClientDocumentFetch } from './authorization-server-options.js';
 import type { ConsentPage, ConsentParts } from './consent-page.js';
-import { trackedWhileServing } from './library-context.js';
+import { disabledWhenIdle } from './library-context.js';
 import { ENDPOINTS, metadataRouter } from './metadata.js';
 import { oauthErrors } from './oauth-refusal.js';
 import { RequestRates } from '../pages/request-rates.js';
@@ -146,7 +146,7 @@ class LazyServer {
       );
     const provider = createAuthorizationServer(this.options);
     return {
-      serve: trackedWhileServing(storage, provider.callback()),
+      serve: disabledWhenIdle(storage, provider.callback()),
       consent: new Page(provider, this.options),
       prefillUserCode,
     };

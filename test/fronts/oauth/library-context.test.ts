@@ -5,7 +5,7 @@
 import { AsyncLocalStorage, executionAsyncId } from 'node:async_hooks';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { trackedWhileServing } from '../../../apps/http/oauth/library-context.js';
+import { disabledWhenIdle } from '../../../apps/http/oauth/library-context.js';
 import { until } from '../../fixtures/until.js';
 import { OAuthHarness } from './oauth-harness.js';
 
@@ -37,7 +37,7 @@ describe('the context of the OAuth library', () => {
     await fc.assert(
       fc.asyncProperty(calls, fc.scheduler(), async (given, scheduler) => {
         const storage = new AsyncLocalStorage<unknown>();
-        const serve = trackedWhileServing(storage, (call: (typeof given)[number]) =>
+        const serve = disabledWhenIdle(storage, (call: (typeof given)[number]) =>
           storage.run(call, async () => {
             for (let wait = 0; wait < call.waits; wait += 1) {
               await scheduler.schedule(Promise.resolve());
