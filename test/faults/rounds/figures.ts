@@ -1,4 +1,5 @@
 import { INSTALLATION_KEY } from '../../../adapters/minio/installation-id.js';
+import { SLOW_ANSWER_MS, slowAnswers } from '../harness/slow-answers.js';
 import type { History } from '../history/history.js';
 import { isSuccess } from '../history/known.js';
 import type { SeenVendors } from '../history/vendor-history.js';
@@ -19,7 +20,7 @@ export interface Measured {
 
 /** What happened, in a few lines. */
 export function tellFigures(
-  { exchanges, atRest, vendors }: History,
+  { facts, exchanges, atRest, vendors }: History,
   { struck, recoveriesMs, starts, underFaultsMs, wallMs }: Measured,
 ): string[] {
   const byKey = new Map<string, { requests: number; outcome: string }>();
@@ -39,6 +40,7 @@ export function tellFigures(
   }
   const keys = [...byKey.values()];
   const unanswered = exchanges.filter(({ answered }) => !answered).length;
+  const inCalm = exchanges.filter(({ sentAt, answered }) => answered !== undefined && sentAt >= facts.quietAt);
   const away = exchanges.filter(({ answered }) => answered?.answer.status === 503).length;
   return [
     `${exchanges.length} requests, ${unanswered} without an answer, ${away} answered 503; ${keys.length} creates: ${counted(keys.map(({ outcome }) => outcome))}; ${keys.reduce((sum, { requests }) => sum + requests - 1, 0)} repeats`,
@@ -47,6 +49,7 @@ export function tellFigures(
     ...(vendors === undefined ? [] : [describeVendors(vendors)]),
     `faults: ${describeStruck(struck)}`,
     `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(underFaultsMs / 1_000)} s of faults, ${Math.round(wallMs / 1_000)} s in all`,
+    `${slowAnswers(inCalm).length} of ${inCalm.length} answers in the calm after all faults took ${SLOW_ANSWER_MS} ms or longer; what ran beside them is excused`,
     `left in the bucket, and referred to by nothing: ${counted(leftovers(atRest))}`,
   ];
 }

@@ -17,6 +17,7 @@ import { textOf } from '../../history/values.js';
 import { VENDOR_TERMS } from '../vendors/vendor-models.js';
 import { findAtRest } from '../harness/at-rest.js';
 import type { Installation } from '../harness/installation.js';
+import { slowAnswers } from '../harness/slow-answers.js';
 import { QUEUE_TIMEOUT_MS, RUN_TIMEOUT_MS, STOP_GRACE_MS } from '../harness/settings.js';
 import { tellFigures } from './figures.js';
 import { openPoor, playRound } from './play-round.js';
@@ -39,7 +40,7 @@ const ENOUGH_CALM_MS = 90_000;
 const AFTERMATH_MS = 6_000;
 /** MongoDB is given two seconds; the rest is for a busy machine. */
 const WRITING_MS = 3_000;
-/** A store that did not answer may have been asked so long before that was told. */
+/** A store that did not answer may have been asked so long before that was told, and a lease may have begun. */
 const STORE_PATIENCE_MS = 3_000;
 const LOOK_EVERY_MS = 500;
 /** Load between two rounds, after everything was healed: enough to see that it is. */
@@ -263,7 +264,7 @@ export class Run {
     return ((await response.json()) as { data: { models: JsonObject[] } }).data.models;
   }
 
-  /** Faults, and what stores did not answer: a machine too busy to answer in time is a fault too. */
+  /** Faults, and what was not answered in time: a machine too busy to answer is a fault too. */
   private trouble(): Pick<History['facts'], 'troubles' | 'troubledUntil'> {
     const unanswered = this.unanswered();
     const rounds = this.troubles.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS }));
@@ -273,10 +274,13 @@ export class Run {
     };
   }
 
-  /** When stores did not answer, and what that leaves. */
+  /** When stores did not answer or answers to clients were slow, and what that leaves. */
   private unanswered(): Span[] {
-    const troubles = this.installation.processes.flatMap(({ storeTroubles }) => storeTroubles);
-    return troubles.map(({ from, until }) => ({ from: from - STORE_PATIENCE_MS, until: until + AFTERMATH_MS }));
+    const stores = this.installation.processes.flatMap(({ storeTroubles }) => storeTroubles);
+    return [...stores, ...slowAnswers(this.recorder.exchanges)].map(({ from, until }) => ({
+      from: from - STORE_PATIENCE_MS,
+      until: until + AFTERMATH_MS,
+    }));
   }
 
   private vendors(): Pick<History, 'vendors'> {

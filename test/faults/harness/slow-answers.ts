@@ -1,0 +1,15 @@
+import type { Exchange } from '../history/history.js';
+import type { Span } from '../history/spans.js';
+
+/** Half of the shortest time, in milliseconds, that a process of the installation waits for anything but a store: of a worker's lease. */
+export const SLOW_ANSWER_MS = 1_500;
+
+/**
+ * When answers to clients took so long that leases and calls to vendors may have timed out as well. Clients measure it, not the
+ * program. On a machine with time for all processes, only faults make answers that slow.
+ */
+export function slowAnswers(exchanges: readonly Pick<Exchange, 'sentAt' | 'answered'>[]): Span[] {
+  return exchanges.flatMap(({ sentAt, answered }) =>
+    answered === undefined || answered.at - sentAt < SLOW_ANSWER_MS ? [] : [{ from: sentAt, until: answered.at }],
+  );
+}
