@@ -54,6 +54,11 @@ export class FleetProcess {
     return this.options.role;
   }
 
+  /** Undefined while it does not run. */
+  get pid(): number | undefined {
+    return this.started?.pid;
+  }
+
   get log(): string {
     return readFileSync(this.options.logFile, 'utf8');
   }

@@ -89,13 +89,13 @@ export interface Facts {
   /** When the last fault was healed and no client sent anything new any more. */
   readonly quietAt: number;
   /**
-   * When a process was last told by a store that it cannot be had, or a client had a slow answer: a machine too busy to answer
-   * in time is a fault too.
+   * When a process was last told by a store that it cannot be had, a client had a slow answer, or a process hardly ran: a machine
+   * too busy to answer in time is a fault too.
    */
   readonly troubledUntil: number;
   /**
-   * When faults were under way or had just been healed, when a store could not be had, and when clients had slow answers: what
-   * ran then may have come to nothing.
+   * When faults were under way or had just been healed, when a store could not be had, and when answers were slow or processes
+   * hardly ran: what ran then may have come to nothing.
    */
   readonly troubles: readonly Span[];
   /**

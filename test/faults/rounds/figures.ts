@@ -16,12 +16,14 @@ export interface Measured {
   /** From the first start until the last fault was healed, and until the last check could begin. */
   readonly underFaultsMs: number;
   readonly wallMs: number;
+  /** How often one of the processes hardly ran for a second after the last fault. */
+  readonly starvedInCalm: number;
 }
 
 /** What happened, in a few lines. */
 export function tellFigures(
   { facts, exchanges, atRest, vendors }: History,
-  { struck, recoveriesMs, starts, underFaultsMs, wallMs }: Measured,
+  { struck, recoveriesMs, starts, underFaultsMs, wallMs, starvedInCalm }: Measured,
 ): string[] {
   const byKey = new Map<string, { requests: number; outcome: string }>();
   for (const { request, answered } of exchanges) {
@@ -49,7 +51,7 @@ export function tellFigures(
     ...(vendors === undefined ? [] : [describeVendors(vendors)]),
     `faults: ${describeStruck(struck)}`,
     `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(underFaultsMs / 1_000)} s of faults, ${Math.round(wallMs / 1_000)} s in all`,
-    `${slowAnswers(inCalm).length} of ${inCalm.length} answers in the calm after all faults took ${SLOW_ANSWER_MS} ms or longer; what ran beside them is excused`,
+    `${slowAnswers(inCalm).length} of ${inCalm.length} answers in the calm after all faults took ${SLOW_ANSWER_MS} ms or longer, and ${starvedInCalm} times a process hardly ran for a second; what ran beside that is excused`,
     `left in the bucket, and referred to by nothing: ${counted(leftovers(atRest))}`,
   ];
 }

@@ -17,6 +17,7 @@ import { textOf } from '../../history/values.js';
 import { VENDOR_TERMS } from '../vendors/vendor-models.js';
 import { findAtRest } from '../harness/at-rest.js';
 import type { Installation } from '../harness/installation.js';
+import { ProcessorWaits } from '../harness/processor-waits.js';
 import { slowAnswers } from '../harness/slow-answers.js';
 import { QUEUE_TIMEOUT_MS, RUN_TIMEOUT_MS, STOP_GRACE_MS } from '../harness/settings.js';
 import { tellFigures } from './figures.js';
@@ -43,6 +44,7 @@ const WRITING_MS = 3_000;
 /** A store that did not answer may have been asked so long before that was told, and a lease may have begun. */
 const STORE_PATIENCE_MS = 3_000;
 const LOOK_EVERY_MS = 500;
+const LOOK_AT_WAITS_EVERY_MS = 1_000;
 /** Load between two rounds, after everything was healed: enough to see that it is. */
 const CALM_MS = 1_000;
 const EXACT_BURSTS = 3;
@@ -63,6 +65,7 @@ export class Run {
   private readonly troubles: Span[] = [];
   /** When workers may have been parted from what they had under way. */
   private readonly lostWorkers: Span[] = [];
+  private readonly waits: ProcessorWaits;
   /** What goes on beyond its round. */
   private readonly aftermaths: Promise<void>[] = [];
   private isLoaded = true;
@@ -81,13 +84,19 @@ export class Run {
     // As many as there are faults, revocations and clients that wait.
     setMaxListeners(0, this.signal);
     this.pool = new ClientPool(installation.operator.context, installation.urls, this.recorder);
+    this.waits = new ProcessorWaits({
+      pids: () => [process.pid, ...installation.processes.flatMap(({ pid }) => pid ?? [])],
+      now: () => this.recorder.now(),
+    });
     this.audience = installation.isWatched ? new Audience(installation, this.pool, this.signal) : undefined;
   }
 
   async play(): Promise<History> {
+    const looks = setInterval(() => this.waits.look(), LOOK_AT_WAITS_EVERY_MS);
     try {
       return await this.playToTheEnd();
     } finally {
+      clearInterval(looks);
       this.over.abort();
     }
   }
@@ -147,6 +156,7 @@ export class Run {
       recoveriesMs: this.recoveriesMs,
       starts,
       underFaultsMs: this.underFaultsMs,
+      starvedInCalm: this.waits.spans.filter(({ from }) => from >= history.facts.quietAt).length,
       wallMs: Date.now() - this.startedAt,
     });
   }
@@ -274,10 +284,10 @@ export class Run {
     };
   }
 
-  /** When stores did not answer or answers to clients were slow, and what that leaves. */
+  /** When stores did not answer, answers to clients were slow or processes hardly ran, and what that leaves. */
   private unanswered(): Span[] {
     const stores = this.installation.processes.flatMap(({ storeTroubles }) => storeTroubles);
-    return [...stores, ...slowAnswers(this.recorder.exchanges)].map(({ from, until }) => ({
+    return [...stores, ...slowAnswers(this.recorder.exchanges), ...this.waits.spans].map(({ from, until }) => ({
       from: from - STORE_PATIENCE_MS,
       until: until + AFTERMATH_MS,
     }));
