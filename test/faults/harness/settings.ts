@@ -11,6 +11,8 @@ interface Places {
 }
 
 export const STOP_GRACE_MS = 5_000;
+/** A worker's lease of a generation. */
+export const LEASE_MS = 3_000;
 
 /** One thread for each process, as this build is told, and as the release before is. */
 const SANDBOX = 'providers:\n  sandbox: { kind: sandbox, threads: 1 }';
@@ -46,7 +48,7 @@ ${providers}
 log: { level: info, format: json }
 settings:
   claim_lease_seconds: 5
-  lease_seconds: 3
+  lease_seconds: ${LEASE_MS / 1_000}
   recovery_grace_seconds: 2
   cancel_grace_seconds: 2
   provider_call_seconds: 3

@@ -1,8 +1,9 @@
 import type { Exchange } from '../history/history.js';
 import type { Span } from '../history/spans.js';
+import { LEASE_MS } from './settings.js';
 
-/** Half of the shortest time, in milliseconds, that a process of the installation waits for anything but a store: of a worker's lease. */
-export const SLOW_ANSWER_MS = 1_500;
+/** Half of a worker's lease, in milliseconds. */
+export const SLOW_ANSWER_MS = LEASE_MS / 2;
 
 /**
  * When answers to clients took so long that leases and calls to vendors may have timed out as well. Clients measure it, not the

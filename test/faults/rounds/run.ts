@@ -41,8 +41,8 @@ const ENOUGH_CALM_MS = 90_000;
 const AFTERMATH_MS = 6_000;
 /** MongoDB is given two seconds; the rest is for a busy machine. */
 const WRITING_MS = 3_000;
-/** A store that did not answer may have been asked so long before that was told, and a lease may have begun. */
-const STORE_PATIENCE_MS = 3_000;
+/** How long before a failure was told the call may have been made that failed, or the lease taken that lapsed. */
+const LONGEST_WAIT_MS = 3_000;
 const LOOK_EVERY_MS = 500;
 const LOOK_AT_WAITS_EVERY_MS = 1_000;
 /** Load between two rounds, after everything was healed: enough to see that it is. */
@@ -276,19 +276,19 @@ export class Run {
 
   /** Faults, and what was not answered in time: a machine too busy to answer is a fault too. */
   private trouble(): Pick<History['facts'], 'troubles' | 'troubledUntil'> {
-    const unanswered = this.unanswered();
+    const slow = this.slowTimes();
     const rounds = this.troubles.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS }));
     return {
-      troubles: [...rounds, ...unanswered],
-      troubledUntil: Math.max(0, ...unanswered.map(({ until }) => until - AFTERMATH_MS)),
+      troubles: [...rounds, ...slow],
+      troubledUntil: Math.max(0, ...slow.map(({ until }) => until - AFTERMATH_MS)),
     };
   }
 
   /** When stores did not answer, answers to clients were slow or processes hardly ran, and what that leaves. */
-  private unanswered(): Span[] {
+  private slowTimes(): Span[] {
     const stores = this.installation.processes.flatMap(({ storeTroubles }) => storeTroubles);
     return [...stores, ...slowAnswers(this.recorder.exchanges), ...this.waits.spans].map(({ from, until }) => ({
-      from: from - STORE_PATIENCE_MS,
+      from: from - LONGEST_WAIT_MS,
       until: until + AFTERMATH_MS,
     }));
   }
@@ -298,7 +298,7 @@ export class Run {
     if (vendors === undefined) return {};
     const lostWorkers = this.lostWorkers.map(({ from, until }) => ({ from, until: until + AFTERMATH_MS }));
     return {
-      vendors: { ...vendors.history(), terms: VENDOR_TERMS, lostWorkers: [...lostWorkers, ...this.unanswered()] },
+      vendors: { ...vendors.history(), terms: VENDOR_TERMS, lostWorkers: [...lostWorkers, ...this.slowTimes()] },
     };
   }
 
