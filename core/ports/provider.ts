@@ -127,14 +127,40 @@ export interface ProviderOutput {
 }
 
 export type ProviderReport =
-  | { readonly state: 'running'; readonly progress?: number; readonly pollAfterMs?: number }
+  | {
+      readonly state: 'running';
+      readonly progress?: number;
+      readonly pollAfterMs?: number;
+      /** A status word of the provider's response that the adapter does not know. The task counts as running. */
+      readonly unknownStatus?: string;
+    }
   /** Finished, with at least the listed outputs; fewer than requested is a partial delivery. */
   | { readonly state: 'succeeded'; readonly outputs: readonly ProviderOutput[]; readonly cost?: ProviderCost }
   | { readonly state: 'failed'; readonly failure: ProviderFailure; readonly cost?: ProviderCost }
   /** Stopped on request; the outputs made before are listed. */
   | { readonly state: 'cancelled'; readonly outputs: readonly ProviderOutput[]; readonly cost?: ProviderCost }
-  /** The provider knows no such task. */
+  /** The provider states that it has no such task. Core believes it once it is stated again, `settleMs` later. */
   | { readonly state: 'unknown' };
+
+/**
+ * What the error of a failed call may say beside its message. Core reads these members from any `Error` that a call
+ * throws, whatever its class.
+ */
+export interface FailedCallHints {
+  /** How long the provider asks to wait before the next call, in milliseconds. */
+  readonly retryAfterMs?: number;
+  /** Whether the provider refused the operator's credential for this call, so that an operator has to act. */
+  readonly isAccessRefused?: boolean;
+}
+
+export function hintsOf(error: unknown): FailedCallHints {
+  if (!(error instanceof Error)) return {};
+  const { retryAfterMs, isAccessRefused } = error as FailedCallHints;
+  return {
+    ...(typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? { retryAfterMs } : {}),
+    ...(isAccessRefused === true ? { isAccessRefused } : {}),
+  };
+}
 
 /** What a provider promises of the tasks of one model. Data: it depends on the settings alone. */
 export interface ProviderPromises {
@@ -183,10 +209,17 @@ export interface Provider {
    */
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer>;
 
-  /** The state of the task. `settings` is the model's, as in `submit`. */
+  /**
+   * The state of the task. `settings` is the model's, as in `submit`. Throws for a response that says nothing about the
+   * task, such as a limit of the rate, an error of a gateway, a refused credential, or a page of HTML: core polls again
+   * until the run's deadline. The error may have `FailedCallHints`.
+   */
   poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport>;
 
-  /** The bytes of output `index` of a finished task. The signal applies until the last byte is read. */
+  /**
+   * The bytes of output `index` of a finished task. The signal applies until the last byte is read. Throws when the bytes
+   * cannot be fetched now: core fetches them again until the run's deadline. The error may have `FailedCallHints`.
+   */
   output(
     reference: string,
     index: number,
