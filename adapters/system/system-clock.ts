@@ -16,6 +16,10 @@ export class SystemClock implements Clock {
     return Date.now();
   }
 
+  monotonic(): number {
+    return Math.floor(performance.now());
+  }
+
   after(delayMs: number, callback: () => void): () => void {
     if (!(delayMs >= 0 && delayMs <= MAX_DELAY_MS))
       throw new RangeError(`A delay is 0 to ${MAX_DELAY_MS} ms, not ${delayMs}.`);

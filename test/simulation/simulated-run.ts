@@ -79,6 +79,7 @@ export class SimulatedRun implements RunContext {
     const { roles, isExclusive = false } = source.fork().pick(PLACES);
     const durable = storesOf(seed, {
       now: () => this.scheduler.now,
+      monotonic: () => this.scheduler.now,
       after: (delayMs, callback) => this.scheduler.after(delayMs, callback),
     });
     this.observer = new SimulationChecker({

@@ -9,6 +9,7 @@ import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js'
 import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { withWallTime } from '../../fixtures/wall-clock.js';
 
 /** Also for work that may throw synchronously. */
 const codeFrom = (work: () => unknown) => codeOf((async () => work())());
@@ -104,7 +105,7 @@ describe('Authenticator', () => {
     it(`drops a cached key by a timer although the clock was set back${slow ? ' and the store answered slowly' : ''}`, async () => {
       const { key, secret } = await newKey();
       let setBackMs = 0;
-      const clock = { now: () => harness.clock.now() - setBackMs, after: harness.clock.after.bind(harness.clock) };
+      const clock = withWallTime(harness.clock, () => harness.clock.now() - setBackMs);
       const gate = new Gate();
       const { credentials } = harness.ports;
       const findKey = async (by: Parameters<typeof credentials.findKey>[0]) => {

@@ -9,6 +9,7 @@ import { suspendAccount } from '../../../core/access/manage-accounts.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { withWallTime } from '../../fixtures/wall-clock.js';
 
 const DAY_MS = 86_400_000;
 
@@ -32,7 +33,7 @@ describe('the last use of a key', () => {
           if (call.name === 'credentials.replaceKey') writes += 1;
           return call.proceed();
         },
-        { clock: { now: () => harness.clock.now() + skewMs, after: harness.clock.after.bind(harness.clock) } },
+        { clock: withWallTime(harness.clock, () => harness.clock.now() + skewMs) },
       ),
     );
   const lastUse = async () => (await harness.ports.credentials.findKey({ keyId }))?.lastUsedAt;

@@ -75,6 +75,7 @@ export class SmallProcess {
   clock(of: Timer['of']): Clock {
     return {
       now: () => this.time.now,
+      monotonic: () => this.time.now,
       after: (delayMs, callback) => {
         const timer = { of, at: this.time.now + Math.ceil(delayMs), callback };
         if (this.isAlive) this.timers.push(timer);

@@ -46,7 +46,11 @@ export class SmallService {
   readonly witness = new Witness(async (generationId) => (await this.account()).holds.has(generationId));
 
   constructor({ oneStep }: Pick<Case, 'oneStep'>) {
-    const stores = memoryStores({ now: () => this.time.now, after: () => () => undefined });
+    const stores = memoryStores({
+      now: () => this.time.now,
+      monotonic: () => this.time.now,
+      after: () => () => undefined,
+    });
     this.stores = oneStep ? { ...stores, acceptances: new MemoryAcceptances(stores) } : stores;
   }
 

@@ -44,6 +44,7 @@ export class SimulatedProcess implements Owner {
     this.skewMs = skewMs;
     this.clock = {
       now: () => Math.trunc(scheduler.now + this.skewMs),
+      monotonic: () => Math.trunc(scheduler.now),
       after: (delayMs, callback) => scheduler.after(delayMs, callback, this),
     };
     this.ids = new ProcessIds(this.clock, chance, number);

@@ -12,6 +12,10 @@ export class HandClock implements Clock {
     return this.#now;
   }
 
+  monotonic(): number {
+    return this.#now;
+  }
+
   /** The sandbox sets no alarms; a test would hang if it did. */
   after(): () => void {
     throw new Error('Nothing here sets alarms.');

@@ -11,6 +11,7 @@ import { imageModel } from '../../../fixtures/core-models.js';
 import { Gate } from '../../../fixtures/intercepted.js';
 import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
+import { withWallTime } from '../../../fixtures/wall-clock.js';
 
 async function expectSettled(harness: CoreHarness, g: Generation, status: string, charged: number): Promise<void> {
   expect([g.status, g.chargedCredits]).to.deep.equal([status, charged]);
@@ -153,7 +154,7 @@ describe('cancel', () => {
       const { harness, generationId } = await running();
       harness.provider.onCancel = () => undefined;
       const at = harness.clock.now();
-      const clock = { now: () => harness.clock.now() + aheadMs, after: harness.clock.after.bind(harness.clock) };
+      const clock = withWallTime(harness.clock, () => harness.clock.now() + aheadMs);
       await cancelGeneration(harness.process(undefined, { clock }), harness.caller, generationId);
       await expectSettled(harness, await untilSettled(harness, generationId), 'cancelled', 4);
       expect(harness.clock.now() - at).to.be.within(

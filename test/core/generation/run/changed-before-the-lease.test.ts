@@ -9,6 +9,7 @@ import type { Generation } from '../../../../core/generation/generation.js';
 import { connectedProviders } from '../../../fixtures/connected-providers.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { ScriptedProvider } from '../../../fixtures/scripted-provider.js';
+import { withWallTime } from '../../../fixtures/wall-clock.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 
@@ -29,7 +30,7 @@ describe('a generation whose attempt another worker begins elsewhere while its l
       });
       const { clock, settings } = harness;
       const behind = harness.process(undefined, {
-        clock: { now: () => clock.now() - BEHIND_MS, after: (ms, callback) => clock.after(ms, callback) },
+        clock: withWallTime(clock, () => clock.now() - BEHIND_MS),
       });
       let g: Generation = await harness.create();
       const change = async (command: GenerationCommand, context = harness.context) => {
