@@ -29,6 +29,8 @@ export interface Context extends Ports {
   readonly queuePositions: QueuePositions;
   readonly providerGates: ProviderGates;
   readonly log: Log;
+  /** Called with the name of the row of `next-step.ts` that decided a step of a run; for tests. */
+  readonly onRunStep?: (row: string) => void;
   /** Of this process; its leases and claims carry the id. */
   readonly boot: Boot;
   /**

@@ -114,6 +114,8 @@ const MODEL = {
     concurrency_per_account: { type: 'integer', minimum: 1 },
     cancel_floor_credits: CREDITS,
     on_unknown_acceptance: { type: 'string', enum: ['resubmit', 'fail'] },
+    on_invalid_output: { type: 'string', enum: ['resubmit', 'fail'] },
+    on_other_size: { type: 'string', enum: ['deliver', 'refuse'] },
     poll_interval_ms: { type: 'integer', minimum: 10, maximum: 600_000 },
   },
 } as const;
@@ -171,5 +173,7 @@ export interface ModelEntry {
   readonly concurrency_per_account?: number;
   readonly cancel_floor_credits: number;
   readonly on_unknown_acceptance: 'resubmit' | 'fail';
+  readonly on_invalid_output?: 'resubmit' | 'fail';
+  readonly on_other_size?: 'deliver' | 'refuse';
   readonly poll_interval_ms: number;
 }

@@ -19,8 +19,9 @@ export class CatalogInvalid extends Error {
 /** Lines of one model in the file. */
 export interface ModelLines {
   readonly inputSchema: number;
-  /** Of `on_unknown_acceptance`. */
-  readonly policy: number;
+  readonly onUnknownAcceptance: number;
+  /** The model's own line where it has none. */
+  readonly onInvalidOutput: number;
 }
 
 /** The models of one file, as they were when it was read. */
@@ -47,7 +48,7 @@ export class FileCatalog implements Catalog {
 
   /** Where the model has these; line 1 where it is not known. */
   linesOf(modelKey: string): ModelLines {
-    return this.#lines.get(modelKey) ?? { inputSchema: 1, policy: 1 };
+    return this.#lines.get(modelKey) ?? { inputSchema: 1, onUnknownAcceptance: 1, onInvalidOutput: 1 };
   }
 }
 
@@ -83,7 +84,14 @@ export function parseCatalog(text: string, name: string, tools: SchemaTools): Fi
     new Map(
       models.map(({ model_key: key }, index) => {
         const lineOf = (field: string) => yaml.lineOf(`/models/${index}/${field}`);
-        return [key, { inputSchema: lineOf('input_schema'), policy: lineOf('on_unknown_acceptance') }] as const;
+        return [
+          key,
+          {
+            inputSchema: lineOf('input_schema'),
+            onUnknownAcceptance: lineOf('on_unknown_acceptance'),
+            onInvalidOutput: lineOf('on_invalid_output'),
+          },
+        ] as const;
       }),
     ),
   );

@@ -102,6 +102,8 @@ export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string
     concurrencyPerAccount: entry.concurrency_per_account ?? defaultConcurrencyPerAccount(entry.concurrency),
     cancelFloorCredits: entry.cancel_floor_credits,
     onUnknownAcceptance: entry.on_unknown_acceptance,
+    ...(entry.on_invalid_output === undefined ? {} : { onInvalidOutput: entry.on_invalid_output }),
+    onOtherSize: entry.on_other_size ?? 'deliver',
     pollIntervalMs: entry.poll_interval_ms,
   };
 }

@@ -61,23 +61,38 @@ function unsentWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]
   );
 }
 
-/** Models that may be paid for twice, one warning each. */
+/** Models that may be paid for several times, one warning for each policy that allows it. */
 function resubmitWarnings(catalog: FileCatalog, routes: readonly ModelAtProvider[]): readonly CatalogWarning[] {
-  return catalog.models().flatMap((model) => {
-    const paid = mayPayTwice(model, routes);
-    if (paid.length === 0) return [];
-    const message =
-      `on_unknown_acceptance: resubmit may pay twice for one generation of ${model.modelKey}: ` +
-      `${paid.join(', ')} charges for each task, and cannot be asked whether it has one. Use fail.`;
-    return [{ line: catalog.linesOf(model.modelKey).policy, message }];
+  return catalog.models().flatMap(({ modelKey, maxAttempts, onUnknownAcceptance, onInvalidOutput }) => {
+    const providersWhere = (holds: (promises: ProviderPromises) => boolean) =>
+      routes
+        .filter((at) => at.modelKey === modelKey && at.promises !== undefined && holds(at.promises))
+        .map(({ provider }) => provider);
+    const times = `may pay up to ${maxAttempts} times for one generation of ${modelKey}`;
+    const lines = catalog.linesOf(modelKey);
+    const unaccountable = onUnknownAcceptance === 'resubmit' && maxAttempts > 1 ? providersWhere(isUnaccountable) : [];
+    const paid = onInvalidOutput === 'resubmit' && maxAttempts > 1 ? providersWhere(({ isPaid }) => isPaid) : [];
+    return [
+      ...(unaccountable.length === 0
+        ? []
+        : [
+            {
+              line: lines.onUnknownAcceptance,
+              message:
+                `on_unknown_acceptance: resubmit ${times}: ${unaccountable.join(', ')} charges for each task, and ` +
+                'cannot be asked whether it has one. Use fail.',
+            },
+          ]),
+      ...(paid.length === 0
+        ? []
+        : [
+            {
+              line: lines.onInvalidOutput,
+              message: `on_invalid_output: resubmit ${times}: ${paid.join(', ')} charges for each task. Use fail.`,
+            },
+          ]),
+    ];
   });
-}
-
-function mayPayTwice({ modelKey, onUnknownAcceptance }: Model, routes: readonly ModelAtProvider[]): readonly string[] {
-  if (onUnknownAcceptance !== 'resubmit') return [];
-  return routes
-    .filter((at) => at.modelKey === modelKey && isUnaccountable(at.promises))
-    .map(({ provider }) => provider);
 }
 
 function isUnaccountable(promises: ProviderPromises | undefined): boolean {

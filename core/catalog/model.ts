@@ -77,6 +77,13 @@ export interface Model {
    * Where it can, `resubmit` believes the first answer that it has no such task; `fail` waits for it to be certain.
    */
   readonly onUnknownAcceptance: 'resubmit' | 'fail';
+  /**
+   * What to do when a provider delivered complete files that are all unusable: make it again, or fail. Absent: fail where
+   * the provider is paid for each task, else make it again.
+   */
+  readonly onInvalidOutput?: 'resubmit' | 'fail';
+  /** What to do with a usable output of another size or duration than was asked for. */
+  readonly onOtherSize: 'deliver' | 'refuse';
   /** How often to ask the provider, when it does not say, in milliseconds. */
   readonly pollIntervalMs: number;
 }

@@ -47,17 +47,72 @@ export function creditsByOutputs(model: Model, parameters: JsonObject): readonly
 
 function creditsFor(terms: PriceTerms, parameters: JsonObject, count: number): number {
   const units = terms.unit === 'task' ? 1n : unitsPerOutput(terms, parameters) * BigInt(count);
-  let [amount, scale] = [BigInt(terms.microcreditsPerUnit) * units, 1n];
-  if (terms.unit === 'megapixel') scale = PIXELS_PER_MEGAPIXEL;
-  for (const { parameter, thousandthsByValue } of terms.multipliers) {
-    amount *= BigInt(listed(thousandthsByValue, valueName(parameters[parameter])) ?? 1_000);
+  return creditsForUnits({ ...terms, thousandths: thousandthsOf(terms, parameters) }, units);
+}
+
+/** What a price by measure needs to price what was delivered; frozen with a generation. */
+export interface MeasuredRate extends Pick<
+  PriceTerms,
+  'microcreditsPerUnit' | 'baseMicrocredits' | 'minimumCredits' | 'maximumCredits'
+> {
+  readonly unit: 'megapixel' | 'second';
+  /** The multipliers that the request's parameters chose. */
+  readonly thousandths: readonly number[];
+}
+
+/** The rate of a request whose price follows the size or the duration; undefined where the price follows the count alone. */
+export function measuredRateOf({ price }: Model, parameters: JsonObject): MeasuredRate | undefined {
+  const { unit, microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits } = price;
+  if (unit !== 'megapixel' && unit !== 'second') return undefined;
+  const thousandths = thousandthsOf(price, parameters);
+  return { unit, microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits, thousandths };
+}
+
+/** How far a video may be from a whole number of seconds, in milliseconds: a few frames of rounding. */
+export const DURATION_TOLERANCE_MS = 250;
+
+/** Credits for outputs of these sizes and durations, rounded up once. Nothing costs nothing. */
+export function creditsForMeasured(
+  rate: MeasuredRate,
+  outputs: readonly { readonly widthPx: number; readonly heightPx: number; readonly durationMs?: number }[],
+): number {
+  if (outputs.length === 0) return 0;
+  const units = outputs.map(({ widthPx, heightPx, durationMs = 0 }) =>
+    rate.unit === 'megapixel'
+      ? BigInt(widthPx) * BigInt(heightPx)
+      : BigInt(Math.max(1, Math.ceil((durationMs - DURATION_TOLERANCE_MS) / 1_000))),
+  );
+  return creditsForUnits(
+    rate,
+    units.reduce((sum, one) => sum + one, 0n),
+  );
+}
+
+type Rate = Pick<
+  PriceTerms,
+  'unit' | 'microcreditsPerUnit' | 'baseMicrocredits' | 'minimumCredits' | 'maximumCredits'
+> & {
+  readonly thousandths: readonly number[];
+};
+
+function creditsForUnits(rate: Rate, units: bigint): number {
+  let [amount, scale] = [BigInt(rate.microcreditsPerUnit) * units, 1n];
+  if (rate.unit === 'megapixel') scale = PIXELS_PER_MEGAPIXEL;
+  for (const thousandths of rate.thousandths) {
+    amount *= BigInt(thousandths);
     scale *= 1_000n;
   }
-  const total = amount + BigInt(terms.baseMicrocredits) * scale;
+  const total = amount + BigInt(rate.baseMicrocredits) * scale;
   const divisor = MICRO * scale;
   const roundedUp = (total + divisor - 1n) / divisor;
-  const bounded = min(max(roundedUp, BigInt(terms.minimumCredits)), BigInt(terms.maximumCredits));
+  const bounded = min(max(roundedUp, BigInt(rate.minimumCredits)), BigInt(rate.maximumCredits));
   return Number(bounded);
+}
+
+function thousandthsOf({ multipliers }: PriceTerms, parameters: JsonObject): number[] {
+  return multipliers.map(
+    ({ parameter, thousandthsByValue }) => listed(thousandthsByValue, valueName(parameters[parameter])) ?? 1_000,
+  );
 }
 
 /** For megapixels the unit here is the pixel; the scale takes care of the million. */

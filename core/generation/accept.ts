@@ -1,4 +1,5 @@
 import type { Caller } from '../access/credential.js';
+import { measuredRateOf } from '../catalog/price.js';
 import type { Generation, Reference } from './generation.js';
 import type { Quote } from './quote.js';
 import type { GenerationRequest } from './request.js';
@@ -14,6 +15,7 @@ export function acceptGeneration(
   now: number,
   recoveryGraceMs: number,
 ): Generation {
+  const measuredRate = measuredRateOf(quote.model, quote.parameters);
   const queueDeadlineAt = now + quote.model.queueTimeoutMs;
   return {
     kind: 'generation',
@@ -40,6 +42,7 @@ export function acceptGeneration(
     terms: {
       priceVersion: quote.model.price.version,
       creditsByOutputs: quote.creditsByOutputs,
+      ...(measuredRate === undefined ? {} : { measuredRate }),
       cancelFloorCredits: Math.min(quote.model.cancelFloorCredits, quote.credits),
       queueDeadlineAt,
       runTimeoutMs: quote.model.runTimeoutMs,

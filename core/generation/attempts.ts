@@ -1,7 +1,7 @@
 import type { ProviderCost } from '../providers/provider-cost.js';
 import type { GenerationCommand } from './commands.js';
 import type { Changed, Occasion } from './decision.js';
-import type { Attempt, Generation } from './generation.js';
+import { submissionsMadeOf, type Attempt, type Generation } from './generation.js';
 
 export function beginAttempt(
   g: Generation,
@@ -10,17 +10,33 @@ export function beginAttempt(
 ): Changed {
   if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
   if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
-  if (g.attemptsMade >= g.terms.maxAttempts) return { refused: 'NOT_ALLOWED' };
+  if (!hasAttemptLeft(g)) return { refused: 'NOT_ALLOWED' };
   const number = g.attemptsMade + 1;
   const attempt: Attempt = { number, phase: 'submitting', provider, token, startedAt: at, bootId: boot.id };
-  return { next: { ...g, attempt, attemptsMade: number, updatedAt: at } };
+  const submissionsMade = submissionsMadeOf(g) + 1;
+  return { next: { ...g, attempt, attemptsMade: number, submissionsMade, updatedAt: at } };
 }
 
-export function submitAgain(g: Generation, { now, at, boot }: Occasion): Changed {
+/** Whether another attempt, with a submission of its own, may begin. */
+export function hasAttemptLeft(g: Generation): boolean {
+  return g.attemptsMade < g.terms.maxAttempts && hasSubmissionLeft(g);
+}
+
+/** Whether the provider may be handed one more submission that it may take. */
+export function hasSubmissionLeft(g: Generation): boolean {
+  return submissionsMadeOf(g) < g.terms.maxAttempts;
+}
+
+export function submitAgain(
+  g: Generation,
+  { isNotTaken }: Pick<Extract<GenerationCommand, { event: 'submit-again' }>, 'isNotTaken'>,
+  { now, at, boot }: Occasion,
+): Changed {
+  if (!isNotTaken && !hasSubmissionLeft(g)) return { refused: 'NOT_ALLOWED' };
   if (g.cancelRequestedAt !== undefined) return { refused: 'NOT_ALLOWED' };
   if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
   const again = ({ endedAt: _, ...attempt }: Attempt): Attempt => ({ ...attempt, startedAt: at, bootId: boot.id });
-  return whileSubmitting(g, again, at);
+  return whileSubmitting(isNotTaken ? g : { ...g, submissionsMade: submissionsMadeOf(g) + 1 }, again, at);
 }
 
 /** Changes the attempt as long as it is unknown whether it was accepted. */
@@ -60,6 +76,15 @@ export function withoutAttempt(g: Generation): Generation {
   return rest;
 }
 
+/** Without an attempt whose last submission was never sent, or was certainly not taken. */
 export function withoutUnsentAttempt(g: Generation): Generation {
-  return g.attempt?.phase === 'submitting' ? withoutAttempt({ ...g, attemptsMade: g.attemptsMade - 1 }) : g;
+  return g.attempt?.phase === 'submitting'
+    ? withoutAttempt(withoutLastSubmission({ ...g, attemptsMade: g.attemptsMade - 1 }))
+    : g;
+}
+
+/** The last submission was certainly refused: it does not count. */
+export function withoutLastSubmission(g: Generation): Generation {
+  const { submissionsMade } = g;
+  return submissionsMade === undefined ? g : { ...g, submissionsMade: submissionsMade - 1 };
 }

@@ -30,8 +30,11 @@ export type GenerationCommand =
    */
   | ({ readonly event: 're-lease'; readonly leaseMs: number } & Fenced)
   | ({ readonly event: 'begin-attempt'; readonly token: string; readonly provider: string } & Fenced)
-  /** The attempt is about to be submitted once more: the time in which that may arrive begins anew. */
-  | ({ readonly event: 'submit-again' } & Fenced)
+  /**
+   * The attempt is about to be submitted once more: the time in which that may arrive begins anew. `isNotTaken`: the
+   * submission before was never sent, or was certainly not taken, so it does not count.
+   */
+  | ({ readonly event: 'submit-again'; readonly isNotTaken: boolean } & Fenced)
   /** Our own call has ended, and nobody knows whether the attempt was accepted. */
   | ({ readonly event: 'submission-ended' } & Fenced)
   /** With a reference to poll by, or with what the provider delivered in its answer. */
@@ -41,8 +44,11 @@ export type GenerationCommand =
     ) &
       Costly &
       Fenced)
-  /** This attempt is over; the next one is due at `retryAt`. Gives the lease back. */
-  | ({ readonly event: 'attempt-failed'; readonly retryAt: number } & Costly & Fenced)
+  /**
+   * This attempt is over; the next one is due at `retryAt`. Gives the lease back. `isRefused`: its last submission was
+   * certainly refused, so it does not count.
+   */
+  | ({ readonly event: 'attempt-failed'; readonly retryAt: number; readonly isRefused: boolean } & Costly & Fenced)
   /**
    * The provider certainly has not taken the attempt, which another one may: it did not count. The next one is due at
    * `retryAt`, not at the provider `notHere`. Gives the lease back.
@@ -59,7 +65,10 @@ export type GenerationCommand =
   | ({ readonly event: 'stop'; readonly outputs: readonly Output[]; readonly hasFailed?: boolean } & Costly & Fenced)
   | { readonly event: 'cancel' }
   | { readonly event: 'give-up'; readonly error: TaskError }
-  /** The deadline has passed and no worker holds a live lease. */
+  /** The deadline has passed, and the provider may have the result: a worker may poll and download for `periodMs` more. */
+  | ({ readonly event: 'allow-last-poll'; readonly periodMs: number } & Fenced)
+  | { readonly event: 'allow-last-poll'; readonly periodMs: number }
+  /** The deadline, and the period for a last poll, have passed and no worker holds a live lease. */
   | { readonly event: 'expire'; readonly error: TaskError }
   | { readonly event: 'postpone'; readonly until: number }
   | ({ readonly event: 'settle' } & Retention)

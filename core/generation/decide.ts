@@ -1,4 +1,5 @@
 import { assert } from '../assert.js';
+import { creditsForMeasured } from '../catalog/price.js';
 import { isLeftByAnother, type Boot } from '../boot.js';
 import type { GenerationCommand } from './commands.js';
 import {
@@ -6,13 +7,14 @@ import {
   beginAttempt,
   submitAgain,
   undoAttempt,
+  withoutLastSubmission,
   whileSubmitting,
   withCost,
   withoutAttempt,
   withoutUnsentAttempt,
 } from './attempts.js';
 import type { Changed, GenerationRefusal, Occasion } from './decision.js';
-import { isTerminal, type Generation, type GenerationStatus } from './generation.js';
+import { isTerminal, mayHaveResult, runEndsAt, type Generation, type GenerationStatus } from './generation.js';
 import {
   contentBytes,
   emptied,
@@ -59,7 +61,7 @@ export function decide(
 }
 
 function change(g: Generation, command: GenerationCommand, occasion: Occasion): Changed {
-  const { now, at, boot } = occasion;
+  const { now, at } = occasion;
   switch (command.event) {
     case 'start':
       return start(g, command, occasion);
@@ -72,13 +74,15 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 'begin-attempt':
       return beginAttempt(g, command, occasion);
     case 'submit-again':
-      return submitAgain(g, occasion);
+      return submitAgain(g, command, occasion);
     case 'submission-ended':
       return whileSubmitting(g, (attempt) => ({ ...attempt, endedAt: now }), at);
     case 'accepted':
       return accepted(g, command, at);
     case 'attempt-failed':
-      return { next: waitingForRetry(withoutAttempt(g), command.retryAt, at) };
+      return {
+        next: waitingForRetry(withoutAttempt(command.isRefused ? withoutLastSubmission(g) : g), command.retryAt, at),
+      };
     case 'attempt-undone': {
       const undone = undoAttempt(g, command);
       return 'refused' in undone ? undone : { next: waitingForRetry(undone.next, command.retryAt, at) };
@@ -93,7 +97,9 @@ function change(g: Generation, command: GenerationCommand, occasion: Occasion): 
     case 'fail':
       return { next: { ...g, error: command.error } };
     case 'expire':
-      return hasLiveLease(g, now, boot) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };
+      return expire(g, command, occasion);
+    case 'allow-last-poll':
+      return allowLastPoll(g, command, occasion);
     case 'cancel':
       return cancel(g, occasion);
     case 'postpone':
@@ -145,9 +151,35 @@ function leased(
   return { ...withoutRetry(g), fence, lease, updatedAt: at, dueAt: attentionAfter(g, lease.expiresAt) };
 }
 
-/** A holder whose clock is ahead must not hide a generation from recovery past its deadline. */
-function attentionAfter({ runDeadlineAt = Infinity }: Generation, expiresAt: number): number {
-  return Math.min(expiresAt, runDeadlineAt) + ATTENTION_MARGIN_MS;
+/** A holder whose clock is ahead must not hide a generation from recovery past its end. */
+function attentionAfter(g: Generation, expiresAt: number): number {
+  return Math.min(expiresAt, runEndsAt(g)) + ATTENTION_MARGIN_MS;
+}
+
+/**
+ * A result that became ready while nobody could collect it is not lost: whoever finds the deadline passed allows one more
+ * poll, once.
+ */
+function allowLastPoll(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'allow-last-poll' }>,
+  { now, at, boot }: Occasion,
+): Changed {
+  if (g.lastPollBy !== undefined) return { refused: 'NOTHING_TO_DO' };
+  if (!mayHaveResult(g) || now <= (g.runDeadlineAt ?? Infinity)) return { refused: 'NOT_ALLOWED' };
+  if (!('fence' in command) && hasLiveLease(g, now, boot)) return { refused: 'LEASE_HELD' };
+  const allowed = { ...g, lastPollBy: now + command.periodMs };
+  return { next: { ...allowed, updatedAt: at, dueAt: attentionAfter(allowed, g.lease?.expiresAt ?? now) } };
+}
+
+function expire(
+  g: Generation,
+  { error }: Extract<GenerationCommand, { event: 'expire' }>,
+  { now, boot }: Occasion,
+): Changed {
+  if (hasLiveLease(g, now, boot)) return { refused: 'LEASE_HELD' };
+  if (mayHaveResult(g) && (g.lastPollBy === undefined || now <= g.lastPollBy)) return { refused: 'LAST_POLL_DUE' };
+  return { next: { ...g, error } };
 }
 
 function renew(g: Generation, command: Extract<GenerationCommand, { event: 'renew' }>, { now, at }: Occasion): Changed {
@@ -173,14 +205,14 @@ function reLease(g: Generation, leaseMs: number, occasion: Occasion): Changed {
 
 function succeed(g: Generation, outputs: Generation['outputs']): Changed {
   if (outputs.length === 0) return { refused: 'NOT_ALLOWED' };
-  return { next: { ...g, outputs, chargedCredits: priceOfDelivered(g, outputs.length) } };
+  return { next: { ...g, outputs, chargedCredits: priceOfDelivered(g, outputs) } };
 }
 
 /** The floor is for work a provider did: a task that was never handed over costs nothing. */
 function stop(g: Generation, { outputs, hasFailed }: Extract<GenerationCommand, { event: 'stop' }>): Changed {
   if (g.cancelRequestedAt === undefined) return { refused: 'NOT_ALLOWED' };
   const floor = g.attempt?.phase === 'submitted' && !hasFailed ? g.terms.cancelFloorCredits : 0;
-  const chargedCredits = Math.min(g.reservedCredits, Math.max(floor, priceOfDelivered(g, outputs.length)));
+  const chargedCredits = Math.min(g.reservedCredits, Math.max(floor, priceOfDelivered(g, outputs)));
   return { next: { ...g, outputs, chargedCredits } };
 }
 
@@ -272,9 +304,14 @@ function hasTimeLeft({ lease }: Generation, now: number): boolean {
   return lease !== undefined && lease.expiresAt > now && !isFarAhead(lease.renewedAt, now);
 }
 
-function priceOfDelivered(g: Generation, count: number): number {
-  const table = g.terms.creditsByOutputs;
-  return table[Math.min(count, table.length - 1)] ?? g.reservedCredits;
+/** The price of what was delivered, never above the reservation. */
+function priceOfDelivered({ terms, reservedCredits }: Generation, outputs: Generation['outputs']): number {
+  const { creditsByOutputs: table, measuredRate } = terms;
+  const credits =
+    measuredRate === undefined
+      ? (table[Math.min(outputs.length, table.length - 1)] ?? reservedCredits)
+      : creditsForMeasured(measuredRate, outputs);
+  return Math.min(reservedCredits, credits);
 }
 
 const FROZEN_FIELDS = ['createdAt', 'estimatedCredits', 'reservedCredits'] as const;
@@ -284,6 +321,10 @@ function assertSound(before: Generation, next: Generation): void {
   assert(
     next.chargedCredits >= before.chargedCredits && next.chargedCredits <= next.reservedCredits,
     'charged credits only grow, within the reserved ones',
+  );
+  assert(
+    (next.submissionsMade ?? 0) <= next.terms.maxAttempts,
+    'no more submissions may have been taken than attempts may be made',
   );
   assert(next.fence >= before.fence && next.updatedAt >= before.updatedAt, 'fence and updatedAt only grow');
   const ended: GenerationStatus = next.status;

@@ -1,3 +1,4 @@
+import type { MeasuredRate } from '../catalog/price.js';
 import type { JsonObject } from '../json.js';
 import type { ProviderCost } from '../providers/provider-cost.js';
 import type { TaskError } from './task-errors.js';
@@ -80,11 +81,17 @@ export interface FrozenTerms {
   readonly priceVersion: string;
   /** Credits for 0, 1, … n delivered outputs; never decreasing. The last one is the price that was reserved. */
   readonly creditsByOutputs: readonly number[];
+  /**
+   * For a price by megapixel or second: how outputs of another size or duration are priced. Absent for other units, and in
+   * what earlier releases accepted; then the table alone counts.
+   */
+  readonly measuredRate?: MeasuredRate;
   /** Credits charged when a submitted generation is cancelled, at least; never above the reserved ones. */
   readonly cancelFloorCredits: number;
   readonly queueDeadlineAt: number;
   /** How long it may run once started, in milliseconds. */
   readonly runTimeoutMs: number;
+  /** The most attempts, and the most submissions that a provider may have taken. */
   readonly maxAttempts: number;
 }
 
@@ -124,6 +131,11 @@ export interface Generation {
   readonly lease?: Lease;
   readonly attempt?: Attempt;
   readonly attemptsMade: number;
+  /**
+   * Submissions that a provider may have taken, over all attempts, runs and providers; never more than
+   * `terms.maxAttempts`. Absent in what earlier releases wrote: as many as attempts.
+   */
+  readonly submissionsMade?: number;
   /** When the next attempt may begin, while it waits for that. */
   readonly retryAt?: number;
   /** Providers of the route that cannot make it: they lack the model, or do not serve the operator. */
@@ -131,6 +143,11 @@ export interface Generation {
   /** One for each attempt whose provider said what it costs. */
   readonly costs?: readonly AttemptCost[];
   readonly runDeadlineAt?: number;
+  /**
+   * Until when a worker may still poll and download, once the run's deadline has passed and a result may be ready at the
+   * provider. Set once.
+   */
+  readonly lastPollBy?: number;
   /** 0 to 1, as the provider last reported it. */
   readonly progress?: number;
   readonly cancelRequestedAt?: number;
@@ -177,6 +194,21 @@ export type GenerationRecord = Generation | Tombstone;
 
 export function isTerminal(status: GenerationStatus): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled';
+}
+
+/** How many submissions a provider may have taken. */
+export function submissionsMadeOf({ submissionsMade, attemptsMade }: Generation): number {
+  return submissionsMade ?? attemptsMade;
+}
+
+/** Whether a provider may have its result: it accepted the task, or has delivered it with its response. */
+export function mayHaveResult({ attempt }: Pick<Generation, 'attempt'>): boolean {
+  return attempt?.reference !== undefined || attempt?.delivered !== undefined;
+}
+
+/** When a run ends whatever its provider reports: at its deadline, or after the period for a last poll. */
+export function runEndsAt({ runDeadlineAt = Infinity, lastPollBy = runDeadlineAt }: Generation): number {
+  return lastPollBy;
 }
 
 /** How many outputs its price is for; further ones are not delivered. */

@@ -13,6 +13,7 @@ export type GenerationEvent =
   | 'attempt-failed'
   | 'attempt-undone'
   | 'yield'
+  | 'allow-last-poll'
   | 'cancel'
   | 'give-up'
   | 'succeed'
@@ -50,6 +51,7 @@ export const TRANSITIONS: {
     'attempt-failed': 'running',
     'attempt-undone': 'running',
     'yield': 'running',
+    'allow-last-poll': 'running',
     'cancel': 'running',
     'succeed': 'succeeded',
     'fail': 'failed',

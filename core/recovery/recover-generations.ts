@@ -5,7 +5,8 @@ import { wakeAgain } from '../generation/wake.js';
 import { mayBeTakenOver } from '../generation/decide.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation/generation.js';
 import { settleGeneration, settleNowOrSoon } from '../generation/settle-generation.js';
-import { deadlineOf, lateError } from '../generation/run/unknown-model.js';
+import { deadlineOf, endOverdue } from '../generation/run/overdue.js';
+import { lateError } from '../generation/run/unknown-model.js';
 import { retireGeneration, retireTombstone } from './retire-generation.js';
 
 /**
@@ -98,11 +99,19 @@ function isToRetire(record: GenerationRecord): boolean {
  */
 async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'ended' | 'overtaken'> {
   const now = context.clock.now();
-  const ended = await endIfTooLate(context, g, now);
-  if (ended) {
-    await settleNowOrSoon(context, ended);
-    return 'ended';
+  if (now > deadlineOf(g)) {
+    // A worker ends its own generations; this is for those that have none, or wait for a place too long.
+    const ended = await endOverdue(context, g, lateError(context, g));
+    if (ended !== null) await settleNowOrSoon(context, ended);
+    if (ended !== null) return 'ended';
+    const newest = await context.generations.read(g.generationId);
+    if (newest?.kind !== 'generation' || isTerminal(newest.status)) return 'overtaken';
+    return postponeAndWake(context, newest, now);
   }
+  return postponeAndWake(context, g, now);
+}
+
+async function postponeAndWake(context: Context, g: Generation, now: number): Promise<'woken' | 'overtaken'> {
   if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, lookAgainMs(context, g)) })))
     return 'overtaken';
   if (mayBeTakenOver(g, now, context.boot)) wakeAgain(context, g);
@@ -115,14 +124,6 @@ async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'en
  */
 function lookAgainMs({ settings }: Context, { status }: Generation): number {
   return status === 'running' ? Math.min(settings.leaseMs, LOOK_AGAIN_MS) : LOOK_AGAIN_MS;
-}
-
-/** A worker ends its own generations; this is for those that have none, or wait for a place too long. */
-async function endIfTooLate(context: Context, g: Generation, now: number): Promise<Generation | null> {
-  if (now <= deadlineOf(g)) return null;
-  const event = g.status === 'queued' ? 'give-up' : 'expire';
-  const { generation, refused } = await changeGeneration(context, g, { event, error: lateError(context, g) });
-  return refused === undefined ? generation : null;
 }
 
 /** After a step that failed, which may have changed the generation before it did: the newest version is put off. */

@@ -1,4 +1,4 @@
-import { requestedDurationMs, requestedSize } from '../../catalog/price.js';
+import { DURATION_TOLERANCE_MS, requestedDurationMs, requestedSize } from '../../catalog/price.js';
 import type { Model } from '../../catalog/model.js';
 import type { AbortSignalLike } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
@@ -11,8 +11,6 @@ import { outputCountOf, type DeliveredObject, type Generation, type Output } fro
 import type { Execution } from './unknown-model.js';
 import { backoffMs } from './waiting.js';
 
-/** How far a video may be from the duration that was asked for: a frame or two of rounding. */
-const DURATION_TOLERANCE_MS = 250;
 /** What an output is stored as until it is known what it is. */
 const RAW = 'application/octet-stream';
 
@@ -29,14 +27,21 @@ export interface Offered {
   readonly offered: number;
   /** Whether an output that does not arrive is left out, where another one does. */
   readonly isLastTry: boolean;
+  /** What arrived before, by the index of the output: it is not fetched again. */
+  readonly arrived: Map<number, Output | Fault>;
   readonly call: ProviderCall;
 }
 
+/** Why an output that arrived completely is left out, as one sentence. */
+export interface Fault {
+  readonly fault: string;
+}
+
 /**
- * Streams a finished task's outputs into our object store and checks each one there: it decodes, and it has the
- * requested kind, size and duration. An output that fails is not delivered and not charged. Each fence writes under its
- * own keys, and each key once: neither an overtaken worker nor an abandoned call that arrives late can change a
- * delivered output. To collect again, take a new fence.
+ * Streams a finished task's outputs into our object store and checks each one there: it decodes and has the requested
+ * kind. One of another size or duration is delivered unless the model refuses it. An output that fails is not delivered and
+ * not charged. Each fence writes under its own keys, and each key once: neither an overtaken worker nor an abandoned call
+ * that arrives late can change a delivered output. To collect again, take a new fence.
  */
 export async function collectOutputs(
   context: Context,
@@ -50,16 +55,17 @@ export async function collectOutputs(
   let failure: unknown;
   for (let index = 0; index < wanted; index += 1) {
     try {
-      const collected = await collectOne(context, by, generation, { ...task, index });
-      if (typeof collected === 'string') faults.push(collected);
+      const collected = task.arrived.get(index) ?? (await collectOne(context, by, generation, { ...task, index }));
+      task.arrived.set(index, collected);
+      if ('fault' in collected) faults.push(collected.fault);
       else outputs.push(collected);
     } catch (error) {
-      if (!task.isLastTry || task.call.signal.aborted || error instanceof StoreUnavailable) throw error;
+      if (task.call.signal.aborted || error instanceof StoreUnavailable) throw error;
       failure = error;
       faults.push(`Output ${index + 1} did not arrive.`);
     }
   }
-  if (failure !== undefined && outputs.length === 0) throw failure;
+  if (failure !== undefined && (outputs.length === 0 || !task.isLastTry)) throw failure;
   return { outputs, faults };
 }
 
@@ -157,7 +163,7 @@ async function collectOne(
   { provider, model, settings: ofModel }: Execution,
   g: Generation,
   { reference, index, call }: Offered & { readonly index: number },
-): Promise<Output | string> {
+): Promise<Output | Fault> {
   const { objects, mediaCleaner, settings } = context;
   const objectKey = outputKey(g.generationId, g.fence, index);
   const bytesOffered = await provider.output(reference, index, ofModel, call);
@@ -165,28 +171,36 @@ async function collectOne(
     mediaType: RAW,
     maxBytes: settings.maxOutputBytes,
   });
-  if (stored === 'too-large') return `Output ${index + 1} is larger than outputs may be.`;
+  if (stored === 'too-large') return { fault: `Output ${index + 1} is larger than outputs may be.` };
   const inspected = await inspect(context, model, g, { objectKey, byteSize: stored.byteSize, sha256: stored.sha256 });
   if (!('fault' in inspected)) return inspected;
   await objects.remove(objectKey);
-  return `Output ${index + 1}: ${inspected.fault}`;
+  return { fault: `Output ${index + 1}: ${inspected.fault}` };
 }
 
-/** Whether what was stored is what was asked for. Throws when it cannot be read now. */
+/** Whether what was stored can be delivered. Throws when it cannot be read now. */
 async function inspect(
   context: Context,
   model: Model,
   g: Generation,
   { objectKey, byteSize, sha256 }: DeliveredObject,
-): Promise<Output | { readonly fault: string }> {
+): Promise<Output | Fault> {
   const { objects, mediaProbe, settings, ids } = context;
   // Only parts of a video are read.
   const kept = g.modality === 'video' ? await objects.stat(objectKey) : { byteSize };
   if (kept?.byteSize !== byteSize) throw cutShort(objectKey, kept?.byteSize ?? 0, byteSize);
   const file = storedFile(objects, objectKey, byteSize);
   const facts = await mediaProbe.probe(file, { maxPixels: settings.maxOutputPixels, decode: 'full', kind: g.modality });
-  const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);
-  if (fault !== undefined || 'invalid' in facts) return { fault: fault ?? '' };
+  if ('invalid' in facts) return { fault: facts.invalid };
+  if (facts.kind !== g.modality) return { fault: `It is a ${facts.kind}, not a ${g.modality}.` };
+  const difference = differenceOf(facts, model, g);
+  if (difference !== undefined && model.onOtherSize === 'refuse') return { fault: difference };
+  if (difference !== undefined)
+    context.log.warn('output differs from the request', {
+      generationId: g.generationId,
+      model: model.modelKey,
+      difference,
+    });
   return {
     mediaId: ids.uuid(),
     kind: facts.kind,
@@ -231,8 +245,8 @@ function cutShort(key: string, kept: number, byteSize: number): StoreUnavailable
   return new StoreUnavailable(`The object store kept ${kept} of the ${byteSize} bytes of ${key}.`);
 }
 
-function mismatch(facts: MediaFacts, model: Model, g: Generation): string | undefined {
-  if (facts.kind !== g.modality) return `It is a ${facts.kind}, not a ${g.modality}.`;
+/** How a usable output differs from what was asked for, as one sentence. */
+function differenceOf(facts: MediaFacts, model: Model, g: Generation): string | undefined {
   const size = requestedSize(model.price, g.parameters);
   if (size && (size.widthPx !== facts.widthPx || size.heightPx !== facts.heightPx)) {
     return `It is ${facts.widthPx}x${facts.heightPx} pixels, not ${size.widthPx}x${size.heightPx}.`;

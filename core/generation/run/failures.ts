@@ -9,7 +9,7 @@ export function mayResubmit(model: Model): boolean {
   return model.onUnknownAcceptance === 'resubmit';
 }
 
-/** A failure that we tell ourselves, in the words of the code. */
-export function failure(code: TaskErrorCode, mayRetry: boolean): ProviderFailure {
-  return { code, message: taskError(code).message, mayRetry };
+/** A failure that we state ourselves, with the message of its code where no other one is given. */
+export function failure(code: TaskErrorCode, mayRetry: boolean, message?: string): ProviderFailure {
+  return { code, message: taskError(code, message).message, mayRetry };
 }

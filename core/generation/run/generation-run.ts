@@ -1,5 +1,5 @@
 import type { Context } from '../../context.js';
-import type { ProviderCost } from '../../ports/provider.js';
+import { hintsOf, type ProviderCost, type ProviderReport } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { changeGeneration } from '../change-generation.js';
 import type { Attempt, Generation } from '../generation.js';
@@ -12,15 +12,19 @@ import { RunSubmissions } from './run-submissions.js';
 import { nextStep, timeLeftMs, type Ending, type RunRules, type RunStep } from './next-step.js';
 import { Patience } from './patience.js';
 import { isMadeObsolete, ProviderCalls } from './provider-calls.js';
+import { lastPeriodMs } from './overdue.js';
 import {
   newRunState,
   withGeneration,
   withNews,
   withSubmission,
+  withUnsent,
   type FinishedReport,
   type FailedAttempt,
   type News,
   type RunState,
+  type RunTime,
+  type Silence,
 } from './run-state.js';
 import { rulesOf } from './run-rules.js';
 import { notHereOf, type Execution } from './unknown-model.js';
@@ -54,6 +58,8 @@ export class GenerationRun {
   private readonly patience: Patience;
   private readonly submissions: RunSubmissions;
   private state: RunState;
+  /** What was logged once and is not logged again for this run. */
+  private readonly hasWarnedOf = new Set<'status' | 'access'>();
 
   constructor(
     private readonly context: Context,
@@ -73,7 +79,7 @@ export class GenerationRun {
     this.patience = new Patience(context, this.holder, this.rest);
     const { holder, calls, outputs, patience } = this;
     this.submissions = new RunSubmissions(context, { of, holder, calls, outputs, patience, rules });
-    this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined, context.clock.now());
+    this.state = newRunState(of.isFresh ? generation.attempt?.token : undefined, context.clock.monotonic());
   }
 
   /** Something about the generation changed: look now. */
@@ -119,7 +125,8 @@ export class GenerationRun {
   private async step(): Promise<Went> {
     const { news } = this.state;
     const g = news === undefined ? await this.refresh() : this.holder.generation;
-    const step = nextStep(g, this.state, this.context.clock.now(), this.rules);
+    const { row, step } = nextStep(g, this.state, this.time(), this.rules);
+    this.context.onRunStep?.(row);
     this.state = { ...this.state, news: undefined };
     return this.perform(g, step);
   }
@@ -140,6 +147,8 @@ export class GenerationRun {
         return this.accept({ event: 'accepted', reference: step.reference });
       case 'poll':
         return this.poll(g, step);
+      case 'allow-last-poll':
+        return this.allowLastPoll(g);
       case 'collect':
         return this.collect(g, step.reference, step.report);
       case 'inspect':
@@ -147,7 +156,7 @@ export class GenerationRun {
       case 'end-attempt':
         return this.endAttempt(step);
       case 'retry':
-        return this.leaveUntil({ event: 'attempt-failed', retryAt: step.retryAt });
+        return this.leaveUntil({ event: 'attempt-failed', retryAt: step.retryAt, isRefused: step.isRefused });
       case 'undo':
         return this.leaveUntil({ event: 'attempt-undone', retryAt: step.retryAt, ...notHereOf(step, this.of) });
       case 'rest':
@@ -159,7 +168,7 @@ export class GenerationRun {
 
   private async refresh(): Promise<Generation> {
     const g = await this.holder.refresh();
-    this.state = withGeneration(this.state, g, this.context.clock.now());
+    this.state = withGeneration(this.state, g, this.context.clock.monotonic());
     return g;
   }
 
@@ -180,47 +189,63 @@ export class GenerationRun {
     const { refused } = await this.holder.write({ event: 'begin-attempt', token, provider });
     // Another machine's clock may have been ahead of ours; its stored time counts, or we would retry for ever.
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
-    if (refused === undefined) this.state = { ...this.state, unsentToken: token, neverSentToken: token };
+    if (refused === undefined)
+      this.state = { ...withUnsent(this.state, token, this.context.clock.monotonic()), neverSentToken: token };
     return 'on';
   }
 
   /** The task of a submit that throws or times out may have been accepted: from then on the provider is asked first. */
   private async submit(g: Generation, attempt: Attempt): Promise<Went> {
-    const beganAt = this.context.clock.now();
-    const onBegun = () => {
-      this.state = withSubmission(this.state);
-    };
-    const answer = await this.submissions.submit(g, { attempt, timeLeftMs: this.timeLeftMs(g), onBegun });
+    const { clock } = this.context;
+    const beganAt = clock.monotonic();
+    const answer = await this.submissions.submit(g, {
+      attempt,
+      recordedAt: this.state.submittedAt ?? beganAt,
+      timeLeftMs: this.timeLeftMs(g),
+      onBegun: () => {
+        this.state = withSubmission(this.state);
+      },
+      onEnded: () => {
+        this.state = { ...this.state, submissionEndedAt: clock.monotonic() };
+      },
+    });
     if (answer === 'no-room') return this.restFor(NO_ROOM_MS);
     if (typeof answer === 'string') return 'on';
     if ('cost' in answer && answer.cost !== undefined) this.state = { ...this.state, cost: answer.cost };
     if (!answer.accepted) {
       if (answer.because === 'capacity') this.of.entry.full(answer.failure);
-      return this.endAttempt(answer);
+      return this.endAttempt({ ...answer, isRefused: true });
     }
-    this.of.entry.answered(this.context.clock.now() - beganAt);
+    this.of.entry.answered(clock.monotonic() - beganAt);
     const known = 'delivered' in answer ? { delivered: answer.delivered } : { reference: answer.reference };
     return this.accept({ event: 'accepted', ...known, ...this.cost() });
   }
 
   private async recover(g: Generation, token: string): Promise<Went> {
     const { clock } = this.context;
-    const askedAt = clock.now();
+    const askedAt = clock.monotonic();
     try {
       const answer = await this.calls.recover(token, this.timeLeftMs(g));
-      return this.heard({ of: 'recover', token, answer, askedAt, at: clock.now() });
+      return this.heard({ of: 'recover', token, answer, askedAt, at: clock.monotonic() });
     } catch (error) {
       if (isMadeObsolete(error)) return 'on';
       this.context.log.warn('provider did not say whether it has the task', { generationId: g.generationId, error });
-      return this.heard({ of: 'recover', token, answer: 'silent', askedAt, at: clock.now() });
+      return this.heard({ of: 'recover', token, answer: this.silence(error), askedAt, at: clock.monotonic() });
     }
   }
 
-  private async allowSubmit({ token, afterMs }: Extract<RunStep, { do: 'allow-submit' }>): Promise<Went> {
+  private async allowSubmit({ token, afterMs, isNotTaken }: Extract<RunStep, { do: 'allow-submit' }>): Promise<Went> {
     if (afterMs > 0) await this.rest.sleep(afterMs);
-    const { refused } = await this.holder.write({ event: 'submit-again' });
+    const { refused } = await this.holder.write({ event: 'submit-again', isNotTaken });
     if (refused === 'DEADLINE_PASSED') return this.finish({ event: 'fail', error: taskError('TASK_TIMEOUT') });
-    if (refused === undefined) this.state = { ...this.state, unsentToken: token };
+    if (refused === undefined) this.state = withUnsent(this.state, token, this.context.clock.monotonic());
+    return 'on';
+  }
+
+  /** From here on the deadline is that of the period in which a result that is ready is still collected. */
+  private async allowLastPoll(g: Generation): Promise<Went> {
+    const periodMs = lastPeriodMs(this.context.settings, g);
+    await this.patience.try(() => this.holder.write({ event: 'allow-last-poll', periodMs }));
     return 'on';
   }
 
@@ -231,20 +256,45 @@ export class GenerationRun {
 
   private async poll(g: Generation, { reference, stopping }: Extract<RunStep, { do: 'poll' }>): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
+    const { clock, log } = this.context;
+    const about = { of: 'poll', reference, askedAt: clock.monotonic(), isLast: g.lastPollBy !== undefined } as const;
     try {
       const report = await this.calls.poll(reference, this.timeLeftMs(g));
-      if (report.state === 'running' && report.progress !== undefined) this.holder.noteProgress(report.progress);
-      return this.heard({ of: 'poll', reference, report });
+      if (report.state === 'running') this.noteRunning(report);
+      return this.heard({ ...about, report, at: clock.monotonic() });
     } catch (error) {
       if (isMadeObsolete(error)) return 'on';
-      this.context.log.warn('provider did not answer', { generationId: g.generationId, error });
-      return this.heard({ of: 'poll', reference, report: { state: 'silent' } });
+      log.warn('provider gave no report', { generationId: g.generationId, error });
+      return this.heard({ ...about, report: this.silence(error), at: clock.monotonic() });
     }
   }
 
+  private noteRunning({ progress, unknownStatus }: Extract<ProviderReport, { state: 'running' }>): void {
+    if (progress !== undefined) this.holder.noteProgress(progress);
+    if (unknownStatus === undefined || this.hasWarnedOf.has('status')) return;
+    this.hasWarnedOf.add('status');
+    const { generationId, of } = this;
+    this.context.log.warn('provider reports a status that is not known', {
+      generationId,
+      provider: of.providerName,
+      status: unknownStatus,
+    });
+  }
+
+  /** What a failed call leaves to be known. An operator has to act where the provider refuses the credential. */
+  private silence(error: unknown): Silence {
+    const { retryAfterMs, isAccessRefused } = hintsOf(error);
+    if (isAccessRefused === true && !this.hasWarnedOf.has('access')) {
+      this.hasWarnedOf.add('access');
+      const { generationId, of } = this;
+      this.context.log.warn('provider refuses the credential', { generationId, provider: of.providerName, error });
+    }
+    return { state: 'silent', ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+  }
+
   private async collect(g: Generation, reference: string, report: FinishedReport): Promise<Went> {
-    const { failedCollections } = this.state;
-    const task = { reference, report, failedCollections, timeLeftMs: () => this.timeLeftMs(g) };
+    const isLastTry = g.lastPollBy !== undefined;
+    const task = { reference, report, isLastTry, timeLeftMs: () => this.timeLeftMs(g) };
     const news = await this.outputs.collect(g, task);
     if (news === undefined) return 'on';
     this.heard(news);
@@ -253,10 +303,10 @@ export class GenerationRun {
     return 'on';
   }
 
-  private async endAttempt({ failure, because, stopping }: FailedAttempt): Promise<Went> {
+  private async endAttempt({ stopping, ...failed }: FailedAttempt): Promise<Went> {
     if (stopping !== undefined) await this.calls.askToStop(stopping);
     await this.patience.try(() => this.refresh());
-    return this.heard({ of: 'ended-attempt', failure, because });
+    return this.heard({ of: 'ended-attempt', ...failed });
   }
 
   private async leaveUntil(command: Extract<HolderCommand, { retryAt: number }>): Promise<Went> {
@@ -293,6 +343,11 @@ export class GenerationRun {
   }
 
   private timeLeftMs(g: Generation): number {
-    return timeLeftMs({ g, state: this.state, now: this.context.clock.now(), rules: this.rules });
+    return timeLeftMs({ g, state: this.state, time: this.time(), rules: this.rules });
+  }
+
+  private time(): RunTime {
+    const { clock } = this.context;
+    return { now: clock.now(), monotonic: clock.monotonic(), leaseHeldUntil: this.holder.leaseHeldUntil };
   }
 }

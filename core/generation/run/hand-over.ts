@@ -21,8 +21,8 @@ export interface HandOver {
   readonly attempt: Attempt;
   /** Until the generation ends in any case. */
   readonly timeLeftMs: number;
-  /** When the submission has to be over, by this clock; later than now. */
-  readonly endsAt: number;
+  /** When the submission has to be over, by the wall clock and by the monotonic one; later than now. */
+  readonly endsAt: { readonly wall: number; readonly monotonic: number };
   /** Takes another fence for outputs that could not be stored under the generation's. */
   readonly otherKeys: StoringBy['otherKeys'];
 }
@@ -41,12 +41,13 @@ export async function handOver(
   const { clock } = context;
   // One that was taken may be worked on in this process, which reads its references later.
   let outcome: 'open' | 'taken' | 'over' = 'open';
-  const isOver = () => outcome === 'over' || (outcome === 'open' && clock.now() >= endsAt);
+  const leftMs = () => Math.min(endsAt.wall - clock.now(), endsAt.monotonic - clock.monotonic());
+  const isOver = () => outcome === 'over' || (outcome === 'open' && leftMs() <= 0);
   let isUnread = false;
   const onUnread = () => (isUnread = true);
   const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, isOver, onUnread });
   try {
-    const submitted = await calls.submit(submission, endsAt - clock.now(), async (answer, { signal }) => {
+    const submitted = await calls.submit(submission, leftMs(), async (answer, { signal }) => {
       if (!('outputs' in answer)) return answer;
       const { outputs, close, ...rest } = answer;
       try {

@@ -2,7 +2,8 @@ import type { Context } from '../../context.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import type { Generation } from '../generation.js';
 import { deadlineOf as runDeadlineOf, Lane, type LaneLimits, type PlaceRequest } from './lane.js';
-import { deadlineOf, providersNeeded } from './unknown-model.js';
+import { deadlineOf } from './overdue.js';
+import { providersNeeded } from './unknown-model.js';
 import { MAX_WAIT_MS } from './waiting.js';
 
 /** The places of a model that the catalog lacks: a generation that takes one frees it immediately. */

@@ -31,6 +31,7 @@ export class LeaseHolder {
   private ended = false;
   private progress: number | undefined;
   private fence: number;
+  private heldUntil: number;
   private readonly worker: string | undefined;
   /** Whether the answer to a re-lease was lost: then nothing but another re-lease is written. */
   private isUnsure = false;
@@ -42,6 +43,9 @@ export class LeaseHolder {
   ) {
     this.fence = current.fence;
     this.worker = current.lease?.worker;
+    const { clock, settings } = context;
+    const leftMs = (current.lease?.expiresAt ?? 0) - clock.now();
+    this.heldUntil = clock.monotonic() + Math.max(0, Math.min(settings.leaseMs, leftMs));
     this.watchLapse();
     this.beatLater();
   }
@@ -60,6 +64,14 @@ export class LeaseHolder {
     return this.current;
   }
 
+  /**
+   * Until when the lease is held by the monotonic clock: counted from before the write that renewed it last, so that a
+   * process that was paused, or whose wall clock was set back, does not take a lapsed lease for its own.
+   */
+  get leaseHeldUntil(): number {
+    return this.heldUntil;
+  }
+
   /** Kept for the next renewal; not worth a separate write. */
   noteProgress(progress: number): void {
     this.progress = progress;
@@ -68,10 +80,11 @@ export class LeaseHolder {
   /** Writes as the holder. Throws `LeaseLost`; another refusal is answered, with the newest version. */
   write(command: HolderCommand): Promise<{ readonly generation: Generation; readonly refused?: GenerationRefusal }> {
     return this.inTurn(async () => {
+      const from = this.context.clock.monotonic();
       const changed = await changeGeneration(this.context, this.current, { ...command, fence: this.fence });
       this.current = changed.generation;
-      if (command.event === 'renew') this.watchLapse();
       if (changed.refused !== undefined) this.throwIfLost();
+      if (command.event === 'renew') this.renewed(from);
       return changed;
     });
   }
@@ -83,6 +96,7 @@ export class LeaseHolder {
   reLease(): Promise<Generation> {
     return this.inTurn(async () => {
       const { leaseMs } = this.context.settings;
+      const from = this.context.clock.monotonic();
       const wasUnsure = this.isUnsure;
       this.isUnsure = true;
       const { generation, refused } = await changeGeneration(this.context, this.current, {
@@ -95,7 +109,7 @@ export class LeaseHolder {
       this.current = generation;
       if (refused !== undefined && !isTakenBefore) throw new LeaseLost(generation);
       this.fence = generation.fence;
-      this.watchLapse();
+      this.renewed(from);
       return generation;
     });
   }
@@ -122,6 +136,11 @@ export class LeaseHolder {
   private isNextOfOurs({ lease }: Generation): boolean {
     const { boot } = this.context;
     return lease?.fence === this.fence + 1 && lease.worker === this.worker && lease.bootId === boot.id;
+  }
+
+  private renewed(from: number): void {
+    this.heldUntil = from + this.context.settings.leaseMs;
+    this.watchLapse();
   }
 
   private throwIfLost(): void {

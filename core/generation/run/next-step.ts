@@ -1,20 +1,25 @@
 import type { ProviderFailure } from '../../ports/provider.js';
 import type { Settings } from '../../settings.js';
-import type { Attempt, DeliveredObject, Generation } from '../generation.js';
+import { hasAttemptLeft, hasSubmissionLeft, withoutLastSubmission } from '../attempts.js';
+import {
+  mayHaveResult,
+  runEndsAt,
+  submissionsMadeOf,
+  type Attempt,
+  type DeliveredObject,
+  type Generation,
+} from '../generation.js';
 import { taskError } from '../task-errors.js';
 import { failure } from './failures.js';
-import type { UndoneBecause } from './hand-over.js';
 import type { HolderCommand } from './lease-holder.js';
-import type { FinishedReport, News, RunState } from './run-state.js';
-import { notTakenAt, type SettleRules } from './settle-time.js';
+import type { FinishedReport, News, RunState, RunTime, Silence } from './run-state.js';
+import { forgottenAt, notTakenAt, type SettleRules } from './settle-time.js';
 import { backoffMs, boundedWaitMs } from './waiting.js';
 
-const MAX_SILENT_POLLS = 10;
-/** The most submissions of one attempt in one run. */
+/** After so many rounds without a statement a model that may be resubmitted is, and not before. */
+const MAX_UNKNOWN_ROUNDS = 10;
+/** The most submissions of one attempt in one run, those included that were certainly not taken. */
 const MAX_SUBMISSIONS = 10;
-/** What a provider has made is worth more than one try to fetch and store it. */
-export const MAX_COLLECTIONS = 4;
-const MAX_UNKNOWN_REPORTS = 3;
 
 export type Ending = Extract<HolderCommand, { event: 'succeed' | 'fail' | 'stop' }>;
 
@@ -25,16 +30,21 @@ export type RunStep =
   | { readonly do: 'submit'; readonly attempt: Attempt }
   /** Asks the provider whether it has the task of this token. */
   | { readonly do: 'recover'; readonly token: string }
-  /** Records that the attempt is submitted once more, after which it may be, without asking. */
-  | { readonly do: 'allow-submit'; readonly token: string; readonly afterMs: number }
+  /**
+   * Records that the attempt is submitted once more, after which it may be, without asking. `isNotTaken`: the submission
+   * before was never sent, or was certainly not taken.
+   */
+  | { readonly do: 'allow-submit'; readonly token: string; readonly afterMs: number; readonly isNotTaken: boolean }
   | { readonly do: 'accept'; readonly reference: string }
   | { readonly do: 'poll'; readonly reference: string; readonly stopping?: string }
+  /** Records that the provider is polled once more though the deadline has passed. */
+  | { readonly do: 'allow-last-poll' }
   | { readonly do: 'collect'; readonly reference: string; readonly report: FinishedReport }
   /** Checks what the provider delivered in its answer to the submission. */
   | { readonly do: 'inspect'; readonly delivered: readonly DeliveredObject[] }
   /** Reads the newest version before the consequence of the failure is decided. */
   | { readonly do: 'end-attempt'; readonly failure: ProviderFailure; readonly stopping?: string }
-  | { readonly do: 'retry'; readonly retryAt: number }
+  | { readonly do: 'retry'; readonly retryAt: number; readonly isRefused: boolean }
   /** The attempt was certainly not taken and does not count; with `isNotHere`, the provider is not asked again. */
   | { readonly do: 'undo'; readonly retryAt: number; readonly isNotHere: boolean }
   | { readonly do: 'rest'; readonly ms: number }
@@ -44,6 +54,8 @@ export type RunStep =
 export interface RunRules extends SettleRules {
   /** Whether an attempt of unknown outcome may be submitted again (the model's `on_unknown_acceptance`). */
   readonly mayResubmit: boolean;
+  /** Whether a task whose outputs are all unusable may be made again (the model's `on_invalid_output`). */
+  readonly mayReplaceOutputs: boolean;
   readonly pollIntervalMs: number;
   /** Whether the model's route has another provider that this generation may go to. */
   readonly hasOtherProvider: boolean;
@@ -53,174 +65,431 @@ export interface RunRules extends SettleRules {
 interface Situation {
   readonly g: Generation;
   readonly state: RunState;
-  readonly now: number;
+  readonly time: RunTime;
   readonly rules: RunRules;
 }
 
-/** One row of a table: its step if it applies, undefined if the next row is to be tried. */
-type Row = (situation: Situation) => RunStep | undefined;
+/** A step, and the name of the row that decided it. */
+export interface DecidedStep {
+  readonly row: string;
+  readonly step: RunStep;
+}
+
+/**
+ * One row of a table: its step if it applies, undefined if the next row is to be tried. `serves` are the numbers of the
+ * invariants in docs/correctness.md for which it is there.
+ */
+interface Row<N = undefined> {
+  readonly name: string;
+  readonly serves: readonly number[];
+  readonly step: (situation: Situation, news: N) => RunStep | undefined;
+}
+
+type NewsOf<T extends News['of']> = Extract<News, { of: T }>;
 
 /** The next step of a run whose lease this worker holds, by the newest version it read. Pure; one is always found. */
-export function nextStep(g: Generation, state: RunState, now: number, rules: RunRules): RunStep {
-  const situation = { g, state, now, rules };
-  return state.news === undefined ? first(WITHOUT_NEWS, situation) : stepOn(state.news, situation);
+export function nextStep(g: Generation, state: RunState, time: RunTime, rules: RunRules): DecidedStep {
+  const situation = { g, state, time, rules };
+  const { news } = state;
+  switch (news?.of) {
+    case undefined:
+      return first(WITHOUT_NEWS, situation, undefined);
+    case 'recover':
+      return first(AFTER_RECOVER, situation, news);
+    case 'poll':
+      return first(AFTER_POLL, situation, news);
+    case 'collect':
+      return first(AFTER_COLLECT, situation, news);
+    case 'failed-collect':
+      return first(AFTER_FAILED_COLLECT, situation, news);
+    case 'ended-attempt':
+      return first(AFTER_ATTEMPT, situation, news);
+  }
+}
+
+function first<N>(rows: readonly Row<N>[], situation: Situation, news: N): DecidedStep {
+  for (const { name, step: stepOf } of rows) {
+    const step = stepOf(situation, news);
+    if (step !== undefined) return { row: name, step };
+  }
+  throw new Error('Broken invariant: the last row of a table of steps always applies');
 }
 
 /** The steps when no provider answer is at hand: the first row that applies. */
 const WITHOUT_NEWS: readonly Row[] = [
-  ({ g, state }) =>
-    state.isStopping
-      ? { do: 'hand-back', isUnsent: g.attempt !== undefined && g.attempt.token === state.neverSentToken }
-      : undefined,
-  ({ g, state, now }) => (now > (g.runDeadlineAt ?? Infinity) ? timeOut(g, state) : undefined),
-  ({ g }) => (g.attempt === undefined && g.cancelRequestedAt !== undefined ? STOP : undefined),
-  ({ g }) => (g.attempt === undefined ? { do: 'begin-attempt' } : undefined),
-  // What is delivered already takes no more waiting.
-  ({ g: { attempt } }) =>
-    attempt?.delivered === undefined ? undefined : { do: 'inspect', delivered: attempt.delivered },
-  (situation) => (situation.now > graceEndsAt(situation) ? STOP : undefined),
-  ({ g }) => pollOf(g),
-  ({ g, state, rules }) =>
-    isUnknown(g, state) && state.unknownRounds >= MAX_SILENT_POLLS
-      ? { do: 'end-attempt', failure: unavailable(rules) }
-      : undefined,
-  ({ g, state }) =>
-    g.attempt !== undefined && isUnknown(g, state) ? { do: 'recover', token: g.attempt.token } : undefined,
-  ({ g }) => (g.cancelRequestedAt !== undefined ? STOP : undefined),
-  // A lapsed lease may belong to another worker; the next renewal finds out.
-  (situation) =>
-    (situation.g.lease?.expiresAt ?? 0) <= situation.now
-      ? rest(situation, backoffMs(situation.rules.settings, 1))
-      : undefined,
-  // Nobody may take it for ended before it has begun.
-  ({ g: { attempt }, now, rules: { longestSubmitMs } }) =>
-    attempt !== undefined && now >= attempt.startedAt + longestSubmitMs
-      ? { do: 'allow-submit', token: attempt.token, afterMs: 0 }
-      : undefined,
-  ({ g: { attempt } }) => (attempt === undefined ? undefined : { do: 'submit', attempt }),
+  {
+    name: 'stop hands the lease back',
+    serves: [12, 14],
+    step: ({ g, state }) =>
+      state.isStopping
+        ? { do: 'hand-back', isUnsent: g.attempt !== undefined && g.attempt.token === state.neverSentToken }
+        : undefined,
+  },
+  {
+    name: 'deadline without a task at the provider',
+    serves: [6, 20],
+    step: ({ g, state, time }) => (isLate(g, time) && !mayHaveResult(g) ? timeOut(g, state) : undefined),
+  },
+  {
+    name: 'deadline with a task at the provider',
+    serves: [20, 21],
+    step: ({ g, time }) => (isLate(g, time) && g.lastPollBy === undefined ? { do: 'allow-last-poll' } : undefined),
+  },
+  {
+    name: 'last period is over',
+    serves: [6, 20],
+    step: ({ g, state, time }) => (time.now > runEndsAt(g) ? timeOut(g, state) : undefined),
+  },
+  {
+    name: 'last report is collected again',
+    serves: [20],
+    step: ({ g, state: { finished } }) =>
+      g.lastPollBy !== undefined && finished !== undefined ? { do: 'collect', ...finished } : undefined,
+  },
+  {
+    name: 'last poll was made',
+    serves: [6, 20],
+    step: ({ g, state }) => (g.lastPollBy !== undefined && state.hasPolledLast ? timeOut(g, state) : undefined),
+  },
+  {
+    name: 'cancel before an attempt',
+    serves: [10],
+    step: ({ g }) => (g.attempt === undefined && g.cancelRequestedAt !== undefined ? STOP : undefined),
+  },
+  {
+    name: 'no attempt is left',
+    serves: [21],
+    step: ({ g }) =>
+      g.attempt === undefined && !hasAttemptLeft(g)
+        ? { do: 'finish', command: { event: 'fail', error: taskError('PROVIDER_UNAVAILABLE', UNKNOWN_OUTCOME) } }
+        : undefined,
+  },
+  {
+    name: 'attempt begins',
+    serves: [12, 20],
+    step: ({ g }) => (g.attempt === undefined ? { do: 'begin-attempt' } : undefined),
+  },
+  {
+    // What is delivered already takes no more waiting.
+    name: 'delivered outputs are checked',
+    serves: [9, 21],
+    step: ({ g: { attempt } }) =>
+      attempt?.delivered === undefined ? undefined : { do: 'inspect', delivered: attempt.delivered },
+  },
+  {
+    name: 'grace after a cancel is over',
+    serves: [6, 20],
+    step: (situation) => (situation.time.monotonic > graceEndsAt(situation) ? STOP : undefined),
+  },
+  {
+    name: 'accepted task is polled',
+    serves: [5, 21],
+    step: ({ g }) => pollOf(g),
+  },
+  {
+    name: 'silence ends an attempt that may be resubmitted',
+    serves: [20],
+    step: ({ g, state, rules }) =>
+      rules.mayResubmit && isUnknown(g, state) && state.unknownRounds >= MAX_UNKNOWN_ROUNDS
+        ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true, UNKNOWN_OUTCOME) }
+        : undefined,
+  },
+  {
+    name: 'provider is asked before another submission',
+    serves: [5, 21],
+    step: ({ g, state }) =>
+      g.attempt !== undefined && isUnknown(g, state) ? { do: 'recover', token: g.attempt.token } : undefined,
+  },
+  {
+    name: 'cancel before a submission',
+    serves: [10],
+    step: ({ g }) => (g.cancelRequestedAt !== undefined ? STOP : undefined),
+  },
+  {
+    // A lapsed lease may belong to another worker; the next renewal finds out.
+    name: 'lease is not held by both clocks',
+    serves: [14, 21],
+    step: (situation) =>
+      holdsLease(situation.g, situation.time) ? undefined : rest(situation, backoffMs(situation.rules.settings, 1)),
+  },
+  {
+    // Nobody may take it for ended before it has begun.
+    name: 'submission begins later than recorded',
+    serves: [21],
+    step: ({ g: { attempt }, state, time, rules: { longestSubmitMs } }) =>
+      attempt !== undefined &&
+      (time.now >= attempt.startedAt + longestSubmitMs ||
+        time.monotonic >= (state.submittedAt ?? time.monotonic) + longestSubmitMs)
+        ? { do: 'allow-submit', token: attempt.token, afterMs: 0, isNotTaken: true }
+        : undefined,
+  },
+  {
+    name: 'attempt is submitted',
+    serves: [12, 21],
+    step: ({ g: { attempt } }) => (attempt === undefined ? undefined : { do: 'submit', attempt }),
+  },
 ];
 
-/** After a failed attempt: the first row that applies. */
-const AFTER_ATTEMPT: readonly ((
-  situation: Situation,
-  failure: ProviderFailure,
-  because: UndoneBecause | undefined,
-) => RunStep | undefined)[] = [
-  ({ g }) =>
-    g.cancelRequestedAt !== undefined
-      ? { do: 'finish', command: { event: 'stop', outputs: [], hasFailed: true } }
-      : undefined,
-  (situation, { retryAfterMs }, because) =>
-    because === 'capacity' ? untilThereIsCapacity(situation, retryAfterMs) : undefined,
-  (situation, _failure, because) =>
-    because === 'unread' ? undoneFor(situation, untilTriedAgainMs(situation)) : undefined,
-  ({ now, rules }, _failure, because) =>
-    because === 'not-here' && rules.hasOtherProvider ? { do: 'undo', retryAt: now, isNotHere: true } : undefined,
-  (situation, { mayRetry, retryAfterMs }, because) =>
-    mayRetry && because === undefined ? retryOf(situation, retryAfterMs) : undefined,
-  (_, { code, message }) => ({ do: 'finish', command: { event: 'fail', error: taskError(code, message) } }),
+/** After the provider was asked for a task by its token. */
+const AFTER_RECOVER: readonly Row<NewsOf<'recover'>>[] = [
+  {
+    name: 'question about the task failed',
+    serves: [21],
+    step: (situation, { answer }) =>
+      isSilence(answer) ? restWhileSilent(situation, answer, situation.state.unknownRounds) : undefined,
+  },
+  {
+    // Only the deadline, or the grace after a cancel, ends the waiting.
+    name: 'provider does not know yet',
+    serves: [21],
+    step: (situation, { answer }) => {
+      if (typeof answer !== 'object' || isSilence(answer) || answer.found !== 'not-yet') return undefined;
+      const { settings } = situation.rules;
+      const leastMs = backoffMs(settings, answer.retryAfterMs === undefined ? situation.state.notYetAnswers : 1);
+      return rest(situation, boundedWaitMs(answer.retryAfterMs, leastMs, settings.retryAfterCapMs));
+    },
+  },
+  {
+    name: 'provider has the task',
+    serves: [5, 21],
+    step: (_, { answer }) =>
+      typeof answer === 'object' && 'found' in answer && answer.found === true
+        ? { do: 'accept', reference: answer.reference }
+        : undefined,
+  },
+  {
+    name: 'cancel instead of another submission',
+    serves: [10],
+    step: ({ g }) => (g.cancelRequestedAt !== undefined ? STOP : undefined),
+  },
+  {
+    name: 'provider cannot tell, and the model fails',
+    serves: [21],
+    step: ({ rules }, { answer }) =>
+      answer === 'unsupported' && !rules.mayResubmit
+        ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false, UNKNOWN_OUTCOME) }
+        : undefined,
+  },
+  {
+    name: 'provider cannot tell, and the model resubmits',
+    serves: [21],
+    step: (situation, { token, answer }) =>
+      answer === 'unsupported' ? submitAgain(situation, token, false) : undefined,
+  },
+  {
+    name: 'task was stated twice not to exist',
+    serves: [21],
+    step: (situation, { token }) => {
+      const { g, state, time, rules } = situation;
+      return notTakenAt(g, state, time, rules) <= time.monotonic ? submitAgain(situation, token, true) : undefined;
+    },
+  },
+  {
+    name: 'task was stated once not to exist, and the model resubmits',
+    serves: [21],
+    step: (situation, { token }) => (situation.rules.mayResubmit ? submitAgain(situation, token, false) : undefined),
+  },
+  {
+    name: 'statement that the task does not exist is not believed yet',
+    serves: [21],
+    step: (situation) => {
+      const { g, state, time, rules } = situation;
+      return rest(situation, notTakenAt(g, state, time, rules) - time.monotonic);
+    },
+  },
 ];
 
-const STOP: RunStep = { do: 'finish', command: { event: 'stop', outputs: [] } };
+/** After a poll of an accepted task. */
+const AFTER_POLL: readonly Row<NewsOf<'poll'>>[] = [
+  {
+    name: 'task failed at the provider',
+    serves: [5, 21],
+    step: (_, { report }) => (report.state === 'failed' ? { do: 'end-attempt', failure: report.failure } : undefined),
+  },
+  {
+    name: 'task ended at the provider',
+    serves: [3, 9],
+    step: (_, { reference, report }) =>
+      report.state === 'succeeded' || report.state === 'cancelled' ? { do: 'collect', reference, report } : undefined,
+  },
+  {
+    name: 'last poll found no result',
+    serves: [6, 20],
+    step: ({ g, state }) => (g.lastPollBy === undefined ? undefined : timeOut(g, state)),
+  },
+  {
+    name: 'poll without a report',
+    serves: [20, 21],
+    step: (situation, { report }) =>
+      isSilence(report) ? restWhileSilent(situation, report, situation.state.silentPolls) : undefined,
+  },
+  {
+    name: 'task runs at the provider',
+    serves: [20],
+    step: (situation, { report }) =>
+      report.state === 'running'
+        ? rest(
+            situation,
+            report.pollAfterMs !== undefined && report.pollAfterMs > 0
+              ? report.pollAfterMs
+              : situation.rules.pollIntervalMs,
+          )
+        : undefined,
+  },
+  {
+    // Some forget what is cancelled.
+    name: 'cancelled task is forgotten',
+    serves: [20],
+    step: ({ g }) =>
+      g.cancelRequestedAt !== undefined
+        ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false, FORGOTTEN) }
+        : undefined,
+  },
+  {
+    // A provider that has accepted a task and does not list it may be eventually consistent.
+    name: 'task is forgotten, stated once',
+    serves: [21],
+    step: (situation) => {
+      const { state, time, rules } = situation;
+      const believedAt = forgottenAt(state, time, rules);
+      return believedAt > time.monotonic ? rest(situation, believedAt - time.monotonic) : undefined;
+    },
+  },
+  {
+    name: 'task is forgotten, stated twice',
+    serves: [21],
+    step: ({ rules }) => ({
+      do: 'end-attempt',
+      failure: failure('PROVIDER_UNAVAILABLE', rules.mayResubmit, FORGOTTEN),
+    }),
+  },
+];
 
-function stepOn(news: News, situation: Situation): RunStep {
-  switch (news.of) {
-    case 'recover':
-      return afterRecover(situation, news);
-    case 'poll':
-      return afterPoll(situation, news);
-    case 'collect':
-      return afterCollect(situation, news);
-    case 'failed-collect':
-      return afterFailedCollect(situation, news);
-    case 'ended-attempt':
-      return first(
-        AFTER_ATTEMPT.map(
-          (row): Row =>
-            (one) =>
-              row(one, news.failure, news.because),
-        ),
-        situation,
-      );
-  }
-}
-
-function afterRecover(situation: Situation, { token, answer }: Extract<News, { of: 'recover' }>): RunStep {
-  const { g, state, now, rules } = situation;
-  if (answer === 'silent') return rest(situation, backoffMs(situation.rules.settings, state.unknownRounds));
-  // A provider that does not know yet is asked until it does: only the deadline, or the grace after a cancel, ends the
-  // waiting.
-  if (answer !== 'unsupported' && answer.found === 'not-yet') {
-    const leastMs = backoffMs(situation.rules.settings, answer.retryAfterMs === undefined ? state.notYetAnswers : 1);
-    return rest(situation, boundedWaitMs(answer.retryAfterMs, leastMs, rules.settings.retryAfterCapMs));
-  }
-  if (answer !== 'unsupported' && answer.found) return { do: 'accept', reference: answer.reference };
-  if (g.cancelRequestedAt !== undefined) return STOP;
-  if (answer === 'unsupported' && !rules.mayResubmit)
-    return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false) };
-  if (!rules.mayResubmit) {
-    const believedAt = notTakenAt(g, state, now, rules);
-    return believedAt <= now ? submitAgain(situation, token, 0) : rest(situation, believedAt - now);
-  }
-  return submitAgain(situation, token, state.submissions > 1 ? backoffMs(rules.settings, state.submissions - 1) : 0);
-}
-
-/** Each submission is asked about before the attempt is given up: the last one may have been taken. */
-function submitAgain(situation: Situation, token: string, afterMs: number): RunStep {
-  return situation.state.submissions < MAX_SUBMISSIONS
-    ? { do: 'allow-submit', token, afterMs: Math.min(afterMs, timeLeftMs(situation)) }
-    : { do: 'end-attempt', failure: unavailable(situation.rules) };
-}
-
-function afterPoll(situation: Situation, { reference, report }: Extract<News, { of: 'poll' }>): RunStep {
-  const { g, state, rules } = situation;
-  switch (report.state) {
-    case 'silent':
-      return state.silentPolls >= MAX_SILENT_POLLS
-        ? { do: 'end-attempt', failure: unavailable(rules), stopping: reference }
-        : rest(situation, backoffMs(situation.rules.settings, state.silentPolls));
-    case 'running':
-      return rest(
-        situation,
-        report.pollAfterMs !== undefined && report.pollAfterMs > 0 ? report.pollAfterMs : rules.pollIntervalMs,
-      );
-    case 'failed':
-      return { do: 'end-attempt', failure: report.failure };
-    // A provider that has accepted a task and no longer knows it may be eventually consistent: it is asked again. Some
-    // forget what is cancelled.
-    case 'unknown':
-      return g.cancelRequestedAt !== undefined || state.unknownReports >= MAX_UNKNOWN_REPORTS
-        ? { do: 'end-attempt', failure: unavailable(rules) }
-        : rest(situation, backoffMs(situation.rules.settings, state.unknownReports));
-    case 'succeeded':
-    case 'cancelled':
-      return { do: 'collect', reference, report };
-  }
-}
-
-function afterCollect({ g }: Situation, { report, outputs }: Extract<News, { of: 'collect' }>): RunStep {
-  if (report.state === 'succeeded') {
-    return outputs.length > 0
-      ? { do: 'finish', command: { event: 'succeed', outputs } }
-      : { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
-  }
-  return g.cancelRequestedAt === undefined
-    ? { do: 'end-attempt', failure: failure('PROVIDER_REJECTED', true) }
-    : { do: 'finish', command: { event: 'stop', outputs } };
-}
+/** After the outputs of a finished task, or of an answer to a submission, arrived completely. */
+const AFTER_COLLECT: readonly Row<NewsOf<'collect'>>[] = [
+  {
+    name: 'outputs are delivered after a cancel',
+    serves: [3],
+    step: ({ g }, { report, outputs }) =>
+      report.state === 'cancelled' && g.cancelRequestedAt !== undefined
+        ? { do: 'finish', command: { event: 'stop', outputs } }
+        : undefined,
+  },
+  {
+    name: 'outputs are delivered',
+    serves: [3, 9],
+    step: (_, { outputs }) =>
+      outputs.length > 0 ? { do: 'finish', command: { event: 'succeed', outputs } } : undefined,
+  },
+  {
+    name: 'provider stopped by itself',
+    serves: [21],
+    step: (_, { report }) =>
+      report.state === 'cancelled'
+        ? { do: 'end-attempt', failure: failure('PROVIDER_REJECTED', true, STOPPED_BY_ITSELF) }
+        : undefined,
+  },
+  {
+    name: 'no output is usable',
+    serves: [9, 21],
+    step: ({ rules }) => ({ do: 'end-attempt', failure: failure('OUTPUT_INVALID', rules.mayReplaceOutputs) }),
+  },
+];
 
 /**
- * While our own store is unavailable there is nothing to ask of the provider again; only the deadline ends the waiting.
+ * After outputs could not be fetched or stored. The task is paid for and its result is there: only the deadline ends the
+ * waiting.
  */
-function afterFailedCollect(situation: Situation, { isStoreAway }: Extract<News, { of: 'failed-collect' }>): RunStep {
-  const { failedCollections } = situation.state;
-  if (!isStoreAway && failedCollections >= MAX_COLLECTIONS)
-    return { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };
-  return rest(situation, backoffMs(situation.rules.settings, failedCollections));
+const AFTER_FAILED_COLLECT: readonly Row<NewsOf<'failed-collect'>>[] = [
+  {
+    name: 'outputs are fetched again later',
+    serves: [20, 21],
+    step: (situation, { retryAfterMs }) => {
+      const { failedCollections, isStoreAway } = situation.state;
+      return isStoreAway
+        ? rest(situation, backoffMs(situation.rules.settings, failedCollections))
+        : restWhileSilent(situation, { retryAfterMs }, failedCollections);
+    },
+  },
+];
+
+/** After a failed attempt, by the newest version. */
+const AFTER_ATTEMPT: readonly Row<NewsOf<'ended-attempt'>>[] = [
+  {
+    name: 'cancelled attempt failed',
+    serves: [10],
+    step: ({ g }) =>
+      g.cancelRequestedAt !== undefined
+        ? { do: 'finish', command: { event: 'stop', outputs: [], hasFailed: true } }
+        : undefined,
+  },
+  {
+    name: 'provider is full',
+    serves: [20, 21],
+    step: (situation, { failure: { retryAfterMs }, because }) =>
+      because === 'capacity' ? untilThereIsCapacity(situation, retryAfterMs) : undefined,
+  },
+  {
+    name: 'reference file could not be read',
+    serves: [20],
+    step: (situation, { because }) =>
+      because === 'unread' ? undoneFor(situation, untilTriedAgainMs(situation)) : undefined,
+  },
+  {
+    name: 'task goes to the next provider',
+    serves: [21],
+    step: ({ time, rules }, { because }) =>
+      because === 'not-here' && rules.hasOtherProvider ? { do: 'undo', retryAt: time.now, isNotHere: true } : undefined,
+  },
+  {
+    name: 'another attempt',
+    serves: [21],
+    step: (situation, { failure: { mayRetry, retryAfterMs }, because, isRefused = false }) =>
+      mayRetry && because === undefined ? retryOf(situation, retryAfterMs, isRefused) : undefined,
+  },
+  {
+    name: 'generation fails',
+    serves: [9],
+    step: (_, { failure: { code, message } }) => ({
+      do: 'finish',
+      command: { event: 'fail', error: taskError(code, message) },
+    }),
+  },
+];
+
+/** Every row, in the order of the tables. */
+export const RUN_ROWS: readonly { readonly name: string; readonly serves: readonly number[] }[] = [
+  ...WITHOUT_NEWS,
+  ...AFTER_RECOVER,
+  ...AFTER_POLL,
+  ...AFTER_COLLECT,
+  ...AFTER_FAILED_COLLECT,
+  ...AFTER_ATTEMPT,
+].map(({ name, serves }) => ({ name, serves }));
+
+const STOP: RunStep = { do: 'finish', command: { event: 'stop', outputs: [] } };
+const UNKNOWN_OUTCOME = 'It is not known whether the provider took the task.';
+const FORGOTTEN = 'The provider no longer knows the task.';
+const STOPPED_BY_ITSELF = 'The provider stopped the task.';
+const NOT_FETCHED = 'The result of the provider could not be fetched before the deadline.';
+
+function isLate({ runDeadlineAt = Infinity }: Generation, { now }: RunTime): boolean {
+  return now > runDeadlineAt;
 }
 
-function timeOut({ attempt }: Generation, { isStoreAway }: RunState): RunStep {
-  const command: Ending = { event: 'fail', error: taskError(isStoreAway ? 'OUTPUT_STORE_FAILED' : 'TASK_TIMEOUT') };
+function isSilence(answer: object | string): answer is Silence {
+  return typeof answer === 'object' && 'state' in answer && answer.state === 'silent';
+}
+
+function holdsLease({ lease }: Generation, { now, monotonic, leaseHeldUntil }: RunTime): boolean {
+  return (lease?.expiresAt ?? 0) > now && leaseHeldUntil > monotonic;
+}
+
+function timeOut({ attempt }: Generation, { isStoreAway, failedCollections }: RunState): RunStep {
+  const error = isStoreAway
+    ? taskError('OUTPUT_STORE_FAILED')
+    : taskError('TASK_TIMEOUT', failedCollections > 0 ? NOT_FETCHED : undefined);
+  const command: Ending = { event: 'fail', error };
   return { do: 'finish', command, ...(attempt?.reference === undefined ? {} : { stopping: attempt.reference }) };
 }
 
@@ -235,6 +504,20 @@ function isUnknown({ attempt }: Generation, { unsentToken }: RunState): boolean 
   return attempt !== undefined && attempt.token !== unsentToken;
 }
 
+/** Another submission, or the end of an attempt that has had as many as may be taken: the last one may have been, too. */
+function submitAgain({ g, state, time, rules }: Situation, token: string, isNotTaken: boolean): RunStep {
+  if (state.submissions >= MAX_SUBMISSIONS || !(isNotTaken || hasSubmissionLeft(g)))
+    return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', rules.mayResubmit, UNKNOWN_OUTCOME) };
+  const sent = Math.max(state.submissions, isNotTaken ? 0 : submissionsMadeOf(g));
+  const afterMs = sent > 1 ? backoffMs(rules.settings, sent - 1) : 0;
+  return {
+    do: 'allow-submit',
+    token,
+    afterMs: Math.min(afterMs, timeLeftMs({ g, state, time, rules })),
+    isNotTaken,
+  };
+}
+
 /**
  * A full provider is tried again after as long as the run has lasted, or as it asks, within the bounds of a retry. A
  * generation with another provider looks for one that has capacity immediately.
@@ -246,30 +529,37 @@ function untilThereIsCapacity(situation: Situation, retryAfterMs: number | undef
 }
 
 /** As long as the run has lasted, within the bounds of a retry. */
-function untilTriedAgainMs({ g, now, rules }: Situation): number {
+function untilTriedAgainMs({ g, time, rules }: Situation): number {
   const { retryBaseMs, retryCapMs } = rules.settings;
-  const lastedMs = now - ((g.runDeadlineAt ?? Infinity) - g.terms.runTimeoutMs);
+  const lastedMs = time.now - ((g.runDeadlineAt ?? Infinity) - g.terms.runTimeoutMs);
   return Math.max(retryBaseMs, Math.min(retryCapMs, Number.isFinite(lastedMs) ? lastedMs : 0));
 }
 
-function undoneFor({ g, now }: Situation, waitMs: number): RunStep | undefined {
-  const retryAt = now + waitMs;
+function undoneFor({ g, time }: Situation, waitMs: number): RunStep | undefined {
+  const retryAt = time.now + waitMs;
   return retryAt < (g.runDeadlineAt ?? Infinity) ? { do: 'undo', retryAt, isNotHere: false } : undefined;
 }
 
 /** The next attempt, where there may be one more and it can begin in time. */
-function retryOf(situation: Situation, retryAfterMs: number | undefined): RunStep | undefined {
-  const { g, now, rules } = situation;
-  const retryAt =
-    now +
-    boundedWaitMs(retryAfterMs, backoffMs(situation.rules.settings, g.attemptsMade), rules.settings.retryAfterCapMs);
-  return g.attemptsMade < g.terms.maxAttempts && retryAt < (g.runDeadlineAt ?? Infinity)
-    ? { do: 'retry', retryAt }
+function retryOf(
+  { g, time, rules: { settings } }: Situation,
+  retryAfterMs: number | undefined,
+  isRefused: boolean,
+): RunStep | undefined {
+  const retryAt = time.now + boundedWaitMs(retryAfterMs, backoffMs(settings, g.attemptsMade), settings.retryAfterCapMs);
+  return hasAttemptLeft(isRefused ? withoutLastSubmission(g) : g) && retryAt < (g.runDeadlineAt ?? Infinity)
+    ? { do: 'retry', retryAt, isRefused }
     : undefined;
 }
 
-function unavailable({ mayResubmit }: RunRules): ProviderFailure {
-  return failure('PROVIDER_UNAVAILABLE', mayResubmit);
+/** Pauses before the same call is made again: longer each time, or as the provider asks, at most the cap of a retry. */
+function restWhileSilent(
+  situation: Situation,
+  { retryAfterMs }: { readonly retryAfterMs?: number | undefined },
+  tries: number,
+): RunStep {
+  const { settings } = situation.rules;
+  return rest(situation, boundedWaitMs(retryAfterMs, backoffMs(settings, tries), settings.retryCapMs));
 }
 
 /** Pauses, but not past the time at which this generation ends whatever the provider answers. */
@@ -277,21 +567,13 @@ function rest(situation: Situation, ms: number): RunStep {
   return { do: 'rest', ms: Math.min(ms, timeLeftMs(situation)) };
 }
 
-/** Until the deadline, or the end of the provider's grace after a cancel, has just passed. */
+/** Until the end of the run, or of the provider's grace after a cancel, has just passed. */
 export function timeLeftMs(situation: Situation): number {
-  const endsAt = Math.min(situation.g.runDeadlineAt ?? Infinity, graceEndsAt(situation));
-  return Math.max(0, endsAt - situation.now) + 1;
+  const { now, monotonic } = situation.time;
+  return Math.max(0, Math.min(runEndsAt(situation.g) - now, graceEndsAt(situation) - monotonic)) + 1;
 }
 
-/** Until when a provider that was asked to stop, or cannot say whether it has the task, is waited for. */
+/** Until when a provider that was asked to stop, or cannot say whether it has the task, is waited for; monotonic. */
 function graceEndsAt({ g: { attempt }, state: { cancelSeenAt = Infinity }, rules }: Situation): number {
   return attempt?.delivered === undefined ? cancelSeenAt + rules.settings.cancelGraceMs : Infinity;
-}
-
-function first(rows: readonly Row[], situation: Situation): RunStep {
-  for (const row of rows) {
-    const step = row(situation);
-    if (step !== undefined) return step;
-  }
-  throw new Error('Broken invariant: the last row of a table of steps always applies');
 }

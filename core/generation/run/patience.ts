@@ -1,5 +1,6 @@
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
+import { runEndsAt } from '../generation.js';
 import type { LeaseHolder } from './lease-holder.js';
 import { backoffMs, type WakeableDelay } from './waiting.js';
 
@@ -22,15 +23,16 @@ export class Patience {
     this.rest.wake();
   }
 
-  /** Tries until the store answers. Throws `StoreUnavailable` past the deadline of the run. */
+  /** Tries until the store answers. Throws `StoreUnavailable` past the end of the run. */
   async try<T>(work: () => Promise<T>): Promise<T> {
     const { clock, settings, log } = this.context;
     for (let tries = 1; ; tries += 1) {
       try {
         return await work();
       } catch (error) {
-        const { generationId, runDeadlineAt = Infinity } = this.holder.lastKnown;
-        if (!(error instanceof StoreUnavailable) || clock.now() > runDeadlineAt || this.isOver) throw error;
+        const { lastKnown } = this.holder;
+        const { generationId } = lastKnown;
+        if (!(error instanceof StoreUnavailable) || clock.now() > runEndsAt(lastKnown) || this.isOver) throw error;
         log.warn('answer of a provider not recorded yet', { generationId, error });
         await this.rest.sleep(backoffMs(settings, tries));
       }

@@ -114,7 +114,7 @@ export class ProviderCalls {
    */
   async askToStop(reference: string): Promise<void> {
     const { clock, log } = this.context;
-    const now = clock.now();
+    const now = clock.monotonic();
     if (this.cancelAskedAt !== undefined && now - this.cancelAskedAt < CANCEL_AGAIN_MS) return;
     this.cancelAskedAt = now;
     await this.during('cancel', this.limitMs(Infinity), (call) =>

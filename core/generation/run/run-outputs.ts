@@ -1,10 +1,10 @@
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
-import type { DeliveredObject, Generation } from '../generation.js';
-import { collectOutputs, inspectDelivered, removeCollected, type Collected } from './collect-outputs.js';
+import { hintsOf } from '../../ports/provider.js';
+import type { DeliveredObject, Generation, Output } from '../generation.js';
+import { collectOutputs, inspectDelivered, removeCollected, type Collected, type Fault } from './collect-outputs.js';
 import type { LeaseHolder } from './lease-holder.js';
-import { CallGivenUp, type ProviderCalls } from './provider-calls.js';
-import { MAX_COLLECTIONS } from './next-step.js';
+import { isMadeObsolete, type ProviderCalls } from './provider-calls.js';
 import type { FinishedReport, News } from './run-state.js';
 import type { Execution } from './unknown-model.js';
 
@@ -14,14 +14,16 @@ interface Finished {
   readonly reference: string;
   readonly report: FinishedReport;
   readonly timeLeftMs: () => number;
-  /** How often this failed before. The last time, what does not arrive is left out where something else does. */
-  readonly failedCollections: number;
+  /** Whether the deadline has passed: then what does not arrive is left out where something else does. */
+  readonly isLastTry: boolean;
 }
 
 /** Brings the outputs of one run into the object store, each time under a fence whose keys are unused. */
 export class RunOutputs {
   /** The fence under which outputs were written last: its keys are used up. */
   private writtenUnder: number | undefined;
+  /** What has arrived of the task, by the index of the output, under whichever fence. */
+  private readonly arrived = new Map<number, Output | Fault>();
 
   constructor(
     private readonly context: Context,
@@ -57,19 +59,19 @@ export class RunOutputs {
   /** Fetches and checks what a finished task has; undefined when the fetching was abandoned. */
   async collect(
     g: Generation,
-    { reference, report, timeLeftMs, failedCollections }: Finished,
+    { reference, report, timeLeftMs, isLastTry }: Finished,
   ): Promise<OutputNews | undefined> {
-    const leased = this.hasUsedKeys(g) ? await this.renewKeys(g) : g;
+    const leased = this.hasUsedKeys(g) ? await this.freshKeys(g) : g;
     this.useKeys(leased);
     try {
       const { length } = report.outputs;
-      const isLastTry = failedCollections + 1 >= MAX_COLLECTIONS;
+      const { arrived } = this;
       const collected = await this.calls.collect(timeLeftMs(), (call) =>
-        collectOutputs(this.context, this.of, leased, { reference, offered: length, isLastTry, call }),
+        collectOutputs(this.context, this.of, leased, { reference, offered: length, isLastTry, arrived, call }),
       );
       return this.collected(g, report, collected);
     } catch (error) {
-      return error instanceof CallGivenUp ? undefined : this.notCollected(g, error);
+      return isMadeObsolete(error) ? undefined : this.notCollected(g, error);
     }
   }
 
@@ -80,6 +82,11 @@ export class RunOutputs {
     } catch (error) {
       return this.notCollected(g, error);
     }
+  }
+
+  /** A fence whose keys are unused; what has arrived stays. */
+  private freshKeys(g: Generation): Promise<Generation> {
+    return this.arrived.size > 0 ? this.otherKeys() : this.renewKeys(g);
   }
 
   private collected(
@@ -93,6 +100,11 @@ export class RunOutputs {
 
   private notCollected({ generationId }: Generation, error: unknown): OutputNews {
     this.context.log.warn('outputs not collected', { generationId, error });
-    return { of: 'failed-collect', isStoreAway: error instanceof StoreUnavailable };
+    const { retryAfterMs } = hintsOf(error);
+    return {
+      of: 'failed-collect',
+      isStoreAway: error instanceof StoreUnavailable,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    };
   }
 }

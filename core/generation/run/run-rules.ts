@@ -11,10 +11,12 @@ export function rulesOf(
   execution: Execution,
 ): RunRules & { readonly answersWithOutputs: boolean } {
   const { settings, boot } = context;
-  const { answersWithOutputs, settleMs } = execution.provider.promises(execution.settings);
+  const { model } = execution;
+  const { answersWithOutputs, settleMs, isPaid } = execution.provider.promises(execution.settings);
   return {
-    mayResubmit: mayResubmit(execution.model),
-    pollIntervalMs: execution.model.pollIntervalMs,
+    mayResubmit: mayResubmit(model),
+    mayReplaceOutputs: (model.onInvalidOutput ?? (isPaid ? 'fail' : 'resubmit')) === 'resubmit',
+    pollIntervalMs: model.pollIntervalMs,
     answersWithOutputs,
     settleMs,
     longestSubmitMs: answersWithOutputs ? generation.terms.runTimeoutMs : settings.providerCallMs,

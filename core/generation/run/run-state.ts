@@ -4,32 +4,59 @@ import type { UndoneBecause } from './hand-over.js';
 
 export type FinishedReport = Extract<ProviderReport, { state: 'succeeded' | 'cancelled' }>;
 
+/**
+ * The time of one step. Deadlines and leases are compared with the wall clock, as other processes read them too; delays
+ * and limits of calls with the monotonic clock, which nobody can set.
+ */
+export interface RunTime {
+  /** By the wall clock, in milliseconds since the epoch. */
+  readonly now: number;
+  readonly monotonic: number;
+  /** Until when this process holds the lease by its monotonic clock. */
+  readonly leaseHeldUntil: number;
+}
+
+/** A call that failed, or a response that says nothing about the task. */
+export interface Silence {
+  readonly state: 'silent';
+  /** How long the provider asks to wait, in milliseconds. */
+  readonly retryAfterMs?: number;
+}
+
 /** What the provider or our own store last answered, until it was acted on. */
 export type News =
   | {
       readonly of: 'recover';
       readonly token: string;
-      readonly answer: RecoverAnswer | 'silent';
-      /** When it was asked, and when the answer was there. */
+      readonly answer: RecoverAnswer | Silence;
+      /** When it was asked, and when the answer was there, by the monotonic clock. */
       readonly askedAt: number;
       readonly at: number;
     }
-  | { readonly of: 'poll'; readonly reference: string; readonly report: ProviderReport | { readonly state: 'silent' } }
+  | {
+      readonly of: 'poll';
+      readonly reference: string;
+      readonly report: ProviderReport | Silence;
+      readonly askedAt: number;
+      readonly at: number;
+      /** Whether it is the poll after the deadline. */
+      readonly isLast: boolean;
+    }
   | {
       readonly of: 'collect';
       readonly report: Pick<FinishedReport, 'state'>;
       readonly outputs: readonly Output[];
     }
-  | { readonly of: 'failed-collect'; readonly isStoreAway: boolean }
-  | { readonly of: 'ended-attempt'; readonly failure: ProviderFailure; readonly because?: UndoneBecause | undefined };
+  | { readonly of: 'failed-collect'; readonly isStoreAway: boolean; readonly retryAfterMs?: number }
+  | ({ readonly of: 'ended-attempt' } & Omit<FailedAttempt, 'stopping'>);
 
-/** When a provider was asked for a task that it said it does not have. */
+/** When a provider was asked for a task that it stated not to have, by the monotonic clock. */
 export interface NotFound {
   readonly askedAt: number;
   readonly at: number;
 }
 
-/** What one run knows that the generation's record does not say. Counts are of this run alone. */
+/** What one run knows that the generation's record does not say. Counts are of this run alone, times monotonic. */
 export interface RunState {
   /** When the run began. */
   readonly begunAt: number;
@@ -38,9 +65,13 @@ export interface RunState {
   readonly unsentToken: string | undefined;
   /** Token of an attempt that we have begun and not yet submitted. */
   readonly neverSentToken: string | undefined;
-  /** Answers, since the last submission, that the provider does not have the task. */
+  /** When the record of the attempt says that its submission begins; undefined while another run has recorded it. */
+  readonly submittedAt: number | undefined;
+  /** When the call of this run's last submission ended without a known outcome. */
+  readonly submissionEndedAt: number | undefined;
+  /** Statements, since the last submission, that the provider does not have the task. */
   readonly notFound: readonly NotFound[];
-  /** Polls without an answer since the last answer. */
+  /** Polls without a usable report since the last one. */
   readonly silentPolls: number;
   /**
    * How often, since the last submission, the provider was asked whether it has the task and did not say that it has, nor
@@ -51,56 +82,79 @@ export interface RunState {
   readonly submissions: number;
   readonly notYetAnswers: number;
   readonly failedCollections: number;
-  /** Reports that a task the provider has taken is not known to it. */
-  readonly unknownReports: number;
+  /** Statements, since the last other report, that the provider does not have a task that it accepted. */
+  readonly forgotten: readonly NotFound[];
   readonly isStoreAway: boolean;
-  /** When this process saw that a cancel was requested, by its own clock: the requester's may differ. */
+  /** When this process saw that a cancel was requested. */
   readonly cancelSeenAt: number | undefined;
+  /** Whether the poll after the deadline was made. */
+  readonly hasPolledLast: boolean;
+  /** The last report of a finished task, with outputs to collect. */
+  readonly finished: { readonly reference: string; readonly report: FinishedReport } | undefined;
   /** What the provider last said that the attempt costs. */
   readonly cost: ProviderCost | undefined;
   readonly news: News | undefined;
 }
 
-/** Why an attempt failed. `stopping` is a reference that the provider is first asked to stop. */
+/**
+ * Why an attempt failed. `stopping` is a reference that the provider is first asked to stop. `isRefused`: its last
+ * submission was certainly refused.
+ */
 export interface FailedAttempt {
   readonly failure: ProviderFailure;
   readonly because?: UndoneBecause;
+  readonly isRefused?: boolean;
   readonly stopping?: string;
 }
 
 /** A run as it begins. `freshToken` is that of an attempt that this worker began with the lease. */
-export function newRunState(freshToken: string | undefined, now: number): RunState {
+export function newRunState(freshToken: string | undefined, monotonic: number): RunState {
   return {
-    begunAt: now,
+    begunAt: monotonic,
     isStopping: false,
     unsentToken: freshToken,
     neverSentToken: freshToken,
+    submittedAt: freshToken === undefined ? undefined : monotonic,
+    submissionEndedAt: undefined,
     notFound: [],
     silentPolls: 0,
     unknownRounds: 0,
     submissions: 0,
     notYetAnswers: 0,
     failedCollections: 0,
-    unknownReports: 0,
+    forgotten: [],
     isStoreAway: false,
     cancelSeenAt: undefined,
+    hasPolledLast: false,
+    finished: undefined,
     cost: undefined,
     news: undefined,
   };
 }
 
 /** The state once the newest version of the generation was read. */
-export function withGeneration(state: RunState, g: Generation, now: number): RunState {
+export function withGeneration(state: RunState, g: Generation, monotonic: number): RunState {
   return g.cancelRequestedAt === undefined || state.cancelSeenAt !== undefined
     ? state
-    : { ...state, cancelSeenAt: now };
+    : { ...state, cancelSeenAt: monotonic };
+}
+
+/** The state once it is on record that the attempt may be submitted from now on, for the first time or again. */
+export function withUnsent(state: RunState, token: string, monotonic: number): RunState {
+  return { ...state, unsentToken: token, submittedAt: monotonic };
 }
 
 /** The state once a submission has begun. */
 export function withSubmission(state: RunState): RunState {
-  const { submissions } = state;
-  const asked = { notFound: [], unknownRounds: 0 };
-  return { ...state, ...asked, submissions: submissions + 1, unsentToken: undefined, neverSentToken: undefined };
+  return {
+    ...state,
+    submissions: state.submissions + 1,
+    unsentToken: undefined,
+    neverSentToken: undefined,
+    submissionEndedAt: undefined,
+    notFound: [],
+    unknownRounds: 0,
+  };
 }
 
 /** The state once something was answered. */
@@ -109,7 +163,7 @@ export function withNews(state: RunState, news: News): RunState {
     case 'recover':
       return { ...state, news, ...afterRecover(state, news) };
     case 'poll':
-      return { ...state, news, ...afterReport(state, news.report) };
+      return { ...state, news, ...afterReport(state, news) };
     case 'failed-collect':
       return { ...state, news, isStoreAway: news.isStoreAway, failedCollections: state.failedCollections + 1 };
     case 'collect':
@@ -122,22 +176,29 @@ function afterRecover(
   { notYetAnswers, unknownRounds, notFound }: RunState,
   { answer, askedAt, at }: Extract<News, { of: 'recover' }>,
 ): Partial<RunState> {
-  if (typeof answer === 'object' && answer.found === 'not-yet') return { notYetAnswers: notYetAnswers + 1 };
-  const isNotFound = typeof answer === 'object' && !answer.found;
+  const found = typeof answer === 'object' && 'found' in answer ? answer.found : undefined;
+  if (found === 'not-yet') return { notYetAnswers: notYetAnswers + 1 };
   return {
     unknownRounds: unknownRounds + 1,
-    ...(isNotFound ? { notFound: [...notFound, { askedAt, at }] } : {}),
+    ...(found === false ? { notFound: [...notFound, { askedAt, at }] } : {}),
   };
 }
 
+/** How many statements are kept: the first one, and the newest ones. */
+const MAX_STATEMENTS = 8;
+
 function afterReport(
-  { silentPolls, unknownReports }: RunState,
-  report: ProviderReport | { readonly state: 'silent' },
+  { silentPolls, forgotten }: RunState,
+  { reference, report, askedAt, at, isLast }: Extract<News, { of: 'poll' }>,
 ): Partial<RunState> {
-  if (report.state === 'silent') return { silentPolls: silentPolls + 1, unknownReports };
+  const polled = isLast ? { hasPolledLast: true } : {};
+  if (report.state === 'silent') return { ...polled, silentPolls: silentPolls + 1 };
+  const [first, ...later] = [...forgotten, { askedAt, at }];
   return {
+    ...polled,
     silentPolls: 0,
-    unknownReports: report.state === 'unknown' ? unknownReports + 1 : unknownReports,
+    forgotten: report.state === 'unknown' && first !== undefined ? [first, ...later.slice(-MAX_STATEMENTS)] : [],
+    finished: report.state === 'succeeded' || report.state === 'cancelled' ? { reference, report } : undefined,
     ...('cost' in report && report.cost !== undefined ? { cost: report.cost } : {}),
   };
 }

@@ -21,9 +21,13 @@ export interface SubmitsWith {
 
 export interface OneSubmission {
   readonly attempt: Attempt;
+  /** When it was recorded that the attempt is submitted, by the monotonic clock. */
+  readonly recordedAt: number;
   readonly timeLeftMs: number;
   /** Called when the attempt is handed to the provider: from then on it may have been accepted. */
   readonly onBegun: () => void;
+  /** Called when the call has ended and the outcome is unknown. */
+  readonly onEnded: () => void;
 }
 
 /** Submits the attempts of one run. */
@@ -39,16 +43,20 @@ export class RunSubmissions {
    */
   async submit(
     g: Generation,
-    { attempt, timeLeftMs, onBegun }: OneSubmission,
+    { attempt, recordedAt, timeLeftMs, onBegun, onEnded }: OneSubmission,
   ): Promise<Submitted | 'not-begun' | 'no-room' | 'unknown'> {
     const { of, holder, calls, outputs, patience, rules } = this.by;
     if (rules.answersWithOutputs && outputs.hasUsedKeys(g)) {
       await outputs.renewKeys(g);
       return 'not-begun';
     }
-    const now = this.context.clock.now();
-    const endsAt = Math.min(now + timeLeftMs, attempt.startedAt + rules.longestSubmitMs);
-    if (endsAt <= now) return 'not-begun';
+    const { clock } = this.context;
+    const [wall, monotonic] = [clock.now(), clock.monotonic()];
+    const endsAt = {
+      wall: Math.min(wall + timeLeftMs, attempt.startedAt + rules.longestSubmitMs),
+      monotonic: Math.min(monotonic + timeLeftMs, recordedAt + rules.longestSubmitMs),
+    };
+    if (endsAt.wall <= wall || endsAt.monotonic <= monotonic || holder.leaseHeldUntil <= monotonic) return 'not-begun';
     if (!of.entry.maySubmit()) return 'no-room';
     if (rules.answersWithOutputs) outputs.useKeys(g);
     onBegun();
@@ -62,6 +70,7 @@ export class RunSubmissions {
       });
     } catch (error) {
       this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
+      if (!(error instanceof CallGivenUp)) onEnded();
       if (!(error instanceof CallGivenUp)) await patience.try(() => holder.write({ event: 'submission-ended' }));
       return 'unknown';
     }

@@ -1,7 +1,7 @@
 import { isLeftByAnother, type Boot } from '../../boot.js';
 import type { Settings } from '../../settings.js';
 import type { Generation } from '../generation.js';
-import type { RunState } from './run-state.js';
+import type { NotFound, RunState, RunTime } from './run-state.js';
 
 /** What the time depends on after which a provider is believed that it does not have a task. */
 export interface SettleRules {
@@ -14,32 +14,59 @@ export interface SettleRules {
 }
 
 /**
- * When the provider is believed that it has not taken the attempt: now, or when it has to be asked again. A request of
- * ours that was still on its way may arrive until the settle time after its call is over. From then on the provider has
- * to say it twice, a settle time apart.
+ * When the provider is believed that it has not taken the attempt, by the monotonic clock: now, or when it has to be asked
+ * again. A request of ours that was still on its way may arrive until the settle time after its call is over. From then on
+ * the provider has to state it twice, a settle time apart.
  */
-export function notTakenAt(
-  g: Generation,
-  { notFound, begunAt }: Pick<RunState, 'notFound' | 'begunAt'>,
-  now: number,
-  rules: SettleRules,
-): number {
-  const settledAt = submissionOverAt(g, begunAt, rules) + rules.settleMs;
-  const [first, ...later] = notFound.filter(({ askedAt }) => askedAt >= settledAt);
-  if (first === undefined) return Math.max(settledAt, now + 1);
-  const againAt = first.at + rules.settleMs;
-  return later.some(({ askedAt }) => askedAt >= againAt) ? now : Math.max(againAt, now + 1);
+export function notTakenAt(g: Generation, state: SubmissionTimes, time: RunTime, rules: SettleRules): number {
+  const settledAt = submissionOverAt(g, state, time, rules) + rules.settleMs;
+  return statedTwiceAt(
+    state.notFound.filter(({ askedAt }) => askedAt >= settledAt),
+    settledAt,
+    time,
+    rules,
+  );
 }
 
 /**
- * When the last submission of the attempt was over at the latest, by this process's clock. What another process has
- * recorded was before this run began. A call whose end is not on record ends with the longest call, and with the lease of
- * its worker, which that worker cannot have renewed since this run began.
+ * When the provider is believed that it has lost a task that it accepted. The submission has ended by then, so its first
+ * statement counts.
  */
-function submissionOverAt({ attempt }: Generation, begunAt: number, rules: SettleRules): number {
-  if (attempt === undefined) return begunAt;
-  const { endedAt, startedAt, bootId } = attempt;
-  if (endedAt !== undefined) return bootId === rules.boot.id ? endedAt : begunAt;
-  if (isLeftByAnother(rules.boot, bootId)) return begunAt;
-  return Math.max(startedAt + rules.longestSubmitMs, begunAt + rules.settings.leaseMs);
+export function forgottenAt(
+  { forgotten }: Pick<RunState, 'forgotten'>,
+  time: RunTime,
+  rules: Pick<SettleRules, 'settleMs'>,
+): number {
+  return statedTwiceAt(forgotten, time.monotonic, time, rules);
+}
+
+type SubmissionTimes = Pick<RunState, 'notFound' | 'begunAt' | 'submittedAt' | 'submissionEndedAt'>;
+
+function statedTwiceAt(
+  [first, ...later]: readonly NotFound[],
+  firstAt: number,
+  { monotonic }: RunTime,
+  { settleMs }: Pick<SettleRules, 'settleMs'>,
+): number {
+  if (first === undefined) return Math.max(firstAt, monotonic + 1);
+  const againAt = first.at + settleMs;
+  return later.some(({ askedAt }) => askedAt >= againAt) ? monotonic : Math.max(againAt, monotonic + 1);
+}
+
+/**
+ * When the last submission of the attempt was over at the latest, by the monotonic clock. What was recorded before this run
+ * began ended before it. A call whose end is not on record ends with the longest call, counted from its record or from the
+ * start of this run, and with the lease of its worker, which that worker cannot have renewed since this run began.
+ */
+function submissionOverAt(
+  { attempt }: Generation,
+  { begunAt, submittedAt, submissionEndedAt }: SubmissionTimes,
+  { now, monotonic }: RunTime,
+  { boot, longestSubmitMs, settings }: SettleRules,
+): number {
+  if (submissionEndedAt !== undefined) return submissionEndedAt;
+  if (submittedAt !== undefined) return submittedAt + longestSubmitMs;
+  if (attempt === undefined || attempt.endedAt !== undefined || isLeftByAnother(boot, attempt.bootId)) return begunAt;
+  const byRecord = monotonic + (attempt.startedAt + longestSubmitMs - now);
+  return Math.max(Math.min(byRecord, begunAt + longestSubmitMs), begunAt + settings.leaseMs);
 }

@@ -3,7 +3,8 @@ import { changeGeneration, changeOnce } from '../change-generation.js';
 import type { Generation } from '../generation.js';
 import { settleNowOrSoon } from '../settle-generation.js';
 import { taskError, type TaskError } from '../task-errors.js';
-import { deadlineOf, executionsOf, leaveToOthers, providersNeeded, type Execution } from './unknown-model.js';
+import { deadlineOf } from './overdue.js';
+import { executionsOf, leaveToOthers, providersNeeded, type Execution } from './unknown-model.js';
 
 export interface Taken extends Execution {
   readonly generation: Generation;

@@ -4,11 +4,11 @@ import type { Context } from '../../context.js';
 import type { JsonObject } from '../../json.js';
 import type { Provider } from '../../ports/provider.js';
 import { withoutAttempt } from '../attempts.js';
-import { changeGeneration } from '../change-generation.js';
 import { isTerminal, type Generation } from '../generation.js';
 import { settleNowOrSoon } from '../settle-generation.js';
 import { taskError, type TaskError } from '../task-errors.js';
 import { wake } from '../wake.js';
+import { deadlineOf, endOverdue } from './overdue.js';
 
 export interface Execution {
   readonly model: Model;
@@ -74,9 +74,13 @@ function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Mode
 export async function leaveToOthers(context: Context, g: Generation): Promise<null> {
   if (isTerminal(g.status)) return null;
   context.providerGates.missing.found(g);
+  const ended = await endOverdue(context, g, taskError('MODEL_UNAVAILABLE'));
+  if (ended !== null) {
+    await settleNowOrSoon(context, ended);
+    return null;
+  }
   const now = context.clock.now();
-  const deadlineAt = deadlineOf(g);
-  if (now > deadlineAt) return fail(context, g);
+  const deadlineAt = Math.max(now, deadlineOf(g));
   const { retryBaseMs, retryCapMs } = context.settings;
   const delayMs = Math.min(retryCapMs, Math.max(retryBaseMs, now - g.updatedAt));
   wake(context, g.generationId, Math.min(now + delayMs, deadlineAt + 1));
@@ -86,16 +90,4 @@ export async function leaveToOthers(context: Context, g: Generation): Promise<nu
 /** The error of a generation that no worker ran before its deadline, as far as this process can tell. */
 export function lateError(context: Connected, g: Generation): TaskError {
   return taskError(executionsOf(context, g).length === 0 ? 'MODEL_UNAVAILABLE' : 'TASK_TIMEOUT');
-}
-
-/** When a generation that no worker runs ends. */
-export function deadlineOf(g: Generation): number {
-  return g.status === 'queued' ? g.terms.queueDeadlineAt : (g.runDeadlineAt ?? Infinity);
-}
-
-async function fail(context: Context, g: Generation): Promise<null> {
-  const event = g.status === 'queued' ? 'give-up' : 'expire';
-  const { generation, refused } = await changeGeneration(context, g, { event, error: taskError('MODEL_UNAVAILABLE') });
-  if (refused === undefined) await settleNowOrSoon(context, generation);
-  return null;
 }

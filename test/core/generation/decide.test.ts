@@ -21,6 +21,7 @@ const EVENTS = Object.keys({
   'submit-again': 0,
   'submission-ended': 0,
   'yield': 0,
+  'allow-last-poll': 0,
   'cancel': 0,
   'give-up': 0,
   'succeed': 0,

@@ -68,11 +68,13 @@ export function generationIn(status: GenerationStatus, event: GenerationEvent): 
   if (status === 'queued') return queued();
   if (status === 'running') {
     const isFree = event === 'take-over' || event === 'expire';
+    const isAtProvider = event === 'allow-last-poll';
     return queued({
       ...common,
       status,
       ...(isFree ? {} : { lease: { worker: 'w', fence: 1, renewedAt: 0, expiresAt: 30_000 } }),
       ...(event === 'begin-attempt' ? {} : { attempt: submitting }),
+      ...(isAtProvider ? { attempt: { ...submitting, phase: 'submitted', reference: 'r' }, runDeadlineAt: 1_900 } : {}),
       ...(event === 'stop' ? { cancelRequestedAt: 1_600 } : {}),
     });
   }
@@ -98,11 +100,12 @@ export function commandOf(event: GenerationEvent, fence = 1): GenerationCommand 
     'renew': { event: 'renew', leaseMs: 30_000, progress: 0.5, fence },
     're-lease': { event: 're-lease', leaseMs: 30_000, fence },
     'begin-attempt': { event: 'begin-attempt', token: 'u', provider: 'p', fence },
-    'submit-again': { event: 'submit-again', fence },
+    'submit-again': { event: 'submit-again', isNotTaken: false, fence },
     'submission-ended': { event: 'submission-ended', fence },
     'accepted': { event: 'accepted', reference: 'r', fence },
-    'attempt-failed': { event: 'attempt-failed', retryAt: 9_000, fence },
+    'attempt-failed': { event: 'attempt-failed', retryAt: 9_000, isRefused: false, fence },
     'attempt-undone': { event: 'attempt-undone', retryAt: 9_000, notHere: 'p', fence },
+    'allow-last-poll': { event: 'allow-last-poll', periodMs: 60_000, fence },
     'yield': { event: 'yield', isUnsent: false, fence },
     'succeed': { event: 'succeed', outputs: outputs(2), fence },
     'fail': { event: 'fail', error, fence },

@@ -22,6 +22,7 @@ const OPEN: Readonly<Record<GenerationEvent, readonly [string, string]>> = {
   'attempt-failed': ['-', 'running'],
   'attempt-undone': ['-', 'running'],
   'yield': ['-', 'running'],
+  'allow-last-poll': ['-', 'running'],
   'cancel': ['cancelled', 'running'],
   'give-up': ['failed', '-'],
   'succeed': ['-', 'succeeded'],

@@ -63,7 +63,7 @@ describe('the warning about resubmit', () => {
     const route = ['first', 'second'].map((provider) => ({ provider, settings: {}, weight: 1 }));
     const catalog = new FileCatalog(
       [imageModel({ route, onUnknownAcceptance })],
-      new Map([['plain-image', { inputSchema: 3, policy: 7 }]]),
+      new Map([['plain-image', { inputSchema: 3, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
     );
     const driver = {
       kind: 'provider',
@@ -104,7 +104,7 @@ describe('the warning about resubmit', () => {
 });
 
 describe('the warning about a parameter without effect', () => {
-  const LINES = new Map([['plain-image', { inputSchema: 3, policy: 7 }]]);
+  const LINES = new Map([['plain-image', { inputSchema: 3, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]);
   const schema = { type: 'object', properties: { n: { type: 'integer' }, steps: { type: 'integer' } } };
 
   /** For a model with the parameters `n`, which counts its outputs, and `steps`. */

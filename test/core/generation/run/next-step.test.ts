@@ -3,7 +3,8 @@
 import { expect } from 'chai';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { RunRules, RunStep } from '../../../../core/generation/run/next-step.js';
-import type { RunState } from '../../../../core/generation/run/run-state.js';
+import type { RunState, RunTime } from '../../../../core/generation/run/run-state.js';
+import type { TaskErrorCode } from '../../../../core/generation/task-errors.js';
 import { aGeneration } from '../../../fixtures/stored-records.js';
 import {
   asked,
@@ -20,6 +21,7 @@ import {
   recovered,
   RULES,
   running,
+  SILENT,
   step,
   STOP,
   SUBMITTED,
@@ -27,14 +29,15 @@ import {
   without,
 } from './run-situations.js';
 
-function own(code: 'PROVIDER_UNAVAILABLE' | 'OUTPUT_INVALID' | 'PROVIDER_REJECTED', mayRetry: boolean) {
-  return { code, mayRetry, message: MESSAGES[code] };
+function own(code: TaskErrorCode, mayRetry: boolean, message: string) {
+  return { code, mayRetry, message };
 }
 
+const UNKNOWN_OUTCOME = 'It is not known whether the provider took the task.';
+const FORGOTTEN = 'The provider no longer knows the task.';
+
 const MESSAGES = {
-  PROVIDER_UNAVAILABLE: 'The provider could not be reached.',
   OUTPUT_INVALID: 'The provider delivered something that is not what was asked for.',
-  PROVIDER_REJECTED: 'The provider refused the task.',
   TASK_TIMEOUT: 'The generation did not finish before its deadline.',
   OUTPUT_STORE_FAILED: 'The result could not be stored.',
 };
@@ -57,6 +60,7 @@ describe('the next step of a run', () => {
     state: RunState,
     expected: RunStep,
     rules?: RunRules,
+    time?: RunTime,
   ])[] = [
     [
       'hands the lease back when it is to stop, though it is late',
@@ -83,10 +87,67 @@ describe('the next step of a run', () => {
       finishing('TASK_TIMEOUT'),
     ],
     [
-      'asks the provider to stop what it has past the deadline',
+      'allows one more poll past the deadline for a task that the provider accepted',
       running({ ...LATE, attempt: SUBMITTED }),
       fresh,
+      { do: 'allow-last-poll' },
+    ],
+    [
+      'allows time past the deadline to check what was delivered with the answer',
+      running({ ...LATE, attempt: DELIVERED }),
+      fresh,
+      { do: 'allow-last-poll' },
+    ],
+    [
+      'polls once more in the period after the deadline',
+      running({ ...LATE, lastPollBy: NOW + 9_000, attempt: SUBMITTED }),
+      fresh,
+      { do: 'poll', reference: 'r1' },
+    ],
+    [
+      'fails, and asks the provider to stop, once the poll after the deadline was made',
+      running({ ...LATE, lastPollBy: NOW + 9_000, attempt: SUBMITTED }),
+      { ...fresh, hasPolledLast: true },
       { ...finishing('TASK_TIMEOUT'), stopping: 'r1' },
+    ],
+    [
+      'fails when the poll after the deadline finds no result',
+      running({ ...LATE, lastPollBy: NOW + 9_000, attempt: SUBMITTED }),
+      polled({ state: 'running' }, asked, true),
+      { ...finishing('TASK_TIMEOUT'), stopping: 'r1' },
+    ],
+    [
+      'collects what the poll after the deadline found, though no further poll is made',
+      running({ ...LATE, lastPollBy: NOW + 9_000, attempt: SUBMITTED }),
+      {
+        ...asked,
+        hasPolledLast: true,
+        finished: { reference: 'r1', report: { state: 'succeeded', outputs: [] } },
+      },
+      { do: 'collect', reference: 'r1', report: { state: 'succeeded', outputs: [] } },
+    ],
+    [
+      'fetches outputs again no longer than the period after the deadline lasts',
+      running({ ...LATE, lastPollBy: NOW + 1_500, attempt: SUBMITTED }),
+      on({ of: 'failed-collect', isStoreAway: false }, { ...asked, failedCollections: 5 }),
+      { do: 'rest', ms: 1_501 },
+    ],
+    [
+      'says that the result could not be fetched when the period after the deadline is over',
+      running({ ...LATE, lastPollBy: NOW - 1, attempt: SUBMITTED }),
+      { ...asked, failedCollections: 5 },
+      {
+        do: 'finish',
+        stopping: 'r1',
+        command: {
+          event: 'fail',
+          error: {
+            code: 'TASK_TIMEOUT',
+            retryable: true,
+            message: 'The result of the provider could not be fetched before the deadline.',
+          },
+        },
+      },
     ],
     [
       'fails past the deadline for our own store where that was away',
@@ -110,16 +171,16 @@ describe('the next step of a run', () => {
       { do: 'poll', reference: 'r1', stopping: 'r1' },
     ],
     [
-      'gives an attempt up that nobody can tell about',
+      'asks about an attempt until the deadline where the model does not allow another submission',
       running(),
       { ...asked, unknownRounds: 10 },
-      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false) },
+      { do: 'recover', token: 'a' },
     ],
     [
       'has it tried again where the model allows that',
       running(),
       { ...asked, unknownRounds: 10 },
-      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', true) },
+      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', true, UNKNOWN_OUTCOME) },
       { ...RULES, mayResubmit: true },
     ],
     ['asks first about an attempt that may have been submitted', running(), asked, { do: 'recover', token: 'a' }],
@@ -132,12 +193,26 @@ describe('the next step of a run', () => {
       { do: 'rest', ms: 1_000 },
     ],
     ['does not submit without a lease', without('lease'), fresh, { do: 'rest', ms: 1_000 }],
+    [
+      'does not submit under a lease that has lapsed by the monotonic clock alone',
+      running(),
+      fresh,
+      { do: 'rest', ms: 1_000 },
+      RULES,
+      { now: NOW, monotonic: NOW, leaseHeldUntil: NOW },
+    ],
+    [
+      'begins no attempt where as many submissions as allowed may have been taken',
+      without('attempt', { attemptsMade: 1, submissionsMade: aGeneration(1).terms.maxAttempts }),
+      asked,
+      failing(UNKNOWN_OUTCOME),
+    ],
     ['submits', running(), fresh, { do: 'submit', attempt: SUBMITTING }],
 
     [
       'asks again later when the provider did not say',
       running(),
-      recovered('silent', { ...asked, unknownRounds: 2 }),
+      recovered(SILENT, { ...asked, unknownRounds: 2 }),
       { do: 'rest', ms: 4_000 },
     ],
     [
@@ -180,40 +255,56 @@ describe('the next step of a run', () => {
       'ends an attempt for good that cannot be asked about',
       running(),
       recovered('unsupported'),
-      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false) },
+      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false, UNKNOWN_OUTCOME) },
     ],
     [
       'submits again what cannot be asked about where the model allows that',
       running(),
       recovered('unsupported'),
-      { do: 'allow-submit', token: 'a', afterMs: 0 },
+      { do: 'allow-submit', token: 'a', afterMs: 0, isNotTaken: false },
       { ...RULES, mayResubmit: true },
     ],
     [
       'submits again what the provider does not have where the model allows that',
       running(),
       recovered({ found: false }),
-      { do: 'allow-submit', token: 'a', afterMs: 0 },
+      { do: 'allow-submit', token: 'a', afterMs: 0, isNotTaken: false },
       { ...RULES, mayResubmit: true },
     ],
     [
       'waits before it submits a second time',
       running(),
       recovered({ found: false }, { ...asked, submissions: 3 }),
-      { do: 'allow-submit', token: 'a', afterMs: 2_000 },
+      { do: 'allow-submit', token: 'a', afterMs: 2_000, isNotTaken: false },
       { ...RULES, mayResubmit: true },
     ],
     [
       'gives an attempt up that was lost too often, once the provider does not have the last submission either',
       running(),
       recovered({ found: false }, { ...asked, submissions: 10 }),
-      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', true) },
+      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', true, UNKNOWN_OUTCOME) },
       { ...RULES, mayResubmit: true },
+    ],
+    [
+      'ends an attempt that was submitted as often as a provider may have taken it',
+      running({ submissionsMade: aGeneration(1).terms.maxAttempts }),
+      recovered('unsupported'),
+      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', true, UNKNOWN_OUTCOME) },
+      { ...RULES, mayResubmit: true },
+    ],
+    [
+      'submits again what was certainly not taken, however many submissions were',
+      running({ attempt: ENDED_LONG_AGO, submissionsMade: aGeneration(1).terms.maxAttempts }),
+      recovered(
+        { found: false },
+        { ...asked, begunAt: NOW - 50_000, notFound: [{ askedAt: NOW - 6_002, at: NOW - 6_001 }] },
+      ),
+      { do: 'allow-submit', token: 'a', afterMs: 0, isNotTaken: true },
     ],
     [
       'does not believe "not found" before a submission that ended can have settled',
       running({ attempt: { ...SUBMITTING, endedAt: NOW - 3_000 } }),
-      recovered({ found: false }),
+      recovered({ found: false }, { ...asked, submissionEndedAt: NOW - 3_000 }),
       { do: 'rest', ms: 2_000 },
     ],
     [
@@ -244,32 +335,41 @@ describe('the next step of a run', () => {
     [
       'asks a second time, a settle time after the first believable answer',
       running({ attempt: ENDED_LONG_AGO }),
-      recovered({ found: false }),
+      recovered({ found: false }, { ...asked, begunAt: NOW - 50_000 }),
       { do: 'rest', ms: 5_000 },
     ],
     [
       'counts no answer that came too early',
       running({ attempt: { ...SUBMITTING, endedAt: NOW - 9_000 } }),
-      recovered({ found: false }, { ...asked, notFound: [{ askedAt: NOW - 8_000, at: NOW - 8_000 }] }),
+      recovered(
+        { found: false },
+        { ...asked, submissionEndedAt: NOW - 9_000, notFound: [{ askedAt: NOW - 8_000, at: NOW - 8_000 }] },
+      ),
       { do: 'rest', ms: 5_000 },
     ],
     [
       'counts no two answers that are too close',
       running({ attempt: ENDED_LONG_AGO }),
-      recovered({ found: false }, { ...asked, notFound: [{ askedAt: NOW - 4_000, at: NOW - 4_000 }] }),
+      recovered(
+        { found: false },
+        { ...asked, begunAt: NOW - 50_000, notFound: [{ askedAt: NOW - 4_000, at: NOW - 4_000 }] },
+      ),
       { do: 'rest', ms: 1_000 },
     ],
     [
       'submits again what the provider twice does not have, whatever the model allows',
       running({ attempt: ENDED_LONG_AGO }),
-      recovered({ found: false }, { ...asked, notFound: [{ askedAt: NOW - 6_002, at: NOW - 6_001 }] }),
-      { do: 'allow-submit', token: 'a', afterMs: 0 },
+      recovered(
+        { found: false },
+        { ...asked, begunAt: NOW - 50_000, notFound: [{ askedAt: NOW - 6_002, at: NOW - 6_001 }] },
+      ),
+      { do: 'allow-submit', token: 'a', afterMs: 0, isNotTaken: true },
     ],
     [
       'records a new beginning for a submission that comes too late for its own',
       running({ attempt: { ...SUBMITTING, startedAt: NOW - 60_000 } }),
       fresh,
-      { do: 'allow-submit', token: 'a', afterMs: 0 },
+      { do: 'allow-submit', token: 'a', afterMs: 0, isNotTaken: true },
     ],
     [
       'checks what was delivered with the answer to the submission, also after a cancel',
@@ -286,16 +386,34 @@ describe('the next step of a run', () => {
       { do: 'rest', ms: 9 },
     ],
     [
-      'polls again later when the provider was silent',
+      'polls again later after polls without a report, however many there were',
       running(),
-      polled({ state: 'silent' }, { ...asked, silentPolls: 8 }),
+      polled(SILENT, { ...asked, silentPolls: 800 }),
       { do: 'rest', ms: 60_000 },
     ],
     [
-      'gives up, and asks to stop, what is silent for too long',
+      'waits as long as the response to a poll asks',
       running(),
-      polled({ state: 'silent' }, { ...asked, silentPolls: 9 }),
-      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false), stopping: 'r1' },
+      polled({ state: 'silent', retryAfterMs: 7_000 }),
+      { do: 'rest', ms: 7_000 },
+    ],
+    [
+      'waits a minute at most, whatever the response to a poll asks',
+      running(),
+      polled({ state: 'silent', retryAfterMs: 3_600_000 }),
+      { do: 'rest', ms: 60_000 },
+    ],
+    [
+      'waits no less than its own back-off, whatever the response to a poll asks',
+      running(),
+      polled({ state: 'silent', retryAfterMs: 1 }, { ...asked, silentPolls: 3 }),
+      { do: 'rest', ms: 8_000 },
+    ],
+    [
+      'polls a task with an unknown status again',
+      running(),
+      polled({ state: 'running', unknownStatus: 'NOT_START' }),
+      { do: 'rest', ms: 700 },
     ],
     [
       'ends an attempt that the provider failed',
@@ -306,20 +424,38 @@ describe('the next step of a run', () => {
     [
       'asks again about a task that the provider forgot',
       running(),
-      polled({ state: 'unknown' }, { ...asked, unknownReports: 1 }),
-      { do: 'rest', ms: 2_000 },
+      polled({ state: 'unknown' }),
+      { do: 'rest', ms: 5_000 },
     ],
     [
-      'gives up a task that the provider forgot for good',
+      'does not believe statements that follow each other too closely, however many there are',
       running(),
-      polled({ state: 'unknown' }, { ...asked, unknownReports: 2 }),
-      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false) },
+      polled(
+        { state: 'unknown' },
+        { ...asked, forgotten: [1, 2, 3, 4].map((ago) => ({ askedAt: NOW - ago, at: NOW - ago })).toReversed() },
+      ),
+      { do: 'rest', ms: 4_996 },
+    ],
+    [
+      'fails a task that the provider stated twice not to know, a settle time apart',
+      running(),
+      polled({ state: 'unknown' }, { ...asked, forgotten: [{ askedAt: NOW - 5_002, at: NOW - 5_001 }] }),
+      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false, FORGOTTEN) },
+    ],
+    [
+      'counts no statement from before the provider knew the task again',
+      running(),
+      polled(
+        { state: 'unknown' },
+        polled({ state: 'running' }, { ...asked, forgotten: [{ askedAt: NOW - 5_002, at: NOW - 5_001 }] }),
+      ),
+      { do: 'rest', ms: 5_000 },
     ],
     [
       'gives up at once what is cancelled and no longer known',
       running(CANCELLED),
       polled({ state: 'unknown' }),
-      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false) },
+      { do: 'end-attempt', failure: own('PROVIDER_UNAVAILABLE', false, FORGOTTEN) },
     ],
     [
       'collects what is done',
@@ -335,10 +471,23 @@ describe('the next step of a run', () => {
       { do: 'finish', command: { event: 'succeed', outputs: KEPT_OUTPUT } },
     ],
     [
-      'ends an attempt that delivered nothing',
+      'fails for good when nothing that was delivered is usable',
       running(),
       on({ of: 'collect', report: { state: 'succeeded' }, outputs: [] }),
-      { do: 'end-attempt', failure: own('OUTPUT_INVALID', true) },
+      { do: 'end-attempt', failure: own('OUTPUT_INVALID', false, MESSAGES.OUTPUT_INVALID) },
+    ],
+    [
+      'makes it again when nothing that was delivered is usable and the model allows that',
+      running(),
+      on({ of: 'collect', report: { state: 'succeeded' }, outputs: [] }),
+      { do: 'end-attempt', failure: own('OUTPUT_INVALID', true, MESSAGES.OUTPUT_INVALID) },
+      { ...RULES, mayReplaceOutputs: true },
+    ],
+    [
+      'delivers what was made before the provider stopped by itself',
+      running(),
+      on({ of: 'collect', report: { state: 'cancelled' }, outputs: KEPT_OUTPUT }),
+      { do: 'finish', command: { event: 'succeed', outputs: KEPT_OUTPUT } },
     ],
     [
       'delivers what was made before a cancel',
@@ -350,7 +499,7 @@ describe('the next step of a run', () => {
       'ends an attempt that the provider stopped by itself',
       running(),
       on({ of: 'collect', report: { state: 'cancelled' }, outputs: [] }),
-      { do: 'end-attempt', failure: own('PROVIDER_REJECTED', true) },
+      { do: 'end-attempt', failure: own('PROVIDER_REJECTED', true, 'The provider stopped the task.') },
     ],
     [
       'collects again later',
@@ -359,10 +508,16 @@ describe('the next step of a run', () => {
       { do: 'rest', ms: 2_000 },
     ],
     [
-      'ends an attempt that cannot be collected',
+      'fetches again what did not arrive, however often that was',
       running(),
-      on({ of: 'failed-collect', isStoreAway: false }, { ...asked, failedCollections: 3 }),
-      { do: 'end-attempt', failure: own('OUTPUT_INVALID', true) },
+      on({ of: 'failed-collect', isStoreAway: false }, { ...asked, failedCollections: 300 }),
+      { do: 'rest', ms: 60_000 },
+    ],
+    [
+      'waits as long as the response to a download asks, a minute at most',
+      running(),
+      on({ of: 'failed-collect', isStoreAway: false, retryAfterMs: 90_000 }),
+      { do: 'rest', ms: 60_000 },
     ],
     [
       'waits as long before it checks what is delivered again when the grace after a cancel is over',
@@ -390,19 +545,31 @@ describe('the next step of a run', () => {
       'tries again later',
       running(),
       on({ of: 'ended-attempt', failure: FAILURE }),
-      { do: 'retry', retryAt: NOW + 1_000 },
+      { do: 'retry', retryAt: NOW + 1_000, isRefused: false },
     ],
     [
       'tries again when the provider says to',
       running(),
       on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 7_000 } }),
-      { do: 'retry', retryAt: NOW + 7_000 },
+      { do: 'retry', retryAt: NOW + 7_000, isRefused: false },
     ],
     [
       'rounds the wait that the provider asks for up to whole milliseconds',
       running(),
       on({ of: 'ended-attempt', failure: { ...FAILURE, retryAfterMs: 7_000.2 } }),
-      { do: 'retry', retryAt: NOW + 7_001 },
+      { do: 'retry', retryAt: NOW + 7_001, isRefused: false },
+    ],
+    [
+      'does not count a submission that was certainly refused',
+      running({ submissionsMade: aGeneration(1).terms.maxAttempts }),
+      on({ of: 'ended-attempt', failure: FAILURE, isRefused: true }),
+      { do: 'retry', retryAt: NOW + 1_000, isRefused: true },
+    ],
+    [
+      'fails once as many submissions as allowed may have been taken',
+      running({ submissionsMade: aGeneration(1).terms.maxAttempts }),
+      on({ of: 'ended-attempt', failure: FAILURE }),
+      failing('It is full.'),
     ],
     [
       'fails for good',
@@ -466,9 +633,9 @@ describe('the next step of a run', () => {
     ],
   ];
 
-  for (const [name, g, state, expected, rules] of LINES) {
+  for (const [name, g, state, expected, rules, time] of LINES) {
     it(name, () => {
-      expect(step(g, state, rules)).to.deep.equal(expected);
+      expect(step(g, state, rules, time)).to.deep.equal(expected);
     });
   }
 });

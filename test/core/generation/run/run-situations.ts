@@ -1,6 +1,13 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import { nextStep, type RunRules, type RunStep } from '../../../../core/generation/run/next-step.js';
-import { newRunState, withNews, type News, type RunState } from '../../../../core/generation/run/run-state.js';
+import {
+  newRunState,
+  withNews,
+  type News,
+  type RunState,
+  type RunTime,
+  type Silence,
+} from '../../../../core/generation/run/run-state.js';
 import type { ProviderReport, RecoverAnswer } from '../../../../core/ports/provider.js';
 import { DEFAULT_SETTINGS } from '../../../../core/settings.js';
 import { aGeneration } from '../../../fixtures/stored-records.js';
@@ -8,6 +15,7 @@ import { aGeneration } from '../../../fixtures/stored-records.js';
 export const NOW = 1_000_000;
 export const RULES: RunRules = {
   mayResubmit: false,
+  mayReplaceOutputs: false,
   pollIntervalMs: 700,
   settleMs: 5_000,
   longestSubmitMs: 60_000,
@@ -60,12 +68,17 @@ export function without(name: 'attempt' | 'lease', changes: Partial<Generation> 
   return g;
 }
 
+/** A run that has heard nothing. */
+export const newState = newRunState(undefined, NOW - 1);
 export const fresh = newRunState('a', NOW - 1);
-export const asked = newRunState(undefined, NOW - 1);
+export const asked = newState;
 export const on = (news: News, state: RunState = asked): RunState => withNews(state, news);
-export const recovered = (answer: RecoverAnswer | 'silent', state?: RunState) =>
+export const SILENT: Silence = { state: 'silent' };
+export const recovered = (answer: RecoverAnswer | Silence, state?: RunState) =>
   on({ of: 'recover', token: 'a', answer, askedAt: NOW - 1, at: NOW }, state);
-export const polled = (report: ProviderReport | { readonly state: 'silent' }, state?: RunState) =>
-  on({ of: 'poll', reference: 'r1', report }, state);
-export const step = (g: Generation, state: RunState, rules = RULES, now = NOW): RunStep =>
-  nextStep(g, state, now, rules);
+export const polled = (report: ProviderReport | Silence, state?: RunState, isLast = false) =>
+  on({ of: 'poll', reference: 'r1', report, askedAt: NOW - 1, at: NOW, isLast }, state);
+/** Both clocks read the same. */
+export const at = (now: number): RunTime => ({ now, monotonic: now, leaseHeldUntil: now + 1_000 });
+export const step = (g: Generation, state: RunState, rules = RULES, time = at(NOW)): RunStep =>
+  nextStep(g, state, time, rules).step;

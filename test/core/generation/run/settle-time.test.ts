@@ -71,18 +71,18 @@ describe('a task that its provider does not have', () => {
     const begunAt = harness.clock.now();
     const { boot, settings } = harness.context;
     const rules = { settleMs: SETTLE_MS, longestSubmitMs: settings.providerCallMs, boot, settings };
-    for (const [bootId, overAt] of [
-      [boot.id, begunAt - 50_000],
-      ['another', begunAt],
-    ] as const) {
+    const run = { begunAt, submittedAt: undefined, submissionEndedAt: undefined };
+    const overAt = begunAt;
+    for (const bootId of [boot.id, 'another']) {
       const attempt = { number: 1, phase: 'submitting', token: 't', provider: 'p', bootId } as const;
       const g = { ...generation, attempt: { ...attempt, startedAt: begunAt - 60_000, endedAt: begunAt - 50_000 } };
       const at = (askedAt: number) => ({ askedAt, at: askedAt });
       const notFound = [at(overAt + SETTLE_MS), at(overAt + 2 * SETTLE_MS)];
-      const now = overAt + 2 * SETTLE_MS;
-      expect(notTakenAt(g, { notFound, begunAt }, now, rules), bootId).to.equal(now);
+      const monotonic = overAt + 2 * SETTLE_MS;
+      const time = { now: monotonic, monotonic, leaseHeldUntil: monotonic };
+      expect(notTakenAt(g, { ...run, notFound }, time, rules), bootId).to.equal(monotonic);
       const early = [at(overAt + SETTLE_MS - 1), at(overAt + 2 * SETTLE_MS - 1)];
-      expect(notTakenAt(g, { notFound: early, begunAt }, now, rules), bootId).to.be.above(now);
+      expect(notTakenAt(g, { ...run, notFound: early }, time, rules), bootId).to.be.above(monotonic);
     }
   });
 
@@ -146,7 +146,8 @@ describe('a task that its provider does not have', () => {
         if (outcome === 'fails') throw new Error('The line broke.');
         return receive({ accepted: true, reference: 'r' }, { signal: new AbortController().signal });
       };
-      const of = { attempt, timeLeftMs: 9_000, endsAt: clock.now() + 1_000, otherKeys: async () => g };
+      const endsAt = { wall: clock.now() + 1_000, monotonic: clock.monotonic() + 1_000 };
+      const of = { attempt, timeLeftMs: 9_000, endsAt, otherKeys: async () => g };
       await handOver(context, { submit }, { settings: {} }, g, of).catch(() => undefined);
       await clock.advance(60_000);
       expect(await sizeOf(reference!), outcome).to.equal(size);
