@@ -69,14 +69,15 @@ export async function collectOutputs(
   return { outputs, faults };
 }
 
-/** Removes all that was, or may have been, written under a fence. */
+/** Removes what was, or may have been, written under a fence, apart from the outputs with the kept indexes. */
 export async function removeCollected(
   { objects }: Pick<Context, 'objects'>,
   g: Generation,
   fence: number,
+  kept: { has(index: number): boolean } = new Set<number>(),
 ): Promise<void> {
   for (let index = 0; index < outputCountOf(g); index += 1)
-    await objects.remove(outputKey(g.generationId, fence, index));
+    if (!kept.has(index)) await objects.remove(outputKey(g.generationId, fence, index));
 }
 
 /** What storing an answer depends on. */

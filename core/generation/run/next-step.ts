@@ -287,7 +287,8 @@ const AFTER_RECOVER: readonly Row<NewsOf<'recover'>>[] = [
   {
     name: 'task was stated once not to exist, and the model resubmits',
     serves: [21],
-    step: (situation, { token }) => (situation.rules.mayResubmit ? submitAgain(situation, token, false) : undefined),
+    step: (situation, { token }) =>
+      situation.rules.mayResubmit && hasSubmissionLeft(situation.g) ? submitAgain(situation, token, false) : undefined,
   },
   {
     name: 'statement that the task does not exist is not believed yet',

@@ -37,10 +37,13 @@ export class RunOutputs {
     return g.fence === this.writtenUnder;
   }
 
-  /** Takes a fence whose keys are unused. What was written before is useless; retention removes what is left of it. */
+  /**
+   * Takes a fence whose keys are unused. What was written before and has not arrived is useless; retention removes what is
+   * left of it.
+   */
   async renewKeys(g: Generation): Promise<Generation> {
     const leased = await this.holder.reLease();
-    await removeCollected(this.context, g, g.fence).catch(() => undefined);
+    await removeCollected(this.context, g, g.fence, this.arrived).catch(() => undefined);
     return leased;
   }
 
@@ -61,7 +64,7 @@ export class RunOutputs {
     g: Generation,
     { reference, report, timeLeftMs, isLastTry }: Finished,
   ): Promise<OutputNews | undefined> {
-    const leased = this.hasUsedKeys(g) ? await this.freshKeys(g) : g;
+    const leased = this.hasUsedKeys(g) ? await this.renewKeys(g) : g;
     this.useKeys(leased);
     try {
       const { length } = report.outputs;
@@ -82,11 +85,6 @@ export class RunOutputs {
     } catch (error) {
       return this.notCollected(g, error);
     }
-  }
-
-  /** A fence whose keys are unused; what has arrived stays. */
-  private freshKeys(g: Generation): Promise<Generation> {
-    return this.arrived.size > 0 ? this.otherKeys() : this.renewKeys(g);
   }
 
   private collected(

@@ -44,6 +44,9 @@ function generation({
   return {
     ...g,
     lease,
+    // The period for a last poll is over.
+    runDeadlineAt: NOW - 9,
+    lastPollBy: NOW - 1,
     attempt:
       phase === 'submitting' ? { ...attempt, phase: 'submitting' } : { ...attempt, phase: 'submitted', reference: 'r' },
   };

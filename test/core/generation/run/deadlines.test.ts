@@ -1,9 +1,11 @@
-// Goal: every generation and its hold end within the deadline plus one pass of recovery, however the provider behaves.
+// Goal: every generation and its hold end within the deadline, plus one period for a last poll and downloads, plus one pass
+// of recovery, however the provider behaves. What became ready in the meantime is delivered.
 // Method: providers that never finish, ask for extreme waits, or never end an output; with and without workers.
 import { expect } from 'chai';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
+import { DEFAULT_SETTINGS } from '../../../../core/settings.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 import { Life } from '../../../harness/cut-processes.js';
@@ -11,6 +13,8 @@ import { imageModel } from '../../../fixtures/core-models.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
 
 const RUN_MS = 600_000;
+/** One call for the last poll, and one for the one output. */
+const LAST_PERIOD_MS = 2 * DEFAULT_SETTINGS.providerCallMs;
 
 async function expectTimedOut(harness: CoreHarness, generationId: string, withinMs: number): Promise<void> {
   await harness.clock.advance(withinMs);
@@ -60,7 +64,7 @@ describe('deadlines', () => {
     const recovery = new Recovery(harness.context);
     await harness.clock.advance(RUN_MS);
     await harness.clock.run(recovery.pass());
-    await expectTimedOut(harness, generationId, 60_000);
+    await expectTimedOut(harness, generationId, LAST_PERIOD_MS + 1_000);
     expect(worker.dispatcher.counts, 'its place is free again').to.deep.equal({ running: 0, waiting: 0 });
   });
 
@@ -93,7 +97,72 @@ describe('deadlines', () => {
     await harness.clock.advance(RUN_MS);
     const recovery = new Recovery(harness.context);
     await harness.clock.run(recovery.pass());
+    expect((await harness.generation(generationId)).status, 'a worker may still collect a result').to.equal('running');
+    await harness.clock.advance(LAST_PERIOD_MS + 1_000);
+    await harness.clock.run(recovery.pass());
     await expectTimedOut(harness, generationId, 0);
+  });
+
+  it('deliver a result that became ready while no worker ran, after one more poll', async () => {
+    const harness = await CoreHarness.open();
+    const life = new Life();
+    const dying = await CoreWorker.start(harness, 'dying', life.interceptor);
+    harness.provider.newReport = () => ({ state: 'running' });
+    const { generationId } = await harness.create();
+    await harness.clock.advance(5_000);
+    await dying.context.wakeUps.stop();
+    life.isDead = true;
+    await harness.clock.advance(10 * RUN_MS);
+    const task = harness.provider.onlyTask;
+    const { polls } = task;
+    task.report = { state: 'succeeded', outputs: imagesOf(1) };
+    await CoreWorker.start(harness, 'second');
+    await harness.clock.run(new Recovery(harness.context).pass());
+    const g = await untilSettled(harness, generationId);
+    expect([g.status, g.chargedCredits, task.polls - polls, harness.provider.submissions.length]).to.deep.equal([
+      'succeeded',
+      10,
+      1,
+      1,
+    ]);
+  });
+
+  it('poll a task exactly once more, and then fail it', async () => {
+    const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 10_000, pollIntervalMs: 60_000 })] });
+    await CoreWorker.start(harness);
+    harness.provider.newReport = () => ({ state: 'running' });
+    const g = await untilSettled(harness, (await harness.create()).generationId);
+    expect([g.status, g.error?.code]).to.deep.equal(['failed', 'TASK_TIMEOUT']);
+    expect(harness.provider.onlyTask.polls, 'one at the start, and the last one').to.equal(2);
+  });
+
+  it('deliver a result whose download fails until the deadline and then succeeds', async () => {
+    const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 10_000 })] });
+    await CoreWorker.start(harness);
+    const { onOutput } = harness.provider;
+    const beganAt = harness.clock.now();
+    harness.provider.onOutput = async (task, index) => {
+      if (harness.clock.now() < beganAt + 30_000) throw new Error('The file is not there yet.');
+      return onOutput(task, index);
+    };
+    const g = await untilSettled(harness, (await harness.create()).generationId);
+    expect([g.status, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal(['succeeded', 10, 1]);
+  });
+
+  it('give the last period of downloads no more than its time', async () => {
+    const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 10_000 })] });
+    await CoreWorker.start(harness);
+    harness.provider.onOutput = async () => {
+      throw new Error('The file is not there.');
+    };
+    const { generationId } = await harness.create();
+    const g = await untilSettled(harness, generationId);
+    const endedAt = (g.completedAt ?? 0) - (g.runDeadlineAt ?? 0);
+    expect([g.error?.code, g.error?.message]).to.deep.equal([
+      'TASK_TIMEOUT',
+      'The result of the provider could not be fetched before the deadline.',
+    ]);
+    expect(endedAt).to.be.within(LAST_PERIOD_MS, LAST_PERIOD_MS + 1_000);
   });
 
   it('postpone no attempt beyond themselves', async () => {

@@ -171,6 +171,9 @@ describe('leases', () => {
     harness.clock.jump(70_000);
     const recovery = new Recovery(harness.context);
     await recovery.pass();
+    expect((await harness.generation(generationId)).status, 'a worker may still collect a result').to.equal('running');
+    harness.clock.jump(2 * harness.settings.providerCallMs + 10_000);
+    await recovery.pass();
     const ended = await harness.generation(generationId);
     expect([ended.status, ended.error?.code, isTerminal(ended.status)]).to.deep.equal(['failed', 'TASK_TIMEOUT', true]);
     gate.open();

@@ -104,12 +104,7 @@ describe('a run', () => {
 
   it('fails without charge when a success has no outputs at all', async () => {
     harness.provider.newReport = () => ({ state: 'succeeded', outputs: [] });
-    await expectFailed(
-      harness,
-      await untilSettled(harness, (await harness.create()).generationId),
-      'OUTPUT_INVALID',
-      3,
-    );
+    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'OUTPUT_INVALID', 3);
   });
 
   for (const code of Object.keys(TASK_ERRORS) as TaskErrorCode[]) {
@@ -232,16 +227,17 @@ describe('a run', () => {
     expect([g.status, g.attemptsMade]).to.deep.equal(['succeeded', 1]);
   });
 
-  it('fails when an output is incomplete at every try', async () => {
+  it('fetches an output that is incomplete at every try until the deadline, and buys no other one', async () => {
     harness.provider.onOutput = async () => {
       throw new Error('The line broke.');
     };
     await expectFailed(
       harness,
       await untilSettled(harness, (await harness.create()).generationId),
-      'OUTPUT_INVALID',
-      3,
+      'TASK_TIMEOUT',
+      1,
     );
+    expect(harness.provider.submissions).to.have.length(1);
   });
 
   it('fetches outputs again when the store was unavailable, without another run at the provider', async () => {

@@ -77,9 +77,10 @@ describe('the signal of a provider call', () => {
     it(`is aborted for ${method} when the run's deadline passes`, async () => {
       const { harness, generationId } = await started(arrange, undefined, { runTimeoutMs: 20_000 });
       await harness.clock.advance(19_990);
-      expect(signalsOf(harness, method).at(-1)?.aborted).to.equal(false);
+      const signal = signalsOf(harness, method).at(-1);
+      expect(signal?.aborted).to.equal(false);
       await harness.clock.advance(20);
-      expect(signalsOf(harness, method).at(-1)?.aborted).to.equal(true);
+      expect(signal?.aborted).to.equal(true);
       expect((await untilSettled(harness, generationId)).error?.code).to.equal('TASK_TIMEOUT');
     });
 

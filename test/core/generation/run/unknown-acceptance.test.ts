@@ -221,7 +221,7 @@ describe('a submission of unknown outcome', () => {
     const g = await untilSettled(harness, (await harness.create()).generationId);
     expect([g.status, g.error?.code, g.chargedCredits, harness.provider.submissions.length]).to.deep.equal([
       'failed',
-      'PROVIDER_UNAVAILABLE',
+      'TASK_TIMEOUT',
       0,
       1,
     ]);
