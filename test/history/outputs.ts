@@ -12,12 +12,17 @@ export interface AskedOutputs {
   /** Width and height as in `128x128`. */
   readonly size: Json | undefined;
   readonly durationSeconds: Json | undefined;
+  /** Whether outputs of another size or duration are refused; true when absent. */
+  readonly isExact?: boolean;
 }
 
-/** Invariants 3, 9 and 16: a generation delivers what was asked for, no more, and nothing twice. */
+/**
+ * Invariants 3, 9 and 16: a generation delivers outputs of the kind that was asked for, no more, and nothing twice; of the
+ * size and the duration that were asked for where the model says so.
+ */
 export function* checkOutputs(
   { generationId, modality, outputs }: Pick<Generation, 'generationId' | 'modality' | 'outputs'>,
-  { count, size, durationSeconds }: AskedOutputs,
+  { count, size, durationSeconds, isExact = true }: AskedOutputs,
 ): Iterable<Finding> {
   if (outputs.length > count)
     yield {
@@ -30,8 +35,12 @@ export function* checkOutputs(
   for (const { kind, widthPx, heightPx, durationMs = 0 } of outputs) {
     const isAsked =
       kind === modality &&
-      (typeof size !== 'string' || size === `${widthPx}x${heightPx}`) &&
-      (typeof durationSeconds !== 'number' || Math.abs(durationSeconds * 1_000 - durationMs) <= DURATION_OFF_MS);
+      widthPx > 0 &&
+      heightPx > 0 &&
+      (!isExact || typeof size !== 'string' || size === `${widthPx}x${heightPx}`) &&
+      (!isExact ||
+        typeof durationSeconds !== 'number' ||
+        Math.abs(durationSeconds * 1_000 - durationMs) <= DURATION_OFF_MS);
     if (!isAsked)
       yield {
         invariant: 9,

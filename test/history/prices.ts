@@ -46,8 +46,36 @@ export function priceOf(model: PricedModel, parameters: JsonObject, delivered = 
   return count === 0 ? 0 : creditsFor(model.terms, parameters, count);
 }
 
+/** What outputs are measured by. */
+interface Measured {
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly durationMs?: number;
+}
+
+/**
+ * The price of these outputs, by their real sizes and durations where the price is by megapixel or second, and never above
+ * the price of what was asked for.
+ */
+export function priceOfOutputs(model: PricedModel, parameters: JsonObject, outputs: readonly Measured[]): number {
+  if (outputs.length === 0) return 0;
+  const { unit } = model.terms;
+  const reserved = priceOf(model, parameters);
+  if (unit !== 'megapixel' && unit !== 'second') return priceOf(model, parameters, outputs.length);
+  const amounts = outputs.map(({ widthPx, heightPx, durationMs = 0 }) =>
+    unit === 'megapixel' ? widthPx * heightPx : Math.max(1, Math.ceil(durationMs / 1_000 - 0.25)),
+  );
+  const total = BigInt(amounts.reduce((sum, one) => sum + one, 0));
+  const measured = { over: total, under: unit === 'megapixel' ? 1_000_000n : 1n };
+  return Math.min(reserved, creditsOf(model.terms, parameters, measured));
+}
+
 function creditsFor(terms: PricedModel['terms'], parameters: JsonObject, count: number): number {
-  let millionths = times(whole(terms.microcreditsPerUnit), units(terms, parameters, count));
+  return creditsOf(terms, parameters, units(terms, parameters, count));
+}
+
+function creditsOf(terms: PricedModel['terms'], parameters: JsonObject, amount: Fraction): number {
+  let millionths = times(whole(terms.microcreditsPerUnit), amount);
   for (const { parameter, thousandthsByValue } of terms.multipliers) {
     const value = parameters[parameter];
     const name = typeof value === 'string' ? value : JSON.stringify(value ?? null);

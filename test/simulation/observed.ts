@@ -122,7 +122,8 @@ export interface Observer {
   /** A provider is about to be called, before anything of it arrives. */
   calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void;
   /** The provider has a task from now on, which may have been on its way for a while. */
-  taken(submission: Submission, reference: string): void;
+  /** `isUsable`: whether a part at least of what it will deliver, if it does, can be used. */
+  taken(submission: Submission, reference: string, isUsable: boolean): void;
   /** The object store lost or damaged this object by itself. */
   spoiled(objectKey: string): void;
   /** A receiver of a client has got a message, and takes it or not. */

@@ -154,7 +154,7 @@ export class GenerationRun {
       case 'inspect':
         return this.heard(await this.outputs.inspect(g, step.delivered));
       case 'end-attempt':
-        return this.endAttempt(step);
+        return this.endAttempt({ failure: step.failure });
       case 'retry':
         return this.leaveUntil({ event: 'attempt-failed', retryAt: step.retryAt, isRefused: step.isRefused });
       case 'undo':
@@ -303,10 +303,9 @@ export class GenerationRun {
     return 'on';
   }
 
-  private async endAttempt({ stopping, ...failed }: FailedAttempt): Promise<Went> {
-    if (stopping !== undefined) await this.calls.askToStop(stopping);
+  private async endAttempt({ failure, because, isRefused }: FailedAttempt): Promise<Went> {
     await this.patience.try(() => this.refresh());
-    return this.heard({ of: 'ended-attempt', ...failed });
+    return this.heard({ of: 'ended-attempt', failure, because, isRefused });
   }
 
   private async leaveUntil(command: Extract<HolderCommand, { retryAt: number }>): Promise<Went> {

@@ -43,7 +43,7 @@ export type RunStep =
   /** Checks what the provider delivered in its answer to the submission. */
   | { readonly do: 'inspect'; readonly delivered: readonly DeliveredObject[] }
   /** Reads the newest version before the consequence of the failure is decided. */
-  | { readonly do: 'end-attempt'; readonly failure: ProviderFailure; readonly stopping?: string }
+  | { readonly do: 'end-attempt'; readonly failure: ProviderFailure }
   | { readonly do: 'retry'; readonly retryAt: number; readonly isRefused: boolean }
   /** The attempt was certainly not taken and does not count; with `isNotHere`, the provider is not asked again. */
   | { readonly do: 'undo'; readonly retryAt: number; readonly isNotHere: boolean }

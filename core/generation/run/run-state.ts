@@ -48,7 +48,7 @@ export type News =
       readonly outputs: readonly Output[];
     }
   | { readonly of: 'failed-collect'; readonly isStoreAway: boolean; readonly retryAfterMs?: number }
-  | ({ readonly of: 'ended-attempt' } & Omit<FailedAttempt, 'stopping'>);
+  | ({ readonly of: 'ended-attempt' } & FailedAttempt);
 
 /** When a provider was asked for a task that it stated not to have, by the monotonic clock. */
 export interface NotFound {
@@ -96,15 +96,11 @@ export interface RunState {
   readonly news: News | undefined;
 }
 
-/**
- * Why an attempt failed. `stopping` is a reference that the provider is first asked to stop. `isRefused`: its last
- * submission was certainly refused.
- */
+/** Why an attempt failed. `isRefused`: its last submission was certainly refused. */
 export interface FailedAttempt {
   readonly failure: ProviderFailure;
-  readonly because?: UndoneBecause;
-  readonly isRefused?: boolean;
-  readonly stopping?: string;
+  readonly because?: UndoneBecause | undefined;
+  readonly isRefused?: boolean | undefined;
 }
 
 /** A run as it begins. `freshToken` is that of an attempt that this worker began with the lease. */

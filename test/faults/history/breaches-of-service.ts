@@ -1,18 +1,6 @@
 import { IDS, POOR, RICH } from './clean-cases.js';
 import { QUIET_AT } from './clean-history.js';
-import {
-  SECRET,
-  ask,
-  asked,
-  dataOf,
-  fail,
-  record,
-  spreadOverFences,
-  the,
-  upload,
-  wantUntil,
-  type Breach,
-} from './draft-changes.js';
+import { SECRET, ask, asked, dataOf, fail, record, the, upload, wantUntil, type Breach } from './draft-changes.js';
 
 export const KEYS: readonly Breach[] = [
   {
@@ -164,21 +152,6 @@ export const BYTES: readonly Breach[] = [
     what: 'outputs were written under a later fence than was given',
     make: (draft) => {
       record(draft, IDS.succeeded).fence = 0;
-    },
-  },
-  {
-    invariant: 14,
-    what: 'outputs that came one by one were written under two fences',
-    make: (draft) => {
-      spreadOverFences(draft, IDS.poor);
-    },
-  },
-  {
-    invariant: 14,
-    what: 'an output is not one of those that came in the answer, and was written under another fence',
-    make: (draft) => {
-      const g = spreadOverFences(draft, IDS.poor);
-      the(g.attempt).delivered = g.outputs.slice(1);
     },
   },
   {

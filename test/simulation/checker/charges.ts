@@ -126,7 +126,7 @@ export class Charges implements GenerationListener, BooksListener {
 
   private ended(before: Generation, next: Generation, by: Step['by']): void {
     const { status, outputs, modelKey, parameters } = next;
-    const delivered = this.known.prices.of(modelKey, parameters, outputs.length);
+    const delivered = this.known.prices.ofOutputs(modelKey, parameters, outputs);
     const afterCancel = status === 'cancelled' ? this.dueAfterCancel(before, next, delivered, by) : [];
     demandNone(checkCharge(next, delivered, afterCancel));
   }

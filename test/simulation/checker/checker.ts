@@ -51,6 +51,7 @@ const OURS = ['TypeError', 'RangeError', 'ReferenceError'];
 export class SimulationChecker implements Observer {
   private readonly order = new EventOrder();
   private readonly clocks = new ProcessClocks();
+  private readonly leases: Leases;
   private readonly calls = new CallTable();
   private readonly books: Books;
   private readonly operations: Operations;
@@ -133,8 +134,9 @@ export class SimulationChecker implements Observer {
       clocks,
     });
     books.listen(charges);
+    this.leases = new Leases(settings, clocks, isExclusive);
     const listeners = [
-      new Leases(settings, clocks, isExclusive),
+      this.leases,
       this.provider,
       this.shares,
       this.accepted,
@@ -175,12 +177,13 @@ export class SimulationChecker implements Observer {
   calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void {
     this.order.tick();
     this.clocks.note(call);
+    this.leases.calling(call);
     this.provider.calling(call);
     this.shares.calling(call);
   }
 
-  taken(submission: Submission, reference: string): void {
-    this.provider.taken(submission, reference);
+  taken(submission: Submission, reference: string, isUsable: boolean): void {
+    this.provider.taken(submission, reference, isUsable);
     this.shares.taken(submission, reference);
   }
 

@@ -1,5 +1,7 @@
+import type { Submission } from '../../../core/ports/provider.js';
 import type { Settings } from '../../../core/settings.js';
 import { demand } from './demand.js';
+import type { Effect } from '../observed.js';
 import type { GenerationListener, Step } from './generations.js';
 import { MAX_SKEW_MS, type ProcessClocks } from './process-clocks.js';
 
@@ -26,6 +28,8 @@ const GIVES_LEASE = new Set(['start', 'take-over', 're-lease']);
 export class Leases implements GenerationListener {
   /** Which process signs its leases with which boot, and the other way round. */
   private readonly boots = new Map<string, string>();
+  /** By generation: who has the lease, and until when in true time at the latest. */
+  private readonly heldUntil = new Map<string, { readonly process: string; readonly until: number }>();
 
   /** Where there is one process at a time, whoever held a lease before is gone. */
   constructor(
@@ -44,7 +48,26 @@ export class Leases implements GenerationListener {
         () => `generation ${next.generationId}: ${event} moved the fence from ${before.fence} to ${next.fence}`,
       );
     if (BY_HOLDER.has(event)) this.byHolder(step);
+    if (event === 'fail') this.requireLastPoll(step);
+    if (GIVES_LEASE.has(event) || event === 'renew') this.noteHeld(step);
     if (event === 'expire' || event === 'give-up') this.tooLate(step);
+  }
+
+  /** A task is submitted only under a lease that holds, whatever the clocks of its process were set to. */
+  calling({ at, call, args, process }: Pick<Effect, 'at' | 'call' | 'args' | 'process'>): void {
+    if (call !== 'provider.submit') return;
+    const { generationId } = args[0] as Submission;
+    const held = this.heldUntil.get(generationId);
+    demand(
+      held !== undefined && held.process === process && at <= held.until,
+      14,
+      () =>
+        `${process} submits generation ${generationId} at ${at}, and its lease ended at ${held?.until}, held by ${held?.process}`,
+    );
+  }
+
+  private noteHeld({ next, by }: Step): void {
+    this.heldUntil.set(next.generationId, { process: by.process, until: by.at + this.settings.leaseMs });
   }
 
   private given({ before, next, event, by }: Step): void {
@@ -123,6 +146,18 @@ export class Leases implements GenerationListener {
     }
   }
 
+  /** What its provider may have made in time is looked for once more before it is given up. */
+  private requireLastPoll({ before, next }: Pick<Step, 'before' | 'next'>): void {
+    const isLate = next.error?.code === 'TASK_TIMEOUT' || next.error?.code === 'OUTPUT_STORE_FAILED';
+    const mayHaveResult = before.attempt?.reference !== undefined || before.attempt?.delivered !== undefined;
+    demand(
+      !isLate || !mayHaveResult || before.lastPollBy !== undefined,
+      20,
+      () =>
+        `generation ${next.generationId} timed out, and nobody looked once more whether its provider has the result`,
+    );
+  }
+
   /**
    * Ended from outside: its time must be over, and nobody at work on it. `completedAt` is when that was decided, unless
    * the generation had been touched by a clock further ahead. A give-up for another reason than time is looked at
@@ -131,7 +166,9 @@ export class Leases implements GenerationListener {
   private tooLate({ before, next, event, by }: Step): void {
     if (next.error?.code !== 'TASK_TIMEOUT' || !this.clocks.isSteady(by.process, by.at)) return;
     const { generationId, completedAt = 0 } = next;
-    const deadlineAt = event === 'give-up' ? before.terms.queueDeadlineAt : (before.runDeadlineAt ?? Infinity);
+    if (event === 'expire') this.requireLastPoll({ before, next });
+    const deadlineAt =
+      event === 'give-up' ? before.terms.queueDeadlineAt : (before.lastPollBy ?? before.runDeadlineAt ?? Infinity);
     demand(
       completedAt > deadlineAt,
       7,

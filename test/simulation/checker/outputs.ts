@@ -32,12 +32,13 @@ export class Outputs implements GenerationListener {
       );
     }
     if (!hasEnded(next) || hasEnded(before)) return;
-    const { modality, price } = this.prices.model(modelKey);
+    const { modality, price, onOtherSize } = this.prices.model(modelKey);
     const parameter = (name: string | undefined) => (name === undefined ? undefined : parameters[name]);
     const asked = {
       count: this.prices.wanted(modelKey, parameters),
       size: parameter(price.sizeParameter),
       durationSeconds: parameter(price.durationParameter),
+      isExact: onOtherSize === 'refuse',
     };
     demandNone(checkOutputs({ generationId, modality, outputs }, asked));
     for (const { objectKey, sha256, byteSize } of outputs) {

@@ -1,6 +1,6 @@
 import type { Model } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
-import { priceOf, wantedOutputs, withDefaults, type PricedModel } from '../../history/prices.js';
+import { priceOf, priceOfOutputs, wantedOutputs, withDefaults, type PricedModel } from '../../history/prices.js';
 import { asObject } from '../../history/values.js';
 import { demand } from './demand.js';
 
@@ -28,6 +28,10 @@ export class Prices {
 
   of(modelKey: string, parameters: JsonObject, delivered?: number): number {
     return priceOf(this.priced(modelKey), parameters, delivered);
+  }
+
+  ofOutputs(modelKey: string, parameters: JsonObject, outputs: Parameters<typeof priceOfOutputs>[2]): number {
+    return priceOfOutputs(this.priced(modelKey), parameters, outputs);
   }
 
   /** The parameters of a request as its generation has them. */

@@ -10,9 +10,6 @@ import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 
 /** What a clock read before and after a wait may be off by, in milliseconds. */
 const JITTER_MS = 2;
-/** As many silent answers as a worker bears before it gives a task up. */
-const MAX_SILENT_POLLS = 10;
-
 /** When a process was told that the provider does not have a task, in true time. */
 interface NotFound {
   readonly at: number;
@@ -22,7 +19,10 @@ interface NotFound {
 interface Task {
   readonly token: string;
   readonly states: Set<string>;
-  polls: number;
+  /** When the provider stated to whom that it does not have it, since it last stated something else. */
+  forgotten: NotFound[];
+  /** Whether it was stated twice, a settle time apart. */
+  isForgotten: boolean;
 }
 
 /** What a generation's worker may still do, once a cancel was asked for. */
@@ -53,6 +53,10 @@ export class ProviderCalls implements GenerationListener {
   private readonly costs = new Map<string, ProviderCost | undefined>();
   /** Tokens whose task was delivered in the answer to the submission. */
   private readonly delivered = new Set<string>();
+  /** Tasks that deliver something usable, if they deliver. */
+  private readonly usable = new Set<string>();
+  /** By generation: the references that were stored with it. */
+  private readonly stored = new Map<string, string[]>();
   /** By token, since its last submission. */
   private readonly notFound = new Map<string, NotFound[]>();
   /** When each token was last submitted, in true time. */
@@ -83,10 +87,14 @@ export class ProviderCalls implements GenerationListener {
       else if (result.found === false && this.mayBelieve(token, { at, process }))
         this.maySubmit.add(`${process} ${token}`);
     },
-    'provider.poll': ({ args: [reference], result }) => {
+    'provider.poll': ({ at, args: [reference], result, process }) => {
       const task = this.tasks.get(reference);
       if (!task) return;
       task.states.add(result.state);
+      task.forgotten = result.state === 'unknown' ? [...task.forgotten, { at, process }] : [];
+      task.isForgotten ||= task.forgotten.some(
+        (first) => first.process === process && at - first.at >= SIMULATED_SETTLE_MS - JITTER_MS,
+      );
       // One that stopped before it was asked to has failed; and what it lists may turn out not to be there.
       const isAsked =
         this.generations.lives.get(this.tokens.get(task.token) ?? '')?.newest.cancelRequestedAt !== undefined;
@@ -95,10 +103,6 @@ export class ProviderCalls implements GenerationListener {
   };
 
   calling({ at, call, args, process }: Pick<Effect, 'at' | 'call' | 'args' | 'process'>): void {
-    if (call === 'provider.poll') {
-      const task = this.tasks.get(textOf(args[0]));
-      if (task) task.polls += 1;
-    }
     // Whoever asks has not heard what came of the submission.
     if (call === 'provider.recover') this.undone.delete(textOf(args[0]));
     if (call === 'provider.submit') this.submitting(args[0] as Submission, { at, process });
@@ -141,7 +145,19 @@ export class ProviderCalls implements GenerationListener {
           `generation ${generationId} gives attempt ${ended.number} up for another one, and the provider may still have it`,
       );
     }
+    if (event === 'fail' && next.error?.code === 'OUTPUT_INVALID') {
+      const usable = (this.stored.get(generationId) ?? []).filter(
+        (reference) => this.usable.has(reference) && this.tasks.get(reference)?.states.has('succeeded') === true,
+      );
+      demand(
+        usable.length === 0,
+        9,
+        () => `generation ${generationId} fails for its outputs, and what task ${usable.join()} delivers can be used`,
+      );
+    }
     if (event === 'accepted') {
+      if (attempt?.reference !== undefined)
+        this.stored.set(generationId, [...(this.stored.get(generationId) ?? []), attempt.reference]);
       const task = this.tasks.get(attempt?.reference ?? '');
       const isGiven = attempt?.delivered !== undefined && this.delivered.has(attempt.token);
       demand(
@@ -180,7 +196,9 @@ export class ProviderCalls implements GenerationListener {
    * Unless the model would rather have a task twice, the provider gets no task of a generation while it may still work
    * on another one of it.
    */
-  taken({ generationId, token }: Submission, reference: string): void {
+  taken({ generationId, token }: Submission, reference: string, isUsable: boolean): void {
+    if (isUsable) this.usable.add(reference);
+    this.requireNoMoreThanAllowed(generationId, reference);
     if (!this.mayGuess(token)) {
       const others = [...this.tasks].filter(
         ([other, task]) => other !== reference && this.tokens.get(task.token) === generationId,
@@ -196,14 +214,46 @@ export class ProviderCalls implements GenerationListener {
     this.task(reference, token);
   }
 
-  /** Whether anything the provider did, or kept silent about, lets a worker say that the task failed by itself. */
+  /** Whatever attempts, runs and providers there were, the provider takes no more tasks than attempts are allowed. */
+  private requireNoMoreThanAllowed(generationId: string, reference: string): void {
+    const taken = new Set([reference]);
+    for (const [other, { token }] of this.tasks) if (this.tokens.get(token) === generationId) taken.add(other);
+    const maxAttempts = this.generations.lives.get(generationId)?.newest.terms.maxAttempts ?? Infinity;
+    demand(
+      taken.size <= maxAttempts,
+      21,
+      () => `generation ${generationId} is made ${taken.size} times, and may be ${maxAttempts} times`,
+    );
+  }
+
+  /**
+   * With a stored reference, another submission needs the provider's statement that this task failed, or a policy for what
+   * it stated instead.
+   */
+  private requireStatements(generationId: string, token: string): void {
+    const life = this.generations.lives.get(generationId);
+    if (life === undefined) return;
+    const model = this.prices.model(life.newest.modelKey);
+    for (const reference of this.stored.get(generationId) ?? []) {
+      const task = this.tasks.get(reference);
+      if (task === undefined || task.token === token) continue;
+      const { states, isForgotten } = task;
+      const isAllowed =
+        states.has('failed') ||
+        (isForgotten && model.onUnknownAcceptance === 'resubmit') ||
+        (states.has('succeeded') && model.onInvalidOutput === 'resubmit');
+      demand(
+        isAllowed,
+        21,
+        () => `generation ${generationId} is submitted again, and task ${reference} was never stated to have failed`,
+      );
+    }
+  }
+
+  /** Whether anything the provider did lets a worker say that the task failed by itself. */
   mayHaveFailed(reference: string): boolean {
     const task = this.tasks.get(reference);
-    return (
-      task === undefined ||
-      task.polls >= MAX_SILENT_POLLS ||
-      ['failed', 'unknown', 'succeeded'].some((state) => task.states.has(state))
-    );
+    return task === undefined || ['failed', 'unknown', 'succeeded'].some((state) => task.states.has(state));
   }
 
   hasStopped(reference: string): boolean {
@@ -221,6 +271,7 @@ export class ProviderCalls implements GenerationListener {
       10,
       () => `${process} submits generation ${generationId}, which was cancelled while queued`,
     );
+    this.requireStatements(generationId, token);
     this.handedOver.add(token);
     this.notFound.delete(token);
     this.submittedAt.set(token, at);
@@ -274,7 +325,7 @@ export class ProviderCalls implements GenerationListener {
 
   private task(reference: string, token: string): Task {
     let task = this.tasks.get(reference);
-    if (!task) this.tasks.set(reference, (task = { token, states: new Set(), polls: 0 }));
+    if (!task) this.tasks.set(reference, (task = { token, states: new Set(), forgotten: [], isForgotten: false }));
     return task;
   }
 }

@@ -17,6 +17,7 @@ const ALLOWED = new Set([
   'running accepted running',
   'running attempt-failed running',
   'running yield running',
+  'running allow-last-poll running',
   'running cancel running',
   'running postpone running',
   'running succeed succeeded',
@@ -34,17 +35,18 @@ const ENDING = ['status', 'completedAt', 'updatedAt', 'lease', 'retryAt', 'uncha
 
 /** What each event may change, besides the version and the time at which recovery looks. */
 const MAY_CHANGE: Readonly<Record<string, readonly string[]>> = {
-  'start': ['status', 'fence', 'lease', 'attempt', 'attemptsMade', 'runDeadlineAt', 'updatedAt'],
+  'start': ['status', 'fence', 'lease', 'attempt', 'attemptsMade', 'submissionsMade', 'runDeadlineAt', 'updatedAt'],
   'take-over': ['fence', 'lease', 'retryAt', 'updatedAt'],
   'renew': ['lease', 'progress', 'updatedAt'],
   're-lease': ['fence', 'lease', 'updatedAt'],
-  'begin-attempt': ['attempt', 'attemptsMade', 'updatedAt'],
-  'submit-again': ['attempt', 'updatedAt'],
+  'begin-attempt': ['attempt', 'attemptsMade', 'submissionsMade', 'updatedAt'],
+  'submit-again': ['attempt', 'submissionsMade', 'updatedAt'],
   'submission-ended': ['attempt', 'updatedAt'],
   'accepted': ['attempt', 'costs', 'updatedAt'],
-  'attempt-failed': ['attempt', 'costs', 'lease', 'retryAt', 'updatedAt'],
+  'attempt-failed': ['attempt', 'submissionsMade', 'costs', 'lease', 'retryAt', 'updatedAt'],
   // Also of an attempt that was certainly not taken.
-  'yield': ['attempt', 'attemptsMade', 'notHere', 'costs', 'lease', 'retryAt', 'updatedAt'],
+  'yield': ['attempt', 'attemptsMade', 'submissionsMade', 'notHere', 'costs', 'lease', 'retryAt', 'updatedAt'],
+  'allow-last-poll': ['lastPollBy', 'updatedAt'],
   'cancel': ['cancelRequestedAt', 'status', 'completedAt', 'updatedAt', 'unchargedBytes'],
   'give-up': ['error', ...ENDING],
   'fail': ['error', 'costs', ...ENDING],
@@ -103,13 +105,17 @@ function classifyBookkeeping(before: Generation, next: Generation): string {
 function classifyStep(before: Generation, next: Generation): string {
   if (before.fence !== next.fence) return isOwnLive(before, next) ? 're-lease' : 'take-over';
   if (before.cancelRequestedAt !== next.cancelRequestedAt) return 'cancel';
+  if (before.lastPollBy !== next.lastPollBy) return 'allow-last-poll';
   if (!before.attempt && next.attempt) return 'begin-attempt';
   if (before.attempt && !next.attempt) return before.attemptsMade === next.attemptsMade ? 'attempt-failed' : 'yield';
   if (before.lease && !next.lease) return 'yield';
   if (before.attempt?.phase !== next.attempt?.phase || before.attempt?.reference !== next.attempt?.reference)
     return 'accepted';
-  if (before.attempt?.startedAt !== next.attempt?.startedAt || before.attempt?.bootId !== next.attempt?.bootId)
-    return 'submit-again';
+  const isSubmittedAgain =
+    before.attempt?.startedAt !== next.attempt?.startedAt ||
+    before.attempt?.bootId !== next.attempt?.bootId ||
+    before.submissionsMade !== next.submissionsMade;
+  if (isSubmittedAgain) return 'submit-again';
   if (before.attempt?.endedAt !== next.attempt?.endedAt) return 'submission-ended';
   const isRenewed =
     before.lease?.renewedAt !== next.lease?.renewedAt || before.lease?.expiresAt !== next.lease?.expiresAt;

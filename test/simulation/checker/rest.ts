@@ -21,6 +21,9 @@ interface Knowledge {
   readonly accepted: Accepted;
 }
 
+/** The most outputs of a simulated model. */
+const MAX_OUTPUTS = 4;
+
 /** Invariants 6, 12, 13 and 20, once everything that can end has had the time to. */
 export class Rest {
   private quietAt: number | undefined;
@@ -58,7 +61,7 @@ export class Rest {
 
   /**
    * How late an end may be once nothing goes wrong: a lease lapses, recovery passes, a worker waits for its provider to
-   * answer and to stop, and all clocks may differ. A time that a clock far ahead wrote is believed until true time
+   * answer and to stop, polls it once more and downloads, and all clocks may differ. A time that a clock far ahead wrote is believed until true time
    * reaches it.
    */
   private slackMs(): number {
@@ -70,7 +73,7 @@ export class Rest {
       settings.recoveryGraceMs +
       settings.cancelGraceMs +
       3 * recoveryIntervalMs +
-      3 * settings.providerCallMs;
+      (3 + 1 + MAX_OUTPUTS) * settings.providerCallMs;
     return waitedFor + MAX_SKEW_MS;
   }
 

@@ -1,8 +1,9 @@
 import { branchesOf, type Branch } from './branches.js';
 import { CALL_FAULTS, FAULTED_CALLS } from '../faults/fault-profile.js';
+import { RUN_ROWS } from '../../../core/generation/run/next-step.js';
 import type { Tally } from './tally.js';
 import type { Result } from '../play-seeds.js';
-import { unexpected } from './unreached.js';
+import { unexpected, UNREACHED_ROWS } from './unreached.js';
 
 /** Every step of the table in the documentation of the state machine. */
 const STEPS = [
@@ -15,6 +16,7 @@ const STEPS = [
     'accepted',
     'attempt-failed',
     'yield',
+    'allow-last-poll',
     'cancel',
     'postpone',
   ].map((event) => `running ${event} running`),
@@ -35,10 +37,13 @@ const print = (line = '') => process.stdout.write(`${line}\n`);
 export function printCoverage({ tally, branches }: Result): string[] {
   printFaults(tally);
   print('\nWhat else befell');
-  const others = [...tally].filter(([name]) => !/^(?:call|fault|step) /.test(name));
+  const others = [...tally].filter(([name]) => !/^(?:call|fault|step|row) /.test(name));
   for (const [name, count] of others) print(`  ${name.padEnd(36)} ${String(count).padStart(9)}`);
   print('\nSteps of generations');
   for (const step of STEPS) print(`  ${step.padEnd(36)} ${String(tally.count(`step ${step}`)).padStart(9)}`);
+  print('\nSteps of runs, by the row that decided them, with the invariants it serves');
+  for (const { name, serves } of RUN_ROWS)
+    print(`  ${name.padEnd(64)} ${String(tally.count(`row ${name}`)).padStart(9)}  ${serves.join(', ')}`);
   const all = branchesOf(branches);
   print('\nBranches of recovery');
   for (const branch of all) if (branch.place.startsWith('core/recovery/')) printBranch(branch);
@@ -48,6 +53,9 @@ export function printCoverage({ tally, branches }: Result): string[] {
   for (const branch of missed) printBranch(branch);
   return [
     ...missed.map(({ place, text }) => `${place} was never taken: ${text}`),
+    ...RUN_ROWS.filter(({ name }) => tally.count(`row ${name}`) === 0 && !UNREACHED_ROWS.has(name)).map(
+      ({ name }) => `No run took the step "${name}".`,
+    ),
     ...STEPS.filter((step) => tally.count(`step ${step}`) === 0).map((step) => `No generation took the step ${step}.`),
     ...FAULTED_CALLS.flatMap((call) =>
       CALL_FAULTS.filter((fault) => tally.count(`fault ${fault} ${call}`) === 0).map(

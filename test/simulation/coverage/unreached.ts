@@ -426,6 +426,15 @@ export const UNREACHED: readonly Unreached[] = [
   },
 ];
 
+/** Rows of the table of a run's steps that no simulated run takes, and why. */
+export const UNREACHED_ROWS: ReadonlyMap<string, string> = new Map([
+  ['last poll was made', 'needs a write of the end that the store refuses'],
+  [
+    'no attempt is left',
+    'needs a record of an earlier release: what is counted always leaves one for an undone attempt',
+  ],
+]);
+
 interface Stretch {
   readonly place: string;
   readonly text: string;

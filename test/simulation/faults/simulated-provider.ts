@@ -11,6 +11,7 @@ import { bytesOf, readableAgain, streamOf } from '../../fixtures/byte-streams.js
 import { plainImage, plainVideo } from '../../fixtures/plain-media.js';
 import { NO_FAULTS } from './fault-profile.js';
 import { never } from './port-faults.js';
+import { REFUSES_OTHER_SIZES } from '../harness/models.js';
 import type { RunContext } from '../harness/run-context.js';
 import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 
@@ -26,6 +27,8 @@ export type Ending =
   | 'delivers some'
   | 'delivers none'
   | 'delivers rubbish'
+  | 'delivers another size'
+  | 'delivers late'
   | 'stops by itself'
   | 'fails for now'
   | 'fails for good'
@@ -51,6 +54,8 @@ const BAD_ENDINGS: readonly Ending[] = [
   'delivers some',
   'delivers none',
   'delivers rubbish',
+  'delivers another size',
+  'delivers late',
   'stops by itself',
   'fails for now',
   'fails for good',
@@ -58,6 +63,8 @@ const BAD_ENDINGS: readonly Ending[] = [
   'never ends',
   'is forgotten',
 ];
+/** How long after their task has ended the files of one that delivers late can be fetched. */
+const LATE_MS = 40_000;
 /** Waits it may ask for: none, a short one, one past the cap, and one past every deadline. */
 const RETRY_AFTER_MS: readonly number[] = [0, 3_000.5, 30_000, 86_400_000];
 /**
@@ -189,9 +196,24 @@ export class SimulatedProvider implements Provider {
   }
 
   async poll(reference: string): Promise<ProviderReport> {
-    switch (this.misbehaves(['throws', 'hangs', 'does not know'] as const)) {
+    switch (
+      this.misbehaves([
+        'throws',
+        'hangs',
+        'does not know',
+        'limits polls',
+        'refuses the key',
+        'reports a word of its own',
+      ] as const)
+    ) {
       case 'throws':
         throw new Error('The provider is silent.');
+      case 'limits polls':
+        throw Object.assign(new Error('Too many polls.'), { retryAfterMs: this.context.chance.pick(RETRY_AFTER_MS) });
+      case 'refuses the key':
+        throw Object.assign(new Error('The key is refused.'), { isAccessRefused: true });
+      case 'reports a word of its own':
+        return { state: 'running', unknownStatus: 'PONDERING' };
       case 'hangs':
         return never();
       case 'does not know':
@@ -204,6 +226,8 @@ export class SimulatedProvider implements Provider {
   async output(reference: string, index: number): Promise<AsyncIterable<Uint8Array>> {
     const task = this.tasks.get(reference);
     if (task === undefined) throw new Error('There is no such task.');
+    if (task.ending === 'delivers late' && this.context.scheduler.now < task.endsAt + LATE_MS)
+      throw new Error('The file is not there yet.');
     switch (this.misbehaves(['throws', 'breaks', 'hangs'] as const)) {
       case 'throws':
         throw new Error('The output is not there yet.');
@@ -290,14 +314,16 @@ export class SimulatedProvider implements Provider {
     };
     this.context.tally.add(`provider task ${task.ending}`);
     this.tasks.set(task.reference, task);
-    this.tell(submission, task.reference);
+    this.tell(submission, task);
     return task;
   }
 
   /** A breach that is found must not reach core as if the call had failed. */
-  private tell(submission: Submission, reference: string): void {
+  private tell(submission: Submission, { reference, ending, count }: Task): void {
+    const isRefused = ending === 'delivers another size' && submission.modelKey === REFUSES_OTHER_SIZES;
+    const isUsable = !isRefused && ending !== 'delivers none' && !(ending === 'delivers rubbish' && count === 1);
     try {
-      this.context.observer.taken(submission, reference);
+      this.context.observer.taken(submission, reference, isUsable);
     } catch (error) {
       this.context.scheduler.fail(error);
     }
@@ -322,12 +348,14 @@ export class SimulatedProvider implements Provider {
       case 'fails for good':
         return { state: 'failed', failure: failure('CONTENT_REJECTED_OUTPUT', false) };
       case 'stops by itself':
-        return { state: 'cancelled', outputs: this.outputsOf(task, 1) };
+        return { state: 'cancelled', outputs: this.outputsOf(task, task.count > 1 ? 1 : 0) };
       case 'delivers none':
         return { state: 'succeeded', outputs: [] };
       case 'delivers some':
         return { state: 'succeeded', outputs: this.outputsOf(task, Math.max(1, task.count - 1)) };
       case 'delivers rubbish':
+      case 'delivers another size':
+      case 'delivers late':
       case 'succeeds once':
       case 'succeeds':
         return { state: 'succeeded', outputs: this.outputsOf(task, task.count) };
@@ -353,11 +381,14 @@ export class SimulatedProvider implements Provider {
     if (task.ending === 'delivers rubbish' && (index > 0 || task.count === 1)) {
       return this.context.chance.pick([
         bytesOf(note),
-        plainVideo(64, 64, 9_000),
-        plainImage(9, 9),
+        operation === 'video_generation' ? plainImage(9, 9) : plainVideo(64, 64, 9_000),
         new Uint8Array(2_000),
       ]);
     }
+    if (task.ending === 'delivers another size' && operation === 'video_generation')
+      return plainVideo(widthPx, heightPx, this.context.chance.pick([1_000, 4_400, 9_000]));
+    if (task.ending === 'delivers another size')
+      return plainImage(this.context.chance.pick([9, 80]), 9, 'image/png', note);
     if (operation === 'video_generation') return plainVideo(widthPx, heightPx, Number(parameters['seconds']) * 1_000);
     return plainImage(widthPx, heightPx, 'image/png', note);
   }

@@ -8,6 +8,9 @@ const entry = (provider: string, weight: number) => ({ provider, weight, setting
 
 const SHORT = { queueTimeoutMs: QUEUE_MS, runTimeoutMs: RUN_MS, route: [entry('simulated', 1)] } as const;
 
+/** The key of the model whose outputs have to be of the size that was asked for. */
+export const REFUSES_OTHER_SIZES = 'odd';
+
 /** A round price an image, no floor, tries again and again. */
 const plain = imageModel({
   ...SHORT,
@@ -15,6 +18,7 @@ const plain = imageModel({
   modelKey: 'plain',
   concurrency: 3,
   concurrencyPerAccount: 2,
+  onInvalidOutput: 'resubmit',
 });
 
 /**
@@ -23,17 +27,28 @@ const plain = imageModel({
 const odd = imageModel({
   ...SHORT,
   route: [entry('simulated', 1), entry('spare', 1)],
-  modelKey: 'odd',
+  modelKey: REFUSES_OTHER_SIZES,
+  inputSchema: {
+    type: 'object',
+    additionalProperties: false,
+    properties: {
+      count: { type: 'integer', minimum: 1, maximum: 4, default: 1 },
+      size: { type: 'string', enum: ['64x64'], default: '64x64' },
+      style: { type: 'string', maxLength: 40 },
+    },
+  },
   price: imagePrice(1, {
     microcreditsPerUnit: 2_333_334,
     baseMicrocredits: 100_001,
     minimumCredits: 3,
     maximumCredits: 9,
+    sizeParameter: 'size',
     multipliers: [{ parameter: 'style', thousandthsByValue: { fine: 1_313, coarse: 501 } }],
   }),
   maxAttempts: 2,
   cancelFloorCredits: 2,
   onUnknownAcceptance: 'fail',
+  onOtherSize: 'refuse',
 });
 
 /** One at a time in each process, and dear: where accounts wait for one another. */

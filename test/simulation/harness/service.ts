@@ -105,7 +105,7 @@ export class Service {
   private startAt(place: number): void {
     const role = this.installation.roles[place] as Role;
     this.started += 1;
-    const { scheduler, profile, timeline, observer } = this.context;
+    const { scheduler, profile, timeline, observer, tally } = this.context;
     const skewMs = this.chance.between(-profile.skewMs, profile.skewMs);
     const process = new SimulatedProcess(
       `${role}-${place + 1}.${this.started}`,
@@ -124,7 +124,9 @@ export class Service {
       }
     };
     this.processes[place] = process;
-    process.start(this.portsFor(process), { info: note, warn: note }, this.isExclusive);
+    process.start(this.portsFor(process), { info: note, warn: note }, this.isExclusive, (row) =>
+      tally.add(`row ${row}`),
+    );
     timeline.note(scheduler.now, process.name, () => `starts, its clock ${skewMs} ms off`);
   }
 

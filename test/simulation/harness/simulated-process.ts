@@ -42,9 +42,10 @@ export class SimulatedProcess implements Owner {
     skewMs: number,
   ) {
     this.skewMs = skewMs;
+    const begunAt = scheduler.now;
     this.clock = {
       now: () => Math.trunc(scheduler.now + this.skewMs),
-      monotonic: () => Math.trunc(scheduler.now),
+      monotonic: () => Math.trunc(scheduler.now - begunAt),
       after: (delayMs, callback) => scheduler.after(delayMs, callback, this),
     };
     this.ids = new ProcessIds(this.clock, chance, number);
@@ -58,8 +59,10 @@ export class SimulatedProcess implements Owner {
     return this.isAlive && !this.isStopping && this.role !== 'rest';
   }
 
-  start(ports: Ports, log: Log, isExclusive: boolean): void {
-    this.context = createContext(ports, SIMULATED_SETTINGS, log, { id: this.ids.uuid(), isExclusive });
+  /** `onRunStep` is called with the row of the table that decided each step of a run. */
+  start(ports: Ports, log: Log, isExclusive: boolean, onRunStep: (row: string) => void): void {
+    const boot = { id: this.ids.uuid(), isExclusive };
+    this.context = { ...createContext(ports, SIMULATED_SETTINGS, log, boot), onRunStep };
     this.authenticator = new Authenticator(this.context);
     if (this.role === 'rest') return;
     this.worker = new Worker(this.context, {

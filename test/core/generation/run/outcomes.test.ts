@@ -104,7 +104,12 @@ describe('a run', () => {
 
   it('fails without charge when a success has no outputs at all', async () => {
     harness.provider.newReport = () => ({ state: 'succeeded', outputs: [] });
-    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'OUTPUT_INVALID', 3);
+    await expectFailed(
+      harness,
+      await untilSettled(harness, (await harness.create()).generationId),
+      'OUTPUT_INVALID',
+      3,
+    );
   });
 
   for (const code of Object.keys(TASK_ERRORS) as TaskErrorCode[]) {
@@ -231,12 +236,7 @@ describe('a run', () => {
     harness.provider.onOutput = async () => {
       throw new Error('The line broke.');
     };
-    await expectFailed(
-      harness,
-      await untilSettled(harness, (await harness.create()).generationId),
-      'TASK_TIMEOUT',
-      1,
-    );
+    await expectFailed(harness, await untilSettled(harness, (await harness.create()).generationId), 'TASK_TIMEOUT', 1);
     expect(harness.provider.submissions).to.have.length(1);
   });
 

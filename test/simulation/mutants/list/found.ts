@@ -52,12 +52,12 @@ export const FOUND_MUTANTS: readonly Mutant[] = [
     why: 'A clock that is set back again and again keeps a revoked key alive.',
   },
   {
-    name: 'grace-by-the-clock-of-whoever-cancelled',
+    name: 'no-grace-after-a-cancel',
     breaks: [3],
     file: 'core/generation/run/run-state.js',
-    find: '{ ...state, cancelSeenAt: now }',
-    replace: '{ ...state, cancelSeenAt: g.cancelRequestedAt }',
-    why: 'A worker whose clock is ahead ends a cancelled task without asking its provider to stop, and drops what was made.',
+    find: '{ ...state, cancelSeenAt: monotonic }',
+    replace: '{ ...state, cancelSeenAt: monotonic - 60_000 }',
+    why: 'A worker ends a cancelled task without asking its provider to stop, and drops what was made.',
   },
   {
     name: 'clock-that-leaps-within-a-pass-believed',

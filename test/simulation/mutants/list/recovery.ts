@@ -48,9 +48,9 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
   {
     name: 'queued-never-given-up',
     breaks: [6, 20],
-    file: GENERATIONS,
-    find: 'if (now <= deadlineOf(g)) return null;',
-    replace: "if (g.status === 'queued' || now <= deadlineOf(g)) return null;",
+    file: 'core/generation/run/overdue.js',
+    find: 'if (context.clock.now() <= deadlineOf(g)) return null;',
+    replace: "if (g.status === 'queued' || context.clock.now() <= deadlineOf(g)) return null;",
     why: 'What waits for a place past its deadline is left to the worker that has no place for it.',
   },
   {

@@ -3,6 +3,7 @@ import type { Mutant } from '../mutant.js';
 const STEPS = 'core/generation/run/next-step.js';
 const SETTLE = 'core/generation/run/settle-time.js';
 const COLLECT = 'core/generation/run/collect-outputs.js';
+const DECIDE = 'core/generation/decide.js';
 
 /** What can be got wrong while a worker runs a generation. */
 export const RUN_MUTANTS: readonly Mutant[] = [
@@ -27,24 +28,25 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     name: 'unknown-acceptance-resubmitted',
     breaks: [5],
     file: STEPS,
-    find: "if (answer === 'unsupported' && !rules.mayResubmit) return { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false) };",
-    replace: "if (answer === 'unsupported' && !rules.mayResubmit) return { do: 'allow-submit', token, afterMs: 0 };",
+    find: "answer === 'unsupported' && !rules.mayResubmit ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', false, UNKNOWN_OUTCOME) }",
+    replace:
+      "answer === 'unsupported' && !rules.mayResubmit ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true, UNKNOWN_OUTCOME) }",
     why: 'A model that forbids to submit twice is submitted twice when its provider cannot tell.',
   },
   {
     name: 'resubmitted-after-one-not-found',
     breaks: [21, 5],
     file: SETTLE,
-    find: 'return later.some(({ askedAt }) => askedAt >= againAt) ? now : Math.max(againAt, now + 1);',
-    replace: 'return now;',
-    why: 'A provider that says once that it does not have the task is believed.',
+    find: 'return later.some(({ askedAt }) => askedAt >= againAt) ? monotonic : Math.max(againAt, monotonic + 1);',
+    replace: 'return monotonic;',
+    why: 'A provider that states once that it does not have the task is believed.',
   },
   {
     name: 'not-found-believed-at-once',
     breaks: [21, 5],
     file: SETTLE,
-    find: 'const [first, ...later] = notFound.filter(({ askedAt }) => askedAt >= settledAt);',
-    replace: 'const [first, ...later] = notFound;',
+    find: 'return statedTwiceAt(state.notFound.filter(({ askedAt }) => askedAt >= settledAt), settledAt, time, rules);',
+    replace: 'return statedTwiceAt(state.notFound, settledAt, time, rules);',
     why: 'A request that was still on its way when its call ended arrives after the task was submitted again.',
   },
   {
@@ -75,8 +77,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     name: 'route-switched-on-unknown-acceptance',
     breaks: [5, 21],
     file: STEPS,
-    find: "if (answer === 'silent') return rest(situation, backoffMs(situation.rules.settings, state.unknownRounds));",
-    replace: "if (answer === 'silent') return { do: 'undo', retryAt: now, isNotHere: true };",
+    find: 'isSilence(answer) ? restWhileSilent(situation, answer, situation.state.unknownRounds) : undefined',
+    replace: "isSilence(answer) ? { do: 'undo', retryAt: situation.time.now, isNotHere: true } : undefined",
     why: 'A provider that does not say whether it has the task is passed by for the next one.',
   },
   {
@@ -98,9 +100,9 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'run-goes-past-its-deadline',
     breaks: [6, 20],
-    file: 'core/generation/run/next-step.js',
-    find: 'now > (g.runDeadlineAt ?? Infinity) ? timeOut(g, state) : undefined',
-    replace: "now > (g.runDeadlineAt ?? Infinity) ? { do: 'rest', ms: 600_000 } : undefined",
+    file: STEPS,
+    find: 'isLate(g, time) && !mayHaveResult(g) ? timeOut(g, state) : undefined',
+    replace: "isLate(g, time) && !mayHaveResult(g) ? { do: 'rest', ms: 600_000 } : undefined",
     why: 'A worker that holds the lease goes on resting when the deadline is over.',
   },
   {
@@ -144,12 +146,12 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     why: 'A run that lost its worker waits for room, though it needs none, until its deadline is over.',
   },
   {
-    name: 'outputs-not-held-to-the-request',
+    name: 'outputs-of-any-kind-delivered',
     breaks: [9],
     file: COLLECT,
-    find: "const fault = 'invalid' in facts ? facts.invalid : mismatch(facts, model, g);",
-    replace: "const fault = 'invalid' in facts ? facts.invalid : undefined;",
-    why: 'Whatever decodes is delivered and charged, whether or not it is what was asked for.',
+    find: 'if (facts.kind !== g.modality)',
+    replace: 'if (false)',
+    why: 'Whatever decodes is delivered and charged, a picture for a video too.',
   },
   {
     name: 'workers-share-output-keys',
@@ -168,12 +170,126 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     why: 'A worker that goes away hands back an attempt that it had handed over as if nobody had it.',
   },
   {
-    name: 'forgotten-task-handed-over-again',
-    breaks: [5],
+    name: 'forgotten-task-made-again',
+    breaks: [21, 5],
     file: STEPS,
-    find: "state.unknownReports >= MAX_UNKNOWN_REPORTS ? { do: 'end-attempt', failure: unavailable(rules) }",
-    replace:
-      "state.unknownReports >= MAX_UNKNOWN_REPORTS ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true) }",
+    find: "failure: failure('PROVIDER_UNAVAILABLE', rules.mayResubmit, FORGOTTEN)",
+    replace: "failure: failure('PROVIDER_UNAVAILABLE', true, FORGOTTEN)",
     why: 'A provider that knows a task no more is given it again, though the model forbids to have it made twice.',
+  },
+  {
+    name: 'failed-download-bought-again',
+    breaks: [21],
+    file: STEPS,
+    find: 'const { failedCollections, isStoreAway } = situation.state;',
+    replace:
+      "const { failedCollections, isStoreAway } = situation.state; if (!isStoreAway && failedCollections >= 4) return { do: 'end-attempt', failure: failure('OUTPUT_INVALID', true) };",
+    why: 'A result that could not be fetched four times is thrown away, and another one is bought.',
+  },
+  {
+    name: 'unusable-output-bought-again',
+    breaks: [21],
+    file: STEPS,
+    find: "failure('OUTPUT_INVALID', rules.mayReplaceOutputs)",
+    replace: "failure('OUTPUT_INVALID', true)",
+    why: 'A complete file that cannot be used is bought again, though the model forbids it.',
+  },
+  {
+    name: 'other-size-thrown-away',
+    breaks: [9, 21],
+    file: COLLECT,
+    find: "difference !== undefined && model.onOtherSize === 'refuse'",
+    replace: 'difference !== undefined',
+    why: 'A usable output of another size than was asked for is thrown away.',
+  },
+  {
+    name: 'other-size-delivered-anyway',
+    breaks: [9],
+    file: COLLECT,
+    find: "difference !== undefined && model.onOtherSize === 'refuse'",
+    replace: 'false',
+    why: 'An output of another size is delivered, though the model refuses it.',
+  },
+  {
+    name: 'priced-by-the-request',
+    breaks: [3],
+    file: DECIDE,
+    find: 'const credits = measuredRate === undefined',
+    replace: 'const credits = true',
+    why: 'An output of another size costs what the one that was asked for would have cost.',
+  },
+  {
+    name: 'silent-polls-end-the-task',
+    breaks: [21],
+    file: STEPS,
+    find: 'isSilence(report) ? restWhileSilent(situation, report, situation.state.silentPolls) : undefined',
+    replace:
+      "isSilence(report) ? situation.state.silentPolls >= 3 ? { do: 'end-attempt', failure: failure('PROVIDER_UNAVAILABLE', true) } : restWhileSilent(situation, report, situation.state.silentPolls) : undefined",
+    why: 'Polls without a report end a task that the provider goes on with, and another one is bought.',
+  },
+  {
+    name: 'unknown-status-taken-for-a-failure',
+    breaks: [21],
+    file: STEPS,
+    find: "report.state === 'running' ? rest(",
+    replace:
+      "report.state === 'running' ? report.unknownStatus !== undefined ? { do: 'end-attempt', failure: failure('PROVIDER_REJECTED', true) } : rest(",
+    why: 'A status that is not known counts as a failure, and the task is bought again.',
+  },
+  {
+    name: 'forgotten-believed-at-once',
+    breaks: [21],
+    file: SETTLE,
+    find: 'return statedTwiceAt(forgotten, time.monotonic, time, rules);',
+    replace: 'return time.monotonic;',
+    why: 'A provider that states once that it no longer has a task is believed, and the task is bought again.',
+  },
+  {
+    name: 'no-last-poll',
+    breaks: [20],
+    file: STEPS,
+    find: "isLate(g, time) && g.lastPollBy === undefined ? { do: 'allow-last-poll' } : undefined",
+    replace: 'isLate(g, time) && g.lastPollBy === undefined ? timeOut(g, {}) : undefined',
+    why: 'A result that became ready while nobody could collect it is lost at the deadline.',
+  },
+  {
+    name: 'expired-without-a-last-poll',
+    breaks: [20],
+    file: DECIDE,
+    find: 'if (mayHaveResult(g) && (g.lastPollBy === undefined || now <= g.lastPollBy))',
+    replace: 'if (false)',
+    why: 'Recovery ends a generation whose provider may have the result, and nobody looks once more.',
+  },
+  {
+    name: 'last-period-without-end',
+    breaks: [6, 20],
+    file: STEPS,
+    find: 'time.now > runEndsAt(g) ? timeOut(g, state) : undefined',
+    replace: 'undefined',
+    why: 'Downloads after the deadline are tried for ever.',
+  },
+  {
+    name: 'submissions-not-counted',
+    breaks: [21],
+    file: 'core/generation/attempts.js',
+    find: 'isNotTaken ? g : { ...g, submissionsMade: submissionsMadeOf(g) + 1 }',
+    replace: 'g',
+    why: 'Submissions of one attempt that may have been taken count as one.',
+  },
+  {
+    name: 'submissions-counted-per-run',
+    breaks: [21],
+    file: 'core/generation/attempts.js',
+    find: 'return submissionsMadeOf(g) < g.terms.maxAttempts;',
+    replace: 'return g.attempt !== undefined || submissionsMadeOf(g) < g.terms.maxAttempts;',
+    why: 'An attempt is submitted as often as its run likes.',
+  },
+  {
+    name: 'lease-held-by-the-wall-clock-alone',
+    breaks: [14],
+    file: STEPS,
+    find: '(lease?.expiresAt ?? 0) > now && leaseHeldUntil > monotonic',
+    replace: '(lease?.expiresAt ?? 0) > now',
+    why: 'A process whose clock was set back submits under a lease that another worker may have.',
   },
 ];

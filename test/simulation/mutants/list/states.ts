@@ -32,8 +32,8 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: 'live-lease-expired',
     breaks: [14],
     file: DECIDE,
-    find: "case 'expire': return hasLiveLease(g, now, boot) ? { refused: 'LEASE_HELD' } : { next: { ...g, error: command.error } };",
-    replace: "case 'expire': return { next: { ...g, error: command.error } };",
+    find: "if (hasLiveLease(g, now, boot)) return { refused: 'LEASE_HELD' }; if (mayHaveResult(g)",
+    replace: 'if (mayHaveResult(g)',
     why: 'A deadline that has passed ends the generation under the hands of the worker that still holds it.',
   },
   {
@@ -73,8 +73,8 @@ export const STATE_MUTANTS: readonly Mutant[] = [
     name: 'part-delivered-costs-all',
     breaks: [3],
     file: DECIDE,
-    find: 'return { next: { ...g, outputs, chargedCredits: priceOfDelivered(g, outputs.length) } };',
-    replace: 'return { next: { ...g, outputs, chargedCredits: g.reservedCredits } };',
+    find: 'return Math.min(reservedCredits, credits);',
+    replace: 'return outputs.length === 0 ? 0 : reservedCredits;',
     why: 'A success costs what was reserved, however much of it was delivered.',
   },
   {
