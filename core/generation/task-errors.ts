@@ -8,7 +8,7 @@ export const TASK_ERRORS = {
   PROVIDER_UNAVAILABLE: { retryable: true, message: 'The provider could not be reached.' },
   PROVIDER_TIMEOUT: { retryable: true, message: 'The provider did not answer in time.' },
   TASK_TIMEOUT: { retryable: true, message: 'The generation did not finish before its deadline.' },
-  OUTPUT_INVALID: { retryable: true, message: 'The provider delivered something that is not what was asked for.' },
+  OUTPUT_INVALID: { retryable: true, message: 'The provider delivered something that cannot be used.' },
   OUTPUT_STORE_FAILED: { retryable: true, message: 'The result could not be stored.' },
   INTERNAL_ERROR: { retryable: true, message: 'Something went wrong on our side.' },
 } as const satisfies Record<string, { retryable: boolean; message: string }>;

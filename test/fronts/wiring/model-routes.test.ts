@@ -59,10 +59,14 @@ describe('what drivers promise without being opened', () => {
 });
 
 describe('the warning about resubmit', () => {
-  function warningsOf(promises: ProviderPromises | undefined, onUnknownAcceptance: 'resubmit' | 'fail'): object[] {
+  function warningsOf(
+    promises: ProviderPromises | undefined,
+    onUnknownAcceptance: 'resubmit' | 'fail',
+    changes: Partial<Model> = {},
+  ): object[] {
     const route = ['first', 'second'].map((provider) => ({ provider, settings: {}, weight: 1 }));
     const catalog = new FileCatalog(
-      [imageModel({ route, onUnknownAcceptance })],
+      [imageModel({ route, onUnknownAcceptance, ...changes })],
       new Map([['plain-image', { inputSchema: 3, onUnknownAcceptance: 7, onInvalidOutput: 9 }]]),
     );
     const driver = {
@@ -84,10 +88,25 @@ describe('the warning about resubmit', () => {
       {
         line: 7,
         message:
-          'on_unknown_acceptance: resubmit may pay twice for one generation of plain-image: second charges for each task, ' +
+          'on_unknown_acceptance: resubmit may pay up to 3 times for one generation of plain-image: second charges for each task, ' +
           'and cannot be asked whether it has one. Use fail.',
       },
     ]);
+  });
+
+  it('names the line and the providers that are paid for each unusable result', () => {
+    expect(warningsOf({ ...PAID, isAskedBy: 'token' }, 'fail', { onInvalidOutput: 'resubmit' })).to.deep.equal([
+      {
+        line: 9,
+        message:
+          'on_invalid_output: resubmit may pay up to 3 times for one generation of plain-image: second charges for each task. ' +
+          'Use fail.',
+      },
+    ]);
+  });
+
+  it('is not given when only one submission may be taken', () => {
+    expect(warningsOf(PAID, 'resubmit', { onInvalidOutput: 'resubmit', maxAttempts: 1 })).to.deep.equal([]);
   });
 
   for (const [why, promises, policy] of [

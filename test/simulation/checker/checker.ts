@@ -177,8 +177,8 @@ export class SimulationChecker implements Observer {
   calling(call: Pick<Effect, 'at' | 'process' | 'processNow' | 'call' | 'args'>): void {
     this.order.tick();
     this.clocks.note(call);
-    this.leases.calling(call);
     this.provider.calling(call);
+    this.leases.calling(call);
     this.shares.calling(call);
   }
 

@@ -37,7 +37,7 @@ const UNKNOWN_OUTCOME = 'It is not known whether the provider took the task.';
 const FORGOTTEN = 'The provider no longer knows the task.';
 
 const MESSAGES = {
-  OUTPUT_INVALID: 'The provider delivered something that is not what was asked for.',
+  OUTPUT_INVALID: 'The provider delivered something that cannot be used.',
   TASK_TIMEOUT: 'The generation did not finish before its deadline.',
   OUTPUT_STORE_FAILED: 'The result could not be stored.',
 };
