@@ -1,6 +1,7 @@
 // Goal: what the catalog check says of providers is what the open ones promise, and it warns where a generation may be paid
 // for twice or a parameter has no effect, naming the line, and nowhere else.
 // Method: every driver and example there is, opened without a server; catalogs with each kind of provider and policy.
+import type { Model } from '../../../core/catalog/model.js';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
