@@ -44,6 +44,8 @@ export interface VendorHistory {
 export interface VendorTerms {
   /** Models by their key. */
   readonly policies: Readonly<Record<string, 'fail' | 'resubmit'>>;
+  /** Models whose provider is paid for each task, and may not be asked for another one after an unknown outcome. */
+  readonly paid: readonly string[];
   /** Tasks that all workers have at a provider together, for those with a limit. */
   readonly mostConcurrent: Readonly<Record<string, number>>;
   readonly settleMs: number;

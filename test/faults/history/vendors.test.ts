@@ -9,6 +9,7 @@ import { checkHistory } from './check-history.js';
 import { IDS } from './clean-cases.js';
 import { cleanHistory, QUIET_AT } from './clean-history.js';
 import { record, type HistoryDraft } from './draft-changes.js';
+import { checkPaid } from './rules/vendors.js';
 import type { NotFound, VendorSubmission, VendorTask } from './vendor-history.js';
 
 const [EARLIER, LATER] = [QUIET_AT + 1_000, QUIET_AT + 11_000];
@@ -28,6 +29,7 @@ function seenBy({ policy = 'fail', submissions, notFound = [] }: Seen): HistoryD
     notFound: notFound.map((one) => ({ ...one })),
     terms: {
       policies: { 'sandbox-test': policy },
+      paid: [],
       mostConcurrent: { west: 1 },
       settleMs: SETTLE_MS,
       longestDelayMs: 1_000,
@@ -116,6 +118,20 @@ describe('the history checker, of vendors', () => {
     const inTrouble = (draft: HistoryDraft) => draft.facts.troubles.push({ from: EARLIER, until: EARLIER + 1 });
     expect(found({ policy: 'resubmit', submissions }, inTrouble)).to.deep.equal([]);
     expect(found({ policy: 'resubmit', submissions })).to.deep.equal([21]);
+  });
+
+  it('finds a paid generation that is paid for twice, or delivered and paid for never', () => {
+    const paidFor = (status: 'succeeded' | 'failed', submissions: readonly VendorSubmission[]) =>
+      [...checkPaid({ generationId: 'g', modelKey: 'm', status }, submissions)].map(({ invariant }) => invariant);
+    expect(paidFor('succeeded', [FIRST])).to.deep.equal([]);
+    expect(paidFor('succeeded', [{ ...LOST, refusedAt: EARLIER }, again()]), 'a refusal costs nothing').to.deep.equal(
+      [],
+    );
+    expect(paidFor('failed', [LOST])).to.deep.equal([]);
+    expect(paidFor('failed', [FIRST])).to.deep.equal([]);
+    expect(paidFor('succeeded', [FIRST, again()])).to.deep.equal([21]);
+    expect(paidFor('failed', [FIRST, again()])).to.deep.equal([21]);
+    expect(paidFor('succeeded', [LOST])).to.deep.equal([21]);
   });
 
   it('finds more tasks at once than a limit allows, but not those whose worker was lost', () => {

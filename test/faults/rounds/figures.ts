@@ -3,6 +3,7 @@ import { SLOW_ANSWER_MS, slowAnswers } from '../harness/slow-answers.js';
 import type { History } from '../history/history.js';
 import { isSuccess } from '../history/known.js';
 import type { SeenVendors } from '../history/vendor-history.js';
+import { vendorPrompt } from '../vendors/vendor-models.js';
 import { describeStruck, type Struck } from './struck.js';
 
 export interface Measured {
@@ -48,7 +49,7 @@ export function tellFigures(
     `${exchanges.length} requests, ${unanswered} without an answer, ${away} answered 503; ${keys.length} creates: ${counted(keys.map(({ outcome }) => outcome))}; ${keys.reduce((sum, { requests }) => sum + requests - 1, 0)} repeats`,
     `generations: ${counted(atRest.generations.map((record) => (record.kind === 'generation' ? record.status : record.kind)))}; uploads: ${counted(atRest.uploads.map(({ record }) => (record.kind === 'upload' ? record.status : record.kind)))}`,
     `failures: ${counted(atRest.generations.flatMap((record) => (record.kind === 'generation' && record.error ? [record.error.code] : [])))}`,
-    ...(vendors === undefined ? [] : [describeVendors(vendors)]),
+    ...(vendors === undefined ? [] : [describeVendors(vendors), describePaid(vendors, atRest)]),
     `faults: ${describeStruck(struck)}`,
     `first success at most ${Math.round(Math.max(0, ...recoveriesMs))} ms after healing; ${starts} starts of processes; ${Math.round(underFaultsMs / 1_000)} s of faults, ${Math.round(wallMs / 1_000)} s in all`,
     `${slowAnswers(inCalm).length} of ${inCalm.length} answers in the calm after all faults took ${SLOW_ANSWER_MS} ms or longer, and ${starvedInCalm} times a process hardly ran for a second; what ran beside that is excused`,
@@ -61,6 +62,21 @@ function describeVendors({ submissions, notFound }: SeenVendors): string {
   const refused = submissions.filter(({ refusedAt }) => refusedAt !== undefined).length;
   const lost = submissions.filter(({ task, refusedAt }) => task === undefined && refusedAt === undefined).length;
   return `vendors: submissions to ${counted(submissions.map(({ maker }) => maker))}; ${again} of a generation that one had come for, ${refused} refused, ${lost} that came to nothing; ${notFound.length} answers that there is no such task`;
+}
+
+/** Submissions that paid vendors took, for each generation that was delivered. */
+function describePaid({ terms, submissions }: SeenVendors, { generations }: History['atRest']): string {
+  const prompts = new Map(
+    generations.flatMap((record) =>
+      record.kind === 'generation' && terms.paid.includes(record.modelKey)
+        ? [[vendorPrompt(record.clientTraceId ?? ''), record.status] as const]
+        : [],
+    ),
+  );
+  const taken = submissions.filter(({ task, prompt }) => task !== undefined && prompts.has(prompt));
+  const delivered = [...prompts.values()].filter((status) => status === 'succeeded').length;
+  const forDelivered = taken.filter(({ prompt }) => prompts.get(prompt) === 'succeeded').length;
+  return `paid vendors: ${forDelivered} submissions taken for ${delivered} generations delivered, ${taken.length - forDelivered} for others`;
 }
 
 /** Objects that no record names, by the folder they lie in. They cost room and nothing else. */

@@ -37,6 +37,7 @@ interface ModelOfVendors {
 export const VENDOR_MODELS = {
   'vendor-images': { policy: 'fail', makers: ['images'], takesReference: false, pollIntervalMs: 100 },
   'vendor-predictions': { policy: 'resubmit', makers: ['predictions'], takesReference: false, pollIntervalMs: 300 },
+  'vendor-paid': { policy: 'fail', makers: ['predictions'], takesReference: false, pollIntervalMs: 300 },
   'vendor-studio': { policy: 'fail', makers: ['studio'], takesReference: false, pollIntervalMs: 100 },
   'vendor-edit': { policy: 'fail', makers: ['studio'], takesReference: true, pollIntervalMs: 100 },
   'vendor-route': { policy: 'fail', makers: ['west', 'east'], takesReference: false, pollIntervalMs: 100 },
@@ -44,6 +45,7 @@ export const VENDOR_MODELS = {
 
 export const VENDOR_TERMS: VendorTerms = {
   policies: Object.fromEntries(Object.entries(VENDOR_MODELS).map(([key, { policy }]) => [key, policy])),
+  paid: ['vendor-images', 'vendor-paid'],
   mostConcurrent: MOST_CONCURRENT,
   settleMs: SETTLE_MS,
   longestDelayMs: LONGEST_DELAY_MS,
@@ -94,10 +96,13 @@ const COMFYUI_STILL =
 const COMFYUI_EDIT =
   '{ workflow: edit.json, inputs: { prompt: [{ node: "2", input: value }], reference_image: [{ node: "8", input: image }] }, outputs: [{ node: "4" }] }';
 
+const PREDICTION =
+  '{ model: acme/portrait, fields: { n: { parameter: n, type: integer, minimum: 1, maximum: 2 } }, output: { media_type: image/png } }';
+
 const SETTINGS: Readonly<Record<VendorModel, string>> = {
   'vendor-images': '{ model: gpt-image-2 }',
-  'vendor-predictions':
-    '{ model: acme/portrait, fields: { n: { parameter: n, type: integer, minimum: 1, maximum: 2 } }, output: { media_type: image/png } }',
+  'vendor-predictions': PREDICTION,
+  'vendor-paid': PREDICTION,
   'vendor-studio': COMFYUI_STILL,
   'vendor-edit': COMFYUI_EDIT,
   'vendor-route': COMFYUI_STILL,

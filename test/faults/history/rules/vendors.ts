@@ -27,6 +27,7 @@ export function* checkVendors(known: Known): Iterable<Finding> {
     endedAt.set(prompt, generation.completedAt ?? Infinity);
     yield* checkSubmissions(known, vendors, generation, submissions);
     yield* checkMadeForIt(generation, submissions);
+    if (vendors.terms.paid.includes(generation.modelKey)) yield* checkPaid(generation, submissions);
   }
   for (const [prompt, [submission]] of byPrompt)
     yield { invariant: 11, sentence: `${submission?.maker} was asked for "${prompt}", which no generation asks for` };
@@ -77,6 +78,19 @@ function isKnownToBeOver(
     (one) => one.maker === maker && one.token === token && one.at >= countsFrom && one.at < at,
   );
   return said.some((first) => said.some((second) => second.at - first.at >= terms.settleMs - JITTER_MS));
+}
+
+/** What the vendor is paid for: the submissions that it took. A delivered generation is paid for exactly once. */
+export function* checkPaid(
+  { generationId, modelKey, status }: Pick<Generation, 'generationId' | 'modelKey' | 'status'>,
+  submissions: readonly VendorSubmission[],
+): Iterable<Finding> {
+  const paid = submissions.filter(({ task }) => task !== undefined).length;
+  if (status === 'succeeded' ? paid !== 1 : paid > 1)
+    yield {
+      invariant: 21,
+      sentence: `generation ${generationId} of ${modelKey} ${status}, and its vendor is paid for ${paid} tasks`,
+    };
 }
 
 /** What is delivered was made for this very generation. */
