@@ -9,6 +9,7 @@ import { Lanes, type Place } from './lanes.js';
 import { LeftTasks } from './left-tasks.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { takeLease, type Taken } from './take-lease.js';
+import { MAX_WAIT_MS } from './waiting.js';
 
 /** The most generations that wait in one process for a free place; others stay with their wake-ups. */
 const MAX_WAITING = 100_000;
@@ -44,6 +45,8 @@ export class Dispatcher {
   private readonly waiting = new Map<string, Promise<void>>();
   private readonly runs = new Map<string, GenerationRun>();
   private readonly finished = new Set<Promise<void>>();
+  /** Timers of generations that this process left until a later attempt. */
+  private readonly rewakes = new Map<string, () => void>();
   private stopping = false;
 
   constructor(
@@ -109,6 +112,7 @@ export class Dispatcher {
    */
   stop(graceMs: number): Promise<boolean> {
     this.stopping = true;
+    for (const cancel of this.rewakes.values()) cancel();
     this.lanes.refuseAll(new WorkerStopping());
     this.left.stop();
     for (const run of this.runs.values()) run.stop();
@@ -186,11 +190,28 @@ export class Dispatcher {
       if (end === 'abandoned') this.left.keep(run.lastKnown, entry);
       else entry.release();
       place.release();
+      if (run.leftUntil !== undefined) this.wakeByTimer(generationId, run.leftUntil);
       // Nobody's turn waits for the money.
       await run.settling;
       this.finished.delete(finished);
     });
     this.finished.add(finished);
+  }
+
+  /**
+   * Stored wake-ups follow the wall clock. Where that was set back meanwhile, the next attempt begins after the time it was
+   * to wait all the same.
+   */
+  private wakeByTimer(generationId: string, at: number): void {
+    const { clock } = this.context;
+    this.rewakes.get(generationId)?.();
+    if (this.stopping || this.rewakes.size >= MAX_WAITING) return;
+    const delayMs = Math.min(Math.max(0, at - clock.now()), MAX_WAIT_MS);
+    const cancel = clock.after(delayMs, () => {
+      this.rewakes.delete(generationId);
+      if (clock.now() < at) wake(this.context, generationId, clock.now());
+    });
+    this.rewakes.set(generationId, cancel);
   }
 
   /**

@@ -48,6 +48,8 @@ export interface RunOf extends Execution {
  */
 export class GenerationRun {
   readonly generationId: string;
+  /** When the next attempt is due, once this run has left the generation until then. */
+  leftUntil: number | undefined;
   /** The moving of the credits, once this run has ended the generation. */
   settling: Promise<unknown> | undefined;
   private readonly holder: LeaseHolder;
@@ -311,6 +313,7 @@ export class GenerationRun {
   private async leaveUntil(command: Extract<HolderCommand, { retryAt: number }>): Promise<Went> {
     await this.patience.try(() => this.holder.write({ ...command, ...this.cost() }));
     wake(this.context, this.generationId, command.retryAt);
+    this.leftUntil = command.retryAt;
     return 'over';
   }
 
