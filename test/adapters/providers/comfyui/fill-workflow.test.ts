@@ -25,7 +25,7 @@ function filled(
   task: { prompt?: string; negativePrompt?: string; parameters?: JsonObject } = {},
   names = NOTHING,
 ) {
-  return filledWorkflow(plan, { prompt: 'x', parameters: {}, token: TOKEN, ...task }, names);
+  return JSON.parse(filledWorkflow(plan, { prompt: 'x', parameters: {}, token: TOKEN, ...task }, names)) as JsonObject;
 }
 
 /** The inputs that differ from the workflow, by node and name. */
@@ -116,7 +116,7 @@ describe('the graph of a ComfyUI task', () => {
         (token, minimum, more) => {
           const target = { node: '1', input: 'color', minimum, maximum: minimum + more };
           const plan = planOf(STILL, { workflow: 'x', inputs: { prompt: PROMPT, seed: [target] } });
-          const graph = filledWorkflow(plan, { prompt: 'x', parameters: {}, token }, NOTHING);
+          const graph = JSON.parse(filledWorkflow(plan, { prompt: 'x', parameters: {}, token }, NOTHING)) as JsonObject;
           expect((graph['1'] as { inputs: JsonObject }).inputs['color']).to.be.within(minimum, minimum + more);
         },
       ),
