@@ -37,7 +37,8 @@ export function drawnSeed(
   isUsable: (seed: number) => boolean,
 ): number | string | undefined {
   const schema = propertyOf(inputSchema, 'seed');
-  const ranges = schema === undefined ? [{ least: -Infinity, most: Infinity, step: 1 }] : candidatesOf(schema, inputSchema);
+  const ranges =
+    schema === undefined ? [{ least: -Infinity, most: Infinity, step: 1 }] : candidatesOf(schema, inputSchema);
   const sets = ranges
     .map(({ least, most, ...rest }) =>
       bounded({ ...rest, least: Math.max(least, bounds.least), most: Math.min(most, bounds.most) }),
@@ -45,7 +46,9 @@ export function drawnSeed(
     .filter(({ least, most }) => least <= most);
   const fits = fitsSchema(inputSchema, parameters);
   for (let attempt = 0; attempt < 3 * TRIES && sets.length > 0; attempt += 1) {
-    const drawn = createHash('sha256').update(attempt < TRIES ? `${token} ${attempt}` : token).digest();
+    const drawn = createHash('sha256')
+      .update(attempt < TRIES ? `${token} ${attempt}` : token)
+      .digest();
     const set = sets[(drawn.readUInt32BE(8) + attempt) % sets.length];
     const number = set === undefined ? undefined : pick(set, drawn.readUIntBE(0, 6), attempt);
     if (number === undefined || !Number.isSafeInteger(number) || !isUsable(number)) continue;
@@ -93,8 +96,7 @@ function candidatesOf(schema: JsonObject, root: JsonObject | undefined): readonl
       const listed = parts.flatMap(({ enum: values, const: only }) =>
         Array.isArray(values) ? [values] : only === undefined ? [] : [[only]],
       );
-      const numbers = (name: string) =>
-        parts.flatMap((part) => (typeof part[name] === 'number' ? [part[name]] : []));
+      const numbers = (name: string) => parts.flatMap((part) => (typeof part[name] === 'number' ? [part[name]] : []));
       const values = listed[0]?.filter((value): value is number => Number.isInteger(value));
       return {
         least: Math.max(...numbers('minimum'), ...numbers('exclusiveMinimum').map(above), -Infinity),
@@ -109,7 +111,11 @@ function candidatesOf(schema: JsonObject, root: JsonObject | undefined): readonl
  * The parts of a schema that hold together, for each of its alternatives: `allOf` and `$ref` add parts, `anyOf` and `oneOf`
  * add alternatives.
  */
-function branchesOf(schema: JsonObject, root: JsonObject | undefined, depth: number): readonly (readonly JsonObject[])[] {
+function branchesOf(
+  schema: JsonObject,
+  root: JsonObject | undefined,
+  depth: number,
+): readonly (readonly JsonObject[])[] {
   let branches: readonly (readonly JsonObject[])[] = [[schema]];
   if (depth > 8) return branches;
   const join = (others: readonly (readonly JsonObject[])[]) => {

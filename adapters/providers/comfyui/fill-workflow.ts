@@ -65,7 +65,9 @@ function drawSeed(plan: Plan, task: Task, set: SetValue): void {
   const isUsable = (seed: number) => targets.every((target) => Number.isInteger(numberFor(target, seed)));
   const seed = drawnSeed(task, seedBounds(targets), isUsable);
   if (seed === undefined)
-    throw new PlanInvalid('inputs.seed: no whole number fits the schema of the parameter and the bounds of the targets.');
+    throw new PlanInvalid(
+      'inputs.seed: no whole number fits the schema of the parameter and the bounds of the targets.',
+    );
   set(targets, seed, 'seed');
 }
 
@@ -124,7 +126,10 @@ function fitted(target: Target, value: Json, present: Json | undefined, name: st
 }
 
 /** The number that goes in for a value; undefined where it is out of bounds. */
-function numberFor({ times = 1, plus = 0, minimum = -Infinity, maximum = Infinity }: Target, value: number): number | undefined {
+function numberFor(
+  { times = 1, plus = 0, minimum = -Infinity, maximum = Infinity }: Target,
+  value: number,
+): number | undefined {
   const sent = withoutRounding(value * times + plus);
   const fits = Number.isFinite(sent) && Math.abs(sent) <= Number.MAX_SAFE_INTEGER && sent >= minimum && sent <= maximum;
   return fits ? sent : undefined;

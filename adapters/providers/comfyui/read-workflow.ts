@@ -5,7 +5,14 @@ import type { SettingsPlace } from '../../driver.js';
 import { readPlan, readSettings, type Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { knownKindOf } from './save-nodes.js';
-import { MAX_WORKFLOW_BYTES, missingLink, nameOfNode, parseWorkflow, WorkflowInvalid, type Workflow } from './workflow.js';
+import {
+  MAX_WORKFLOW_BYTES,
+  missingLink,
+  nameOfNode,
+  parseWorkflow,
+  WorkflowInvalid,
+  type Workflow,
+} from './workflow.js';
 
 /**
  * The plan of a model's settings, with the workflow file as it is now. `folder` is where the paths of workflows begin.

@@ -47,7 +47,7 @@ const OFF_MODES: readonly (Json | undefined)[] = [2, 4];
 /** Throws `WorkflowInvalid`. */
 export function parseWorkflow(text: string): Workflow {
   const graph = graphIn(readText(text));
-  const nodes = [...(graph.members ?? [])].filter(([id, node]) => isNodeEntry(id, node));
+  const nodes = [...(graph.members ?? [])].filter(([, node]) => isNodeEntry(node));
   if (nodes.length === 0) throw new WorkflowInvalid('The workflow has no nodes.');
   return new Map(nodes.map(([id, node]) => [id, nodeOf(id, node)] as const));
 }
@@ -104,9 +104,11 @@ export function isPlaceholder(text: string): boolean {
   return placeholdersIn(text)[0] === text.trim();
 }
 
-const PLACEHOLDER = /%[a-z_][\w.-]{0,40}%|\{\{\s*[a-z_][\w.-]{0,40}\s*\}\}|\$\{[a-z_][\w.-]{0,40}\}|<<[a-z_][\w.-]{0,40}>>/gi;
+const PLACEHOLDER =
+  /%[a-z_][\w.-]{0,40}%|\{\{\s*[a-z_][\w.-]{0,40}\s*\}\}|\$\{[a-z_][\w.-]{0,40}\}|<<[a-z_][\w.-]{0,40}>>/gi;
 /** Forms that mean something else within a text. */
-const WHOLE_PLACEHOLDER = /^(?:\{[a-z_][\w.-]{0,40}\}|<[a-z_][\w.-]{0,40}>|\$[a-z_]\w{0,40}|__[a-z]\w{0,40}__|\[[A-Z_]{2,40}\])$/i;
+const WHOLE_PLACEHOLDER =
+  /^(?:\{[a-z_][\w.-]{0,40}\}|<[a-z_][\w.-]{0,40}>|\$[a-z_]\w{0,40}|__[a-z]\w{0,40}__|\[[A-Z_]{2,40}\])$/i;
 
 export function placeholdersIn(text: string): readonly string[] {
   const trimmed = text.trim();
@@ -138,7 +140,10 @@ function graphIn(file: ExactJson): ExactJson {
     const [first, second] = found;
     if (first !== undefined && second !== undefined)
       throw new WorkflowInvalid(
-        `The file has several workflows, at ${found.map(([place]) => place).slice(0, 5).join(', ')}; put one into a file of its own.`,
+        `The file has several workflows, at ${found
+          .map(([place]) => place)
+          .slice(0, 5)
+          .join(', ')}; put one into a file of its own.`,
       );
     if (first !== undefined) return first[1];
     hasEditorFormat ||= level.some(([, one]) => isEditorFormat(one));
@@ -165,9 +170,9 @@ function isEditorFormat({ members }: ExactJson): boolean {
   return Array.isArray(members?.get('nodes')?.value);
 }
 
-/** Files have notes beside their nodes: members that are no objects, or whose names begin with an underscore and that have no class. */
-function isNodeEntry(id: string, { value }: ExactJson): boolean {
-  return isObject(value) && !(id.startsWith('_') && value['class_type'] === undefined);
+/** Files have notes and settings beside their nodes, which a server would refuse. */
+function isNodeEntry({ value }: ExactJson): boolean {
+  return isObject(value) && (value['class_type'] !== undefined || value['inputs'] !== undefined);
 }
 
 function nodeOf(id: string, { value, members }: ExactJson): WorkflowNode {

@@ -151,12 +151,14 @@ const REFUSED: readonly Refused[] = [
   {
     of: 'a length of a number',
     settings: withInputs({ n: [{ node: '1', input: 'batch_size', max_length: 3 }] }),
-    fault: 'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
+    fault:
+      'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
   },
   {
     of: 'a number that may load',
     settings: withInputs({ n: [{ node: '1', input: 'batch_size', may_load: true }] }),
-    fault: 'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
+    fault:
+      'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
   },
   {
     of: 'bounds that exclude each other',
