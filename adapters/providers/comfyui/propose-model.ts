@@ -3,14 +3,15 @@ import type { TracedInput, TracedNumber } from './graph-walk.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { readPlan, readSettings } from './plan.js';
 import { INSTEAD, knownKindOf, saveNodeFault } from './save-nodes.js';
-import { traceWorkflow, type TracedNumbers, type TracedWorkflow } from './trace-workflow.js';
+import { GENERAL_CHECKS, guessChecks, placeholderChecks } from './proposal-checks.js';
+import { traceWorkflow } from './trace-workflow.js';
+import type { TracedNumbers, TracedWorkflow } from './traced.js';
 import {
   linkOf,
   MAX_WORKFLOW_BYTES,
   missingLink,
   nameOfNode,
   parseWorkflow,
-  placeholdersIn,
   WorkflowInvalid,
   type Workflow,
   type WorkflowNode,
@@ -72,17 +73,15 @@ export function proposeCatalog(text: string, file: string): string {
     '    on_unknown_acceptance: resubmit',
     '    poll_interval_ms: 1000',
     '',
-    ...[...traced.checks, ...guessChecks(traced, parameters), ...placeholderChecks(workflow, settings), ...GENERAL].map(
-      (check) => `# Check: ${printable(check)}.`,
-    ),
+    ...[
+      ...traced.checks,
+      ...guessChecks(traced, parameters),
+      ...placeholderChecks(workflow, settings),
+      ...GENERAL_CHECKS,
+    ].map((check) => `# Check: ${printable(check)}.`),
   ];
   return `${lines.join('\n')}\n`;
 }
-
-const GENERAL: readonly string[] = [
-  'the name that people see, display_name; the price; and how long a task may take, run_timeout_seconds',
-  'provider is the name of the instance in the configuration; concurrency is how many tasks a worker gives to its servers at once',
-];
 
 function workflowFrom(text: string): Workflow {
   if (Buffer.byteLength(text) > MAX_WORKFLOW_BYTES)
@@ -251,51 +250,6 @@ function priceOf({ modality }: TracedWorkflow, names: readonly string[]): JsonOb
     minimum_credits: 10,
     maximum_credits: 1_000,
   };
-}
-
-// ---- what a person has to look at
-
-/** Defaults that stand in for placeholders. */
-function guessChecks(
-  { size, count, steps, guidance }: TracedWorkflow,
-  parameters: readonly ProposedParameter[],
-): readonly string[] {
-  const sides = size === undefined || 'text' in size ? [] : [size.width, size.height];
-  const guessed: readonly (readonly [string, readonly TracedNumber[]])[] = [
-    ['size', sides],
-    ['n', count?.at ?? []],
-    ['steps', steps?.at ?? []],
-    ['guidance', guidance?.at ?? []],
-  ];
-  return guessed.flatMap(([name, at]) => {
-    const open = at.filter(({ value }) => value === undefined);
-    const parameter = parameters.find((one) => one.name === name);
-    if (open.length === 0 || parameter === undefined) return [];
-    return [
-      `the default of ${name}, ${JSON.stringify(parameter.schema['default'])}, is a guess: ${open.map(({ node, input }) => `${nameOfNode(node)}.${input}`).join(', ')} has a placeholder`,
-    ];
-  });
-}
-
-/** Placeholders that nothing replaces: a server would get them as they are. */
-function placeholderChecks(workflow: Workflow, settings: JsonObject): readonly string[] {
-  const taken = new Set(placesIn(settings['inputs'] ?? null));
-  const left = [...workflow.values()].flatMap((node) =>
-    Object.entries(node.inputs).flatMap(([input, value]) => {
-      const isPrefix = /prefix/i.test(input);
-      if (typeof value !== 'string' || isPrefix || taken.has(placeOf({ node, input }))) return [];
-      return placeholdersIn(value).map((placeholder) => `${placeholder} in ${nameOfNode(node)}.${input}`);
-    }),
-  );
-  if (left.length === 0) return [];
-  return [`nothing replaces ${left.slice(0, 12).join(', ')}: write values into the workflow file`];
-}
-
-function placesIn(inputs: Json): readonly string[] {
-  if (typeof inputs !== 'object' || inputs === null) return [];
-  const { node, input } = inputs as { node?: Json; input?: Json };
-  if (typeof node === 'string' && typeof input === 'string') return [JSON.stringify([node, input])];
-  return Object.values(inputs).flatMap((one) => placesIn(one));
 }
 
 function placeOf({ node, input }: Pick<TracedInput, 'node' | 'input'>): string {

@@ -47,7 +47,7 @@ describe('the reader of workflow files', () => {
       ['"open', 'line 1, column 1'],
       ['-NaN', 'line 1, column 1'],
       ['[1] 2', 'line 1, column 5'],
-      [`${'['.repeat(300)}`, 'line 1, column 202'],
+      ['['.repeat(300), 'line 1, column 202'],
     ] as const)
       expect(() => readExactJson(text), text)
         .to.throw(JsonUnreadable)
