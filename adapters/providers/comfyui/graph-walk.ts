@@ -28,7 +28,7 @@ interface NamedLink {
 }
 
 const TEXT_NAME =
-  /^(?:text|prompt|string|value|caption|t5xxl|clip_[lg]|llama|qwen\w*|bert|mt5xl|tags|edit_instruction|instructions?|(?:text|string)_?(?:[a-d]|\d+|[gl])?|(?:(?!system)[a-z]+_)?prompts?|(?:user|main|input|edit|base)_?text|prompt_?(?:text|\d+)|text_?(?:prompt|input)|(?:pos|positive|neg|negative)(?:_?(?:prompt|text))?|(?:text|prompt)_?(?:positive|negative|pos|neg))$/i;
+  /^(?:text|prompt|string|value|caption|t5xxl|clip_[lg]|llama|qwen\w*|bert|mt5xl|tags|edit_instruction|instructions?|(?:text|string)_?(?:[a-d]|\d+|[gl])?|(?:(?!system)[a-z]+_)?prompts?|(?:user|main|input|edit|base|wildcard|populated)_?text|prompt_?(?:text|\d+)|text_?(?:prompt|input)|(?:pos|positive|neg|negative)(?:_?(?:prompt|text))?|(?:text|prompt)_?(?:positive|negative|pos|neg))$/i;
 
 /** Inputs that lead away from the words: models, pictures and what is made of them. */
 const OTHER_INPUT =
@@ -198,7 +198,8 @@ export class GraphWalk {
       const value = node.inputs[input];
       if (typeof value === 'string') return [{ node, input, value }];
       const link = linkOf(value);
-      return (link === undefined ? undefined : this.#textOf(link, side, new Set())) ?? [];
+      const isText = link !== undefined && !isCondition(this.nodeAt(link));
+      return (isText ? this.#textOf(link, side, new Set()) : undefined) ?? [];
     });
     return distinctInputs(texts);
   }
@@ -238,6 +239,16 @@ export class GraphWalk {
       ),
     );
   }
+}
+
+/** Whether a node makes conditions: an input that takes one has the name of one that takes a text. */
+export function isCondition(node: WorkflowNode | undefined): boolean {
+  if (node === undefined) return false;
+  const takes = Object.entries(node.inputs).some(
+    ([input, value]) =>
+      linkOf(value) !== undefined && (/^(?:clip|conditioning\w*)$/i.test(input) || sideOf(input) !== undefined),
+  );
+  return takes || /encode|condition/i.test(node.classType);
 }
 
 /** A number, a number in quotes, or a placeholder for one. */

@@ -40,7 +40,9 @@ const EMPTY_LATENT = /empty|tovideo|imgtovid|img2vid|i2v|video.*(?:embed|encode|
 export function latentOf(t: Tracing, { node }: Maker): Latent | undefined {
   const skips = (input: string) =>
     sideOf(input) !== undefined ||
-    /^(?:model\w*|clip\w*|vae|conditioning|guider|noise|sigmas|sampler|masks?|control_net|image_kps)$/i.test(input);
+    /vae|lora|script|^(?:model\w*|clip\w*|conditioning|guider|noise|sigmas|sampler|masks?|control_?net\w*|cnet\w*|image_kps)$/i.test(
+      input,
+    );
   for (const one of t.walk.along({ node: node.id, slot: 0 }, (input) => !skips(input))) {
     if (/mask|preprocessor|detector/i.test(one.classType)) continue;
     for (const prefix of ['', 'empty_latent_', 'image_']) {
@@ -51,9 +53,12 @@ export function latentOf(t: Tracing, { node }: Maker): Latent | undefined {
   return undefined;
 }
 
+/** The nodes after `source` that scale, or that have a size of their own, as one that makes a video of a picture. */
 export function scaledAfter(t: Tracing, source: WorkflowNode | undefined): readonly WorkflowNode[] {
   if (source === undefined) return [];
-  return t.walk.between(t.output.node, source).filter((node) => SCALES.test(node.classType));
+  const isSized = (node: WorkflowNode) =>
+    (['width', 'height'] as const).every((side) => numberIn(node, side) !== undefined);
+  return t.walk.between(t.output.node, source).filter((node) => SCALES.test(node.classType) || isSized(node));
 }
 
 export function offeredSize(

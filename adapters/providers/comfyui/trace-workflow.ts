@@ -1,6 +1,6 @@
 import { formatFault } from '../../../core/media/format-fault.js';
 import { canTakeTarget } from './check-targets.js';
-import { distinctInputs, GraphWalk, sameInput, sideOf, type TracedInput } from './graph-walk.js';
+import { distinctInputs, GraphWalk, sameInput, sideOf, type TracedInput, isCondition } from './graph-walk.js';
 import { knownKindOf, knownPrefixOf, saveNodeFault } from './save-nodes.js';
 import { checkRest, findReferences } from './trace-files.js';
 import {
@@ -179,7 +179,10 @@ function mainOf(t: Tracing, makers: readonly Maker[]): Maker | undefined {
 function checkOutputs(t: Tracing): void {
   const { node, prefix } = t.output;
   const others = t.savers.filter((saver) => saver.node !== node);
-  const about = prefix === undefined ? '' : `; its class is not known, so try whether it saves below ${prefix}`;
+  const places = Object.keys(node.inputs).filter((input) => /(?:^|_)(?:path|folder|dir|subfolder)$/.test(input));
+  const emptied = places.length === 0 ? '' : `, and empty its ${places.join(' and ')}`;
+  const about =
+    prefix === undefined ? '' : `; its class is not known, so try whether it saves below ${prefix}${emptied}`;
   t.check(
     others.length === 0
       ? `delivered is what ${nameOfNode(node)} saves${about}`
@@ -239,7 +242,9 @@ function findWords(
 
 /** Where no way from the sampler leads to words: those of the nearest input that is called a prompt. */
 function namedWords(t: Tracing): readonly TracedInput<string>[] {
-  const isNamed = ({ input }: TracedInput) => /prompt/i.test(input) && sideOf(input) !== 'negative';
+  // Other nodes have prompts as well: for what they cut out, for example.
+  const isNamed = ({ node, input }: TracedInput) =>
+    /prompt/i.test(input) && sideOf(input) !== 'negative' && isCondition(node);
   const named = t.walk.allTexts(t.behind).find(isNamed);
   return named === undefined ? [] : usable([named]);
 }

@@ -105,6 +105,13 @@ describe('the model proposed for a graph', () => {
       'a scaled latent',
       { 20: n('VAEDecode', { samples: ['21', 0] }), 21: n('LatentUpscaleBy', { samples: ['1', 0], scale_by: 1.5 }) },
     ],
+    [
+      'a picture that becomes another one, with a size of its own',
+      {
+        20: n('VAEDecode', { samples: ['21', 0] }),
+        21: n('PictureToPicture', { image: ['7', 0], width: 640, height: 480 }),
+      },
+    ],
     ['a cropped picture', { 20: n('ImageCrop', { image: ['7', 0], width: 64, height: 64 }) }],
     [
       'tiles that are scaled',
@@ -410,5 +417,74 @@ describe('the model proposed for a graph', () => {
     expect(checksOf(workflow).join('\n')).to.include(
       'no duration is offered: node 2 (WanFirstLastFrameToVideo).length = 49 at 16 frames per second, and node 12 (RIFE VFI)',
     );
+  });
+
+  it('takes the words of a node that chooses some, and not those of one that cuts something out', () => {
+    const workflow = standardWith(
+      { 2: { text: ['20', 0] }, 9: { images: ['22', 0] } },
+      {
+        20: n('ImpactWildcardProcessor', {
+          wildcard_text: 'a {red|blue} lighthouse',
+          populated_text: 'a red lighthouse',
+          seed: 4,
+        }),
+        21: n('CutOut', { prompt: 'the face', image: ['7', 0] }),
+        22: n('JoinImages', { image: ['7', 0], other: ['21', 0] }),
+      },
+    );
+    expect(proposed(workflow).provider_settings.inputs['prompt']).to.deep.equal(at('20', 'wildcard_text'));
+    expect(checksOf(workflow)).to.include.members([
+      'node 20 (ImpactWildcardProcessor) may write words of its own, or change those of the prompt.',
+    ]);
+    const wordless = standardWith(
+      { 2: { text: ['23', 0] } },
+      { 23: n('Caption', { image: ['7', 0] }), 21: n('CutOut', { prompt: 'x' }) },
+    );
+    expect(proposed(wordless).provider_settings.inputs['prompt']).to.deep.equal([]);
+  });
+
+  it('takes no size of a loader that the latent does not come from', () => {
+    const workflow: JsonObject = {
+      ...STANDARD,
+      1: n('KSampler (Efficient)', {
+        seed: 1,
+        steps: 20,
+        cfg: 7,
+        positive: ['20', 1],
+        negative: ['20', 2],
+        latent_image: ['21', 0],
+        optional_vae: ['20', 4],
+      }),
+      20: n('Efficient Loader', {
+        positive: 'yes',
+        negative: 'no',
+        empty_latent_width: 640,
+        empty_latent_height: 480,
+        batch_size: 1,
+      }),
+      21: n('VAEEncode', { pixels: ['22', 0], vae: ['20', 4] }),
+      22: n('ImageResize+', { width: 800, height: 600, image: ['23', 0] }),
+      23: n('LoadImage', { image: 'a.png' }),
+    };
+    expect(proposed(workflow).provider_settings.inputs['size']).to.deep.equal({
+      width: at('22', 'width'),
+      height: at('22', 'height'),
+    });
+    expect(checksOf(workflow).join('\n')).to.include('and whether node 22 (ImageResize+) keeps to them');
+  });
+
+  it('gives all texts of an encoder behind a control net the prompt', () => {
+    const workflow = standardWith(
+      { 1: { positive: ['20', 0], negative: ['20', 1] } },
+      {
+        2: n('CLIPTextEncodeSDXL', { text_g: 'a lighthouse', text_l: 'a lighthouse by night', clip: ['8', 1] }),
+        20: n('ControlNetApplyAdvanced', { positive: ['2', 0], negative: ['5', 0], image: ['21', 0] }),
+        21: n('LoadImage', { image: 'a.png' }),
+      },
+    );
+    expect(proposed(workflow).provider_settings.inputs['prompt']).to.deep.equal([
+      ...at('2', 'text_g'),
+      ...at('2', 'text_l'),
+    ]);
   });
 });
