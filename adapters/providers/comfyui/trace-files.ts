@@ -6,7 +6,7 @@ import { nameOfNode, type WorkflowNode } from './workflow.js';
 /** As many files as a request may have. */
 const MAX_REFERENCES = 8;
 const FILE_LOADERS: ReadonlySet<string> = new Set(['LoadImage', 'LoadImageMask']);
-const IS_PICTURE = /^(?:images?|pixels|input_image|any\w*|source|value)$/i;
+const IS_PICTURE = /^(?:images?|pixels|input|input_image|any\w*|source|value)$/i;
 /** Nodes that make something else of a picture. */
 const USES_PICTURE =
   /tovideo|imgtovid|img2vid|i2v|encode|latent|sampler|vision|adapter|control|embed|detail|pulid|instantid|talk|avatar/i;
