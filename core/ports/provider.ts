@@ -26,6 +26,8 @@ export interface Submission {
   readonly negativePrompt?: string;
   /** With the model's defaults applied. */
   readonly parameters: JsonObject;
+  /** The model's `input_schema`: what a provider fills in by itself, such as a seed, must fit it too. */
+  readonly inputSchema?: JsonObject;
   readonly references: readonly ProviderReference[];
   /** The model's private `provider_settings` from the catalog. */
   readonly settings: JsonObject;

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Plan } from './plan.js';
-import { isObject, linkOf, nameOfNode, type WorkflowNode } from './workflow.js';
+import { isSize, type Target } from './settings-schema.js';
+import { isNumeric, isObject, isPlaceholder, linkOf, nameOfNode, type WorkflowNode } from './workflow.js';
 
 /** What a server says of the classes of nodes, by their names; undefined for one that it does not have. */
 export type NodeClasses = ReadonlyMap<string, JsonObject | undefined>;
@@ -27,9 +28,12 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** What a server could not run of a workflow, each as the end of a sentence. Only what the server itself refuses. */
-export function graphFaults({ workflow, references }: Plan, classes: NodeClasses): readonly string[] {
-  const uploads = new Set(
-    Object.values(references).flatMap((slots) => slots.map(({ node, input }) => `${node} ${input}`)),
+export function graphFaults(plan: Plan, classes: NodeClasses): readonly string[] {
+  const { workflow, references, parameters } = plan;
+  const places = (targets: readonly Target[]) => targets.map(({ node, input }) => `${node} ${input}`);
+  const uploads = new Set(Object.values(references).flatMap(places));
+  const replaced = new Set(
+    [...parameters.values()].flatMap((one) => places(isSize(one) ? [...one.width, ...one.height] : one)),
   );
   const faults: string[] = [];
   for (const node of workflow.values()) {
@@ -41,7 +45,9 @@ export function graphFaults({ workflow, references }: Plan, classes: NodeClasses
     for (const rule of rulesOf(known)) {
       if (uploads.has(`${node.id} ${rule.name}`)) continue;
       const value = Object.hasOwn(node.inputs, rule.name) ? node.inputs[rule.name] : undefined;
-      const fault = inputFault(rule, value, (id) => typesOf(workflow.get(id), classes));
+      // What a task puts in place of a placeholder is not known before.
+      const isReplaced = typeof value === 'string' && isPlaceholder(value) && replaced.has(`${node.id} ${rule.name}`);
+      const fault = isReplaced ? undefined : inputFault(rule, value, (id) => typesOf(workflow.get(id), classes));
       if (fault !== undefined) faults.push(`the input ${rule.name} of ${nameOfNode(node)} ${fault}.`);
     }
   }
@@ -67,6 +73,8 @@ function inputFault(
       : `is ${shown(value)}, which the server does not have; it has ${listed(rule.choices)}`;
   const type = TYPES[rule.type ?? ''];
   if (type === undefined) return undefined;
+  // A server reads numbers in quotes as well.
+  if (type === 'number' && typeof value === 'string' && isNumeric(value)) return undefined;
   if (typeof value !== type) return `must be of the type ${rule.type}`;
   if (typeof value === 'number' && value < (rule.minimum ?? -Infinity)) return `is ${value}, below ${rule.minimum}`;
   if (typeof value === 'number' && value > (rule.maximum ?? Infinity)) return `is ${value}, above ${rule.maximum}`;

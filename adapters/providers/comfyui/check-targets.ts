@@ -1,7 +1,7 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { isSize, type ComfyUiSettings, type Target } from './settings-schema.js';
-import { nameOfNode, type Workflow, type WorkflowNode } from './workflow.js';
+import { isSize, MAX_NAME, type ComfyUiSettings, type Target } from './settings-schema.js';
+import { nameOfNode, typeOfInput, type Workflow, type WorkflowNode } from './workflow.js';
 
 const ROLES = ['reference_image', 'start_frame', 'end_frame'] as const satisfies readonly ReferenceRole[];
 
@@ -28,6 +28,21 @@ export function checkTargets(inputs: ComfyUiSettings['inputs'], workflow: Workfl
     const place = `${target.input} of ${nameOfNode(node)}`;
     if (taken.has(place)) throw new PlanInvalid(`${at}: the input ${place} is there twice.`);
     taken.add(place);
+  }
+}
+
+/** Whether an input of a workflow can be a target for what is wanted there. */
+export function canTakeTarget(
+  wanted: Wanted,
+  { node, input }: { readonly node: WorkflowNode; readonly input: string },
+): boolean {
+  if (node.id.length > MAX_NAME || input.length > MAX_NAME || node.id === '' || input === '') return false;
+  try {
+    checkTarget('', wanted, { node: node.id, input }, node);
+    return true;
+  } catch (error) {
+    if (error instanceof PlanInvalid) return false;
+    throw error;
   }
 }
 
@@ -69,16 +84,17 @@ function checkTarget(at: string, wanted: Wanted, target: Target, node: WorkflowN
   const input = `the input ${target.input} of ${nameOfNode(node)}`;
   const value = Object.hasOwn(node.inputs, target.input) ? node.inputs[target.input] : undefined;
   if (value === undefined) throw new PlanInvalid(`${at}: the ${nameOfNode(node)} has no input ${target.input}.`);
-  const type = typeof value === 'string' ? 'text' : typeof value;
-  const fits = wanted === 'value' ? type !== 'object' : type === (wanted === 'file' ? 'text' : wanted);
+  const type = typeOfInput(value);
+  const fits =
+    type === 'any' || (wanted === 'value' ? type !== 'object' : type === (wanted === 'file' ? 'text' : wanted));
   if (!fits) throw new PlanInvalid(`${at}: ${input} must have ${WANTED[wanted]} of its own in the workflow.`);
   const { times, plus, minimum, maximum, max_length: maxLength, may_load: mayLoad } = target;
-  if (type !== 'number' && [times, plus, minimum, maximum].some((one) => one !== undefined))
-    throw new PlanInvalid(`${at}: ${input} is no number, so it has no times, plus, minimum and maximum.`);
-  if (type !== 'text' && (maxLength !== undefined || mayLoad !== undefined))
-    throw new PlanInvalid(`${at}: ${input} is no text, so it has no max_length and no may_load.`);
+  if (type !== 'number' && type !== 'any' && [times, plus, minimum, maximum].some((one) => one !== undefined))
+    throw new PlanInvalid(`${at}: ${input} is not a number, so it has no times, plus, minimum and maximum.`);
+  if (typeof value !== 'string' && (maxLength !== undefined || mayLoad !== undefined))
+    throw new PlanInvalid(`${at}: ${input} is not a text, so it has no max_length and no may_load.`);
   if (minimum !== undefined && maximum !== undefined && minimum > maximum)
     throw new PlanInvalid(`${at}: ${input} has a minimum above its maximum.`);
-  if (type === 'text' && wanted !== 'file' && (PLACE.test(target.input) || LOADER.test(node.classType)))
+  if (typeof value === 'string' && wanted !== 'file' && (PLACE.test(target.input) || LOADER.test(node.classType)))
     throw new PlanInvalid(`${at}: ${input} names a file or a place, which clients may not set.`);
 }

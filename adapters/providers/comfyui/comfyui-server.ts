@@ -35,7 +35,8 @@ const KNOWN_FOR_MS = 60_000;
 
 /** A graph to run. */
 export interface GraphSubmission {
-  readonly graph: JsonObject;
+  /** As JSON text. */
+  readonly graph: string;
   /** The nodes that are run, with all they need; no other one is. */
   readonly outputs: readonly string[];
   /** Of the task, and of the WebSocket that hears of it. */
@@ -97,16 +98,12 @@ export class ComfyUiServer {
     { graph, outputs, token, clientId }: GraphSubmission,
     call: ProviderCall,
   ): Promise<SubmissionAnswered | SubmissionRefusal> {
+    const rest = JSON.stringify({ prompt_id: token, client_id: clientId, partial_execution_targets: outputs });
     return submit(this.connection.client, {
       method: 'POST',
       url: this.connection.urlOf('prompt'),
       headers: { ...this.connection.credentials, 'content-type': 'application/json' },
-      body: JSON.stringify({
-        prompt: graph,
-        prompt_id: token,
-        client_id: clientId,
-        partial_execution_targets: outputs,
-      }),
+      body: `{"prompt":${graph},${rest.slice(1)}`,
       signal: call.signal,
     });
   }

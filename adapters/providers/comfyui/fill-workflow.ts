@@ -1,24 +1,26 @@
-import { createHash } from 'node:crypto';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
-import type { Json, JsonObject } from '../../../core/json.js';
+import type { Json } from '../../../core/json.js';
 import type { Submission } from '../../../core/ports/provider.js';
 import { ParameterInvalid } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import type { Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
+import { drawnSeed } from './drawn-seed.js';
 import { isSize, type Target } from './settings-schema.js';
+import { isNumeric, typeOfInput } from './workflow.js';
 
-type Task = Pick<Submission, 'prompt' | 'negativePrompt' | 'parameters' | 'token'>;
+type Task = Pick<Submission, 'prompt' | 'negativePrompt' | 'parameters' | 'token' | 'inputSchema'>;
 
 /** The names of uploaded files, in the order of the references of their role. */
 export type UploadedNames = Readonly<Record<ReferenceRole, readonly string[]>>;
 
 /**
- * The graph of one task, in the form that the server takes. Texts, numbers and names go into the inputs that the plan
- * names, and nothing else changes but the prefixes of saved files. Throws `ParameterInvalid` for a value that does not
- * fit, `TaskRefused` for a text that names a file of the server, and `PlanInvalid` where the task has something that the plan has no place for.
+ * The graph of one task as JSON text, in the form that the server takes. Texts, numbers and names go into the inputs that the
+ * plan names. Nothing else changes but the prefixes of saved files: all other inputs have the characters of the file, so that
+ * no digit of a number is lost. Throws `ParameterInvalid` for a value that does not fit, `TaskRefused` for a text that names
+ * a file of the server, and `PlanInvalid` where the task has something that the plan has no place for.
  */
-export function filledWorkflow(plan: Plan, task: Task, uploaded: UploadedNames): JsonObject {
+export function filledWorkflow(plan: Plan, task: Task, uploaded: UploadedNames): string {
   const graph = graphOf(plan);
   const set = (targets: readonly Target[], value: Json, name: string) => {
     for (const target of targets) graph.set(target, fitted(target, value, graph.valueOf(target), name));
@@ -29,16 +31,14 @@ export function filledWorkflow(plan: Plan, task: Task, uploaded: UploadedNames):
     set(plan.negativePrompt, task.negativePrompt, 'negative_prompt');
   }
   for (const [name, value] of Object.entries(task.parameters)) setParameter(plan, name, value, set);
-  const seeds = plan.parameters.get('seed');
-  if (seeds !== undefined && !isSize(seeds) && !Object.hasOwn(task.parameters, 'seed'))
-    for (const target of seeds) graph.set(target, seedOf(task.token, target));
+  if (!Object.hasOwn(task.parameters, 'seed')) drawSeed(plan, task, set);
   for (const [role, slots] of Object.entries(plan.references))
     for (const [index, slot] of slots.entries()) graph.set(slot, uploaded[role as ReferenceRole][index] ?? '');
   for (const [index, { node, prefix }] of plan.outputs.entries())
     graph.set({ node, input: prefix }, `${folderOf(task.token)}/${index + 1}`);
   for (const [index, { node, prefix }] of plan.otherSaves.entries())
     graph.set({ node, input: prefix }, `${folderOf(task.token)}/other/${index + 1}`);
-  return graph.nodes;
+  return graph.text();
 }
 
 /** Where the files of one task are, in the output folder of the server: those that are delivered begin with a number. */
@@ -58,50 +58,85 @@ function setParameter(plan: Plan, name: string, value: Json, set: SetValue): voi
   set(mapping.height, Number(height), name);
 }
 
+/** A task without a seed gets one, so that it is not a copy of the last. */
+function drawSeed(plan: Plan, task: Task, set: SetValue): void {
+  const targets = plan.parameters.get('seed');
+  if (targets === undefined || isSize(targets) || targets.length === 0) return;
+  const isUsable = (seed: number) => targets.every((target) => Number.isInteger(numberFor(target, seed)));
+  const seed = drawnSeed(task, seedBounds(targets), isUsable);
+  if (seed === undefined)
+    throw new PlanInvalid(
+      'inputs.seed: no whole number fits the schema of the parameter and the bounds of the targets.',
+    );
+  set(targets, seed, 'seed');
+}
+
+/** The bounds of targets, as values of the parameter before `times` and `plus`. */
+function seedBounds(targets: readonly Target[]): { readonly least: number; readonly most: number } {
+  const bounds = targets.map(({ times = 1, plus = 0, minimum = -Infinity, maximum = Infinity }) => {
+    if (times === 0) return [-Infinity, Infinity] as const;
+    const ends = [minimum, maximum].map((end) => (end - plus) / times);
+    return [Math.min(...ends), Math.max(...ends)] as const;
+  });
+  return { least: Math.max(...bounds.map(([least]) => least)), most: Math.min(...bounds.map(([, most]) => most)) };
+}
+
 function graphOf({ workflow }: Plan) {
-  const inputs = new Map([...workflow.values()].map(({ id, inputs: own }) => [id, { ...own }]));
-  const inputsOf = (node: string): JsonObject => {
-    const found = inputs.get(node);
+  const texts = new Map([...workflow.values()].map(({ id, sources }) => [id, new Map(sources)]));
+  const textsOf = (node: string): Map<string, string> => {
+    const found = texts.get(node);
     if (found === undefined) throw new PlanInvalid(`The workflow has no node ${node}.`);
     return found;
   };
   return {
-    nodes: Object.fromEntries(
-      [...workflow.values()].map(({ id, classType }) => [id, { class_type: classType, inputs: inputsOf(id) }]),
-    ) satisfies JsonObject,
-    valueOf: ({ node, input }: Target): Json | undefined => inputsOf(node)[input],
-    set: ({ node, input }: Target, value: Json): void => {
-      inputsOf(node)[input] = value;
-    },
+    valueOf: ({ node, input }: Target): Json | undefined => workflow.get(node)?.inputs[input],
+    set: ({ node, input }: Target, value: Json): void => void textsOf(node).set(input, JSON.stringify(value)),
+    text: (): string =>
+      objectText(
+        [...workflow.values()].map(({ id, classType }) => [
+          id,
+          `{"class_type":${JSON.stringify(classType)},"inputs":${objectText([...textsOf(id)])}}`,
+        ]),
+      ),
   };
+}
+
+function objectText(members: readonly (readonly [name: string, text: string])[]): string {
+  return `{${members.map(([name, text]) => `${JSON.stringify(name)}:${text}`).join(',')}}`;
 }
 
 /** ComfyUI loads the embedding that is named behind the first; nodes of other packages load the LoRA behind the second. */
 const LOADS = /embedding:|<\s*lora\s*:/i;
 
-/** A value of the type that the workflow has there: no list can become a link, and no object anything else. */
+/**
+ * A value of the type that the workflow has there: no list can become a link, and no object anything else. A number may also
+ * replace a number in quotes, which stays in quotes, and a placeholder.
+ */
 function fitted(target: Target, value: Json, present: Json | undefined, name: string): Json {
-  if (typeof value !== typeof present || typeof value === 'object') throw new ParameterInvalid(name);
+  if (present === undefined || typeof value === 'object') throw new ParameterInvalid(name);
+  const isStandIn = typeof present === 'string' && typeOfInput(present) === 'any';
+  if (typeof value !== typeof present && !isStandIn) throw new ParameterInvalid(name);
   if (typeof value === 'string' && value.length > (target.max_length ?? Infinity)) throw new ParameterInvalid(name);
   if (typeof value === 'string' && target.may_load !== true && LOADS.test(value))
     throw new TaskRefused('A text must not contain "embedding:" or "<lora:": this provider would load a file.');
   if (typeof value !== 'number') return value;
-  const { times = 1, plus = 0, minimum = -Infinity, maximum = Infinity } = target;
+  const sent = numberFor(target, value);
+  if (sent === undefined) throw new ParameterInvalid(name);
+  return typeof present === 'string' && isNumeric(present) ? String(sent) : sent;
+}
+
+/** The number that goes in for a value; undefined where it is out of bounds. */
+function numberFor(
+  { times = 1, plus = 0, minimum = -Infinity, maximum = Infinity }: Target,
+  value: number,
+): number | undefined {
   const sent = withoutRounding(value * times + plus);
-  if (!Number.isFinite(sent) || Math.abs(sent) > Number.MAX_SAFE_INTEGER || sent < minimum || sent > maximum)
-    throw new ParameterInvalid(name);
-  return sent;
+  const fits = Number.isFinite(sent) && Math.abs(sent) <= Number.MAX_SAFE_INTEGER && sent >= minimum && sent <= maximum;
+  return fits ? sent : undefined;
 }
 
 /** 0.1 × 30 is 3, and not a little more. */
 function withoutRounding(value: number): number {
   const whole = Math.round(value);
   return Math.abs(value - whole) < 1e-9 ? whole : value;
-}
-
-/** The same token gives the same seed, and another one another: so a task without a seed is not a copy of the last. */
-function seedOf(token: string, { minimum = 0, maximum = 2 ** 48 - 1 }: Target): number {
-  const drawn = createHash('sha256').update(token).digest().readUIntBE(0, 6);
-  const [least, most] = [Math.ceil(minimum), Math.floor(maximum)];
-  return least + (drawn % Math.max(1, most - least + 1));
 }

@@ -1,217 +1,274 @@
-import type { JsonObject } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import type { TracedInput, TracedNumber } from './graph-walk.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { INSTEAD, saveNodeFault } from './save-nodes.js';
-import { traceWorkflow, type TracedInput, type TracedWorkflow } from './trace-workflow.js';
-import { nameOfNode, parseWorkflow, WorkflowInvalid } from './workflow.js';
+import { readPlan, readSettings } from './plan.js';
+import { INSTEAD, knownKindOf, saveNodeFault } from './save-nodes.js';
+import { GENERAL_CHECKS, guessChecks, placeholderChecks } from './proposal-checks.js';
+import { traceWorkflow } from './trace-workflow.js';
+import type { TracedNumbers, TracedWorkflow } from './traced.js';
+import {
+  linkOf,
+  MAX_WORKFLOW_BYTES,
+  missingLink,
+  nameOfNode,
+  parseWorkflow,
+  WorkflowInvalid,
+  type Workflow,
+  type WorkflowNode,
+} from './workflow.js';
 
-/** In UTF-16 units. */
-const MAX_SHOWN_TEXT = 40;
-
-/** A line of YAML, and what its reader should check. */
-type Line = readonly [text: string, check?: string];
-
+/** What a client may choose, and where it goes. */
 interface ProposedParameter {
   readonly name: string;
   readonly schema: JsonObject;
-  readonly targets: string;
-  readonly check: string;
+  readonly targets: Json;
 }
+
+/** As much as a request may ask for, whatever the workflow has. */
+const MAX_COUNT = 100;
+/** In place of what a placeholder stands for. */
+const GUESSES = { side: 1_024, steps: 20, guidance: 7, count: 1 };
 
 /**
- * A catalog with one model for a workflow in API format, as YAML to be read by a person: each line that was guessed says
- * so. `file` is the name of the workflow, as the catalog's folder has it. Throws `PlanInvalid` with one sentence.
+ * A catalog with one model for a workflow in API format, as YAML to be read by a person. It ends with what was guessed, one
+ * comment for each guess. `file` is the name of the workflow, as the catalog's folder has it. What is proposed passes `catalog
+ * check` beside an instance that is called comfyui. Throws `PlanInvalid` with one sentence.
  */
 export function proposeCatalog(text: string, file: string): string {
-  const traced = tracedFrom(text);
+  const workflow = workflowFrom(text);
+  const traced = tracedFrom(workflow);
   const parameters = parametersOf(traced);
   const names = parameters.map(({ name }) => name);
-  const lines: readonly Line[] = [
-    [
-      `# Proposed from ${printable(file)}. Check every line that says so, and the prices; then run darkroom catalog check.`,
-    ],
-    ['version: 1'],
-    ['models:'],
-    [`  - model_key: ${JSON.stringify(keyOf(file))}`],
-    [`    display_name: ${JSON.stringify(keyOf(file))}`, 'the name that people see'],
-    [`    modality: ${traced.modality}`],
-    [`    operations: [${traced.modality}_generation]`],
-    ['    input_schema:'],
-    ['      type: object'],
-    ['      additionalProperties: false'],
-    [`      properties:${parameters.length === 0 ? ' {}' : ''}`],
-    ...parameters.map(({ name, schema, check }): Line => [`        ${name}: ${flow(schema)}`, check]),
-    [`    limits: ${flow(limitsOf(traced, names))}`],
-    [`    price: ${flow(priceOf(traced, names))}`, 'what it costs'],
-    ['    provider: comfyui', 'the name of the instance under providers'],
-    ['    provider_settings:'],
-    [`      workflow: ${JSON.stringify(file)}`],
-    ['      inputs:'],
-    ...textLines(traced),
-    ...parameters.map(({ name, targets }): Line => [`        ${name}: ${targets}`]),
-    ...referenceLines(traced),
-    ...outputLines(traced),
-    ['    queue_timeout_seconds: 3600'],
-    [`    run_timeout_seconds: ${traced.modality === 'video' ? 3600 : 600}`, 'how long a task may take'],
-    ['    max_attempts: 2'],
-    ['    concurrency: 4', 'how many tasks a worker gives to the servers at once'],
-    ['    concurrency_per_account: 2'],
-    ['    cancel_floor_credits: 0'],
-    ['    on_unknown_acceptance: resubmit'],
-    ['    poll_interval_ms: 1000'],
+  const settings = settingsOf(traced, parameters, file);
+  // A fault that the service would find is found here, before anything is written.
+  readPlan(readSettings(settings), workflow);
+  const { modality } = traced;
+  const lines = [
+    `# Proposed from ${printable(file)}. Read what was guessed, at the end of this file, before you use it.`,
+    'version: 1',
+    'models:',
+    `  - model_key: ${JSON.stringify(keyOf(file))}`,
+    `    display_name: ${JSON.stringify(keyOf(file))}`,
+    `    modality: ${modality}`,
+    `    operations: [${modality}_generation]`,
+    '    input_schema:',
+    '      type: object',
+    '      additionalProperties: false',
+    `      properties:${parameters.length === 0 ? ' {}' : ''}`,
+    ...parameters.map(({ name, schema }) => `        ${name}: ${flow(schema)}`),
+    `    limits: ${flow(limitsOf(traced, parameters))}`,
+    `    price: ${flow(priceOf(traced, names))}`,
+    '    provider: comfyui',
+    '    provider_settings:',
+    `      workflow: ${JSON.stringify(file)}`,
+    '      inputs:',
+    ...Object.entries(settings['inputs'] as JsonObject).map(([name, targets]) => `        ${name}: ${flow(targets)}`),
+    ...(settings['outputs'] === undefined ? [] : [`      outputs: ${flow(settings['outputs'])}`]),
+    '    queue_timeout_seconds: 3600',
+    `    run_timeout_seconds: ${modality === 'video' ? 3600 : 600}`,
+    '    max_attempts: 2',
+    '    concurrency: 4',
+    '    concurrency_per_account: 2',
+    '    cancel_floor_credits: 0',
+    '    on_unknown_acceptance: resubmit',
+    '    poll_interval_ms: 1000',
+    '',
+    ...[
+      ...traced.checks,
+      ...guessChecks(traced, parameters),
+      ...placeholderChecks(workflow, settings),
+      ...GENERAL_CHECKS,
+    ].map((check) => `# Check: ${printable(check)}.`),
   ];
-  return (
-    lines.map(([line, check]) => (check === undefined ? line : `${line} # Check: ${printable(check)}.`)).join('\n') +
-    '\n'
-  );
+  return `${lines.join('\n')}\n`;
 }
 
-function tracedFrom(text: string): TracedWorkflow {
+function workflowFrom(text: string): Workflow {
+  if (Buffer.byteLength(text) > MAX_WORKFLOW_BYTES)
+    throw new PlanInvalid(`The workflow must have at most ${MAX_WORKFLOW_BYTES} bytes.`);
   try {
-    const workflow = parseWorkflow(text);
-    const traced = traceWorkflow(workflow);
-    const [fault] = [...workflow.values()].flatMap((node) => saveNodeFault(node) ?? []);
-    if (traced.outputs.length > 0) return traced;
-    throw new PlanInvalid(fault ?? `The workflow has no node that is known to save images or videos; ${INSTEAD}.`);
+    return parseWorkflow(text);
   } catch (error) {
     if (error instanceof WorkflowInvalid) throw new PlanInvalid(error.message);
     throw error;
   }
 }
 
-function parametersOf({ modality, numbers, framesPerSecond }: TracedWorkflow): readonly ProposedParameter[] {
-  const { width, height, count, length, steps, guidance, seed } = numbers;
-  const found: ProposedParameter[] = [];
-  const add = (name: string, at: TracedInput<number>, schema: JsonObject, check: string, more = '') => {
-    found.push({ name, schema, targets: listOf([at], more), check });
-  };
-  if (width !== undefined && height !== undefined) {
-    const size = `${width.value}x${height.value}`;
-    found.push({
-      name: 'size',
-      schema: { type: 'string', enum: [size], default: size },
-      targets: `{ width: ${listOf([width])}, height: ${listOf([height])} }`,
-      check: 'the sizes that you offer',
-    });
-  }
-  if (length !== undefined && framesPerSecond !== undefined) {
-    const seconds = Math.max(1, Math.round((length.value - 1) / framesPerSecond));
-    const schema = { type: 'integer', minimum: 1, maximum: seconds, default: seconds };
-    add(
-      'duration_seconds',
-      length,
-      schema,
-      'how long videos may be, and whether the model wants one frame more',
-      `, times: ${framesPerSecond}, plus: 1`,
-    );
-  }
-  if (count !== undefined && modality === 'image')
-    add(
-      'n',
-      count,
-      { type: 'integer', minimum: 1, maximum: Math.max(4, count.value), default: count.value },
-      'how many fit into the memory of the servers',
-    );
-  if (steps !== undefined)
-    add(
-      'steps',
-      steps,
-      { type: 'integer', minimum: 1, maximum: Math.max(50, steps.value), default: steps.value },
-      'whether clients should choose it, as they do not pay for it',
-    );
-  if (guidance !== undefined)
-    add(
-      'guidance',
-      guidance,
-      { type: 'number', minimum: 0, maximum: Math.max(20, guidance.value), default: guidance.value },
-      'whether clients should choose it',
-    );
-  if (seed !== undefined)
-    add('seed', seed, { type: 'integer', minimum: 0, maximum: 4_294_967_295 }, 'which seeds the node takes');
-  return found;
+function tracedFrom(workflow: Workflow): TracedWorkflow {
+  const traced = traceWorkflow(workflow);
+  if (traced !== undefined) return traced;
+  const nodes = [...workflow.values()];
+  const fault = nodes.map(saveNodeFault).find((sentence) => sentence !== undefined);
+  const broken = nodes.filter((node) => knownKindOf(node) !== undefined).map((node) => brokenSaver(workflow, node))[0];
+  if (fault === undefined && broken !== undefined) throw new PlanInvalid(broken);
+  const unknown = nodes.find(
+    ({ classType, inputs }) =>
+      (/save/i.test(classType) || 'filename_prefix' in inputs) && Object.values(inputs).some(linkOf),
+  );
+  const preview = nodes.find(({ classType }) => /preview/i.test(classType));
+  const about =
+    unknown !== undefined
+      ? `: what the ${nameOfNode(unknown)} saves, and under which names, is not known`
+      : preview === undefined
+        ? ''
+        : `: the ${nameOfNode(preview)} only shows them`;
+  throw new PlanInvalid(
+    fault ?? `The workflow has no node that is known to save images or videos${about}; ${INSTEAD}.`,
+  );
 }
 
-function textLines({ prompt, negativePrompt, otherTexts }: TracedWorkflow): readonly Line[] {
-  const shown = (texts: readonly TracedInput<string>[]) =>
-    texts.map(({ node, value }) => `${nameOfNode(node)} with ${quoted(value)}`).join(', ');
-  const others = otherTexts.length === 0 ? '' : `; these texts stay as they are: ${shown(otherTexts)}`;
-  return [
-    prompt.length === 0
-      ? ['        prompt: []', 'no text was found; name the node and the input that the prompt goes to']
-      : [`        prompt: ${listOf(prompt)}`, `this is ${shown(prompt)}${others}`],
-    ...(negativePrompt.length === 0
-      ? []
-      : [[`        negative_prompt: ${listOf(negativePrompt)}`, `this is ${shown(negativePrompt)}`] as const]),
-  ];
+/** Why a node of a known class saves nothing. */
+function brokenSaver(workflow: Workflow, node: WorkflowNode): string {
+  const why = node.isOff ? 'is muted or bypassed' : 'is linked to nothing that it could save, as after a bypassed node';
+  return missingLink(workflow, [node.id]) ?? `The ${nameOfNode(node)} ${why}, so the workflow saves nothing.`;
 }
 
-function referenceLines({ references }: TracedWorkflow): readonly Line[] {
-  const roles = [...new Set(references.map(({ role }) => role))];
-  return roles.map((role) => {
-    const slots = references.filter((reference) => reference.role === role).map(({ at }) => at);
-    return [
-      `        ${role}: ${listOf(slots)}`,
-      'whether clients give this file; if not, remove the line and the role in limits',
-    ];
+// ---- what clients choose
+
+function parametersOf(traced: TracedWorkflow): readonly ProposedParameter[] {
+  const taken = new Set([...traced.prompt, ...traced.negativePrompt].map(placeOf));
+  return candidatesOf(traced).flatMap(({ inputs, ...parameter }) => {
+    // Two parameters cannot go to one input.
+    if (inputs.some((input) => taken.has(placeOf(input)))) return [];
+    for (const input of inputs) taken.add(placeOf(input));
+    return [parameter];
   });
 }
 
-function outputLines({ outputs, hasOtherSaves }: TracedWorkflow): readonly Line[] {
-  if (!hasOtherSaves) return [];
+type Candidate = ProposedParameter & { readonly inputs: readonly TracedInput[] };
+
+function candidatesOf({ size, count, frames, seconds, steps, guidance, seed }: TracedWorkflow): readonly Candidate[] {
+  const found: Candidate[] = [];
+  const add = (name: string, { at }: Pick<TracedNumbers, 'at'>, schema: JsonObject, more: JsonObject = {}) =>
+    found.push({ name, schema, targets: targetsOf(at, more), inputs: at });
+  if (size !== undefined) found.push(sizeParameter(size));
+  if (frames !== undefined) add('duration_seconds', frames, ...framesParameter(frames));
+  else if (seconds?.value !== undefined)
+    add('duration_seconds', seconds, { type: 'integer', enum: [seconds.value], default: seconds.value });
+  if (count !== undefined) {
+    const value = Math.min(count.value ?? GUESSES.count, MAX_COUNT);
+    add('n', count, { type: 'integer', minimum: 1, maximum: Math.max(4, value), default: value });
+  }
+  if (steps !== undefined) {
+    const value = Math.max(1, Math.round(steps.value ?? GUESSES.steps));
+    add('steps', steps, { type: 'integer', minimum: 1, maximum: Math.max(50, value), default: value });
+  }
+  if (guidance !== undefined) {
+    const value = guidance.value ?? GUESSES.guidance;
+    add('guidance', guidance, {
+      type: 'number',
+      minimum: Math.min(0, value),
+      maximum: Math.max(20, value),
+      default: value,
+    });
+  }
+  if (seed !== undefined) add('seed', seed, { type: 'integer', minimum: 0, maximum: highestSeed(seed.at) });
+  return found;
+}
+
+function sizeParameter(size: NonNullable<TracedWorkflow['size']>): Candidate {
+  if ('text' in size) {
+    const { text } = size;
+    return { name: 'size', schema: sizeSchema(text.value), targets: targetsOf([text]), inputs: [text] };
+  }
+  const { width, height } = size;
+  return {
+    name: 'size',
+    schema: sizeSchema(`${width.value ?? GUESSES.side}x${height.value ?? GUESSES.side}`),
+    targets: { width: targetsOf([width]), height: targetsOf([height]) },
+    inputs: [width, height],
+  };
+}
+
+function sizeSchema(size: string): JsonObject {
+  return { type: 'string', enum: [size], default: size };
+}
+
+/** Models that make frames in groups want one more than whole seconds have. */
+function framesParameter({ value = 1, perSecond }: NonNullable<TracedWorkflow['frames']>): [JsonObject, JsonObject] {
+  const plus = value % perSecond === 0 && (value - 1) % 4 !== 0 ? 0 : 1;
+  const seconds = Math.max(1, Math.floor((value - plus) / perSecond + 1e-9));
   return [
-    [
-      `      outputs: [${outputs.map(({ id }) => `{ node: ${JSON.stringify(id)} }`).join(', ')}]`,
-      'which files are delivered',
-    ],
+    { type: 'integer', minimum: 1, maximum: seconds, default: seconds },
+    { times: perSecond, ...(plus === 0 ? {} : { plus }) },
   ];
 }
 
-function limitsOf({ references, negativePrompt, outputs }: TracedWorkflow, names: readonly string[]): JsonObject {
+/** Nodes of ComfyUI take 64 bits; others may take 32 with a sign. */
+function highestSeed(at: readonly TracedNumber[]): number {
+  return at.every(({ node }) => /sampler|noise|seed|primitive|^int|easy/i.test(node.classType))
+    ? 4_294_967_295
+    : 2_147_483_647;
+}
+
+// ---- parts of the model
+
+function settingsOf(traced: TracedWorkflow, parameters: readonly ProposedParameter[], file: string): JsonObject {
+  const { prompt, negativePrompt, references, output, namesOutput } = traced;
+  const roles = [...new Set(references.map(({ role }) => role))];
+  return {
+    workflow: file,
+    inputs: {
+      prompt: targetsOf(prompt),
+      ...(negativePrompt.length === 0 ? {} : { negative_prompt: targetsOf(negativePrompt) }),
+      ...Object.fromEntries(parameters.map(({ name, targets }) => [name, targets])),
+      ...Object.fromEntries(
+        roles.map((role) => [role, targetsOf(references.filter((one) => one.role === role).map(({ at }) => at))]),
+      ),
+    },
+    ...(namesOutput
+      ? { outputs: [{ node: output.node.id, ...(output.prefix === undefined ? {} : { prefix: output.prefix }) }] }
+      : {}),
+  };
+}
+
+function limitsOf(
+  { references, negativePrompt, batch }: TracedWorkflow,
+  parameters: readonly ProposedParameter[],
+): JsonObject {
   const takesFiles = references.length > 0;
+  const most = parameters.find(({ name }) => name === 'n')?.schema['maximum'];
   return {
     max_reference_uploads: references.length,
     reference_roles: [...new Set(references.map(({ role }) => role))],
     upload_media_types: takesFiles ? ['image/png', 'image/jpeg', 'image/webp'] : [],
     max_upload_bytes: takesFiles ? 20 * 1024 * 1024 : 1,
-    max_outputs: names.includes('n') ? 4 : outputs.length,
+    max_outputs: most ?? Math.min(batch, MAX_COUNT),
     negative_prompt: negativePrompt.length > 0,
   };
 }
 
 function priceOf({ modality }: TracedWorkflow, names: readonly string[]): JsonObject {
-  const size: JsonObject = names.includes('size') ? { size_parameter: 'size' } : {};
-  if (names.includes('duration_seconds'))
-    return {
-      version: '1',
-      unit: 'second',
-      credits_per_unit: 10,
-      duration_parameter: 'duration_seconds',
-      ...size,
-      minimum_credits: 10,
-      maximum_credits: 1_000,
-    };
-  const count: JsonObject = names.includes('n') ? { count_parameter: 'n' } : {};
+  const isBySecond = names.includes('duration_seconds');
   return {
     version: '1',
-    unit: modality,
+    unit: isBySecond ? 'second' : modality,
     credits_per_unit: 10,
-    ...count,
-    ...size,
+    ...(isBySecond ? { duration_parameter: 'duration_seconds' } : {}),
+    ...(names.includes('n') ? { count_parameter: 'n' } : {}),
+    ...(names.includes('size') ? { size_parameter: 'size' } : {}),
     minimum_credits: 10,
     maximum_credits: 1_000,
   };
 }
 
-function listOf(inputs: readonly TracedInput[], more = ''): string {
-  const targets = inputs.map(
-    ({ node, input }) => `{ node: ${JSON.stringify(node.id)}, input: ${JSON.stringify(input)}${more} }`,
-  );
-  return `[${targets.join(', ')}]`;
+function placeOf({ node, input }: Pick<TracedInput, 'node' | 'input'>): string {
+  return JSON.stringify([node.id, input]);
+}
+
+// ---- text
+
+function targetsOf(inputs: readonly TracedInput[], more: JsonObject = {}): Json[] {
+  return inputs.map(({ node, input }) => ({ node: node.id, input, ...more }));
 }
 
 /** JSON is YAML; names of fields need no quotes. */
-function flow(value: JsonObject): string {
-  const fields = Object.entries(value).map(([name, field]) => `${name}: ${JSON.stringify(field)}`);
-  return `{ ${fields.join(', ')} }`;
+function flow(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  return `{ ${Object.entries(value)
+    .map(([name, field]) => `${name}: ${flow(field)}`)
+    .join(', ')} }`;
 }
 
 function keyOf(file: string): string {
@@ -226,11 +283,6 @@ function keyOf(file: string): string {
     .replaceAll(/^-|-$/g, '')
     .slice(0, 128);
   return key === '' ? 'workflow' : key;
-}
-
-/** The beginning of a text, on one line. */
-function quoted(text: string): string {
-  return JSON.stringify(text.length > MAX_SHOWN_TEXT ? `${text.slice(0, MAX_SHOWN_TEXT)}...` : text);
 }
 
 /** For a comment, which ends with its line; node and file names may have any characters. */

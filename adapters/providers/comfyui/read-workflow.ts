@@ -5,7 +5,14 @@ import type { SettingsPlace } from '../../driver.js';
 import { readPlan, readSettings, type Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { knownKindOf } from './save-nodes.js';
-import { MAX_WORKFLOW_BYTES, nameOfNode, parseWorkflow, WorkflowInvalid, type Workflow } from './workflow.js';
+import {
+  MAX_WORKFLOW_BYTES,
+  missingLink,
+  nameOfNode,
+  parseWorkflow,
+  WorkflowInvalid,
+  type Workflow,
+} from './workflow.js';
 
 /**
  * The plan of a model's settings, with the workflow file as it is now. `folder` is where the paths of workflows begin.
@@ -13,7 +20,13 @@ import { MAX_WORKFLOW_BYTES, nameOfNode, parseWorkflow, WorkflowInvalid, type Wo
  */
 export function planOf(settings: JsonObject, folder: string): Plan {
   const read = readSettings(settings);
-  return readPlan(read, readWorkflow(read.workflow, folder));
+  const plan = readPlan(read, readWorkflow(read.workflow, folder));
+  const missing = missingLink(
+    plan.workflow,
+    plan.outputs.map(({ node }) => node),
+  );
+  if (missing !== undefined) throw new PlanInvalid(`${read.workflow}: ${missing}`);
+  return plan;
 }
 
 /** The sentence that says why a model like this cannot have the settings; undefined where it can. */

@@ -1,7 +1,10 @@
 import type { JsonObject } from '../../../core/json.js';
 
-const NODE: JsonObject = { type: 'string', minLength: 1, maxLength: 128 };
-const INPUT: JsonObject = { type: 'string', minLength: 1, maxLength: 128 };
+/** Of the id of a node, and of the name of an input. */
+export const MAX_NAME = 128;
+
+const NODE: JsonObject = { type: 'string', minLength: 1, maxLength: MAX_NAME };
+const INPUT: JsonObject = { type: 'string', minLength: 1, maxLength: MAX_NAME };
 
 const TARGETS: JsonObject = {
   type: 'array',

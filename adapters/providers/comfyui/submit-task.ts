@@ -1,4 +1,3 @@
-import type { JsonObject } from '../../../core/json.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import { HttpError } from '../../http/http-error.js';
@@ -16,7 +15,7 @@ import { PlanInvalid } from './plan-invalid.js';
 import { planOf } from './read-workflow.js';
 import { refusedGraph } from './refusals.js';
 import { referenceOf } from './task-reference.js';
-import { isObject, nodesBehind } from './workflow.js';
+import { isObject, neededNodes } from './workflow.js';
 
 type Needs = Pick<ComfyUiInstance, 'servers' | 'workflowFolder' | 'maxQueue' | 'progress' | 'instance' | 'log'>;
 
@@ -25,7 +24,8 @@ type Refusal = ReturnType<typeof refusal> | typeof REFERENCE_UNREAD;
 interface Prepared {
   readonly server: ComfyUiServer;
   readonly plan: Plan;
-  readonly graph: JsonObject;
+  /** As JSON text. */
+  readonly graph: string;
 }
 
 /**
@@ -112,7 +112,7 @@ async function post(
   const { token, modelKey } = submission;
   const reference = referenceOf({ token, server: server.address });
   const outputs = plan.outputs.map(({ node }) => node);
-  const clientId = progress.follow(server, token, nodesBehind(plan.workflow, outputs));
+  const clientId = progress.follow(server, token, neededNodes(plan.workflow, outputs).length);
   const outcome = await server.submit({ graph, outputs, token, clientId }, call);
   if (outcome.outcome === 'answered') {
     const answer = await outcome.answer.json();

@@ -1,201 +1,296 @@
-import type { Modality, ReferenceRole } from '../../../core/generation/generation.js';
-import { knownKindOf, knownSaveNodes } from './save-nodes.js';
-import { linkOf, type Link, type Workflow, type WorkflowNode } from './workflow.js';
+import { formatFault } from '../../../core/media/format-fault.js';
+import { canTakeTarget } from './check-targets.js';
+import { distinctInputs, GraphWalk, sameInput, sideOf, type TracedInput, isCondition } from './graph-walk.js';
+import { knownKindOf, knownPrefixOf, saveNodeFault } from './save-nodes.js';
+import { checkRest, findReferences } from './trace-files.js';
+import {
+  latentOf,
+  offeredCount,
+  offeredDuration,
+  offeredGuidance,
+  offeredSeed,
+  offeredSize,
+  offeredSteps,
+  scaledAfter,
+} from './trace-numbers.js';
+import {
+  listed,
+  seedNames,
+  shownTexts,
+  STEP_NAMES,
+  type Maker,
+  type Saver,
+  type TracedWorkflow,
+  type Tracing,
+} from './traced.js';
+import {
+  isPlaceholder,
+  missingLink,
+  nameOfNode,
+  placeholdersIn,
+  type Workflow,
+  type WorkflowNode,
+} from './workflow.js';
 
-/** An input with a value of its own, found where a value of clients could go. */
-export interface TracedInput<Value = string | number> {
-  readonly node: WorkflowNode;
-  readonly input: string;
-  readonly value: Value;
-}
+const WRITES_TEXT =
+  /caption|florence|tagger|wd14|joy|ollama|gemini|gpt|llm|chat|generate.*(?:prompt|text)|(?:prompt|text).*(?:generat|enhanc|expand)|enhancer|wildcard/i;
 
-/** Numbers of a workflow that a client could choose. */
-export const TRACED_NUMBERS = ['width', 'height', 'count', 'length', 'steps', 'guidance', 'seed'] as const;
-export type TracedNumber = (typeof TRACED_NUMBERS)[number];
-
-/** What was found of a workflow by following its links. */
-export interface TracedWorkflow {
-  readonly modality: Modality;
-  /** The nodes that save it. */
-  readonly outputs: readonly WorkflowNode[];
-  /** Whether others save something else, so that the outputs must be named. */
-  readonly hasOtherSaves: boolean;
-  readonly prompt: readonly TracedInput<string>[];
-  readonly negativePrompt: readonly TracedInput<string>[];
-  /** Of the nodes that encode texts, those that are neither. */
-  readonly otherTexts: readonly TracedInput<string>[];
-  readonly numbers: Readonly<Partial<Record<TracedNumber, TracedInput<number>>>>;
-  /** Of a video. */
-  readonly framesPerSecond?: number;
-  readonly references: readonly { readonly role: ReferenceRole; readonly at: TracedInput<string> }[];
-}
-
-const TEXTS = ['text', 'prompt', 'text_g', 'text_l', 'clip_g', 'clip_l', 't5xxl', 'string', 'value'];
-const PRIMITIVES = ['value', 'seed', 'noise_seed', 'int', 'number'];
-
-/** Follows the links from the saved files back to the samplers, and from these to what goes in. */
-export function traceWorkflow(workflow: Workflow): TracedWorkflow {
-  const trace = new Trace(workflow);
-  const saves = knownSaveNodes(workflow).flatMap(({ node }) => workflow.get(node) ?? []);
-  const modality = saves.some((node) => knownKindOf(node) === 'video') ? 'video' : 'image';
-  const outputs = saves.filter((node) => knownKindOf(node) === modality);
-  const behind = trace.behind(outputs);
-  const sampler = behind.find(({ inputs }) => linkOf(inputs['positive']) ?? linkOf(inputs['guider']));
-  const guider = trace.linked(sampler, 'guider') ?? sampler;
-  const positive = linkOf(guider?.inputs['positive']) ?? linkOf(guider?.inputs['conditioning']);
-  const prompt = positive === undefined ? trace.anyText(behind) : trace.texts(positive);
-  const negative = trace.texts(linkOf(guider?.inputs['negative']));
-  // One that is made from the positive condition has no text of its own.
-  const negativePrompt = negative.some(({ node }) => prompt.some((text) => text.node === node)) ? [] : negative;
-  const given = new Set([...prompt, ...negativePrompt].map(({ node }) => node));
-  const framesPerSecond = first(behind, (node) => trace.number(node, 'fps') ?? trace.number(node, 'frame_rate'))?.value;
-  return {
-    modality,
-    outputs,
-    hasOtherSaves: outputs.length < saves.length,
-    prompt,
-    negativePrompt,
-    otherTexts: behind.filter((node) => !given.has(node)).flatMap((node) => trace.encodedTexts(node)),
-    numbers: sampler === undefined ? {} : numbersOf(trace, sampler, guider ?? sampler, positive),
-    ...(framesPerSecond === undefined ? {} : { framesPerSecond }),
-    references: behind.flatMap((node) => trace.reference(node, modality)),
-  };
-}
-
-function numbersOf(
-  trace: Trace,
-  sampler: WorkflowNode,
-  guider: WorkflowNode,
-  positive: Link | undefined,
-): TracedWorkflow['numbers'] {
-  const noise = trace.linked(sampler, 'noise');
-  const seed =
-    trace.number(sampler, 'seed') ?? trace.number(sampler, 'noise_seed') ?? trace.number(noise, 'noise_seed');
-  const steps = trace.number(sampler, 'steps') ?? trace.number(trace.linked(sampler, 'sigmas'), 'steps');
-  const conditioning = positive === undefined ? [] : trace.behindLink(positive);
-  const guidance = first(conditioning, (node) => trace.number(node, 'guidance')) ?? trace.number(guider, 'cfg');
-  const latent = linkOf(sampler.inputs['latent_image']);
-  const sized = (latent === undefined ? [] : trace.behindLink(latent)).find(
-    (node) => trace.number(node, 'width') !== undefined && trace.number(node, 'height') !== undefined,
+/** Follows the links from the saved files back to the samplers, and from these to what goes in. Undefined where nothing is saved. */
+export function traceWorkflow(workflow: Workflow): TracedWorkflow | undefined {
+  const walk = new GraphWalk(workflow);
+  const savers = saversOf(walk);
+  const modality = savers.some(({ kind }) => kind === 'video') ? 'video' : 'image';
+  const chosen = lastOf(
+    walk,
+    savers.filter(({ kind }) => kind === modality),
   );
-  const found = {
-    width: trace.number(sized, 'width'),
-    height: trace.number(sized, 'height'),
-    count: trace.number(sized, 'batch_size'),
-    length: trace.number(sized, 'length'),
-    steps,
-    guidance,
-    seed,
+  if (chosen === undefined) return undefined;
+  const checks: string[] = [];
+  const behind = walk.behind([chosen.node]);
+  return traced(
+    { walk, modality, output: chosen, savers, behind, check: (sentence) => void checks.push(sentence) },
+    checks,
+  );
+}
+
+function traced(t: Tracing, checks: readonly string[]): TracedWorkflow {
+  const makers = findMakers(t);
+  const main = mainOf(t, makers);
+  checkOutputs(t);
+  const words = findWords(t, makers, main);
+  const latent = main === undefined ? undefined : latentOf(t, main);
+  const scaled = scaledAfter(t, latent?.node ?? main?.node);
+  const size = offeredSize(t, latent, main, scaled);
+  const count = t.modality === 'image' ? offeredCount(t, latent, main) : undefined;
+  const duration = t.modality === 'video' ? offeredDuration(t, latent, main) : {};
+  const [steps, guidance, seed] = [offeredSteps(t, makers), offeredGuidance(t, makers, main), offeredSeed(t, makers)];
+  const references = findReferences(t);
+  checkRest(t, words, references);
+  const { kind: _, ...output } = t.output;
+  return {
+    modality: t.modality,
+    output,
+    namesOutput: t.savers.length > 1 || output.prefix !== undefined || hasOtherKnownSaves(t),
+    ...words,
+    ...(size === undefined ? {} : { size }),
+    ...(count?.offered === undefined ? {} : { count: count.offered }),
+    batch: count?.batch ?? 1,
+    ...duration,
+    ...(steps === undefined ? {} : { steps }),
+    ...(guidance === undefined ? {} : { guidance }),
+    ...(seed === undefined ? {} : { seed }),
+    references,
+    checks,
   };
-  return Object.fromEntries(Object.entries(found).filter(([, input]) => input !== undefined));
 }
 
-/** Ways through a workflow. */
-class Trace {
-  constructor(private readonly workflow: Workflow) {}
+// ---- what is delivered
 
-  /** The nodes and all that they are made from, the nearest first. */
-  behind(nodes: readonly WorkflowNode[]): readonly WorkflowNode[] {
-    const found = new Set(nodes);
-    for (const node of found) for (const link of linksOf(node)) this.addTo(found, link);
-    return [...found];
-  }
+/** Nodes of known classes that save something; where there is none, those that look so. */
+function saversOf(walk: GraphWalk): readonly Saver[] {
+  const nodes = [...walk.workflow.values()].filter(
+    (node) => !node.isOff && saves(walk, node) && missingLink(walk.workflow, [node.id]) === undefined,
+  );
+  const known = nodes.flatMap((node): readonly Saver[] => {
+    const [kind, prefix] = [knownKindOf(node), knownPrefixOf(node)];
+    const isSound =
+      prefix !== undefined && typeof node.inputs[prefix] === 'string' && saveNodeFault(node) === undefined;
+    return kind !== undefined && isSound ? [{ node, kind }] : [];
+  });
+  return known.length > 0 ? known : nodes.flatMap((node) => guessedSaver(walk, node) ?? []);
+}
 
-  /**
-   * What an output of a node is made from, with that node. A node that passes a positive and a negative condition on has one
-   * output for each.
-   */
-  behindLink(link: Link): readonly WorkflowNode[] {
-    const found = new Set<WorkflowNode>();
-    const from = [link];
-    for (const { node: id, slot } of from) {
-      const node = this.workflow.get(id);
-      if (node === undefined || found.has(node)) continue;
-      found.add(node);
-      const { positive, negative } = node.inputs;
-      const isPassing = linkOf(positive) !== undefined && linkOf(negative) !== undefined;
-      const condition = isPassing ? linkOf(slot === 1 ? negative : positive) : undefined;
-      from.push(...(condition === undefined ? linksOf(node) : [condition]));
-    }
-    return [...found];
-  }
+function saves(walk: GraphWalk, node: WorkflowNode): boolean {
+  return walk.linksOf(node).length > 0 && node.inputs['save_output'] !== false;
+}
 
-  linked(node: WorkflowNode | undefined, input: string): WorkflowNode | undefined {
-    const link = linkOf(node?.inputs[input]);
-    return link === undefined ? undefined : this.workflow.get(link.node);
-  }
+function guessedSaver(walk: GraphWalk, node: WorkflowNode): Saver | undefined {
+  const prefix = 'filename_prefix';
+  const isUsed = walk.usersOf(node).length > 0;
+  if (isUsed || typeof node.inputs[prefix] !== 'string' || saveNodeFault(node) !== undefined) return undefined;
+  const inputs = walk.linksOf(node).map(({ input }) => input);
+  if (/audio|latent|model|mesh|text|svg|3d|glb|gif|webm/i.test(node.classType)) return undefined;
+  const isVideo =
+    /video|mp4/i.test(node.classType) ||
+    [...inputs, ...Object.keys(node.inputs)].some((input) => /^(?:video|frames|fps|frame_rate)/i.test(input));
+  const { format } = node.inputs;
+  if (isVideo && typeof format === 'string' && formatFault(format, 'video') !== undefined) return undefined;
+  return { node, prefix, kind: isVideo ? 'video' : 'image' };
+}
 
-  /** A number of a node, or of the node with a single value that it is linked to. */
-  number(node: WorkflowNode | undefined, input: string): TracedInput<number> | undefined {
-    if (node === undefined) return undefined;
-    const value = node.inputs[input];
-    if (typeof value === 'number') return { node, input, value };
-    const source = this.linked(node, input);
-    return source === undefined ? undefined : first(PRIMITIVES, (name) => numberIn(source, name));
-  }
+/** The one that the longest way leads to; of several such, the last in the file. */
+function lastOf(walk: GraphWalk, savers: readonly Saver[]): Saver | undefined {
+  const depths = walk.depths();
+  const depthOf = ({ node }: Saver) => depths.get(node) ?? 0;
+  return savers.reduce<Saver | undefined>(
+    (last, saver) => (last === undefined || depthOf(saver) >= depthOf(last) ? saver : last),
+    undefined,
+  );
+}
 
-  /** The texts of the nearest node that has any. */
-  texts(link: Link | undefined): readonly TracedInput<string>[] {
-    return link === undefined ? [] : this.anyText(this.behindLink(link));
-  }
+// ---- what makes the pictures
 
-  anyText(nodes: readonly WorkflowNode[]): readonly TracedInput<string>[] {
-    for (const node of nodes) {
-      const texts = TEXTS.flatMap((input) => textIn(node, input) ?? []);
-      if (texts.length > 0) return texts;
-    }
-    return [];
-  }
+/** The samplers behind the output, the nearest first; where there are none, the nearest node that takes words. */
+function findMakers(t: Tracing): readonly Maker[] {
+  const samplers = t.behind.flatMap((node) => samplerOf(t, node) ?? []);
+  if (samplers.length > 0) return samplers;
+  const node =
+    t.behind.find((one) => t.walk.textsAt(one, 'positive').length > 0 && seedNames(one).length > 0) ??
+    t.behind.find((one) => t.walk.textsAt(one, 'positive').length > 0);
+  return node === undefined ? [] : [{ node, guider: node, positive: undefined, negative: undefined }];
+}
 
-  /** The texts of a node that makes a condition of them. */
-  encodedTexts(node: WorkflowNode): readonly TracedInput<string>[] {
-    return /TextEncode/.test(node.classType) ? this.anyText([node]) : [];
-  }
+function samplerOf(t: Tracing, node: WorkflowNode): Maker | undefined {
+  const inputs = Object.keys(node.inputs);
+  const guider = t.walk.linked(node, 'guider') ?? node;
+  const isSampling =
+    guider !== node ||
+    inputs.includes('sampler_name') ||
+    inputs.includes('sampler') ||
+    (STEP_NAMES.some((name) => inputs.includes(name)) && seedNames(node).length > 0);
+  if (!isSampling) return undefined;
+  const links = t.walk.linksOf(guider);
+  const of = (side: 'positive' | 'negative') => links.find(({ input }) => sideOf(input) === side)?.link;
+  const neutral = [
+    /^(?:conditioning|cond\d?|positive\w*)$/i,
+    /^(?!image|clip|audio|vision)\w*embeds$/i,
+    /^(?:prompt|text|\w*pipe)$/i,
+  ]
+    .map((name) => links.find(({ input }) => name.test(input))?.link)
+    .find((link) => link !== undefined);
+  const positive = of('positive') ?? neutral;
+  const hasLatent = t.walk.linksOf(node).some(({ input }) => /latent|samples|image/i.test(input));
+  return positive === undefined && !hasLatent ? undefined : { node, guider, positive, negative: of('negative') };
+}
 
-  /** The image file that a node loads, and what it seems to be for. */
-  reference(node: WorkflowNode, modality: Modality): TracedWorkflow['references'] {
-    const at = node.classType === 'LoadImage' ? textIn(node, 'image') : undefined;
-    if (at === undefined) return [];
-    if (modality === 'image') return [{ role: 'reference_image', at }];
-    const uses = this.usesOf(node);
-    const isLast = uses.some((use) => /^(?:end|last)/.test(use));
-    return [{ role: isLast ? 'end_frame' : 'start_frame', at }];
-  }
-
-  /** The names of the inputs that a node's outputs go to, also by way of others. */
-  private usesOf(node: WorkflowNode): readonly string[] {
-    const users = [...this.workflow.values()].flatMap((user) =>
-      Object.entries(user.inputs).flatMap(([input, value]) =>
-        linkOf(value)?.node === node.id ? [{ user, input }] : [],
-      ),
+/** The one that no other sampler comes before: it starts from noise. */
+function mainOf(t: Tracing, makers: readonly Maker[]): Maker | undefined {
+  const nodes = new Set(makers.map(({ node }) => node));
+  const roots = makers.filter(({ node }) => t.walk.behind([node]).every((one) => one === node || !nodes.has(one)));
+  if (roots.length > 1)
+    t.check(
+      `${listed(roots.map(({ node }) => node))} start independently of each other; the words and the size are those of ${nameOfNode(roots[0]!.node)}`,
     );
-    return users.flatMap(({ user, input }) => (input === 'image' || input === 'pixels' ? this.usesOf(user) : [input]));
+  return roots[0] ?? makers.at(-1);
+}
+
+// ---- outputs
+
+function checkOutputs(t: Tracing): void {
+  const { node, prefix } = t.output;
+  const others = t.savers.filter((saver) => saver.node !== node);
+  const places = Object.keys(node.inputs).filter((input) => /(?:^|_)(?:path|folder|dir|subfolder)$/.test(input));
+  const emptied = places.length === 0 ? '' : `, and empty its ${places.join(' and ')}`;
+  const about =
+    prefix === undefined ? '' : `; its class is not known, so try whether it saves below ${prefix}${emptied}`;
+  t.check(
+    others.length === 0
+      ? `delivered is what ${nameOfNode(node)} saves${about}`
+      : `delivered is what ${nameOfNode(node)} saves, the last in the graph${about}; ${listed(others.map((one) => one.node))} ${others.length === 1 ? 'saves' : 'save'} too: add it to outputs, or name it there instead, and raise max_outputs in limits`,
+  );
+  const idle = [...t.walk.workflow.values()].filter(
+    (one) => knownKindOf(one) !== undefined && t.savers.every((saver) => saver.node !== one),
+  );
+  if (idle.length > 0)
+    t.check(
+      `${listed(idle)} ${idle.length === 1 ? 'saves' : 'save'} nothing that can be delivered, as it stands in the file`,
+    );
+}
+
+function hasOtherKnownSaves(t: Tracing): boolean {
+  return [...t.walk.workflow.values()].some((node) => knownKindOf(node) !== undefined && node !== t.output.node);
+}
+
+// ---- words
+
+function findWords(
+  t: Tracing,
+  makers: readonly Maker[],
+  main: Maker | undefined,
+): Pick<TracedWorkflow, 'prompt' | 'negativePrompt'> {
+  if (main === undefined) {
+    t.check('no text was found; name in inputs.prompt the node and the input that the prompt goes to');
+    return { prompt: [], negativePrompt: [] };
   }
-
-  private addTo(found: Set<WorkflowNode>, { node: id }: Link): void {
-    const node = this.workflow.get(id);
-    if (node !== undefined) found.add(node);
-  }
+  const of = (maker: Maker, side: 'positive' | 'negative') => usable(textsOf(t, maker, side));
+  const found = of(main, 'positive');
+  const own = found.length > 0 ? found : namedWords(t);
+  const prompt = shared(
+    own,
+    makers.map((maker) => of(maker, 'positive')),
+  );
+  // One that is made from the positive condition has no text of its own.
+  const isOwn = (text: TracedInput) => prompt.every((other) => !sameInput(other, text));
+  const negative = of(main, 'negative');
+  const beside = found.length > 0 ? [] : own.flatMap(({ node }) => usable(t.walk.textsAt(node, 'negative', true)));
+  const negativeOwn = (negative.length > 0 ? negative : beside).filter(isOwn);
+  const negativePrompt = shared(
+    negativeOwn,
+    makers.map((maker) => of(maker, 'negative')),
+  ).filter(isOwn);
+  t.check(
+    prompt.length === 0
+      ? 'no text was found; name in inputs.prompt the node and the input that the prompt goes to'
+      : `the prompt replaces ${shownTexts(prompt)}${around(prompt)}`,
+  );
+  if (negativePrompt.length > 0)
+    t.check(`the negative prompt replaces ${shownTexts(negativePrompt)}${around(negativePrompt)}`);
+  const writers = wayOf(t, main).filter((node) => WRITES_TEXT.test(node.classType));
+  if (writers.length > 0) t.check(`${listed(writers)} may write words of its own, or change those of the prompt`);
+  return { prompt, negativePrompt };
 }
 
-function linksOf({ inputs }: WorkflowNode): readonly Link[] {
-  return Object.values(inputs).flatMap((input) => linkOf(input) ?? []);
+/** Where no way from the sampler leads to words: those of the nearest input that is called a prompt. */
+function namedWords(t: Tracing): readonly TracedInput<string>[] {
+  // Other nodes have prompts as well: for what they cut out, for example.
+  const isNamed = ({ node, input }: TracedInput) =>
+    /prompt/i.test(input) && sideOf(input) !== 'negative' && isCondition(node);
+  const named = t.walk.allTexts(t.behind).find(isNamed);
+  return named === undefined ? [] : usable([named]);
 }
 
-function textIn(node: WorkflowNode, input: string): TracedInput<string> | undefined {
-  const value = node.inputs[input];
-  return typeof value === 'string' ? { node, input, value } : undefined;
+/** The inputs of the main sampler, and those of others that have the same words. */
+function shared(
+  own: readonly TracedInput<string>[],
+  all: readonly (readonly TracedInput<string>[])[],
+): readonly TracedInput<string>[] {
+  const values = new Set(own.map(({ value }) => value));
+  return distinctInputs([...own, ...all.flat().filter(({ value }) => values.has(value))]);
 }
 
-function numberIn(node: WorkflowNode, input: string): TracedInput<number> | undefined {
-  const value = node.inputs[input];
-  return typeof value === 'number' ? { node, input, value } : undefined;
+function textsOf(
+  t: Tracing,
+  { node, positive, negative }: Maker,
+  side: 'positive' | 'negative',
+): readonly TracedInput<string>[] {
+  const link = side === 'positive' ? positive : negative;
+  if (link !== undefined) return t.walk.words(link, side).texts;
+  if (side === 'positive') return positive === undefined ? t.walk.textsAt(node, side) : [];
+  // Words for both sides may come by one way; only the names of inputs tell them apart then.
+  const way = positive === undefined ? [node] : [node, ...t.walk.words(positive, 'positive').way];
+  return way.map((one) => t.walk.textsAt(one, 'negative', true)).find((texts) => texts.length > 0) ?? [];
 }
 
-function first<From, To>(list: readonly From[], find: (one: From) => To | undefined): To | undefined {
-  for (const one of list) {
-    const found = find(one);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+function wayOf(t: Tracing, { positive, node }: Maker): readonly WorkflowNode[] {
+  const way = positive === undefined ? [node] : t.walk.words(positive, 'positive').way;
+  return distinctNodes(
+    way.flatMap((one) => [
+      one,
+      ...t.walk.along({ node: one.id, slot: 0 }, (input) => /text|prompt|string|value|any/i.test(input)),
+    ]),
+  );
+}
+
+function usable(texts: readonly TracedInput<string>[]): readonly TracedInput<string>[] {
+  return texts.filter((text) => canTakeTarget('text', text));
+}
+
+function distinctNodes(nodes: readonly WorkflowNode[]): readonly WorkflowNode[] {
+  return [...new Set(nodes)];
+}
+
+/** What is lost of a text in which a placeholder stands for the prompt. */
+function around(texts: readonly TracedInput<string>[]): string {
+  const partial = texts.flatMap(({ value }) => (isPlaceholder(value) ? [] : placeholdersIn(value)));
+  return partial.length === 0 ? '' : `, with the words around ${[...new Set(partial)].join(', ')}`;
 }

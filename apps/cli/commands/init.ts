@@ -34,7 +34,7 @@ const EXAMPLES = [
 ];
 
 const collect = (value: string, before: readonly string[] | undefined) => [...(before ?? []), value];
-const OF_PROVIDERS = ['model', 'import', 'baseUrl', 'apiKeyFile'] as const;
+const OF_PROVIDERS = ['model', 'import', 'try', 'baseUrl', 'apiKeyFile'] as const;
 
 /** `darkroom init`: creates the data folder, and on request an account with a key. */
 export function addInit(program: Command, io: CliIo): void {
@@ -48,6 +48,7 @@ export function addInit(program: Command, io: CliIo): void {
     .option('--base-url <url>', 'where the server of the provider is')
     .option('--model <model>', 'a model of the example (repeatable)', collect)
     .option('--import <file>', 'propose the catalog for this file, where the provider can')
+    .option('--try', 'with --import: run the proposal once, and show the files that it makes')
     .option('--api-key-file <file>', 'the file that the key of the provider is read from')
     .addHelpText('after', examples(EXAMPLES, ABOUT))
     .action((options: Options) =>
@@ -68,7 +69,7 @@ async function ofProvider(io: CliIo, name: string, options: Options): Promise<vo
 function init(io: CliIo, options: Options): Promise<void> {
   if (OF_PROVIDERS.some((flag) => options[flag] !== undefined))
     throw usageFailure(
-      '--base-url, --model, --import and --api-key-file need --provider, which says what they are for.',
+      '--base-url, --model, --import, --try and --api-key-file need --provider, which says what they are for.',
     );
   if (options.credits !== undefined && options.account === undefined) {
     throw usageFailure('--credits needs --account, which says who they are for.');

@@ -15,6 +15,7 @@ import type { Questions } from './questions.js';
 export interface InitFlags {
   readonly model?: readonly string[];
   readonly import?: string;
+  readonly try?: boolean;
   readonly baseUrl?: string;
   readonly apiKeyFile?: string;
 }
@@ -66,6 +67,7 @@ async function chooseModels(example: ProviderExample, asking: Asking): Promise<C
     if (flags.model !== undefined) throw usageFailure('--import and --model may not both be given.');
     return { imported: await readImported(flags.import, asking) };
   }
+  if (flags.try === true) throw usageFailure('--try needs --import, which names the file that is tried.');
   if (flags.model !== undefined) return { keys: flags.model };
   if (imports !== undefined && questions !== undefined) {
     const path = await questions.ask(`File with ${imports.what} (Enter for models of the example)`);

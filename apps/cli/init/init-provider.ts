@@ -6,12 +6,14 @@ import { loadConfig } from '../../config/load-config.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
 import type { CliIo } from '../io.js';
-import { show } from '../terminal.js';
+import { Failure } from '../exit.js';
+import { say, show } from '../terminal.js';
 import { choose, type Choice, type InitFlags } from './choose.js';
 import { CATALOG_FILE, CONFIG_FILE, chosenFiles } from './chosen-files.js';
 import { refuseTaken, writeNewFiles } from './new-files.js';
 import { providerExample, type ExampleModel } from './provider-example.js';
 import { questionsTo } from './questions.js';
+import { trialJson, trialText, tryProposal, type TriedFile } from './try-proposal.js';
 
 /**
  * Writes the configuration and the catalog of one provider into the folder, of its example, and shows how to go on. What
@@ -30,6 +32,7 @@ export async function initProvider(
   );
   const { files, models } = await chosenFiles(example, choice);
   await writeNewFiles(io.folder, files, () => checkWritten(io.folder));
+  const tried = options.try === true ? await tryWritten(io, choice, files.get(CATALOG_FILE) ?? '') : undefined;
   const next = nextCommands(models);
   const variable = variableOf(`providers.${choice.instance.name}.api_key`);
   show(
@@ -41,12 +44,14 @@ export async function initProvider(
         files: [...files.keys()],
         models: models.map(({ model_key: key }) => key),
         ...(choice.keyFile === undefined ? { key_variable: variable } : { key_file: choice.keyFile }),
+        ...(tried === undefined ? {} : { tried: trialJson(tried) }),
         next,
       },
       text: [
         `Written: ${[...files.keys()].join(', ')}.`,
         keySentence(choice, variable),
         ...('imported' in choice.models ? [`Read ${CATALOG_FILE} first: it says what you should check.`] : []),
+        ...(tried === undefined ? [] : [trialText(tried)]),
         '',
         'Next, the last one in another terminal:',
         ...next.map((command) => `  ${command}`),
@@ -54,6 +59,19 @@ export async function initProvider(
     },
     options,
   );
+}
+
+/** Runs the proposal once. The files are kept whatever comes of it: they may only need a correction. */
+async function tryWritten(io: CliIo, { instance }: Choice, catalog: string): Promise<readonly TriedFile[]> {
+  const { providers } = await loadConfig({ file: CONFIG_FILE, folder: io.folder, environment: io.environment });
+  const configured = providers.get(instance.name);
+  if (configured === undefined) throw new Failure(`There is no provider ${instance.name} in ${CONFIG_FILE}.`);
+  try {
+    return await tryProposal(io, { catalog, folder: io.folder, ...configured });
+  } catch (error) {
+    say(io, `${CONFIG_FILE} and ${CATALOG_FILE} were written and are kept.`);
+    throw error;
+  }
 }
 
 /** As the service would, without variables. Throws as it does. */

@@ -34,7 +34,7 @@ export interface HandOver {
 export async function handOver(
   context: Context,
   calls: Pick<ProviderCalls, 'submit'>,
-  { settings }: Pick<Execution, 'settings'>,
+  { settings, model }: Pick<Execution, 'settings'> & { readonly model: Pick<Execution['model'], 'inputSchema'> },
   g: Generation,
   { attempt, timeLeftMs, endsAt, otherKeys }: HandOver,
 ): Promise<Submitted> {
@@ -45,7 +45,14 @@ export async function handOver(
   const isOver = () => outcome === 'over' || (outcome === 'open' && leftMs() <= 0);
   let isUnread = false;
   const onUnread = () => (isUnread = true);
-  const submission = submissionOf(context, g, { attempt, settings, timeLeftMs, isOver, onUnread });
+  const submission = submissionOf(context, g, {
+    attempt,
+    settings,
+    inputSchema: model.inputSchema,
+    timeLeftMs,
+    isOver,
+    onUnread,
+  });
   try {
     const submitted = await calls.submit(submission, leftMs(), async (answer, { signal }) => {
       if (!('outputs' in answer)) return answer;

@@ -8,6 +8,7 @@ import { outputCountOf, type Attempt, type Generation } from '../generation.js';
 export interface SubmissionOf {
   readonly attempt: Pick<Attempt, 'number' | 'token'>;
   readonly settings: JsonObject;
+  readonly inputSchema: JsonObject;
   readonly timeLeftMs: number;
   /** Whether the submission is over: then no more of a reference is given. */
   readonly isOver: () => boolean;
@@ -19,7 +20,7 @@ export interface SubmissionOf {
 export function submissionOf(
   context: Pick<Context, 'objects'>,
   g: Generation,
-  { attempt, settings, timeLeftMs, isOver, onUnread }: SubmissionOf,
+  { attempt, settings, inputSchema, timeLeftMs, isOver, onUnread }: SubmissionOf,
 ): Submission {
   return {
     generationId: g.generationId,
@@ -29,6 +30,7 @@ export function submissionOf(
     prompt: g.prompt,
     ...(g.negativePrompt === undefined ? {} : { negativePrompt: g.negativePrompt }),
     parameters: g.parameters,
+    inputSchema,
     references: g.references.map(({ role, mediaType, byteSize, objectKey, uploadId }) => ({
       role,
       mediaType,

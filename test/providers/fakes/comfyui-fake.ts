@@ -1,5 +1,14 @@
 import type { Duplex } from 'node:stream';
-import { graphRefusal, NODE_CLASSES, outputsOf, refusal, type Graph } from './comfyui-nodes.js';
+import {
+  graphAfterRun,
+  graphRefusal,
+  NODE_CLASSES,
+  outputsOf,
+  pythonJson,
+  readPythonJson,
+  refusal,
+  type Graph,
+} from './comfyui-nodes.js';
 import { ComfyUiQueue, type HistoryItem, type QueueItem } from './comfyui-queue.js';
 import {
   FakeServer,
@@ -92,13 +101,13 @@ export class ComfyUiFake {
         method: 'GET',
         path: '/queue',
         of: this.hasJobs ? [] : ['poll', 'recover'],
-        handle: () => ({ json: this.shownQueue() }),
+        handle: () => python(this.shownQueue()),
       },
       {
         method: 'GET',
         path: '/history/:id',
         of: [],
-        handle: ({ params }) => ({ json: this.shownHistory(params['id'] ?? '') }),
+        handle: ({ params }) => python(this.shownHistory(params['id'] ?? '')),
       },
       {
         method: 'POST',
@@ -136,7 +145,7 @@ export class ComfyUiFake {
   }
 
   private submit(request: FakeRequest): FakeAnswer {
-    const body = request.json() as {
+    const body = readPythonJson(request.body.toString()) as {
       readonly prompt?: Graph;
       readonly prompt_id?: string;
       readonly client_id?: string;
@@ -175,13 +184,19 @@ export class ComfyUiFake {
     const entry = this.queue.history.get(id);
     if (entry === undefined) return {};
     const { item, outputs } = entry;
-    return { [id]: { prompt: [item.number, id, item.graph, {}, item.outputs], outputs, status: statusOf(entry) } };
+    return {
+      [id]: {
+        prompt: [item.number, id, graphAfterRun(item.graph), {}, item.outputs],
+        outputs,
+        status: statusOf(entry),
+      },
+    };
   }
 
   private job(id: string): FakeAnswer {
     const { running, pending, history } = this.queue;
     const entry = history.get(id);
-    if (entry !== undefined) return { json: jobOf(id, entry) };
+    if (entry !== undefined) return python(jobOf(id, entry));
     const isRunning = running?.id === id;
     if (!isRunning && pending.every((item) => item.id !== id)) return { status: 404, json: { error: 'Job not found' } };
     return { json: { id, status: isRunning ? 'in_progress' : 'pending', outputs_count: 0 } };
@@ -211,6 +226,10 @@ export class ComfyUiFake {
   }
 }
 
+function python(value: unknown): FakeAnswer {
+  return { headers: { 'content-type': 'application/json; charset=utf-8' }, body: pythonJson(value) };
+}
+
 function statusOf({ status, messages }: HistoryItem) {
   return { status_str: status, completed: status === 'success', messages };
 }
@@ -227,7 +246,7 @@ function jobOf(id: string, entry: HistoryItem) {
     outputs_count: Object.keys(outputs).length,
     outputs,
     execution_status: statusOf(entry),
-    workflow: { prompt: entry.item.graph, extra_data: {} },
+    workflow: { prompt: graphAfterRun(entry.item.graph), extra_data: {} },
   };
 }
 

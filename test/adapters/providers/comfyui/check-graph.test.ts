@@ -45,7 +45,7 @@ const FAULTY: readonly { readonly of: string; readonly workflow: JsonObject; rea
   },
   {
     of: 'a number that is a text',
-    workflow: still('9', 'ImageBlur', { image: ['1', 0], blur_radius: '3', sigma: 1 }),
+    workflow: still('9', 'ImageBlur', { image: ['1', 0], blur_radius: 'three', sigma: 1 }),
     faults: ['the input blur_radius of node 9 (ImageBlur) must be of the type INT.'],
   },
   {

@@ -2,6 +2,7 @@
  * Goal: what clients send gets to the inputs that the settings name and nowhere else, as a value of the type that is there.
  * Method: arbitrary texts, numbers and JSON; each graph is compared with the workflow, input by input.
  */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { filledWorkflow, type UploadedNames } from '../../../../adapters/providers/comfyui/fill-workflow.js';
@@ -25,7 +26,7 @@ function filled(
   task: { prompt?: string; negativePrompt?: string; parameters?: JsonObject } = {},
   names = NOTHING,
 ) {
-  return filledWorkflow(plan, { prompt: 'x', parameters: {}, token: TOKEN, ...task }, names);
+  return JSON.parse(filledWorkflow(plan, { prompt: 'x', parameters: {}, token: TOKEN, ...task }, names)) as JsonObject;
 }
 
 /** The inputs that differ from the workflow, by node and name. */
@@ -116,11 +117,80 @@ describe('the graph of a ComfyUI task', () => {
         (token, minimum, more) => {
           const target = { node: '1', input: 'color', minimum, maximum: minimum + more };
           const plan = planOf(STILL, { workflow: 'x', inputs: { prompt: PROMPT, seed: [target] } });
-          const graph = filledWorkflow(plan, { prompt: 'x', parameters: {}, token }, NOTHING);
+          const graph = JSON.parse(filledWorkflow(plan, { prompt: 'x', parameters: {}, token }, NOTHING)) as JsonObject;
           expect((graph['1'] as { inputs: JsonObject }).inputs['color']).to.be.within(minimum, minimum + more);
         },
       ),
     );
+  });
+
+  it('has a drawn seed that fits the schema of the model, its other parameters and every target', () => {
+    const targets = [
+      { node: '1', input: 'color', times: 0.5, plus: 10, maximum: 400 },
+      { node: '1', input: 'batch_size', minimum: 100 },
+    ];
+    const plan = planOf(STILL, { workflow: 'x', inputs: { prompt: PROMPT, seed: targets } });
+    const inputSchema: JsonObject = {
+      type: 'object',
+      additionalProperties: false,
+      properties: { seed: { type: 'integer', minimum: 0, maximum: 5_000, multipleOf: 5 } },
+    };
+    const drawn = Array.from({ length: 30 }, () => {
+      const task = { prompt: 'x', parameters: {}, token: randomUUID(), inputSchema };
+      const { inputs } = (JSON.parse(filledWorkflow(plan, task, NOTHING)) as JsonObject)['1'] as { inputs: JsonObject };
+      expect(Number(inputs['batch_size']) % 10).to.equal(0);
+      expect(inputs['color']).to.equal(Number(inputs['batch_size']) / 2 + 10);
+      return Number(inputs['batch_size']);
+    });
+    expect(Math.min(...drawn)).to.be.at.least(100);
+    expect(Math.max(...drawn)).to.be.at.most(780);
+    expect(new Set(drawn).size).to.be.at.least(15);
+  });
+
+  it('is not made where no seed fits the schema and the targets', () => {
+    const target = { node: '1', input: 'color', minimum: 10, maximum: 20 };
+    const plan = planOf(STILL, { workflow: 'x', inputs: { prompt: PROMPT, seed: [target] } });
+    const inputSchema = { type: 'object', properties: { seed: { type: 'integer', maximum: 9 } } };
+    expect(() => filledWorkflow(plan, { prompt: 'x', parameters: {}, token: TOKEN, inputSchema }, NOTHING)).to.throw(
+      PlanInvalid,
+      'inputs.seed: no whole number fits',
+    );
+  });
+
+  it('has the characters of the file for everything that no value replaces', () => {
+    const file = `{"2": {"class_type": "KSampler", "inputs": {"seed": 18446744073709551615, "cfg": 7.50, "denoise": NaN,
+      "least": -Infinity, "text": "\\u00e9", "link": [ "5", 0 ], "steps": 20, "list": [12345678901234567890] } },
+      "5": {"class_type": "SaveImage", "inputs": {"images": ["2", 0], "filename_prefix": "x"}}}`;
+    const plan = readPlan(
+      readSettings({
+        workflow: 'x',
+        inputs: { prompt: [{ node: '2', input: 'text' }], steps: [{ node: '2', input: 'steps' }] },
+      }),
+      parseWorkflow(file),
+    );
+    const text = filledWorkflow(plan, { prompt: 'y', parameters: { steps: 9 }, token: TOKEN }, NOTHING);
+    expect(text).to.equal(
+      `{"2":{"class_type":"KSampler","inputs":{"seed":18446744073709551615,"cfg":7.50,"denoise":NaN,"least":-Infinity,"text":"y","link":[ "5", 0 ],"steps":9,"list":[12345678901234567890]}},"5":{"class_type":"SaveImage","inputs":{"images":["2", 0],"filename_prefix":"darkroom/${TOKEN}/1"}}}`,
+    );
+  });
+
+  it('has numbers in place of placeholders and of numbers in quotes', () => {
+    const workflow: JsonObject = {
+      1: {
+        class_type: 'KSampler',
+        inputs: { seed: '%seed%', steps: '20', cfg: '{{ cfg }}', sampler: 'euler', text: '' },
+      },
+      2: { class_type: 'SaveImage', inputs: { images: ['1', 0], filename_prefix: 'x' } },
+    };
+    const to = (input: string) => [{ node: '1', input }];
+    const inputs = { prompt: to('text'), seed: to('seed'), steps: to('steps'), cfg: to('cfg'), sampler: to('sampler') };
+    const plan = planOf(workflow, { workflow: 'x', inputs });
+    const graph = filled(plan, { parameters: { seed: 5, steps: 9, cfg: 2.5 } });
+    expect((graph['1'] as { inputs: JsonObject }).inputs).to.deep.include({ seed: 5, steps: '9', cfg: 2.5 });
+    expect(() => filled(plan, { parameters: { sampler: 1 } })).to.throw(ParameterInvalid);
+    expect(() =>
+      planOf(workflow, { workflow: 'x', inputs: { prompt: [], size: { width: to('sampler'), height: to('seed') } } }),
+    ).to.throw(PlanInvalid);
   });
 
   it('has the names of uploaded files where the settings say', () => {

@@ -8,22 +8,15 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { parse } from 'yaml';
-import { parseCatalog } from '../../../../adapters/catalog-file/file-catalog.js';
-import { comfyUiDriver } from '../../../../adapters/providers/comfyui/comfyui-driver.js';
 import { PlanInvalid } from '../../../../adapters/providers/comfyui/plan-invalid.js';
 import { proposeCatalog } from '../../../../adapters/providers/comfyui/propose-model.js';
-import { catalogTools } from '../../../../apps/wiring/catalog-tools.js';
-import type { Json, JsonObject } from '../../../../core/json.js';
+import type { JsonObject } from '../../../../core/json.js';
 import { CliRun } from '../../../harness/cli-run.js';
 import { ROOT } from '../../../docs/pages.js';
+import { at, checksOf, CONTROLLED, n, proposed, STANDARD } from './proposals.js';
 import { EDIT, folderWith, STILL, VIDEO } from './workflows.js';
 
 const EXAMPLES = join(ROOT, 'config/providers/workflows');
-
-const n = (classType: string, inputs: Readonly<Record<string, Json>>): JsonObject => ({
-  class_type: classType,
-  inputs: { ...inputs },
-});
 
 /** A guider instead of a sampler's own conditions; seed, steps and texts by way of other nodes; no negative of its own. */
 const GUIDED: JsonObject = {
@@ -49,43 +42,6 @@ const GUIDED: JsonObject = {
   11: n('SaveImage', { images: ['10', 0], filename_prefix: 'x' }),
 };
 
-/** Conditions that pass through a node with an output for each, and a last frame. */
-const CONTROLLED: JsonObject = {
-  1: n('KSamplerAdvanced', {
-    noise_seed: 5,
-    steps: 8,
-    cfg: 2,
-    positive: ['2', 0],
-    negative: ['2', 1],
-    latent_image: ['2', 2],
-  }),
-  2: n('WanFirstLastFrameToVideo', {
-    positive: ['3', 0],
-    negative: ['4', 0],
-    width: 832,
-    height: 480,
-    length: 49,
-    batch_size: 1,
-    start_image: ['5', 0],
-    end_image: ['7', 0],
-  }),
-  3: n('CLIPTextEncode', { text: 'yes', clip: ['8', 0] }),
-  4: n('CLIPTextEncode', { text: 'no', clip: ['8', 0] }),
-  5: n('LoadImage', { image: 'a.png' }),
-  6: n('LoadImage', { image: 'b.png' }),
-  7: n('ImageScale', { image: ['6', 0], upscale_method: 'lanczos' }),
-  8: n('CLIPLoader', { clip_name: 'umt5.safetensors' }),
-  9: n('VAEDecode', { samples: ['1', 0], vae: ['8', 0] }),
-  10: n('VHS_VideoCombine', {
-    images: ['9', 0],
-    frame_rate: 16,
-    format: 'video/h264-mp4',
-    filename_prefix: 'x',
-    save_output: true,
-  }),
-  11: n('SaveImage', { images: ['9', 0], filename_prefix: 'frames' }),
-};
-
 const ZEROED: JsonObject = {
   1: n('KSampler', { seed: 1, steps: 4, cfg: 1, positive: ['2', 0], negative: ['3', 0], latent_image: ['4', 0] }),
   2: n('CLIPTextEncode', { text: '', clip: ['5', 0] }),
@@ -94,27 +50,6 @@ const ZEROED: JsonObject = {
   5: n('CLIPLoader', { clip_name: 'x' }),
   6: n('SaveImage', { images: ['1', 0], filename_prefix: 'x' }),
 };
-
-interface ProposedModel {
-  readonly input_schema: { readonly properties: JsonObject };
-  readonly provider_settings: { readonly inputs: Record<string, unknown>; readonly outputs?: unknown };
-}
-
-function proposed(workflow: JsonObject, file = 'my workflow.json'): ProposedModel {
-  const { folder, remove } = folderWith({ [file]: workflow });
-  try {
-    const yaml = proposeCatalog(JSON.stringify(workflow), file);
-    const providers = new Map([['comfyui', { driver: comfyUiDriver, options: {} }]]);
-    expect(
-      parseCatalog(yaml, file, catalogTools({ providers, catalog: join(folder, 'catalog.yaml') })).models(),
-    ).to.have.length(1);
-    return (parse(yaml) as { models: ProposedModel[] }).models[0]!;
-  } finally {
-    remove();
-  }
-}
-
-const at = (node: string, input: string) => [{ node, input }];
 
 describe('the catalog proposed for a ComfyUI workflow', () => {
   for (const file of readdirSync(EXAMPLES))
@@ -175,7 +110,7 @@ describe('the catalog proposed for a ComfyUI workflow', () => {
         '{"nodes":[]}',
         'The workflow is in the format of the editor; export it in API format, in ComfyUI with Workflow > Export (API).',
       ],
-      ['[', 'The workflow is not JSON.'],
+      ['{"1": %seed%}', 'The workflow is not JSON: see line 1, column 7.'],
       [
         JSON.stringify(webm),
         'The node 1 (SaveWEBM) saves WebM, which cannot be delivered; save images by a SaveImage node, or videos by a SaveVideo node.',
@@ -184,43 +119,64 @@ describe('the catalog proposed for a ComfyUI workflow', () => {
         JSON.stringify({ 1: n('Note', {}) }),
         'The workflow has no node that is known to save images or videos; save images by a SaveImage node, or videos by a SaveVideo node.',
       ],
+      [
+        JSON.stringify({ 1: n('PreviewImage', { images: ['1', 0] }) }),
+        'The workflow has no node that is known to save images or videos: the node 1 (PreviewImage) only shows them; save images by a SaveImage node, or videos by a SaveVideo node.',
+      ],
+      [
+        JSON.stringify({ 1: n('Image Saver', { images: ['1', 0], filename: 'x' }) }),
+        'The workflow has no node that is known to save images or videos: what the node 1 (Image Saver) saves, and under which names, is not known; save images by a SaveImage node, or videos by a SaveVideo node.',
+      ],
+      [
+        JSON.stringify({ 1: n('SaveImage', { filename_prefix: 'x' }) }),
+        'The node 1 (SaveImage) is linked to nothing that it could save, as after a bypassed node, so the workflow saves nothing.',
+      ],
+      [
+        JSON.stringify({ 1: n('SaveImage', { images: ['7', 0], filename_prefix: 'x' }) }),
+        'The input images of node 1 (SaveImage) is linked to node 7, which is missing.',
+      ],
     ] as const)
       expect(() => proposeCatalog(text, 'x.json')).to.throw(PlanInvalid, sentence);
   });
 
-  it('says which text is the prompt, and which ones stay as they are', () => {
+  it('lists what it guessed at the end, by node', () => {
     const styled: JsonObject = {
-      1: n('KSampler', { seed: 1, positive: ['2', 0], negative: ['5', 0], latent_image: ['6', 0] }),
+      ...STANDARD,
       2: n('ConditioningConcat', { conditioning_to: ['3', 0], conditioning_from: ['4', 0] }),
-      3: n('CLIPTextEncode', { text: 'a lighthouse\nby night', clip: ['7', 1] }),
-      4: n('CLIPTextEncode', { text: 'w'.repeat(50), clip: ['7', 1] }),
-      5: n('CLIPTextEncode', { text: 'ugly', clip: ['7', 1] }),
-      6: n('EmptyLatentImage', { width: 512, height: 512, batch_size: 1 }),
-      7: n('CheckpointLoaderSimple', { ckpt_name: 'a.safetensors' }),
-      8: n('VAEDecode', { samples: ['1', 0], vae: ['7', 2] }),
-      9: n('SaveImage', { images: ['8', 0], filename_prefix: 'x' }),
+      3: n('CLIPTextEncode', { text: 'a lighthouse\nby night', clip: ['8', 1] }),
+      4: n('CLIPTextEncode', { text: 'w'.repeat(50), clip: ['8', 1] }),
     };
-    const yaml = proposeCatalog(JSON.stringify(styled), 'x.json');
-    expect(yaml).to.include(
-      `# Check: this is node 3 (CLIPTextEncode) with "a lighthouse\\nby night"; these texts stay as they are: node 4 (CLIPTextEncode) with "${'w'.repeat(40)}...".\n`,
-    );
-    expect(yaml).to.include('# Check: this is node 5 (CLIPTextEncode) with "ugly".\n');
+    const checks = checksOf(styled);
+    expect(checks).to.include.members([
+      'delivered is what node 9 (SaveImage) saves.',
+      'the prompt replaces node 3 (CLIPTextEncode).text = "a lighthouse\\nby night".',
+      'the negative prompt replaces node 5 (CLIPTextEncode).text = "ugly".',
+      'sizes that you offer: node 6 (EmptyLatentImage).width = 512, node 6 (EmptyLatentImage).height = 768.',
+      'which seeds the node takes: node 1 (KSampler).seed = 1.',
+      `these texts stay as they are: node 4 (CLIPTextEncode).text = "${'w'.repeat(40)}...".`,
+    ]);
+    const lines = proposeCatalog(JSON.stringify(styled), 'x.json').trimEnd().split('\n');
+    expect(lines.slice(-checks.length).every((line) => line.startsWith('# Check: '))).to.equal(true);
   });
 
   it('can be read whatever nodes and files are called', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', minLength: 1 }), fc.string({ unit: 'binary' }), (name, file) => {
-        const { 2: text, ...others } = ZEROED;
-        const renamed = JSON.parse(
-          JSON.stringify(others).replaceAll('["2",0]', JSON.stringify([`_${name}`, 0])),
-        ) as JsonObject;
-        const yaml = proposeCatalog(JSON.stringify({ ...renamed, [`_${name}`]: text }), file);
-        const { models } = parse(yaml) as {
-          models: { provider_settings: { workflow: string; inputs: { prompt: unknown } } }[];
-        };
-        expect(models[0]!.provider_settings.workflow).to.equal(file);
-        expect(models[0]!.provider_settings.inputs.prompt).to.deep.equal(at(`_${name}`, 'text'));
-      }),
+      fc.property(
+        fc.string({ unit: 'binary', minLength: 1 }),
+        fc.string({ unit: 'binary', minLength: 1 }),
+        (name, file) => {
+          const { 2: text, ...others } = ZEROED;
+          const renamed = JSON.parse(
+            JSON.stringify(others).replaceAll('["2",0]', JSON.stringify([`_${name}`, 0])),
+          ) as JsonObject;
+          const yaml = proposeCatalog(JSON.stringify({ ...renamed, [`_${name}`]: text }), file);
+          const { models } = parse(yaml) as {
+            models: { provider_settings: { workflow: string; inputs: { prompt: unknown } } }[];
+          };
+          expect(models[0]!.provider_settings.workflow).to.equal(file);
+          expect(models[0]!.provider_settings.inputs.prompt).to.deep.equal(at(`_${name}`, 'text'));
+        },
+      ),
     );
   });
 

@@ -88,7 +88,7 @@ const REFUSED: readonly Refused[] = [
   {
     of: 'broken JSON',
     settings: { workflow: 'broken.json', inputs: { prompt: [] } },
-    fault: 'broken.json: The workflow is not JSON.',
+    fault: 'broken.json: The workflow is not JSON: see line 1, column 8.',
   },
   {
     of: 'no nodes',
@@ -103,7 +103,7 @@ const REFUSED: readonly Refused[] = [
   {
     of: 'a link to nothing',
     settings: { workflow: 'dangling.json', inputs: { prompt: [] } },
-    fault: 'dangling.json: The input images of node 4 is linked to node 77, which is missing.',
+    fault: 'dangling.json: The input images of node 4 (SaveImage) is linked to node 77, which is missing.',
   },
   {
     of: 'a node that is not there',
@@ -146,17 +146,19 @@ const REFUSED: readonly Refused[] = [
     of: 'a sum with a text',
     settings: withInputs({}, { inputs: { prompt: [{ node: '2', input: 'value', times: 2 }] } }),
     fault:
-      'inputs.prompt: the input value of node 2 (PrimitiveStringMultiline) is no number, so it has no times, plus, minimum and maximum.',
+      'inputs.prompt: the input value of node 2 (PrimitiveStringMultiline) is not a number, so it has no times, plus, minimum and maximum.',
   },
   {
     of: 'a length of a number',
     settings: withInputs({ n: [{ node: '1', input: 'batch_size', max_length: 3 }] }),
-    fault: 'inputs.n: the input batch_size of node 1 (EmptyImage) is no text, so it has no max_length and no may_load.',
+    fault:
+      'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
   },
   {
     of: 'a number that may load',
     settings: withInputs({ n: [{ node: '1', input: 'batch_size', may_load: true }] }),
-    fault: 'inputs.n: the input batch_size of node 1 (EmptyImage) is no text, so it has no max_length and no may_load.',
+    fault:
+      'inputs.n: the input batch_size of node 1 (EmptyImage) is not a text, so it has no max_length and no may_load.',
   },
   {
     of: 'bounds that exclude each other',

@@ -36,6 +36,40 @@ describe('tasks on ComfyUI servers', () => {
     expect(Object.keys(sent!).sort()).to.deep.equal(['client_id', 'partial_execution_targets', 'prompt', 'prompt_id']);
   });
 
+  it('are sent with every digit of the file, with NaN, and with a seed that fits the schema of the model', async () => {
+    const { provider, fake, folder } = studio;
+    const file = `{"input": {"workflow": {
+      "1": {"class_type": "EmptyImage", "inputs": {"width": 64, "height": 48, "batch_size": 1, "color": 0, "seed": 18446744073709551615, "shift": NaN}},
+      "2": {"class_type": "PrimitiveStringMultiline", "inputs": {"value": ""}},
+      "4": {"class_type": "SaveImage", "inputs": {"images": ["1", 0], "filename_prefix": "x"}}}}}`;
+    writeFileSync(join(folder, 'exact.json'), file);
+    const seed = { type: 'integer', minimum: 3, maximum: 5 };
+    const submission = task({
+      settings: { workflow: 'exact.json', inputs: { prompt: PROMPT, seed: [{ node: '1', input: 'color' }] } },
+      inputSchema: { type: 'object', properties: { seed } },
+    });
+    await submitted(provider, submission);
+    const [sent] = fake.server.requests.filter(({ method, path }) => method === 'POST' && path === '/prompt');
+    const text = sent!.body.toString();
+    expect(text).to.include('"seed":18446744073709551615,"shift":NaN');
+    expect(Number(/"color":(\d+)/.exec(text)?.[1])).to.be.within(3, 5);
+  });
+
+  for (const version of ['0.33.0', '0.3.64'])
+    it(`are found in a history of version ${version} that has NaN in it`, async () => {
+      await studio.close();
+      studio = await openStudio({ version });
+      const { provider, folder } = studio;
+      const still = WORKFLOWS['still.json'];
+      writeFileSync(
+        join(folder, 'new.json'),
+        JSON.stringify({ ...still, 2: { class_type: 'AlwaysNewText', inputs: { value: 'a text' } } }),
+      );
+      const submission = task({ settings: { ...STILL_SETTINGS, workflow: 'new.json' } });
+      const reference = await submitted(provider, submission);
+      expect((await reportsUntilOver(provider, reference, submission)).at(-1)!.state).to.equal('succeeded');
+    });
+
   it('are refused with one sentence where a text would load a file of the server, and nothing is sent', async () => {
     const { provider, fake } = studio;
     const answer = await provider.submit(task({ prompt: 'a lighthouse, embedding:film' }), WANTED);

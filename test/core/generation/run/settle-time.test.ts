@@ -124,6 +124,7 @@ describe('a task that its provider does not have', () => {
       submissionOf(context, g, {
         attempt: { number: 1, token: 't' },
         settings: {},
+        inputSchema: {},
         timeLeftMs: 9,
         isOver,
         onUnread: () => {},
@@ -148,7 +149,7 @@ describe('a task that its provider does not have', () => {
       };
       const endsAt = { wall: clock.now() + 1_000, monotonic: clock.monotonic() + 1_000 };
       const of = { attempt, timeLeftMs: 9_000, endsAt, otherKeys: async () => g };
-      await handOver(context, { submit }, { settings: {} }, g, of).catch(() => undefined);
+      await handOver(context, { submit }, { settings: {}, model: { inputSchema: {} } }, g, of).catch(() => undefined);
       await clock.advance(60_000);
       expect(await sizeOf(reference!), outcome).to.equal(size);
     }
