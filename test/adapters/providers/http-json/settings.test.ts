@@ -61,7 +61,7 @@ const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence
   ['submit/body/edge', '{parameters.width}', '/submit/body/edge: "{parameters.width}" has no rule in parameters.'],
   ['submit/body/edge', undefined, '/parameters/edge: Nothing in submit.body takes {parameters.edge}.'],
   ['parameters/n', { type: 'integer' }, '/parameters: parameters.n needs an enum, or a minimum and a maximum'],
-  ['poll/states/failed', [], '/poll/states/failed: At least one state must be listed.'],
+  ['poll/states/failed', [], '/poll/states/failed: At least one state must be listed, or failed_if be given.'],
   ['poll/states/running', ['working', 'done'], '/poll/states/succeeded: "done" is listed more than once in states.'],
   ['submit/idempotency_header', undefined, '/submit/takes_token_once: The submission does not have the token.'],
   ['recover/token', undefined, '/recover/token: A pointer to the token is needed'],
