@@ -1,5 +1,6 @@
 import type { ProviderFailure, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import { failure, refusal, type FailureName } from '../shared/sentences.js';
 import type { AnswerRule, ErrorSettings, Meaning } from './http-json-settings.js';
@@ -9,6 +10,8 @@ export interface AnswerError {
   readonly code?: string;
   readonly text?: string;
   readonly status?: number;
+  /** What a content policy refused, by the table of vendors' codes: for errors that the settings do not list. */
+  readonly policy?: 'input refused' | 'output refused';
 }
 
 const NAMES: Readonly<Record<string, FailureName>> = {
@@ -48,13 +51,16 @@ export function errorIn(
   body: unknown,
   { code, message, success_codes: success }: ErrorSettings,
   status?: number,
+  sent?: SentTexts,
 ): AnswerError {
   const found = firstAt(body, code, (value) => !success.some((one) => String(one) === value));
   const text = firstAt(body, message);
+  const policy = policyRefusalIn(body, status, sent);
   return {
     ...(found === undefined ? {} : { code: found.slice(0, 100) }),
     ...(text === undefined ? {} : { text: text.slice(0, LONGEST_TEXT) }),
     ...(status === undefined ? {} : { status }),
+    ...(policy === undefined ? {} : { policy }),
   };
 }
 
@@ -63,13 +69,24 @@ export function isListed(rules: readonly AnswerRule[], status: number, { code }:
   return rules.some((rule) => rule.status === status && (rule.code === undefined || rule.code === code));
 }
 
-/** The meaning that the settings give: of the code, else of the text, else of the status. */
+const BY_POLICY: Readonly<Record<NonNullable<AnswerError['policy']>, Meaning>> = {
+  'input refused': { code: 'CONTENT_REJECTED_INPUT', may_retry: false },
+  'output refused': { code: 'CONTENT_REJECTED_OUTPUT', may_retry: false },
+};
+
+/**
+ * The meaning that the settings give: of the code, else of the text, else of the status. A status says less than an error
+ * that is known as one of a content policy.
+ */
 export function meaningOf({ codes, messages, statuses }: ErrorSettings, error: AnswerError): Meaning | undefined {
-  const { code, text = '', status = 0 } = error;
+  const { code, text = '', status = 0, policy } = error;
   const listed = code === undefined ? undefined : listedAs(code, codes);
   if (listed !== undefined) return codes[listed];
   const lower = text.toLowerCase();
-  return messages.find(({ contains }) => lower.includes(contains.toLowerCase())) ?? statuses[String(status)];
+  return (
+    messages.find(({ contains }) => lower.includes(contains.toLowerCase())) ??
+    (policy === undefined ? statuses[String(status)] : BY_POLICY[policy])
+  );
 }
 
 /** The name that the settings list a code under: its own, or else the longest beginning of it with a `*`. */
@@ -95,10 +112,10 @@ export function isAboutAccount(meaning: Meaning | undefined): boolean {
 }
 
 /** What a certain refusal means for the task. */
-export function refusalOf(refused: SubmissionRefusal, errors: ErrorSettings): SubmitAnswer {
+export function refusalOf(refused: SubmissionRefusal, errors: ErrorSettings, sent: SentTexts): SubmitAnswer {
   const { because, status = 0, retryAfterMs, body } = refused;
   if (because === 'unreachable') return refusal('unreachable');
-  const meaning = meaningOf(errors, errorIn(body, errors, status));
+  const meaning = meaningOf(errors, errorIn(body, errors, status, sent));
   if (meaning !== undefined) return refusal(nameOf(meaning), { retryAfterMs });
   return refusal(because === 'capacity' ? 'no capacity' : (BY_STATUS[status] ?? 'rejected'), { retryAfterMs });
 }

@@ -19,7 +19,7 @@ import type { HttpJsonSettings } from './http-json-settings.js';
 import { costIn, isAnythingAt, outputsIn, progressIn, stateIn, stateWord } from './job-report.js';
 import type { PathValues } from './path-template.js';
 import { MAX_JSON_BYTES, readAnswer, type ReadAnswer } from './read-answer.js';
-import { shownWord } from './shown-words.js';
+import { listedCode, shownWord } from './shown-words.js';
 import { addressAt, idAt, resultIdAt, type RemoteTask } from './task-reference.js';
 
 /** An answer about a task, whose body may still have to be read. */
@@ -48,7 +48,7 @@ export class RemoteTasks {
     const word = stateWord(seen.json, settings.poll.state);
     if (state === undefined && word === undefined) {
       const error = errorIn(seen.json, settings.errors, asked.status);
-      if (error.code !== undefined) return this.refused(task, asked, error, settings);
+      if (error.code !== undefined || error.policy !== undefined) return this.refused(task, asked, error, settings);
     }
     requireSame(asked, seen.json, task, settings);
     switch (state) {
@@ -218,12 +218,11 @@ export class RemoteTasks {
   private refused(task: RemoteTask, answer: HttpAnswer, error: AnswerError, settings: HttpJsonSettings): Ended {
     const { errors } = settings;
     const { code, status = answer.status } = error;
-    const isListed = code !== undefined && listedAs(code, errors.codes) !== undefined;
     const meaning = meaningOf(errors, error);
-    if (isListed && isAboutContent(meaning) && !ABOUT_THE_CALL.includes(answer.status))
+    if (isAboutContent(meaning) && !ABOUT_THE_CALL.includes(answer.status))
       return this.failed(task, [], error, settings);
-    const shown = shownWord(code, this.calls.connection.credentials);
-    const what = shown === undefined || !isListed ? '' : ` and the code ${shown}`;
+    const listed = listedCode({ ...(code === undefined ? {} : { code }) }, errors).code;
+    const what = listed === undefined ? '' : ` and the code ${listed}`;
     throw callFailed(answer, `The answer about a task has status ${status}${what}.`, {
       ...(isAboutAccount(meaning) ? { isAccessRefused: true } : {}),
     });
@@ -297,8 +296,10 @@ async function resultError(answer: HttpAnswer, { errors }: HttpJsonSettings): Pr
   if (answer.declares === 'json' && status >= 400 && !ABOUT_THE_CALL.includes(status)) {
     const error = errorIn(await answer.json(MAX_JSON_BYTES), errors, status);
     const isListed = error.code !== undefined && listedAs(error.code, errors.codes) !== undefined;
+    const meaning = meaningOf(errors, error);
+    if (isAboutContent(meaning)) return error;
     // A lack of capacity or of rights is about the call as well.
-    const isAboutTheCall = meaningOf(errors, error)?.because !== undefined;
+    const isAboutTheCall = meaning?.because !== undefined;
     if (error.code !== undefined && !isAboutTheCall && (status < 500 || isListed)) return error;
   } else answer.discard();
   throw callFailed(answer, `The answer for a result has status ${status}.`);

@@ -42,20 +42,20 @@ export async function submitTask(
     const { because, status } = sent;
     const code = listedCode(errorIn(sent.body, errors), errors);
     log.warn('provider refused a task', { provider: instance, because, status, ...code });
-    return refusalOf(sent, errors);
+    return refusalOf(sent, errors, submission);
   }
   const answer = await sent.answer.json(MAX_JSON_BYTES);
   const reference = referenceIn(answer, settings, calls.places);
   if (reference !== undefined) return { accepted: true, reference };
-  const error = errorIn(answer, errors);
+  const error = errorIn(answer, errors, sent.answer.status, submission);
   const code = listedCode(error, errors);
-  // Only by a code that the operator lists: one about the task's content or input, or any where they say that the API
+  // Only an error about the task's content or input is certain, and any listed code where the operator says that the API
   // answers so.
-  const isFinal = settings.submit.error_in_success || isAboutTask(meaningOf(errors, error));
-  if (isFinal && code.code !== undefined) {
+  const isListed = settings.submit.error_in_success && code.code !== undefined;
+  if (isListed || isAboutTask(meaningOf(errors, error))) {
     const { status } = sent.answer;
     log.warn('provider refused a task', { provider: instance, because: 'rejected', status, ...code });
-    return refusalOf({ outcome: 'refused', because: 'rejected', status, body: answer }, errors);
+    return refusalOf({ outcome: 'refused', because: 'rejected', status, body: answer }, errors, submission);
   }
   throw sent.answer.error('bad-answer', 'The answer to the submission does not name a task at submit.id.');
 }
