@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { HttpError } from '../../http/http-error.js';
 import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { ApiCalls } from './api-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
-import { errorIn, isAboutAccount, meaningOf, type AnswerError } from './error-meaning.js';
+import { errorIn, isAboutAccount, meaningOf } from './error-meaning.js';
+import { jsonIn } from './failed-calls.js';
 import { MAX_JSON_BYTES } from './read-answer.js';
 import { readSettings } from './read-settings.js';
 
@@ -49,26 +49,12 @@ async function checkConnection({ connection }: ApiCalls, signal: ProviderCall['s
 }
 
 async function answerFault(answer: HttpAnswer, { errors, check_status: also }: HttpJsonSettings) {
-  const { status, isOk, declares } = answer;
+  const { status, isOk } = answer;
   const isRight = isOk || also.includes(status);
-  if (declares !== 'json') {
-    answer.discard();
-    if (!isRight && (status === 401 || status === 403)) return KEY_REFUSED;
-    return isRight ? NOT_JSON : `has status ${status}; check base_url and check_path.`;
-  }
-  const error = await errorIfRead(answer, errors);
-  if (error === undefined) return NOT_JSON;
-  const meaning = meaningOf(errors, error);
+  const body = await jsonIn(answer, MAX_JSON_BYTES);
+  if (!isRight && (status === 401 || status === 403)) return KEY_REFUSED;
   // Some APIs refuse a key with a status of success, or with 400.
-  if (isAboutAccount(meaning) || (!isRight && (status === 401 || status === 403))) return KEY_REFUSED;
-  return isRight ? undefined : `has status ${status}; check base_url and check_path.`;
-}
-
-async function errorIfRead(answer: HttpAnswer, errors: HttpJsonSettings['errors']): Promise<AnswerError | undefined> {
-  try {
-    return errorIn(await answer.json(MAX_JSON_BYTES), errors, answer.status);
-  } catch (error) {
-    if (error instanceof HttpError && error.kind === 'bad-answer') return undefined;
-    throw error;
-  }
+  if (isAboutAccount(meaningOf(errors, errorIn(body, errors, status)))) return KEY_REFUSED;
+  if (!isRight) return `has status ${status}; check base_url and check_path.`;
+  return body === undefined ? NOT_JSON : undefined;
 }

@@ -14,11 +14,11 @@ const DELIVERED: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', '
  */
 export function stateIn(json: unknown, settings: HttpJsonSettings): State | undefined {
   const word = stateWord(json, settings.poll.state);
-  if (word !== undefined) return stateListing(settings, (value) => value !== null && String(value) === word);
+  if (word !== undefined) return stateListing(settings, (listed) => listed !== null && String(listed) === word);
   const [value] = valuesAt(json, settings.poll.state);
   // Only what could have a state can be without one.
   if (!isObject(json) || !(value === undefined || value === null || value === '')) return undefined;
-  return stateListing(settings, (value) => value === null) ?? stateListing(settings, (value) => value === false);
+  return stateListing(settings, (listed) => listed === null) ?? stateListing(settings, (listed) => listed === false);
 }
 
 function stateListing(

@@ -1,34 +1,20 @@
-import type { FailedCallHints, ProviderCall, ProviderReport } from '../../../core/ports/provider.js';
+import type { ProviderCall, ProviderReport } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { HttpError } from '../../http/http-error.js';
-import { retryAfterMs } from '../../http/retry-after.js';
 import type { ResultFiles } from '../shared/result-files.js';
 import { failure } from '../shared/sentences.js';
 import type { ApiCalls } from './api-calls.js';
-import {
-  errorIn,
-  failureOf,
-  isAboutAccount,
-  isAboutContent,
-  listedAs,
-  meaningOf,
-  type AnswerError,
-} from './error-meaning.js';
+import { errorIn, failureOf, isAboutAccount, isAboutContent, meaningOf, type AnswerError } from './error-meaning.js';
+import { ABOUT_THE_CALL, callFailed, errorOf, jsonIn, resultError } from './failed-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { costIn, isAnythingAt, outputsIn, progressIn, stateIn, stateWord } from './job-report.js';
 import type { PathValues } from './path-template.js';
-import { MAX_JSON_BYTES, readAnswer, type ReadAnswer } from './read-answer.js';
+import { readAnswer, type ReadAnswer } from './read-answer.js';
 import { listedCode, shownWord } from './shown-words.js';
 import { addressAt, idAt, resultIdAt, type RemoteTask } from './task-reference.js';
 
 /** An answer about a task, whose body may still have to be read. */
 type Ended = Exclude<ProviderReport, { readonly state: 'running' | 'unknown' }>;
-
-/** Answers of 4xx that are about the call, and not about the task. */
-const ABOUT_THE_CALL: readonly number[] = [401, 403, 408, 425, 429];
-/** Of an answer that is no success. */
-const MAX_ERROR_BYTES = 256 * 1024;
 
 /** Asks an API about tasks that it has taken. Throws `HttpError` with `FailedCallHints` for what says nothing of the task. */
 export class RemoteTasks {
@@ -123,8 +109,10 @@ export class RemoteTasks {
     { signal }: ProviderCall,
   ): Promise<HttpAnswer | undefined> {
     const answer = await this.calls.ask(settings.poll, { id }, address, { signal, settings });
-    if (!settings.poll.unknown_status.includes(answer.status) || answer.declares !== 'json') return answer;
-    answer.discard();
+    if (!settings.poll.unknown_status.includes(answer.status)) return answer;
+    // A page of a proxy says nothing about the task.
+    if ((await jsonIn(answer)) === undefined)
+      throw callFailed(answer, `The answer about a task has status ${answer.status}, and is not JSON.`);
     return undefined;
   }
 
@@ -217,15 +205,13 @@ export class RemoteTasks {
    */
   private refused(task: RemoteTask, answer: HttpAnswer, error: AnswerError, settings: HttpJsonSettings): Ended {
     const { errors } = settings;
-    const { code, status = answer.status } = error;
+    const { status = answer.status } = error;
     const meaning = meaningOf(errors, error);
     if (isAboutContent(meaning) && !ABOUT_THE_CALL.includes(answer.status))
       return this.failed(task, [], error, settings);
-    const listed = listedCode({ ...(code === undefined ? {} : { code }) }, errors).code;
-    const what = listed === undefined ? '' : ` and the code ${listed}`;
-    throw callFailed(answer, `The answer about a task has status ${status}${what}.`, {
-      ...(isAboutAccount(meaning) ? { isAccessRefused: true } : {}),
-    });
+    const { code } = listedCode(error, errors);
+    const what = `The answer about a task has status ${status}${code === undefined ? '' : ` and the code ${code}`}.`;
+    throw callFailed(answer, what, isAboutAccount(meaning) ? { isAccessRefused: true } : {});
   }
 
   private logFailure({ id }: RemoteTask, status: string | number, errorCode: string | undefined): void {
@@ -258,49 +244,4 @@ function ok(answer: HttpAnswer): HttpAnswer {
   if (answer.isOk) return answer;
   answer.discard();
   throw callFailed(answer, `The answer about a task has status ${answer.status}.`);
-}
-
-/** The error of a call that says nothing of a task, with what core should know of it. */
-function callFailed(answer: HttpAnswer, what: string, more: FailedCallHints = {}): HttpError {
-  const { status } = answer;
-  const waitMs = retryAfterMs(answer.header('retry-after'), answer.header('date'), Date.now());
-  const hints: FailedCallHints = {
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
-    ...(status === 401 || status === 403 ? { isAccessRefused: true } : {}),
-    ...more,
-  };
-  return Object.assign(answer.error('bad-answer', what), hints);
-}
-
-/** The error in an answer that is no success; without a code where the answer has none that can be read. */
-async function errorOf(answer: HttpAnswer, { errors }: HttpJsonSettings): Promise<AnswerError> {
-  const { status } = answer;
-  if (answer.declares !== 'json') {
-    answer.discard();
-    return { status };
-  }
-  try {
-    return errorIn(await answer.json(MAX_ERROR_BYTES), errors, status);
-  } catch (error) {
-    if (error instanceof HttpError && error.kind !== 'aborted') return { status };
-    throw error;
-  }
-}
-
-/**
- * Why a task that has ended has no result. Only an error that has a code is believed, and one of 5xx only with a listed
- * code: a result that is there must not be given up for a fault on the way. Throws `HttpError`.
- */
-async function resultError(answer: HttpAnswer, { errors }: HttpJsonSettings): Promise<AnswerError> {
-  const { status } = answer;
-  if (answer.declares === 'json' && status >= 400 && !ABOUT_THE_CALL.includes(status)) {
-    const error = errorIn(await answer.json(MAX_JSON_BYTES), errors, status);
-    const isListed = error.code !== undefined && listedAs(error.code, errors.codes) !== undefined;
-    const meaning = meaningOf(errors, error);
-    if (isAboutContent(meaning)) return error;
-    // A lack of capacity or of rights is about the call as well.
-    const isAboutTheCall = meaning?.because !== undefined;
-    if (error.code !== undefined && !isAboutTheCall && (status < 500 || isListed)) return error;
-  } else answer.discard();
-  throw callFailed(answer, `The answer for a result has status ${status}.`);
 }

@@ -51,8 +51,8 @@ export async function submitTask(
   const code = listedCode(error, errors);
   // Only an error about the task's content or input is certain, and any listed code where the operator says that the API
   // answers so.
-  const isListed = settings.submit.error_in_success && code.code !== undefined;
-  if (isListed || isAboutTask(meaningOf(errors, error))) {
+  const isAnError = settings.submit.error_in_success && code.code !== undefined;
+  if (isAnError || isAboutTask(meaningOf(errors, error))) {
     const { status } = sent.answer;
     log.warn('provider refused a task', { provider: instance, because: 'rejected', status, ...code });
     return refusalOf({ outcome: 'refused', because: 'rejected', status, body: answer }, errors, submission);

@@ -117,7 +117,11 @@ export class SeedanceFake {
         ? {
             content: { video_url: `${this.server.url}/bucket/${id}.mp4?X-Tos-Signature=0a1b2c` },
             usage: { completion_tokens: 108_900, total_tokens: 108_900 },
-            ...{ seed, resolution, ratio, duration, framespersecond: 24 },
+            seed,
+            resolution,
+            ratio,
+            duration,
+            framespersecond: 24,
           }
         : {}),
       service_tier: 'default',
