@@ -38,20 +38,44 @@ type About = Pick<ProviderOpening, 'instance' | 'log'>;
 
 /** Throws one sentence for options that cannot work. */
 export function openHttpJson({ options, instance, log }: About & Pick<ProviderOpening, 'options'>): HttpJsonProvider {
-  const { auth, ...listed } = options as unknown as HttpJsonOptions;
-  const hosts = (option: keyof typeof listed, also: readonly string[] = []): ListedHosts =>
-    listedHosts([...listed[option], ...also], `providers.${instance}.${option}`);
-  const keyHosts = hosts('send_credentials');
-  const suffix = listed.send_credentials.find((entry) => entry.startsWith('.'));
+  const { auth } = options as unknown as HttpJsonOptions;
+  const lists = hostLists(options as unknown as HttpJsonOptions, instance);
+  return providerOn(openConnection({ options, instance, ...authOf(auth) }), lists, { instance, log });
+}
+
+/** The hosts beside that of `base_url` that an instance calls, and those of them that get its key. */
+interface HostLists {
+  readonly answers: ListedHosts;
+  readonly outputs: ListedHosts;
+  readonly withKey: ListedHosts;
+}
+
+/** Throws one sentence for an entry that cannot be used. */
+export function hostLists(
+  { answer_hosts: answers, output_hosts: outputs, send_credentials: withKey }: Omit<HttpJsonOptions, 'auth'>,
+  instance: string,
+): HostLists {
+  const suffix = withKey.find((entry) => entry.startsWith('.'));
   if (suffix !== undefined)
     throw new Error(
       `providers.${instance}.send_credentials: ${suffix} would give the key to hosts that nobody has named; write each host in full.`,
     );
-  const answerHosts = hosts('answer_hosts', listed.send_credentials);
-  const outputHosts = hosts('output_hosts', listed.send_credentials);
-  const connection = openConnection({ options, instance, ...authOf(auth) });
-  const calls = new ApiCalls(connection, { base: connection.base, hosts: answerHosts }, keyHosts);
-  return new HttpJsonProvider(calls, outputHosts, { instance, log });
+  const listed = (option: string, entries: readonly string[]): ListedHosts =>
+    listedHosts(entries, `providers.${instance}.${option}`);
+  return {
+    withKey: listed('send_credentials', withKey),
+    answers: listed('answer_hosts', [...answers, ...withKey]),
+    outputs: listed('output_hosts', [...outputs, ...withKey]),
+  };
+}
+
+export function providerOn(
+  connection: Connection,
+  { answers, outputs, withKey }: HostLists,
+  about: About,
+): HttpJsonProvider {
+  const calls = new ApiCalls(connection, { base: connection.base, hosts: answers }, withKey);
+  return new HttpJsonProvider(calls, outputs, about);
 }
 
 /** Runs tasks by an asynchronous HTTP API that the settings of a model describe. */
