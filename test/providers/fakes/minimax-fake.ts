@@ -30,7 +30,8 @@ export class MinimaxFake {
 
   private constructor(
     readonly key: string,
-    private readonly video: Uint8Array,
+    /** What every file is. */
+    public video: Uint8Array,
   ) {}
 
   static async open(key = 'minimax-test-key'): Promise<MinimaxFake> {

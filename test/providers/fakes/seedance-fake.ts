@@ -38,7 +38,8 @@ export class SeedanceFake {
 
   private constructor(
     readonly key: string,
-    private readonly video: Uint8Array,
+    /** What every file is. */
+    public video: Uint8Array,
   ) {}
 
   static async open(key = 'seedance-test-key'): Promise<SeedanceFake> {

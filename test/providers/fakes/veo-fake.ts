@@ -47,7 +47,8 @@ export class VeoFake {
 
   private constructor(
     readonly key: string,
-    private readonly video: Uint8Array,
+    /** What every file is. */
+    public video: Uint8Array,
   ) {}
 
   static async open(key = 'veo-test-key'): Promise<VeoFake> {
