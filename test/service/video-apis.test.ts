@@ -1,6 +1,6 @@
 // Goal: the examples for Veo, Seedance and MiniMax make videos as their pages say, from the command to the file: of words and of
-// frames, each submitted once. What the vendors refuse is reported by its reason, a limited rate is waited out, and a wrong key
-// is named by a try of the connection.
+// frames, each submitted once. Refusals are reported with their reason, rate limits are waited out, and
+// `providers check` names a wrong key.
 // Method: the started service with each example's configuration and catalog, against servers that answer as the vendors'
 // documentation says. Only the pause between polls is shorter.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -40,11 +40,11 @@ interface Vendor {
   readonly open: () => Promise<Fake>;
   readonly seconds: number;
   readonly params: readonly string[];
-  /** What one video costs. */
+  /** The price of one video. */
   readonly credits: number;
-  /** What the fake was sent for words, without the prompt. */
+  /** The body of the request for a text prompt, without that prompt. */
   readonly sent: object;
-  /** Where a request has the bytes of a frame, as base64 or as a data URL. */
+  /** The places of the frames in a body, each as base64 or as a data URL. */
   readonly frames: readonly [first: string, last: string];
   readonly refusals: Readonly<Record<string, string>>;
   /** An answer that limits the rate. */
@@ -195,8 +195,8 @@ for (const vendor of VENDORS)
     it('waits out a limited rate, of submissions and of polls', async () => {
       const { status, body } = vendor.limited;
       const before = fake.server.posts;
-      for (const of of ['submit', 'poll'] as const)
-        fake.server.plan({ type: 'status', status, headers: JSON_TYPE, body: JSON.stringify(body) }, { of });
+      for (const kind of ['submit', 'poll'] as const)
+        fake.server.plan({ type: 'status', status, headers: JSON_TYPE, body: JSON.stringify(body) }, { of: kind });
       expect(await made('a lighthouse', ...params, '--out', 'late.mp4')).to.include({ status: 'succeeded' });
       expect(fake.server.posts - before, 'submissions').to.equal(2);
     });

@@ -37,7 +37,7 @@ export class ApiCalls {
     return this.keyHosts.has({ ...readTarget(this.connection.base), protocol: 'https:' });
   }
 
-  /** Of every request that has the key. */
+  /** The headers of every request that has the key. */
   headersFor({ headers }: HttpJsonSettings): Readonly<Record<string, string>> {
     const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
     return { accept: 'application/json', ...Object.fromEntries(lower), ...this.connection.credentials };

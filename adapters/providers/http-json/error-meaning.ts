@@ -10,7 +10,7 @@ export interface AnswerError {
   readonly code?: string;
   readonly text?: string;
   readonly status?: number;
-  /** What a content policy refused, by the table of vendors' codes: for errors that the settings do not list. */
+  /** Whether a content policy refused the input or the output, by the table of vendors' codes. */
   readonly policy?: 'input refused' | 'output refused';
 }
 

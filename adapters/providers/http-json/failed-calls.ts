@@ -5,9 +5,9 @@ import { retryAfterMs } from '../../http/retry-after.js';
 import { errorIn, isAboutContent, listedAs, meaningOf, type AnswerError } from './error-meaning.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 
-/** Answers of 4xx that are about the call, and not about the task. */
+/** Statuses of 4xx that are about the call, and not about the task. */
 export const ABOUT_THE_CALL: readonly number[] = [401, 403, 408, 425, 429];
-/** Of an answer that is no success. */
+/** The longest body that is read of an answer that is not a success. */
 const MAX_ERROR_BYTES = 256 * 1024;
 
 /** The error of a call that says nothing of a task, with what core should know of it. */
@@ -22,7 +22,7 @@ export function callFailed(answer: HttpAnswer, what: string, more: FailedCallHin
   return Object.assign(answer.error('bad-answer', what), hints);
 }
 
-/** The error in an answer that is no success; without a code where the answer has none that can be read. */
+/** The error in an answer that is not a success; without a code where none can be read. */
 export async function errorOf(answer: HttpAnswer, { errors }: HttpJsonSettings): Promise<AnswerError> {
   return errorIn(await jsonIn(answer), errors, answer.status);
 }

@@ -22,7 +22,7 @@ export interface Meaning {
 export interface ErrorSettings {
   /** JSON Pointers; the first that leads to a text or a number is taken. */
   readonly code: readonly string[];
-  /** By the code; a name that ends in `*` is for every code that begins so. */
+  /** The meaning of each code; a name that ends in `*` is for every code that begins so. */
   readonly codes: Readonly<Record<string, Meaning>>;
   /** Codes that answers without an error have. */
   readonly success_codes: readonly (string | number | boolean)[];
@@ -67,7 +67,7 @@ export interface HttpJsonSettings {
     readonly progress_maximum: number;
     readonly unknown_status: readonly number[];
   };
-  /** Where the outputs are, if the answer about the state has none. That answer has its address, or its id for the path. */
+  /** The request that returns the outputs, if the status response has none. Its address, or the id in its path, is in that response. */
   readonly result?: Route & {
     readonly id?: string;
     readonly id_pattern: string;

@@ -201,7 +201,7 @@ export class RemoteTasks {
 
   /**
    * An answer about a task that has an error in place of its state. Only one about the content of the task ends it; throws
-   * for any other, as the task may go on.
+   * for any other, as the task may still run.
    */
   private refused(task: RemoteTask, answer: HttpAnswer, error: AnswerError, settings: HttpJsonSettings): Ended {
     const { errors } = settings;

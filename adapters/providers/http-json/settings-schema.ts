@@ -4,7 +4,7 @@ import { FIELD_RULES_SCHEMA } from '../shared/request-fields.js';
 
 export const STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'unknown'] as const;
 
-/** What ids are like without an `id_pattern`: one segment of a path. */
+/** The pattern of ids without an `id_pattern`: one segment of a path. */
 export const DEFAULT_ID_PATTERN = '[A-Za-z0-9._:-]{1,200}';
 
 const PATH: JsonObject = { type: 'string', minLength: 1, maxLength: 500 };

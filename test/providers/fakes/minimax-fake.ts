@@ -30,7 +30,7 @@ export class MinimaxFake {
 
   private constructor(
     readonly key: string,
-    /** What every file is. */
+    /** The bytes of every file. */
     public video: Uint8Array,
   ) {}
 
@@ -115,7 +115,7 @@ export class MinimaxFake {
 
 const MEMBERS = 'model prompt first_frame_image last_frame_image duration resolution prompt_optimizer'.split(' ');
 
-/** What the API does not take; undefined where all is right. */
+/** The first fault of a request; undefined where there is none. */
 function requestFault(body: Json): string | undefined {
   const { model, prompt, duration = 6, resolution = '768P', first_frame_image: first, last_frame_image: last } = body;
   const unknown = Object.keys(body).find((name) => !MEMBERS.includes(name));

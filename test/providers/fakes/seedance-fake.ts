@@ -38,7 +38,7 @@ export class SeedanceFake {
 
   private constructor(
     readonly key: string,
-    /** What every file is. */
+    /** The bytes of every file. */
     public video: Uint8Array,
   ) {}
 
@@ -160,7 +160,7 @@ function endingOf(prompt: string): Status {
 
 const MEMBERS = 'model content resolution ratio duration seed camera_fixed watermark generate_audio'.split(' ');
 
-/** What the API does not take, as its message; undefined where all is right. */
+/** The message for the first fault of a request; undefined where there is none. */
 function requestFault(body: Json): string | undefined {
   const { model, content, resolution, ratio, duration } = body;
   const unknown = Object.keys(body).find((name) => !MEMBERS.includes(name));

@@ -47,7 +47,7 @@ export class VeoFake {
 
   private constructor(
     readonly key: string,
-    /** What every file is. */
+    /** The bytes of every file. */
     public video: Uint8Array,
   ) {}
 
@@ -135,7 +135,7 @@ export class VeoFake {
   }
 }
 
-/** What the API does not take, as its message; undefined where all is right. */
+/** The message for the first fault of a request; undefined where there is none. */
 function requestFault(instances: unknown, parameters: Json, others: Json): string | undefined {
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) return `Invalid JSON payload received. Unknown name "${unknown}": Cannot find field.`;

@@ -81,7 +81,7 @@ describe('answers by the mapping of the example', () => {
       expect(await reported({ state }), state).to.deep.equal(running('a state that is not shown'));
   });
 
-  it('throw without a state, with a state that is no word, and about another task', async () => {
+  it('throw without a state, with a state that is not a word, and about another task', async () => {
     const reference = await submitted(provider, task({ settings: STUDIO }));
     const said = async (job: object) => {
       plan('poll', 200, { job });
