@@ -14,10 +14,18 @@ import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { FULL_RUN_VARIABLE } from '../harness/run-sizes.js';
 import { allPages, codeSpans, plain, readPage, ROOT, tablesOf } from './pages.js';
 
+/** The instances of the examples for a vendor of its own, with their kinds. */
+const EXAMPLE_INSTANCES: readonly (readonly [string, string])[] = ['veo', 'seedance', 'minimax'].map((name) => [
+  name,
+  'http-json',
+]);
 /** With one instance of each built-in provider, named as its kind. */
 const CONFIG_KEYS = configKeys(
   BUILT_IN_DRIVERS,
-  new Map(BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider').map(({ name }) => [name, name])),
+  new Map([
+    ...BUILT_IN_DRIVERS.filter(({ kind }) => kind === 'provider').map(({ name }) => [name, name] as const),
+    ...EXAMPLE_INSTANCES,
+  ]),
 );
 const SECTIONS = new Set(
   [...CONFIG_KEYS.keys()].filter((path) => path.includes('.')).map((path) => path.split('.')[0]),

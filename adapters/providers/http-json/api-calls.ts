@@ -2,6 +2,8 @@ import type { ProviderCall } from '../../../core/ports/provider.js';
 import { answerAddress } from '../../http/answer-address.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import type { HttpRequest } from '../../http/http-request.js';
+import type { ListedHosts } from '../../http/listed-hosts.js';
+import { readTarget } from '../../http/target.js';
 import type { Connection } from '../shared/connection.js';
 import type { HttpJsonSettings, Route } from './http-json-settings.js';
 import { filledPath, type PathValues } from './path-template.js';
@@ -21,9 +23,21 @@ export class ApiCalls {
   constructor(
     readonly connection: Connection,
     readonly places: AnswerPlaces,
+    /** Hosts beside the instance's own that get the key. */
+    private readonly keyHosts: ListedHosts,
   ) {}
 
-  /** Of every request to the instance's own origin. */
+  /** Whether requests to this address, which is not of the instance's own origin, have the key. */
+  sendsKeyTo(address: string): boolean {
+    return this.keyHosts.has(readTarget(address));
+  }
+
+  /** Whether the operator lists the host of `base_url` among those that get the key. */
+  get listsOwnHost(): boolean {
+    return this.keyHosts.has({ ...readTarget(this.connection.base), protocol: 'https:' });
+  }
+
+  /** The headers of every request that has the key. */
   headersFor({ headers }: HttpJsonSettings): Readonly<Record<string, string>> {
     const lower = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const);
     return { accept: 'application/json', ...Object.fromEntries(lower), ...this.connection.credentials };
@@ -39,11 +53,12 @@ export class ApiCalls {
   }
 
   /** The route of a task. `address` is what an answer gave for it. Throws `HttpError`. */
-  async ask(route: Route, id: string, address: string | undefined, call: ApiCall): Promise<HttpAnswer> {
-    if (route.path !== undefined) return this.at(route.path, { id }, call);
+  async ask(route: Route, values: PathValues, address: string | undefined, call: ApiCall): Promise<HttpAnswer> {
+    if (route.path !== undefined) return this.at(route.path, values, call);
     const { url, isOwnOrigin } = answerAddress(address, this.places);
-    // Other hosts get neither the key nor what else the settings send.
-    const headers = isOwnOrigin ? this.headersFor(call.settings) : { accept: 'application/json' };
+    // Hosts that the operator has not listed for it get neither the key nor what else the settings send.
+    const isTrusted = isOwnOrigin || this.sendsKeyTo(url);
+    const headers = isTrusted ? this.headersFor(call.settings) : { accept: 'application/json' };
     return this.send({ url, headers, hasSecretPath: !isOwnOrigin }, call);
   }
 

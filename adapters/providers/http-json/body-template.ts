@@ -5,7 +5,8 @@ import { escapePointerToken, type Json, type JsonObject } from '../../../core/js
 export type Placeholder =
   | { readonly kind: 'prompt' | 'negative_prompt' | 'token' }
   | { readonly kind: 'parameter'; readonly name: string }
-  | { readonly kind: 'reference'; readonly role: ReferenceRole; readonly index: number | 'all' };
+  | { readonly kind: 'reference'; readonly role: ReferenceRole; readonly index: number | 'all' }
+  | { readonly kind: 'media_type'; readonly role: ReferenceRole; readonly index: number };
 
 /** A value in a body that has no others in it. */
 export interface Leaf {
@@ -13,7 +14,19 @@ export interface Leaf {
   /** The names of the members that lead to it. */
   readonly names: readonly string[];
   readonly value: string | number | boolean | null;
+  /** The value of a member `$if`, which is never sent. */
+  readonly isCondition: boolean;
+  /** Within an object that has a member `$if`. */
+  readonly isConditional: boolean;
 }
+
+type ValueOf = (placeholder: Placeholder) => unknown;
+
+/**
+ * The one reserved name of a member: its object is sent only where the placeholder that it names has a value other than
+ * false.
+ */
+export const CONDITION = '$if';
 
 const ROLES: readonly ReferenceRole[] = ['reference_image', 'start_frame', 'end_frame'];
 
@@ -31,43 +44,83 @@ export function placeholderOf(text: string): Placeholder | undefined {
   const role = ROLES.find((one) => one === word);
   if (role === undefined) return undefined;
   if (rest === '*') return { kind: 'reference', role, index: 'all' };
-  return /^\d{1,2}$/.test(rest) ? { kind: 'reference', role, index: Number(rest) } : undefined;
+  const [, index, of] = /^(\d{1,2})(\.media_type)?$/.exec(rest) ?? [];
+  if (index === undefined) return undefined;
+  return { kind: of === undefined ? 'reference' : 'media_type', role, index: Number(index) };
 }
 
 /** Every value of a body, with its place. */
-export function leavesOf(body: Json, pointer = '', names: readonly string[] = []): readonly Leaf[] {
-  if (typeof body !== 'object' || body === null) return [{ pointer, names, value: body }];
-  if (Array.isArray(body)) return body.flatMap((item, index) => leavesOf(item, `${pointer}/${index}`, names));
+export function leavesOf(body: Json): readonly Leaf[] {
+  return leavesBelow(body, { pointer: '', names: [], isCondition: false, isConditional: false });
+}
+
+function leavesBelow(body: Json, at: Omit<Leaf, 'value'>): readonly Leaf[] {
+  if (typeof body !== 'object' || body === null) return [{ ...at, value: body }];
+  if (Array.isArray(body))
+    return body.flatMap((item, index) => leavesBelow(item, { ...at, pointer: `${at.pointer}/${index}` }));
+  const isConditional = at.isConditional || Object.hasOwn(body, CONDITION);
   return Object.entries(body).flatMap(([name, value]) =>
-    leavesOf(value, `${pointer}/${escapePointerToken(name)}`, [...names, name]),
+    leavesBelow(value, {
+      pointer: `${at.pointer}/${escapePointerToken(name)}`,
+      names: [...at.names, name],
+      isCondition: name === CONDITION,
+      isConditional,
+    }),
   );
 }
 
-/** The placeholders of a body. */
-export function placeholdersOf(body: JsonObject): readonly Placeholder[] {
-  return leavesOf(body).flatMap(({ value }) => {
-    const placeholder = typeof value === 'string' ? placeholderOf(value) : undefined;
+/** The placeholders whose values a body sends. */
+export function placeholdersOf(body: Json): readonly Placeholder[] {
+  return leavesOf(body).flatMap(({ value, isCondition }) => {
+    const placeholder = typeof value === 'string' && !isCondition ? placeholderOf(value) : undefined;
     return placeholder === undefined ? [] : [placeholder];
   });
 }
 
 /**
- * The body with the values of its placeholders, whose types are kept. A member and an item without a value are left out,
- * and so is an object or a list in which nothing else was.
+ * The body with the values of its placeholders, whose types are kept. Left out are:
+ * - a member and an item without a value, and an object or a list in which nothing else was;
+ * - an object whose `$if` does not hold;
+ * - an item of a list, with its constants, whose placeholders have no values, as `isIdleItem` says.
  */
-export function filledBody(body: JsonObject, valueOf: (placeholder: Placeholder) => unknown): unknown {
+export function filledBody(body: JsonObject, valueOf: ValueOf): unknown {
   return filled(body, valueOf) ?? {};
 }
 
-function filled(template: Json, valueOf: (placeholder: Placeholder) => unknown): unknown {
+function filled(template: Json, valueOf: ValueOf): unknown {
   if (typeof template === 'string') {
     const placeholder = placeholderOf(template);
     return placeholder === undefined ? template : valueOf(placeholder);
   }
   if (typeof template !== 'object' || template === null) return template;
-  const isList = Array.isArray(template);
-  const entries = Object.entries(template).map(([name, value]) => [name, filled(value, valueOf)] as const);
+  if (Array.isArray(template)) return filledList(template, valueOf);
+  const { [CONDITION]: condition, ...members } = template;
+  if (condition !== undefined && !holds(condition, valueOf)) return undefined;
+  const entries = Object.entries(members).map(([name, value]) => [name, filled(value, valueOf)] as const);
   const present = entries.filter(([, value]) => value !== undefined);
-  if (present.length === 0 && entries.length > 0) return undefined;
-  return isList ? present.map(([, value]) => value) : Object.fromEntries(present);
+  return present.length === 0 && entries.length > 0 ? undefined : Object.fromEntries(present);
+}
+
+function filledList(items: readonly Json[], valueOf: ValueOf): unknown {
+  const present = items
+    .map((item) => (isIdleItem(item, valueOf) ? undefined : filled(item, valueOf)))
+    .filter((value) => value !== undefined);
+  return present.length === 0 && items.length > 0 ? undefined : present;
+}
+
+function holds(condition: Json, valueOf: ValueOf): boolean {
+  const placeholder = typeof condition === 'string' ? placeholderOf(condition) : undefined;
+  const value = placeholder === undefined ? undefined : valueOf(placeholder);
+  return value !== undefined && value !== false;
+}
+
+/**
+ * Whether an item of a list is about something that the task does not have: it has places for files and none of these
+ * files is there, or it has other placeholders only and none of them has a value. An item with the prompt is never idle.
+ */
+function isIdleItem(item: Json, valueOf: ValueOf): boolean {
+  const placeholders = placeholdersOf(item);
+  if (placeholders.length === 0 || placeholders.some(({ kind }) => kind === 'prompt')) return false;
+  const files = placeholders.filter(({ kind }) => kind === 'reference');
+  return (files.length > 0 ? files : placeholders).every((one) => valueOf(one) === undefined);
 }

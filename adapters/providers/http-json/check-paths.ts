@@ -4,9 +4,13 @@ import type { HttpAnswer } from '../../http/http-answer.js';
 import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { ApiCalls } from './api-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
+import { errorIn, isAboutAccount, meaningOf } from './error-meaning.js';
+import { jsonIn } from './failed-calls.js';
+import { MAX_JSON_BYTES } from './read-answer.js';
 import { readSettings } from './read-settings.js';
 
 const KEY_REFUSED = 'refuses the key; check api_key and auth.';
+const NOT_JSON = 'is not JSON; check base_url and check_path.';
 
 /** Gets the `check_path` of each model's settings, once. Where none has one, only whether a server answers is tried. */
 export async function checkPaths(
@@ -26,8 +30,7 @@ export async function checkPaths(
     const faults: string[] = [];
     for (const [path, settings] of paths) {
       const answer = await calls.at(path, {}, { signal, settings });
-      answer.discard();
-      const fault = answerFault(answer, settings);
+      const fault = await answerFault(answer, settings);
       if (fault === undefined) continue;
       const sentence = `${base}${path} ${fault}`;
       faults.push(fault === KEY_REFUSED ? keyFault(calls.connection, sentence) : sentence);
@@ -45,9 +48,13 @@ async function checkConnection({ connection }: ApiCalls, signal: ProviderCall['s
   return { about: 'a server answers; without check_path, neither its key nor its paths are tried', faults: [] };
 }
 
-function answerFault({ status, isOk, declares }: HttpAnswer, settings: HttpJsonSettings): string | undefined {
-  const isRight = isOk || settings.check_status.includes(status);
+async function answerFault(answer: HttpAnswer, { errors, check_status: also }: HttpJsonSettings) {
+  const { status, isOk } = answer;
+  const isRight = isOk || also.includes(status);
+  const body = await jsonIn(answer, MAX_JSON_BYTES);
   if (!isRight && (status === 401 || status === 403)) return KEY_REFUSED;
+  // Some APIs refuse a key with a status of success, or with 400.
+  if (isAboutAccount(meaningOf(errors, errorIn(body, errors, status)))) return KEY_REFUSED;
   if (!isRight) return `has status ${status}; check base_url and check_path.`;
-  return declares === 'json' ? undefined : 'is not JSON; check base_url and check_path.';
+  return body === undefined ? NOT_JSON : undefined;
 }

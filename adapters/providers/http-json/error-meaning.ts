@@ -1,5 +1,6 @@
 import type { ProviderFailure, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import { failure, refusal, type FailureName } from '../shared/sentences.js';
 import type { AnswerRule, ErrorSettings, Meaning } from './http-json-settings.js';
@@ -9,6 +10,8 @@ export interface AnswerError {
   readonly code?: string;
   readonly text?: string;
   readonly status?: number;
+  /** Whether a content policy refused the input or the output, by the table of vendors' codes. */
+  readonly policy?: 'input refused' | 'output refused';
 }
 
 const NAMES: Readonly<Record<string, FailureName>> = {
@@ -43,13 +46,21 @@ export function meaningFault(meaning: Meaning): string | undefined {
     : `because ${meaning.because} does not go with ${meaning.code}.`;
 }
 
-/** The error in an answer, by the pointers of the settings. */
-export function errorIn(body: unknown, { code, message }: ErrorSettings, status?: number): AnswerError {
-  const [found, text] = [firstAt(body, code), firstAt(body, message)];
+/** The error in an answer, by the pointers of the settings. A code that says success is none. */
+export function errorIn(
+  body: unknown,
+  { code, message, success_codes: success }: ErrorSettings,
+  status?: number,
+  sent?: SentTexts,
+): AnswerError {
+  const found = firstAt(body, code, (value) => !success.some((one) => String(one) === value));
+  const text = firstAt(body, message);
+  const policy = policyRefusalIn(body, status, sent);
   return {
     ...(found === undefined ? {} : { code: found.slice(0, 100) }),
     ...(text === undefined ? {} : { text: text.slice(0, LONGEST_TEXT) }),
     ...(status === undefined ? {} : { status }),
+    ...(policy === undefined ? {} : { policy }),
   };
 }
 
@@ -58,19 +69,53 @@ export function isListed(rules: readonly AnswerRule[], status: number, { code }:
   return rules.some((rule) => rule.status === status && (rule.code === undefined || rule.code === code));
 }
 
-/** The meaning that the settings give: of the code, else of the text, else of the status. */
+const BY_POLICY: Readonly<Record<NonNullable<AnswerError['policy']>, Meaning>> = {
+  'input refused': { code: 'CONTENT_REJECTED_INPUT', may_retry: false },
+  'output refused': { code: 'CONTENT_REJECTED_OUTPUT', may_retry: false },
+};
+
+/**
+ * The meaning that the settings give: of the code, else of the text, else of the status. A status says less than an error
+ * that is known as one of a content policy.
+ */
 export function meaningOf({ codes, messages, statuses }: ErrorSettings, error: AnswerError): Meaning | undefined {
-  const { code, text = '', status = 0 } = error;
-  if (code !== undefined && Object.hasOwn(codes, code)) return codes[code];
+  const { code, text = '', status = 0, policy } = error;
+  const listed = code === undefined ? undefined : listedAs(code, codes);
+  if (listed !== undefined) return codes[listed];
   const lower = text.toLowerCase();
-  return messages.find(({ contains }) => lower.includes(contains.toLowerCase())) ?? statuses[String(status)];
+  return (
+    messages.find(({ contains }) => lower.includes(contains.toLowerCase())) ??
+    (policy === undefined ? statuses[String(status)] : BY_POLICY[policy])
+  );
+}
+
+/** The name that the settings list a code under: its own, or else the longest beginning of it with a `*`. */
+export function listedAs(code: string, codes: ErrorSettings['codes']): string | undefined {
+  if (Object.hasOwn(codes, code)) return code;
+  const beginnings = Object.keys(codes).filter((name) => name.endsWith('*') && code.startsWith(name.slice(0, -1)));
+  return beginnings.toSorted((one, other) => other.length - one.length)[0];
+}
+
+/** Whether an error is about what a task was submitted with: submitting it again would get the same answer. */
+export function isAboutTask(meaning: Meaning | undefined): boolean {
+  return meaning?.code === 'INPUT_INVALID' || isAboutContent(meaning);
+}
+
+/** Whether an error is about the content of a task, and so about the task itself in whichever answer it is. */
+export function isAboutContent(meaning: Meaning | undefined): boolean {
+  return meaning?.code === 'CONTENT_REJECTED_INPUT' || meaning?.code === 'CONTENT_REJECTED_OUTPUT';
+}
+
+/** Whether an error is about the operator's account or key. */
+export function isAboutAccount(meaning: Meaning | undefined): boolean {
+  return meaning?.code === 'PROVIDER_REJECTED' && meaning.because === 'not-here';
 }
 
 /** What a certain refusal means for the task. */
-export function refusalOf(refused: SubmissionRefusal, errors: ErrorSettings): SubmitAnswer {
+export function refusalOf(refused: SubmissionRefusal, errors: ErrorSettings, sent: SentTexts): SubmitAnswer {
   const { because, status = 0, retryAfterMs, body } = refused;
   if (because === 'unreachable') return refusal('unreachable');
-  const meaning = meaningOf(errors, errorIn(body, errors, status));
+  const meaning = meaningOf(errors, errorIn(body, errors, status, sent));
   if (meaning !== undefined) return refusal(nameOf(meaning), { retryAfterMs });
   return refusal(because === 'capacity' ? 'no capacity' : (BY_STATUS[status] ?? 'rejected'), { retryAfterMs });
 }
@@ -90,10 +135,14 @@ function keyOf({ code, because }: Meaning): string {
   return because === undefined ? code : `${code} ${because}`;
 }
 
-function firstAt(body: unknown, pointers: readonly string[]): string | undefined {
-  for (const pointer of pointers) {
-    const [value] = valuesAt(body, pointer);
-    if (typeof value === 'string' || typeof value === 'number') return String(value);
+function firstAt(
+  body: unknown,
+  pointers: readonly string[],
+  counts: (value: string) => boolean = () => true,
+): string | undefined {
+  for (const value of pointers.flatMap((pointer) => valuesAt(body, pointer))) {
+    const isScalar = (typeof value === 'string' && value !== '') || typeof value === 'number';
+    if (isScalar && counts(String(value))) return String(value);
   }
   return undefined;
 }

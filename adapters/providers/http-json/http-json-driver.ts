@@ -22,6 +22,11 @@ export const httpJsonDriver: ProviderDriver = {
           'Hosts beside that of base_url that answers may name to ask for a state or a result, and to cancel; they never get the key.',
       },
       output_hosts: outputHostsOption([]),
+      send_credentials: {
+        ...outputHostsOption([]),
+        description:
+          'Hosts that get the key, by their whole names: of answer_hosts and output_hosts, without naming them there, and of base_url for outputs.',
+      },
     },
   },
 

@@ -11,7 +11,7 @@ import type {
 } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
 import type { ListedHosts } from '../../http/listed-hosts.js';
-import { openConnection } from '../shared/connection.js';
+import { Connection, openConnection } from '../shared/connection.js';
 import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
 import { ApiCalls } from './api-calls.js';
@@ -31,21 +31,51 @@ interface HttpJsonOptions {
   readonly auth: string;
   readonly answer_hosts: readonly string[];
   readonly output_hosts: readonly string[];
+  readonly send_credentials: readonly string[];
 }
 
 type About = Pick<ProviderOpening, 'instance' | 'log'>;
 
 /** Throws one sentence for options that cannot work. */
 export function openHttpJson({ options, instance, log }: About & Pick<ProviderOpening, 'options'>): HttpJsonProvider {
-  const { auth, answer_hosts: answers, output_hosts: outputs } = options as unknown as HttpJsonOptions;
-  const hosts = (key: string, entries: readonly string[]): ListedHosts =>
-    listedHosts(entries, `providers.${instance}.${key}`);
-  const [answerHosts, outputHosts] = [hosts('answer_hosts', answers), hosts('output_hosts', outputs)];
-  const connection = openConnection({ options, instance, ...authOf(auth) });
-  return new HttpJsonProvider(new ApiCalls(connection, { base: connection.base, hosts: answerHosts }), outputHosts, {
-    instance,
-    log,
-  });
+  const { auth } = options as unknown as HttpJsonOptions;
+  const lists = hostLists(options as unknown as HttpJsonOptions, instance);
+  return providerOn(openConnection({ options, instance, ...authOf(auth) }), lists, { instance, log });
+}
+
+/** The hosts beside that of `base_url` that an instance calls, and those of them that get its key. */
+interface HostLists {
+  readonly answers: ListedHosts;
+  readonly outputs: ListedHosts;
+  readonly withKey: ListedHosts;
+}
+
+/** Throws one sentence for an entry that cannot be used. */
+export function hostLists(
+  { answer_hosts: answers, output_hosts: outputs, send_credentials: withKey }: Omit<HttpJsonOptions, 'auth'>,
+  instance: string,
+): HostLists {
+  const suffix = withKey.find((entry) => entry.startsWith('.'));
+  if (suffix !== undefined)
+    throw new Error(
+      `providers.${instance}.send_credentials: ${suffix} would give the key to hosts that nobody has named; write each host in full.`,
+    );
+  const listed = (option: string, entries: readonly string[]): ListedHosts =>
+    listedHosts(entries, `providers.${instance}.${option}`);
+  return {
+    withKey: listed('send_credentials', withKey),
+    answers: listed('answer_hosts', [...answers, ...withKey]),
+    outputs: listed('output_hosts', [...outputs, ...withKey]),
+  };
+}
+
+export function providerOn(
+  connection: Connection,
+  { answers, outputs, withKey }: HostLists,
+  about: About,
+): HttpJsonProvider {
+  const calls = new ApiCalls(connection, { base: connection.base, hosts: answers }, withKey);
+  return new HttpJsonProvider(calls, outputs, about);
 }
 
 /** Runs tasks by an asynchronous HTTP API that the settings of a model describe. */
@@ -91,7 +121,7 @@ export class HttpJsonProvider implements Provider {
     const files = this.filesOf(settings);
     const address = addressesIn(json, settings, files)?.[index];
     if (address === undefined) throw new Error('The task has no such output.');
-    return resultBytes(files, address, call);
+    return resultBytes(this.filesAt(address, files), address, call);
   }
 
   async cancel(reference: string, given: JsonObject, call: ProviderCall): Promise<void> {
@@ -113,6 +143,15 @@ export class HttpJsonProvider implements Provider {
   }
 
   private filesOf({ output }: HttpJsonSettings): ResultFiles {
-    return { connection: this.calls.connection, hosts: this.outputHosts, sendsKey: output.sends_key };
+    const { connection, listsOwnHost } = this.calls;
+    return { connection, hosts: this.outputHosts, sendsKey: output.sends_key || listsOwnHost };
+  }
+
+  /** The same for one address, whose host gets the key as the instance's own does if the operator lists it for that. */
+  private filesAt(address: string, files: ResultFiles): ResultFiles {
+    const { base, client, credentials } = this.calls.connection;
+    const { origin } = new URL(address);
+    if (origin === new URL(base).origin || !this.calls.sendsKeyTo(address)) return files;
+    return { ...files, connection: new Connection({ base: new URL(origin), client, credentials }), sendsKey: true };
   }
 }

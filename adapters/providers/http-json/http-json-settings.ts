@@ -22,7 +22,10 @@ export interface Meaning {
 export interface ErrorSettings {
   /** JSON Pointers; the first that leads to a text or a number is taken. */
   readonly code: readonly string[];
+  /** The meaning of each code; a name that ends in `*` is for every code that begins so. */
   readonly codes: Readonly<Record<string, Meaning>>;
+  /** Codes that answers without an error have. */
+  readonly success_codes: readonly (string | number | boolean)[];
   readonly cancelled_codes: readonly (string | number | boolean)[];
   readonly message: readonly string[];
   readonly messages: readonly (Meaning & { readonly contains: string })[];
@@ -56,22 +59,32 @@ export interface HttpJsonSettings {
   readonly poll: Route & {
     readonly id?: string;
     readonly state: string;
-    readonly states: Readonly<Partial<Record<State, readonly (string | number | boolean)[]>>>;
+    /** With null for an answer that has no state. */
+    readonly states: Readonly<Partial<Record<State, readonly (string | number | boolean | null)[]>>>;
+    /** JSON Pointers; where one leads to something, a task that has succeeded by its state has failed. */
+    readonly failed_if: readonly string[];
     readonly progress?: string;
     readonly progress_maximum: number;
     readonly unknown_status: readonly number[];
   };
-  /** Where the outputs are, if the answer about the state has none; its address is in that answer. */
-  readonly result?: Route;
+  /** The request that returns the outputs, if the status response has none. Its address, or the id in its path, is in that response. */
+  readonly result?: Route & {
+    readonly id?: string;
+    readonly id_pattern: string;
+  };
   readonly output: {
     readonly media_type: string;
     readonly at: string;
     readonly as: 'address' | 'base64';
     readonly sends_key: boolean;
+    /** JSON Pointers; where one leads to something, a task without outputs was withheld by the API's content policy. */
+    readonly withheld: readonly string[];
   };
   readonly cancel?: Route & {
     readonly method: 'POST' | 'PUT' | 'DELETE';
     readonly stops: 'queued' | 'running';
+    /** The states in which it is sent, after a poll; whatever the state, and without a poll, when absent. */
+    readonly only_in?: readonly State[];
     readonly ended_status: readonly number[];
   };
   readonly recover?: {

@@ -1,4 +1,5 @@
 import type { ProviderCost, ProviderOutput } from '../../../core/ports/provider.js';
+import { isObject } from '../shared/json-members.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import { isResultAddress, outputAt, type ResultFiles } from '../shared/result-files.js';
 import type { HttpJsonSettings, State } from './http-json-settings.js';
@@ -7,16 +8,41 @@ import { STATES } from './settings-schema.js';
 
 const DELIVERED: readonly string[] = ['image/png', 'image/jpeg', 'image/webp', 'video/mp4'];
 
-/** The state that an answer tells; undefined where the settings do not list it. */
-export function stateIn(json: unknown, { poll }: HttpJsonSettings): State | undefined {
-  const word = stateWord(json, poll.state);
-  return STATES.find((state) => (poll.states[state] ?? []).some((value) => String(value) === word));
+/**
+ * The state that an answer tells; undefined where the settings do not list it. An answer without a state has the one that
+ * null is listed for, or else the one of false, which many APIs leave out.
+ */
+export function stateIn(json: unknown, settings: HttpJsonSettings): State | undefined {
+  const word = stateWord(json, settings.poll.state);
+  if (word !== undefined) return stateListing(settings, (listed) => listed !== null && String(listed) === word);
+  const [value] = valuesAt(json, settings.poll.state);
+  // Only what could have a state can be without one.
+  if (!isObject(json) || !(value === undefined || value === null || value === '')) return undefined;
+  return stateListing(settings, (listed) => listed === null) ?? stateListing(settings, (listed) => listed === false);
+}
+
+function stateListing(
+  { poll: { states } }: HttpJsonSettings,
+  matches: (value: string | number | boolean | null) => boolean,
+): State | undefined {
+  return STATES.find((state) => (states[state] ?? []).some(matches));
 }
 
 /** The API's own word for the state, as a text; undefined where there is none. */
 export function stateWord(json: unknown, pointer: string): string | undefined {
   const [value] = valuesAt(json, pointer);
+  if (value === '') return undefined;
   return ['string', 'number', 'boolean'].includes(typeof value) ? String(value) : undefined;
+}
+
+/** Whether one of the pointers leads to something: not to null, false, 0, or an empty text, list or object. */
+export function isAnythingAt(json: unknown, pointers: readonly string[]): boolean {
+  return pointers.flatMap((pointer) => valuesAt(json, pointer)).some(isAnything);
+}
+
+function isAnything(value: unknown): boolean {
+  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+  return Boolean(value);
 }
 
 /** From 0 to 1; undefined where the answer does not say it. */
@@ -42,7 +68,7 @@ export function addressesIn(
   { output }: HttpJsonSettings,
   allowed: ResultFiles,
 ): readonly string[] | undefined {
-  const found = valuesAt(json, output.at).filter((value) => value !== null);
+  const found = valuesAt(json, output.at).filter((value) => value !== null && value !== '');
   return found.every((value): value is string => isResultAddress(allowed, value)) ? found : undefined;
 }
 

@@ -1,7 +1,9 @@
-import type { Json } from '../../../core/json.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { escapePointerToken, type Json } from '../../../core/json.js';
 import { isFreeText, isOfOperator } from '../shared/operator-fields.js';
 import { fieldRulesFault, type FieldRules } from '../shared/request-fields.js';
 import {
+  CONDITION,
   isPlaceholder,
   leavesOf,
   placeholderOf,
@@ -11,7 +13,8 @@ import {
 } from './body-template.js';
 import { meaningFault } from './error-meaning.js';
 import type { HttpJsonSettings, Route } from './http-json-settings.js';
-import { pathFault } from './path-template.js';
+import { keepsSlashes, pathFault, type PathName } from './path-template.js';
+import { DEFAULT_ID_PATTERN } from './settings-schema.js';
 
 /** Headers that the connection, the body or the instance decide. */
 const OWN_HEADERS: readonly string[] = [
@@ -58,17 +61,50 @@ function pathsFault({
   return (
     placed('/submit/path', pathFault(submit.path, [], ['token'])) ??
     routeFault('/poll', poll) ??
-    (result === undefined ? undefined : routeFault('/result', result)) ??
+    (result === undefined ? undefined : resultFault(result)) ??
     (cancel === undefined ? undefined : routeFault('/cancel', cancel)) ??
     (recover === undefined ? undefined : placed('/recover/path', pathFault(recover.path, ['token']))) ??
     (check === undefined ? undefined : placed('/check_path', pathFault(check, []))) ??
-    (isPattern(submit.id_pattern) ? undefined : '/submit/id_pattern: This is no regular expression.')
+    idPatternFault('/submit/id_pattern', submit.id_pattern, '{+id}', [poll, result, cancel].some(keepsTaskId))
   );
 }
 
-function routeFault(place: string, { path, address }: Route): string | undefined {
+function keepsTaskId(route: Route | undefined): boolean {
+  return keepsSlashes(route?.path, 'id');
+}
+
+function routeFault(
+  place: string,
+  { path, address }: Route,
+  needed: readonly PathName[] = ['id'],
+  allowed: readonly PathName[] = needed,
+): string | undefined {
   if ((path === undefined) === (address === undefined)) return `${place}: Either path or address must be given.`;
-  return path === undefined ? undefined : placed(`${place}/path`, pathFault(path, ['id']));
+  return path === undefined ? undefined : placed(`${place}/path`, pathFault(path, needed, allowed));
+}
+
+function resultFault(result: NonNullable<HttpJsonSettings['result']>): string | undefined {
+  const { id, id_pattern: pattern, path } = result;
+  if (id === undefined) {
+    const hasResultId = /\{\+?result_id\}/.test(path ?? '');
+    return hasResultId
+      ? '/result/id: A pointer to the id in the answer about the state is needed, as the path has {result_id}.'
+      : routeFault('/result', result);
+  }
+  if (id.split('/').includes('*')) return '/result/id: It must lead to one id, without *.';
+  if (path === undefined) return '/result/id: An id is for a path, and no path is given.';
+  return (
+    routeFault('/result', result, ['result_id'], ['id', 'result_id']) ??
+    idPatternFault('/result/id_pattern', pattern, '{+result_id}', keepsSlashes(path, 'result_id'))
+  );
+}
+
+/** An id that keeps its slashes is a part of the path: the settings must say what it is like. */
+function idPatternFault(place: string, pattern: string, name: string, withSlashes: boolean): string | undefined {
+  if (!isPattern(pattern)) return `${place}: This is no regular expression.`;
+  return withSlashes && pattern === DEFAULT_ID_PATTERN
+    ? `${place}: It must be given where a path has ${name}, and say where the slashes are.`
+    : undefined;
 }
 
 function placed(place: string, fault: string | undefined): string | undefined {
@@ -85,29 +121,64 @@ function isPattern(text: string): boolean {
 
 function bodyFault({ submit, parameters }: HttpJsonSettings): string | undefined {
   const leaves = leavesOf(submit.body);
+  if (Object.hasOwn(submit.body, CONDITION)) return `/submit/body/${CONDITION}: The body itself is always sent.`;
+  const reserved = reservedNameFault(submit.body, '/submit/body');
+  if (reserved !== undefined) return reserved;
   for (const leaf of leaves) {
     const fault = leafFault(leaf, parameters);
     if (fault !== undefined) return `/submit/body${leaf.pointer}: ${fault}`;
   }
-  const hasPrompt = leaves.some(({ value }) => value === '{prompt}');
-  return hasPrompt ? filesFault(placeholdersOf(submit.body)) : '/submit/body: Nothing in it takes {prompt}.';
+  const prompts = leaves.filter(({ value, isCondition }) => value === '{prompt}' && !isCondition);
+  if (prompts.length === 0) return '/submit/body: Nothing in it takes {prompt}.';
+  return prompts.every(({ isConditional }) => isConditional)
+    ? `/submit/body: {prompt} must also be where no ${CONDITION} leaves it out.`
+    : filesFault(placeholdersOf(submit.body));
 }
 
-/** No file between others may be left out. */
-function filesFault(placeholders: readonly Placeholder[]): string | undefined {
-  for (const one of placeholders) {
-    if (one.kind !== 'reference' || one.index === 'all' || one.index === 0) continue;
-    const { role, index: own } = one;
-    const before = placeholders.some(
-      (other) =>
-        other.kind === 'reference' && other.role === role && (other.index === 'all' || other.index === own - 1),
-    );
-    if (!before) return `/submit/body: {${role}.${own}} is taken, and {${role}.${own - 1}} is not.`;
+/** Names with a dollar are for these settings, and are not sent. */
+function reservedNameFault(body: Json, at: string): string | undefined {
+  if (typeof body !== 'object' || body === null) return undefined;
+  for (const [name, value] of Object.entries(body)) {
+    const place = `${at}/${escapePointerToken(name)}`;
+    if (!Array.isArray(body) && name.startsWith('$')) {
+      if (name !== CONDITION)
+        return `${place}: A name that begins with $ is reserved; the one there is is ${CONDITION}.`;
+      if (typeof value !== 'string' || !isPlaceholder(value))
+        return `${place}: A placeholder is needed, such as "{start_frame.0}".`;
+      if (Object.keys(body).length === 1) return `${place}: Beside ${CONDITION}, the object must have what is sent.`;
+    }
+    const below = reservedNameFault(value, place);
+    if (below !== undefined) return below;
   }
   return undefined;
 }
 
-function leafFault({ names, value }: Leaf, parameters: FieldRules): string | undefined {
+/** No file between others may be left out, and a type needs its file. */
+function filesFault(placeholders: readonly Placeholder[]): string | undefined {
+  const lone = placeholders.find((one) => one.kind === 'media_type' && !takesFile(placeholders, one));
+  if (lone?.kind === 'media_type') {
+    const file = `${lone.role}.${lone.index}`;
+    return `/submit/body: {${file}.media_type} is taken, and {${file}} is not.`;
+  }
+  for (const one of placeholders) {
+    if (one.kind !== 'reference' || one.index === 'all' || one.index === 0) continue;
+    const { role, index: own } = one;
+    if (!takesFile(placeholders, { role, index: own - 1 }))
+      return `/submit/body: {${role}.${own}} is taken, and {${role}.${own - 1}} is not.`;
+  }
+  return undefined;
+}
+
+function takesFile(
+  placeholders: readonly Placeholder[],
+  { role, index }: { readonly role: ReferenceRole; readonly index: number },
+): boolean {
+  return placeholders.some(
+    (one) => one.kind === 'reference' && one.role === role && (one.index === 'all' || one.index === index),
+  );
+}
+
+function leafFault({ names, value, isCondition }: Leaf, parameters: FieldRules): string | undefined {
   if (typeof value !== 'string') return undefined;
   if (!isPlaceholder(value))
     return /\{(?:prompt|negative_prompt|token|parameters|reference_image|start_frame|end_frame)[.}]/.test(value)
@@ -121,7 +192,7 @@ function leafFault({ names, value }: Leaf, parameters: FieldRules): string | und
     placeholder.kind === 'prompt' ||
     placeholder.kind === 'negative_prompt' ||
     (placeholder.kind === 'parameter' && isFreeText(parameters[placeholder.name]));
-  return isText && isOfOperator(...names)
+  return isText && !isCondition && isOfOperator(...names)
     ? 'Text that users write cannot go to a member for places, addresses, files, keys or options.'
     : undefined;
 }
@@ -129,14 +200,16 @@ function leafFault({ names, value }: Leaf, parameters: FieldRules): string | und
 function parametersFault({ submit, parameters }: HttpJsonSettings): string | undefined {
   const fault = fieldRulesFault(parameters, 'parameters');
   if (fault !== undefined) return `/parameters: ${fault}`;
-  const used = new Set(placeholdersOf(submit.body).map((one) => (one.kind === 'parameter' ? one.name : '')));
-  const idle = Object.keys(parameters).find((name) => !used.has(name));
+  // One that a condition names decides what is sent.
+  const used = new Set(leavesOf(submit.body).map(({ value }) => value));
+  const idle = Object.keys(parameters).find((name) => !used.has(`{parameters.${name}}`));
   return idle === undefined ? undefined : `/parameters/${idle}: Nothing in submit.body takes {parameters.${idle}}.`;
 }
 
-function statesFault({ poll: { states } }: HttpJsonSettings): string | undefined {
-  for (const needed of ['succeeded', 'failed'] as const)
-    if ((states[needed] ?? []).length === 0) return `/poll/states/${needed}: At least one state must be listed.`;
+function statesFault({ poll: { states, failed_if: failedIf } }: HttpJsonSettings): string | undefined {
+  if ((states.succeeded ?? []).length === 0) return '/poll/states/succeeded: At least one state must be listed.';
+  if ((states.failed ?? []).length === 0 && failedIf.length === 0)
+    return '/poll/states/failed: At least one state must be listed, or failed_if be given.';
   const all = Object.entries(states).flatMap(([state, values]) =>
     values.map((value) => [state, String(value)] as const),
   );
@@ -169,16 +242,21 @@ function recoverFault({ poll, cancel, recover }: HttpJsonSettings): string | und
 }
 
 function errorsFault({ submit, errors }: HttpJsonSettings): string | undefined {
-  const { code, codes, message, messages, statuses, cancelled_codes: cancelled } = errors;
+  const { code, codes, message, messages, statuses, success_codes: success, cancelled_codes: cancelled } = errors;
   const { seen_before: seen, refused, error_in_success: inSuccess } = submit;
   const hasCodes =
     Object.keys(codes).length > 0 || [...seen, ...refused].some((rule) => rule.code !== undefined) || inSuccess;
-  if (code.length === 0 && (hasCodes || cancelled.length > 0))
+  if (code.length === 0 && (hasCodes || success.length > 0 || cancelled.length > 0))
     return '/errors/code: A pointer is needed where codes are listed.';
   if (inSuccess && Object.keys(codes).length === 0)
     return '/submit/error_in_success: The codes of refusals must be listed in errors.codes.';
   if (message.length === 0 && messages.length > 0)
     return '/errors/message: A pointer is needed where messages are listed.';
+  const wide = Object.keys(codes).find((name) => /\*(?!$)/.test(name) || /^.{0,2}\*$/.test(name));
+  if (wide !== undefined)
+    return `/errors/codes/${escapePointerToken(wide)}: A * stands at the end, after at least three characters.`;
+  const both = success.find((one) => Object.hasOwn(codes, String(one)));
+  if (both !== undefined) return `/errors/success_codes: ${shown(both)} is also in errors.codes.`;
   for (const [place, meanings] of Object.entries({ codes, statuses, messages }))
     for (const [name, meaning] of Object.entries(meanings)) {
       const fault = meaningFault(meaning);

@@ -42,10 +42,12 @@ export function parametersSent(given: JsonObject): readonly string[] {
 function freshlyRead(given: JsonObject): ReadSettings {
   const checked = checkSettings(SETTINGS_SCHEMA, given);
   if ('fault' in checked) return { fault: `${checked.pointer || '/'}: ${checked.fault}` };
-  const { parameters, errors, ...rest } = checked.settings as unknown as HttpJsonSettings;
+  const { parameters, poll, output, errors, ...rest } = checked.settings as unknown as HttpJsonSettings;
   const settings = {
     ...rest,
     parameters: Object.fromEntries(Object.entries(parameters).map(([name, rule]) => [name, namedRule(name, rule)])),
+    poll: { ...poll, failed_if: [poll.failed_if].flat() },
+    output: { ...output, withheld: [output.withheld].flat() },
     errors: { ...errors, code: [errors.code].flat(), message: [errors.message].flat() },
   };
   const fault = mappingFault(settings);

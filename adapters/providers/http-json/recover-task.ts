@@ -1,6 +1,7 @@
 import type { ProviderCall, RecoverAnswer } from '../../../core/ports/provider.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import type { ApiCalls } from './api-calls.js';
+import { callFailed, jsonIn } from './failed-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { MAX_JSON_BYTES } from './read-answer.js';
 import { idAt } from './task-reference.js';
@@ -18,13 +19,10 @@ export async function recoverTask(
   const { recover } = settings;
   if (recover === undefined) return 'unsupported';
   const answer = await calls.at(recover.path, { token }, { signal, settings });
-  if (recover.missing_status.includes(answer.status) && answer.declares === 'json') {
-    answer.discard();
-    return { found: false };
-  }
   if (!answer.isOk) {
-    answer.discard();
-    throw answer.error('bad-answer', `The answer to a look-up has status ${answer.status}.`);
+    const body = await jsonIn(answer);
+    if (recover.missing_status.includes(answer.status) && body !== undefined) return { found: false };
+    throw callFailed(answer, `The answer to a look-up has status ${answer.status}.`);
   }
   const json = await answer.json(MAX_JSON_BYTES);
   const isFound = recover.found === undefined || isThere(json, recover.found);

@@ -4,6 +4,9 @@ import { FIELD_RULES_SCHEMA } from '../shared/request-fields.js';
 
 export const STATES = ['queued', 'running', 'succeeded', 'failed', 'cancelled', 'unknown'] as const;
 
+/** The pattern of ids without an `id_pattern`: one segment of a path. */
+export const DEFAULT_ID_PATTERN = '[A-Za-z0-9._:-]{1,200}';
+
 const PATH: JsonObject = { type: 'string', minLength: 1, maxLength: 500 };
 const HEADER_NAME = '^[A-Za-z0-9-]{1,64}$';
 const SCALARS: JsonObject = {
@@ -12,6 +15,11 @@ const SCALARS: JsonObject = {
   items: { type: ['string', 'integer', 'boolean'], maxLength: 100 },
   default: [],
 };
+const STATE_WORDS: JsonObject = {
+  ...SCALARS,
+  items: { type: ['string', 'integer', 'boolean', 'null'], maxLength: 100 },
+};
+const ID_PATTERN: JsonObject = { type: 'string', minLength: 1, maxLength: 200, default: DEFAULT_ID_PATTERN };
 const POINTERS: JsonObject = { ...POINTER, type: ['string', 'array'], maxItems: 8, items: POINTER };
 
 /** A route of the API, or the JSON Pointer to its address in an answer. */
@@ -49,7 +57,7 @@ const SUBMIT: JsonObject = {
     path: PATH,
     body: { type: 'object' },
     id: POINTER,
-    id_pattern: { type: 'string', minLength: 1, maxLength: 200, default: '[A-Za-z0-9._:-]{1,200}' },
+    id_pattern: ID_PATTERN,
     idempotency_header: { type: 'string', pattern: HEADER_NAME },
     takes_token_once: { type: 'boolean', default: false },
     seen_before: answersOf(400, 499),
@@ -69,8 +77,9 @@ const POLL: JsonObject = {
     states: {
       type: 'object',
       additionalProperties: false,
-      properties: Object.fromEntries(STATES.map((state) => [state, SCALARS])),
+      properties: Object.fromEntries(STATES.map((state) => [state, STATE_WORDS])),
     },
+    failed_if: { ...POINTERS, default: [] },
     progress: POINTER,
     progress_maximum: { type: 'number', exclusiveMinimum: 0, maximum: 1_000_000, default: 1 },
     unknown_status: statuses(404),
@@ -94,7 +103,11 @@ export const SETTINGS_SCHEMA: JsonObject = {
     parameters: { ...FIELD_RULES_SCHEMA, default: {} },
     files_as: { type: 'string', enum: ['data-url', 'base64'], default: 'data-url' },
     poll: POLL,
-    result: { type: 'object', additionalProperties: false, properties: ROUTE },
+    result: {
+      type: 'object',
+      additionalProperties: false,
+      properties: { ...ROUTE, id: POINTER, id_pattern: ID_PATTERN },
+    },
     output: {
       type: 'object',
       additionalProperties: false,
@@ -103,6 +116,7 @@ export const SETTINGS_SCHEMA: JsonObject = {
         ...OUTPUT_PROPERTIES,
         as: { type: 'string', enum: ['address', 'base64'], default: 'address' },
         sends_key: { type: 'boolean', default: false },
+        withheld: { ...POINTERS, default: [] },
       },
     },
     cancel: {
@@ -113,6 +127,7 @@ export const SETTINGS_SCHEMA: JsonObject = {
         ...ROUTE,
         method: { type: 'string', enum: ['POST', 'PUT', 'DELETE'], default: 'POST' },
         stops: { type: 'string', enum: ['queued', 'running'] },
+        only_in: { type: 'array', minItems: 1, maxItems: 2, items: { type: 'string', enum: ['queued', 'running'] } },
         ended_status: statuses(404, 409, 410, 422),
       },
     },
@@ -129,6 +144,7 @@ export const SETTINGS_SCHEMA: JsonObject = {
       properties: {
         code: { ...POINTERS, default: [] },
         codes: { type: 'object', maxProperties: 200, additionalProperties: MEANING, default: {} },
+        success_codes: SCALARS,
         cancelled_codes: SCALARS,
         message: { ...POINTERS, default: [] },
         messages: {

@@ -1,9 +1,10 @@
-import type { AnswerError } from './error-meaning.js';
+import { listedAs, type AnswerError } from './error-meaning.js';
 import type { ErrorSettings } from './http-json-settings.js';
 
-/** The code of an error for the log, if the settings list it: any other text could be anything. */
+/** The code of an error for the log, as the settings list it: any other text could be anything. */
 export function listedCode({ code }: AnswerError, { codes }: ErrorSettings): { readonly code?: string } {
-  return code !== undefined && Object.hasOwn(codes, code) ? { code } : {};
+  const listed = code === undefined ? undefined : listedAs(code, codes);
+  return listed === undefined ? {} : { code: listed };
 }
 
 /** A word of an answer for operators: undefined for what is no word, or has to do with the key. */

@@ -5,7 +5,7 @@ import type { SubmissionContract } from '../../http/submission-outcome.js';
 import { submit } from '../../http/submit.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import type { ApiCalls } from './api-calls.js';
-import { errorIn, isListed, refusalOf } from './error-meaning.js';
+import { errorIn, isAboutTask, isListed, meaningOf, refusalOf } from './error-meaning.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { MAX_JSON_BYTES } from './read-answer.js';
 import { listedCode } from './shown-words.js';
@@ -42,17 +42,20 @@ export async function submitTask(
     const { because, status } = sent;
     const code = listedCode(errorIn(sent.body, errors), errors);
     log.warn('provider refused a task', { provider: instance, because, status, ...code });
-    return refusalOf(sent, errors);
+    return refusalOf(sent, errors, submission);
   }
   const answer = await sent.answer.json(MAX_JSON_BYTES);
   const reference = referenceIn(answer, settings, calls.places);
   if (reference !== undefined) return { accepted: true, reference };
-  const code = listedCode(errorIn(answer, errors), errors);
-  // Only where the operator says that the API answers so, and by a code that they know.
-  if (settings.submit.error_in_success && code.code !== undefined) {
+  const error = errorIn(answer, errors, sent.answer.status, submission);
+  const code = listedCode(error, errors);
+  // Only an error about the task's content or input is certain, and any listed code where the operator says that the API
+  // answers so.
+  const isAnError = settings.submit.error_in_success && code.code !== undefined;
+  if (isAnError || isAboutTask(meaningOf(errors, error))) {
     const { status } = sent.answer;
     log.warn('provider refused a task', { provider: instance, because: 'rejected', status, ...code });
-    return refusalOf({ outcome: 'refused', because: 'rejected', status, body: answer }, errors);
+    return refusalOf({ outcome: 'refused', because: 'rejected', status, body: answer }, errors, submission);
   }
   throw sent.answer.error('bad-answer', 'The answer to the submission does not name a task at submit.id.');
 }

@@ -3,6 +3,7 @@ import { HttpError } from '../../http/http-error.js';
 import type { ListedHosts } from '../../http/listed-hosts.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
+import { isSegments, keepsSlashes } from './path-template.js';
 
 /** A task of the API, as a reference keeps it. */
 export interface RemoteTask {
@@ -21,10 +22,22 @@ export interface AnswerPlaces {
 const LONGEST_REFERENCE = 1_000;
 
 /** A task's id in an answer; undefined where there is none that may be used. */
-export function idAt(answer: unknown, pointer: string, { submit }: HttpJsonSettings): string | undefined {
+export function idAt(answer: unknown, pointer: string, settings: HttpJsonSettings): string | undefined {
+  const id = idTextAt(answer, pointer);
+  return id !== undefined && isTaskId(id, settings) ? id : undefined;
+}
+
+/** The id of a task's result in the answer about its state; undefined where there is none that may be used. */
+export function resultIdAt(answer: unknown, { result }: HttpJsonSettings): string | undefined {
+  if (result?.id === undefined) return undefined;
+  const id = idTextAt(answer, result.id);
+  return id !== undefined && isId(id, result.id_pattern, keepsSlashes(result.path, 'result_id')) ? id : undefined;
+}
+
+function idTextAt(answer: unknown, pointer: string): string | undefined {
   const [value] = valuesAt(answer, pointer);
   const id = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
-  return typeof id === 'string' && isId(id, submit.id_pattern) ? id : undefined;
+  return typeof id === 'string' ? id : undefined;
 }
 
 /** The reference of a task that an answer to its submission names; undefined where it does not name one in full. */
@@ -46,12 +59,11 @@ export function referenceIn(answer: unknown, settings: HttpJsonSettings, places:
 
 /** The task of a reference; undefined for a text that is none. */
 export function taskOf(reference: string, settings: HttpJsonSettings): RemoteTask | undefined {
-  const { id_pattern: pattern } = settings.submit;
   if (reference.length > LONGEST_REFERENCE) return undefined;
-  if (!hasAddresses(settings)) return isId(reference, pattern) ? { id: reference } : undefined;
+  if (!hasAddresses(settings)) return isTaskId(reference, settings) ? { id: reference } : undefined;
   const read = objectOf(reference);
   const { id, poll, cancel } = read ?? {};
-  if (typeof id !== 'string' || !isId(id, pattern)) return undefined;
+  if (typeof id !== 'string' || !isTaskId(id, settings)) return undefined;
   if (settings.poll.address !== undefined && typeof poll !== 'string') return undefined;
   return {
     id,
@@ -80,8 +92,14 @@ function hasAddresses({ poll, cancel }: HttpJsonSettings): boolean {
   return poll.address !== undefined || cancel?.address !== undefined;
 }
 
-function isId(text: string, pattern: string): boolean {
-  return /^[\x21-\x7e]{1,200}$/.test(text) && !/^\.{1,2}$/.test(text) && new RegExp(`^(?:${pattern})$`, 'u').test(text);
+function isTaskId(text: string, { submit, poll, result, cancel }: HttpJsonSettings): boolean {
+  const withSlashes = [poll, result, cancel].some((route) => keepsSlashes(route?.path, 'id'));
+  return isId(text, submit.id_pattern, withSlashes);
+}
+
+function isId(text: string, pattern: string, withSlashes: boolean): boolean {
+  if (!/^[\x21-\x7e]{1,200}$/.test(text) || /^\.{1,2}$/.test(text)) return false;
+  return (!withSlashes || isSegments(text)) && new RegExp(`^(?:${pattern})$`, 'u').test(text);
 }
 
 function objectOf(text: string): Readonly<Record<string, unknown>> | undefined {

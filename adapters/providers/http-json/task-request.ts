@@ -26,12 +26,27 @@ export function taskRequest(
   if (refused !== undefined) return { refused };
   const fields = fieldsOrRefusal(settings, submission);
   if ('refused' in fields) return fields;
-  const { token } = submission;
+  const { token, references } = submission;
+  const files = references.map((reference) => new Base64File(reference, settings.files_as));
+  const body = filledBody(submit.body, (placeholder) => valueOf(placeholder, submission, files, fields.values));
+  const isSent = filesIn(body);
+  const left = references.find((_, index) => !isSent.has(files[index]));
+  if (left !== undefined)
+    return {
+      refused: inputRefusal(`The model takes no file of the role ${left.role} together with the other inputs.`),
+    };
   return {
     path: filledPath(submit.path, { token }),
     headers: submit.idempotency_header === undefined ? {} : { [submit.idempotency_header]: token },
-    body: filledBody(submit.body, (placeholder) => valueOf(placeholder, settings, submission, fields.values)),
+    body,
   };
+}
+
+/** The files in a document. */
+function filesIn(document: unknown): ReadonlySet<unknown> {
+  if (document instanceof Base64File) return new Set([document]);
+  if (typeof document !== 'object' || document === null) return new Set();
+  return new Set(Object.values(document).flatMap((value) => [...filesIn(value)]));
 }
 
 type Fields = Readonly<Record<string, FieldValue>>;
@@ -50,8 +65,8 @@ function fieldsOrRefusal(
 
 function valueOf(
   placeholder: Placeholder,
-  { files_as: form }: HttpJsonSettings,
   { prompt, negativePrompt, token, references }: Submission,
+  files: readonly Base64File[],
   fields: Fields,
 ): unknown {
   switch (placeholder.kind) {
@@ -65,10 +80,12 @@ function valueOf(
       return Object.hasOwn(fields, placeholder.name) ? fields[placeholder.name] : undefined;
     case 'reference': {
       const { role, index } = placeholder;
-      const files = references.filter((one) => one.role === role).map((file) => new Base64File(file, form));
-      if (index !== 'all') return files[index];
-      return files.length === 0 ? undefined : files;
+      const found = files.filter((_, at) => references[at]?.role === role);
+      if (index !== 'all') return found[index];
+      return found.length === 0 ? undefined : found;
     }
+    case 'media_type':
+      return references.filter(({ role }) => role === placeholder.role)[placeholder.index]?.mediaType;
   }
 }
 

@@ -1,8 +1,9 @@
 /*
- * Goal: three APIs of different shapes are used by mappings alone, and each keeps the contracts of providers, whatever its
- * server answers.
- * Method: the shared contracts against fakes of the three: one like Replicate, one like fal with addresses of its own for
- * states and results, and one of nobody with numbers as ids and results in base64.
+ * Goal: APIs of different shapes are used by mappings alone, and each keeps the contracts of providers, whatever its server
+ * answers.
+ * Method: the shared contracts against fakes: one like Replicate, one like fal with addresses of its own for states and
+ * results, one of nobody with numbers as ids and results in base64, and those of Veo, Seedance and MiniMax with the
+ * examples for them.
  */
 import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
@@ -16,10 +17,13 @@ import {
 } from '../../../contracts/remote-provider.contract.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import type { FakeServer } from '../../../providers/fakes/fake-server.js';
+import { MinimaxFake } from '../../../providers/fakes/minimax-fake.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
+import { SeedanceFake } from '../../../providers/fakes/seedance-fake.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
+import { VeoFake } from '../../../providers/fakes/veo-fake.js';
 import { recordingLog } from '../recording-log.js';
-import { AUTH, httpJsonAt, mapping, studioMapping, task } from './opened-http-json.js';
+import { AUTH, exampleMapping, httpJsonAt, mapping, studioMapping, task } from './opened-http-json.js';
 
 const KEY = 'contract-secret-of-http-json';
 const closers = new WeakMap<OpenedRemoteProvider, () => Promise<void>>();
@@ -41,9 +45,13 @@ interface Case {
   readonly promises: ProviderPromises;
   readonly refusals: readonly RefusalCase[];
   readonly failures: RemoteProviderSubject['failures'];
+  /** Whether it makes videos: the reference is a first frame then, there is one output, and none can be partial. */
+  readonly isVideo?: boolean;
+  /** Whether an ended task says what it has cost; it does when absent. */
+  readonly hasCost?: boolean;
 }
 
-function openCase({ api, path, auth, settings }: Case) {
+function openCase({ api, path, auth, settings, isVideo = false }: Case) {
   return async (): Promise<OpenedRemoteProvider> => {
     const fake = await api();
     const { log, logged } = recordingLog();
@@ -65,7 +73,8 @@ function openCase({ api, path, auth, settings }: Case) {
       quick: (token) => taskOf(token),
       endless: (token) => taskOf(token, { prompt: 'endless' }),
       queued: (token) => taskOf(token, { prompt: 'queued' }),
-      withReference: (token, reference) => taskOf(token, { references: [reference] }),
+      withReference: (token, reference) =>
+        taskOf(token, { references: [isVideo ? { ...reference, role: 'start_frame' } : reference] }),
       logged,
     };
     closers.set(opened, async () => {
@@ -77,18 +86,22 @@ function openCase({ api, path, auth, settings }: Case) {
 }
 
 function proveContracts(one: Case): void {
-  const { settings, promises, refusals, failures } = one;
+  const { settings, promises, refusals, failures, isVideo = false, hasCost = true } = one;
   const subject: RemoteProviderSubject = {
     name: one.name,
     open: openCase(one),
     close: async (opened) => closers.get(opened)?.(),
-    supports: { promises, cost: true, checksKey: true },
+    supports: { promises, cost: hasCost, checksKey: true },
     refusals,
     failures,
-    partial: {
-      outputs: 1,
-      task: (_, token) => task({ settings, token, prompt: 'half', parameters: { n: 2 }, outputCount: 2 }),
-    },
+    ...(isVideo
+      ? {}
+      : {
+          partial: {
+            outputs: 1,
+            task: (_, token) => task({ settings, token, prompt: 'half', parameters: { n: 2 }, outputCount: 2 }),
+          },
+        }),
   };
   providerContract({
     ...subject,
@@ -217,5 +230,165 @@ proveContracts({
   failures: [
     { name: 'the prompt is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(studio, 'forbidden') },
     { name: 'its error is not listed', code: 'INTERNAL_ERROR', task: failing(studio, 'broken') },
+  ],
+});
+
+const veo = exampleMapping('veo');
+const google = (code: number, status: string, reason?: string) => ({
+  error: {
+    code,
+    status,
+    message: 'A sentence of the vendor about it',
+    ...(reason === undefined ? {} : { details: [{ '@type': 'type.googleapis.com/x' }, { reason }] }),
+  },
+});
+proveContracts({
+  name: 'http-json, for Veo',
+  api: async () => {
+    const fake = await VeoFake.open(KEY);
+    fake.redirects = false;
+    return { server: fake.server, base: fake.base, tasks: () => fake.operations.length, close: () => fake.close() };
+  },
+  path: '/v1beta',
+  auth: AUTH.veo,
+  settings: veo,
+  promises: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 172_800_000 },
+  isVideo: true,
+  hasCost: false,
+  refusals: [
+    {
+      name: 'a quota that is used up',
+      status: 429,
+      body: google(429, 'RESOURCE_EXHAUSTED'),
+      code: 'PROVIDER_UNAVAILABLE',
+      because: 'capacity',
+    },
+    {
+      name: 'a wrong key, with status 400',
+      status: 400,
+      body: google(400, 'INVALID_ARGUMENT', 'API_KEY_INVALID'),
+      code: 'PROVIDER_REJECTED',
+      because: 'not-here',
+    },
+    {
+      name: 'no billing for the project',
+      status: 400,
+      body: google(400, 'FAILED_PRECONDITION'),
+      code: 'PROVIDER_REJECTED',
+      because: 'not-here',
+    },
+    {
+      name: 'a missing key',
+      status: 403,
+      body: google(403, 'PERMISSION_DENIED'),
+      code: 'PROVIDER_REJECTED',
+      because: 'not-here',
+    },
+    {
+      name: 'an unknown model',
+      status: 404,
+      body: google(404, 'NOT_FOUND'),
+      code: 'MODEL_UNAVAILABLE',
+      because: 'not-here',
+    },
+    { name: 'a wrong argument', status: 400, body: google(400, 'INVALID_ARGUMENT'), code: 'INPUT_INVALID' },
+    {
+      name: 'a prompt that its policy forbids',
+      status: 400,
+      body: { error: { code: 400, status: 'INVALID_ARGUMENT', message: 'The prompt violates our usage guidelines' } },
+      code: 'CONTENT_REJECTED_INPUT',
+    },
+  ],
+  failures: [
+    { name: 'the prompt is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(veo, 'forbidden') },
+    { name: 'the first frame is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(veo, 'forbidden picture') },
+    { name: 'the video is withheld', code: 'CONTENT_REJECTED_OUTPUT', task: failing(veo, 'forbidden result') },
+    {
+      name: 'the video is withheld without a reason',
+      code: 'CONTENT_REJECTED_OUTPUT',
+      task: failing(veo, 'filtered without a reason'),
+    },
+    { name: 'the operation breaks', code: 'INTERNAL_ERROR', task: failing(veo, 'broken') },
+    { name: 'the vendor is overloaded', code: 'PROVIDER_UNAVAILABLE', task: failing(veo, 'overloaded') },
+  ],
+});
+
+const seedance = exampleMapping('seedance');
+const ark = (code: string) => ({ error: { code, message: 'A sentence of the vendor about it', type: 'BadRequest' } });
+const arkRefusals = [
+  [429, 'RateLimitExceeded.EndpointRPMExceeded', 'PROVIDER_UNAVAILABLE', 'capacity'],
+  [429, 'ServerOverloaded', 'PROVIDER_UNAVAILABLE', 'capacity'],
+  [401, 'AuthenticationError', 'PROVIDER_REJECTED', 'not-here'],
+  [403, 'AccountOverdueError', 'PROVIDER_REJECTED', 'not-here'],
+  [404, 'InvalidEndpointOrModel.NotFound', 'MODEL_UNAVAILABLE', 'not-here'],
+  [404, 'ModelNotOpen', 'MODEL_UNAVAILABLE', 'not-here'],
+  [400, 'InvalidParameter.UnsupportedRatio', 'INPUT_INVALID', undefined],
+  [400, 'InputTextSensitiveContentDetected', 'CONTENT_REJECTED_INPUT', undefined],
+  [400, 'InputImageSensitiveContentDetected.PrivacyInformation', 'CONTENT_REJECTED_INPUT', undefined],
+  [400, 'SensitiveContentDetected.Violence', 'CONTENT_REJECTED_INPUT', undefined],
+  [400, 'InputVideoSensitiveContentDetected', 'CONTENT_REJECTED_INPUT', undefined],
+  [400, 'OutputVideoSensitiveContentDetected', 'CONTENT_REJECTED_OUTPUT', undefined],
+] as const;
+proveContracts({
+  name: 'http-json, for Seedance',
+  api: async () => {
+    const fake = await SeedanceFake.open(KEY);
+    return { server: fake.server, base: fake.base, tasks: () => fake.tasks.length, close: () => fake.close() };
+  },
+  path: '/api/v3',
+  auth: AUTH.seedance,
+  settings: seedance,
+  promises: { ...PROMISES, cancels: 'queued', keepsResultsMs: 86_400_000 },
+  isVideo: true,
+  refusals: arkRefusals.map(([status, vendorCode, code, because]) => ({
+    name: vendorCode,
+    status,
+    body: ark(vendorCode),
+    code,
+    ...(because === undefined ? {} : { because }),
+  })),
+  failures: [
+    { name: 'the video is refused', code: 'CONTENT_REJECTED_OUTPUT', task: failing(seedance, 'forbidden result') },
+    { name: 'the task breaks', code: 'INTERNAL_ERROR', task: failing(seedance, 'broken') },
+    { name: 'the task has expired', code: 'INTERNAL_ERROR', task: failing(seedance, 'expired') },
+  ],
+});
+
+const minimax = exampleMapping('minimax');
+const minimaxRefusals = [
+  [1002, 'PROVIDER_UNAVAILABLE', 'capacity'],
+  [1004, 'PROVIDER_REJECTED', 'not-here'],
+  [1008, 'PROVIDER_REJECTED', 'not-here'],
+  [1026, 'CONTENT_REJECTED_INPUT', undefined],
+  [1041, 'PROVIDER_UNAVAILABLE', 'capacity'],
+  [2013, 'INPUT_INVALID', undefined],
+  [2049, 'PROVIDER_REJECTED', 'not-here'],
+] as const;
+proveContracts({
+  name: 'http-json, for MiniMax',
+  api: async () => {
+    const fake = await MinimaxFake.open(KEY);
+    return { server: fake.server, base: fake.base, tasks: () => fake.tasks.length, close: () => fake.close() };
+  },
+  path: '/v1',
+  auth: AUTH.minimax,
+  settings: minimax,
+  promises: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 32_400_000 },
+  isVideo: true,
+  hasCost: false,
+  refusals: [
+    ...BY_STATUS,
+    ...minimaxRefusals.map(([status_code, code, because]) => ({
+      name: `the code ${status_code} in an answer of success`,
+      status: 200,
+      body: { task_id: '', base_resp: { status_code, status_msg: 'A sentence of the vendor about it' } },
+      code,
+      ...(because === undefined ? {} : { because }),
+    })),
+  ],
+  failures: [
+    { name: 'the prompt is refused late', code: 'CONTENT_REJECTED_INPUT', task: failing(minimax, 'forbidden late') },
+    { name: 'the video is refused', code: 'CONTENT_REJECTED_OUTPUT', task: failing(minimax, 'forbidden result') },
+    { name: 'the task breaks', code: 'INTERNAL_ERROR', task: failing(minimax, 'broken') },
   ],
 });

@@ -17,16 +17,28 @@ export function mapping(name: 'replicate' | 'fal'): JsonObject {
   ) as JsonObject;
 }
 
-/** The mapping of the example catalog, for the API of `StudioFake`. */
-export function studioMapping(): JsonObject {
-  const { models } = parse(readFileSync(join(ROOT, 'config/providers/http-json.catalog.yaml'), 'utf8')) as {
+/** The mapping of the first model of an example catalog. */
+export function exampleMapping(name: 'http-json' | 'veo' | 'seedance' | 'minimax'): JsonObject {
+  const { models } = parse(readFileSync(join(ROOT, `config/providers/${name}.catalog.yaml`), 'utf8')) as {
     readonly models: readonly { readonly provider_settings: JsonObject }[];
   };
   return models[0]!.provider_settings;
 }
 
+/** The mapping for the API of `StudioFake`. */
+export function studioMapping(): JsonObject {
+  return exampleMapping('http-json');
+}
+
 /** How each of these APIs gets its key. */
-export const AUTH = { replicate: 'bearer', fal: 'scheme:Key', studio: 'header:x-api-key' } as const;
+export const AUTH = {
+  replicate: 'bearer',
+  fal: 'scheme:Key',
+  studio: 'header:x-api-key',
+  veo: 'header:x-goog-api-key',
+  seedance: 'bearer',
+  minimax: 'bearer',
+} as const;
 
 /** An instance with the defaults of its driver. */
 export function httpJsonAt(base: string, options: JsonObject = {}, log: Log = SILENT): HttpJsonProvider {

@@ -10,7 +10,7 @@ import type { Json, JsonObject } from '../../../../core/json.js';
 import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
-import { AUTH, httpJsonAt, mapping, studioMapping } from './opened-http-json.js';
+import { AUTH, exampleMapping, httpJsonAt, mapping, studioMapping } from './opened-http-json.js';
 
 const place = { ...IMAGE_PLACE, options: { auth: AUTH.studio } };
 const fault = (settings: JsonObject) => httpJsonDriver.settingsFault?.(settings, place);
@@ -61,7 +61,7 @@ const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence
   ['submit/body/edge', '{parameters.width}', '/submit/body/edge: "{parameters.width}" has no rule in parameters.'],
   ['submit/body/edge', undefined, '/parameters/edge: Nothing in submit.body takes {parameters.edge}.'],
   ['parameters/n', { type: 'integer' }, '/parameters: parameters.n needs an enum, or a minimum and a maximum'],
-  ['poll/states/failed', [], '/poll/states/failed: At least one state must be listed.'],
+  ['poll/states/failed', [], '/poll/states/failed: At least one state must be listed, or failed_if be given.'],
   ['poll/states/running', ['working', 'done'], '/poll/states/succeeded: "done" is listed more than once in states.'],
   ['submit/idempotency_header', undefined, '/submit/takes_token_once: The submission does not have the token.'],
   ['recover/token', undefined, '/recover/token: A pointer to the token is needed'],
@@ -83,6 +83,52 @@ const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence
   ['submit/idempotency_header', 'X-Api-Key', '/submit/idempotency_header: This header has the key, as auth'],
   ['headers', { 'X-Api-Key': 'another' }, '/headers/X-Api-Key: This header has the key, as auth'],
   ['cost/currency', undefined, '/cost: money and currency are given together.'],
+  ['poll/path', '/jobs/{+token}', '/poll/path: The path has {+token}, and may have {id} in braces.'],
+  ['poll/path', '/jobs/{result_id}', '/poll/path: The path has {result_id}, and may have {id} in braces.'],
+  ['submit/path', '/jobs/{+token}', '/submit/path: The path has {+token}, and may have {token} in braces.'],
+  ['poll/failed_if', 'error', '/poll/failed_if: '],
+  ['output/withheld', ['/a', 'b'], '/output/withheld/1: '],
+  ['result', { path: '/f/{result_id}' }, '/result/id: A pointer to the id in the answer about the state is needed'],
+  ['result', { path: '/f/{id}', id: '/f' }, '/result/path: The path must have {result_id}.'],
+  ['result', { address: '/url', id: '/f' }, '/result/id: An id is for a path, and no path is given.'],
+  ['result', { path: '/f/{result_id}', id: '/files/*' }, '/result/id: It must lead to one id, without *.'],
+  [
+    'result',
+    { path: '/{+result_id}', id: '/f' },
+    '/result/id_pattern: It must be given where a path has {+result_id}, and say where the slashes are.',
+  ],
+  [
+    'result',
+    { path: '/f/{result_id}', id: '/f', id_pattern: '(' },
+    '/result/id_pattern: This is no regular expression.',
+  ],
+  ['cancel/only_in', ['succeeded'], '/cancel/only_in/0: '],
+  ['cancel/only_in', [], '/cancel/only_in: '],
+  ['errors/codes/po*licy', { code: 'INPUT_INVALID' }, '/errors/codes/po*licy: A * stands at the end, after at least'],
+  ['errors/codes/*', { code: 'INPUT_INVALID' }, '/errors/codes/*: A * stands at the end, after at least three'],
+  ['errors/success_codes', ['policy'], '/errors/success_codes: "policy" is also in errors.codes.'],
+  ['submit/body/$if', '{prompt}', '/submit/body/$if: The body itself is always sent.'],
+  [
+    'submit/body/frame',
+    { $when: '{prompt}', a: 1 },
+    '/submit/body/frame/$when: A name that begins with $ is reserved; the one there is is $if.',
+  ],
+  ['submit/body/frame', { $if: true, a: 1 }, '/submit/body/frame/$if: A placeholder is needed, such as'],
+  ['submit/body/frame', { $if: 'prompt', a: 1 }, '/submit/body/frame/$if: A placeholder is needed, such as'],
+  ['submit/body/frame', { $if: '{promt}', a: 1 }, '/submit/body/frame/$if: "{promt}" stands for nothing'],
+  ['submit/body/frame', { $if: '{parameters.x}', a: 1 }, '/submit/body/frame/$if: "{parameters.x}" has no rule'],
+  ['submit/body/frame', { $if: '{prompt}' }, '/submit/body/frame/$if: Beside $if, the object must have what is sent.'],
+  [
+    'submit/body/prompt',
+    { $if: '{reference_image.0}', text: '{prompt}' },
+    '/submit/body: {prompt} must also be where no $if leaves it out.',
+  ],
+  [
+    'submit/body/frame',
+    '{start_frame.0.media_type}',
+    '/submit/body: {start_frame.0.media_type} is taken, and {start_frame.0} is not.',
+  ],
+  ['submit/body/frame', '{start_frame.*.media_type}', '/submit/body/frame: "{start_frame.*.media_type}" stands for'],
   ['output/media_type', 'image/gif', '/output/media_type or a format that is sent: "image/gif" cannot be delivered'],
   ['submit/body/format', 'tiff', '/output/media_type or a format that is sent: "tiff" cannot be delivered'],
 ];
@@ -91,8 +137,11 @@ const TEXT: JsonObject = { type: 'string', max_length: 100 };
 
 describe('the mapping of an API', () => {
   it('is taken where it can work', () => {
+    const examples = (['veo', 'seedance', 'minimax'] as const).map(exampleMapping);
     for (const settings of [studioMapping(), mapping('replicate'), mapping('fal')])
       expect(fault(settings)).to.equal(undefined);
+    for (const settings of examples)
+      expect(httpJsonDriver.settingsFault?.(settings, { ...place, modality: 'video' })).to.equal(undefined);
   });
 
   for (const [path, value, sentence] of WRONG)
@@ -122,6 +171,27 @@ describe('the mapping of an API', () => {
     expect(fault({ ...coded, submit })).to.equal(undefined);
     const inSuccess = { ...coded, submit: { ...submit, error_in_success: true } };
     expect(fault({ ...inSuccess, errors: { code: '/code' } })).to.match(/^\/submit\/error_in_success: The codes/);
+  });
+
+  it('may leave failed states out where a member says that a task has failed', () => {
+    const settings = changed('poll/failed_if', '/job/error');
+    delete ((settings['poll'] as JsonObject)['states'] as JsonObject)['failed'];
+    expect(fault(settings)).to.equal(undefined);
+  });
+
+  it('needs an id_pattern of its own where a path keeps the slashes of ids', () => {
+    expect(fault(changed('poll/path', '/{+id}'))).to.equal(undefined);
+    const without = changed('poll/path', '/{+id}');
+    delete (without['submit'] as JsonObject)['id_pattern'];
+    expect(fault(without)).to.equal(
+      '/submit/id_pattern: It must be given where a path has {+id}, and say where the slashes are.',
+    );
+  });
+
+  it('may take a parameter in a condition alone', () => {
+    const settings = changed('submit/body/frame', { $if: '{parameters.flag}', a: 1 });
+    (settings['parameters'] as JsonObject)['flag'] = { type: 'boolean' };
+    expect(fault(settings)).to.equal(undefined);
   });
 
   it('cannot find tasks by their token where answers have the addresses', () => {

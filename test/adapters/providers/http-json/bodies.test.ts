@@ -1,0 +1,146 @@
+/*
+ * Goal: a body has what the task has: items and objects about files and parameters that are not there are left out, and no
+ * file of a task is lost.
+ * Method: bodies with one form each, and what a fake received for tasks with and without files.
+ */
+import { expect } from 'chai';
+import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
+import type { JsonObject } from '../../../../core/json.js';
+import type { Submission } from '../../../../core/ports/provider.js';
+import { WANTED } from '../../../contracts/provider.contract.js';
+import { StudioFake } from '../../../providers/fakes/studio-fake.js';
+import { referenceOf } from '../sample-task.js';
+import { AUTH, httpJsonAt, studioMapping, task } from './opened-http-json.js';
+
+const KEY = 'studio-test-key';
+const STUDIO = studioMapping();
+const SUBMIT = STUDIO['submit'] as JsonObject;
+
+describe('items of a list in a body', () => {
+  let fake: StudioFake;
+  let provider: HttpJsonProvider;
+  beforeEach(async () => {
+    fake = await StudioFake.open(KEY);
+    provider = httpJsonAt(fake.base, { auth: AUTH.studio, api_key: KEY });
+  });
+  afterEach(async () => {
+    await provider.close();
+    await fake.close();
+  });
+
+  const START = referenceOf(Buffer.from('start'), 'start_frame');
+  const END = { ...referenceOf(Buffer.from('end'), 'end_frame'), mediaType: 'image/webp' };
+  const PARAMETERS: JsonObject = {
+    strength: { type: 'number', minimum: 0, maximum: 1 },
+    flag: { type: 'boolean' },
+  };
+
+  /** The body that is sent, or the answer where none is sent. */
+  async function bodyOf(body: JsonObject, wish: Partial<Submission> = {}): Promise<unknown> {
+    const used = Object.entries(PARAMETERS).filter(([name]) => JSON.stringify(body).includes(`{parameters.${name}}`));
+    const settings = { ...STUDIO, parameters: Object.fromEntries(used), submit: { ...SUBMIT, body } };
+    const before = fake.server.requests.length;
+    const answer = await provider.submit(task({ settings, ...wish }), WANTED);
+    const request = fake.server.requests.at(before);
+    return request === undefined ? answer : (JSON.parse(request.body.toString('utf8')) as unknown);
+  }
+
+  const TEXT = { type: 'text', text: '{prompt}' };
+  const FIRST = { type: 'image_url', image_url: { url: '{start_frame.0}' }, role: 'first_frame' };
+  const LAST = { type: 'image_url', image_url: { url: '{end_frame.0}' }, role: 'last_frame' };
+
+  it('are sent only with their files', async () => {
+    const body = { content: [TEXT, FIRST, LAST] };
+    const types = async (references: Submission['references']) => {
+      const { content } = (await bodyOf(body, { references })) as { content: { type: string; role?: string }[] };
+      return content.map(({ type, role }) => role ?? type);
+    };
+    expect(await types([])).to.deep.equal(['text']);
+    expect(await types([START])).to.deep.equal(['text', 'first_frame']);
+    expect(await types([END, START])).to.deep.equal(['text', 'first_frame', 'last_frame']);
+    expect(await bodyOf(body, { references: [START] })).to.have.nested.property('content[1].image_url.url', 'c3RhcnQ=');
+  });
+
+  it('leave their list out where none of them is sent', async () => {
+    expect(await bodyOf({ prompt: '{prompt}', frames: [FIRST, LAST] })).to.deep.equal({ prompt: 'a lighthouse' });
+  });
+
+  it('are left out without their file, whatever their parameters are', async () => {
+    const item = { type: 'control', image: '{start_frame.0}', strength: '{parameters.strength}' };
+    const body = { prompt: '{prompt}', controls: [item, { ...item, image: '{end_frame.0}' }] };
+    const parameters = { strength: 0.5 };
+    expect(await bodyOf(body, { parameters })).to.deep.equal({ prompt: 'a lighthouse' });
+    expect(await bodyOf(body, { parameters, references: [END] })).to.deep.equal({
+      prompt: 'a lighthouse',
+      controls: [{ type: 'control', image: 'ZW5k', strength: 0.5 }],
+    });
+  });
+
+  it('without files are left out where none of their parameters is given', async () => {
+    const option = { type: 'option', name: 'strength', value: '{parameters.strength}' };
+    const body = { prompt: '{prompt}', options: [option, { type: 'option', name: 'constant' }] };
+    const constant = { type: 'option', name: 'constant' };
+    expect(await bodyOf(body))
+      .to.have.property('options')
+      .that.deep.equals([constant]);
+    expect(await bodyOf(body, { parameters: { strength: 1 } }))
+      .to.have.property('options')
+      .that.deep.equals([{ ...option, value: 1 }, constant]);
+  });
+
+  it('with some of their files, or with the prompt, are sent with what is there', async () => {
+    const both = { kind: 'frames', first: '{start_frame.0}', last: '{end_frame.0}' };
+    const body = {
+      instances: [{ prompt: '{prompt}', mode: 'video', image: { data: '{start_frame.0}' }, both: [both] }],
+    };
+    expect(await bodyOf(body)).to.deep.equal({ instances: [{ prompt: 'a lighthouse', mode: 'video' }] });
+    expect(await bodyOf(body, { references: [END] })).to.deep.equal({
+      instances: [{ prompt: 'a lighthouse', mode: 'video', both: [{ kind: 'frames', last: 'ZW5k' }] }],
+    });
+  });
+
+  it('and objects with a condition are sent only where it holds, without it', async () => {
+    const body = {
+      prompt: '{prompt}',
+      image: '{start_frame.0}',
+      mode: { $if: '{start_frame.0}', kind: 'from-frame', at: { second: 0 } },
+      steps: [{ $if: '{parameters.flag}', name: 'upscale' }, { name: 'encode' }],
+    };
+    expect(await bodyOf(body)).to.deep.equal({ prompt: 'a lighthouse', steps: [{ name: 'encode' }] });
+    const wish = { references: [START], parameters: { flag: true } };
+    expect(await bodyOf(body, wish)).to.deep.equal({
+      prompt: 'a lighthouse',
+      image: 'c3RhcnQ=',
+      mode: { kind: 'from-frame', at: { second: 0 } },
+      steps: [{ name: 'upscale' }, { name: 'encode' }],
+    });
+    expect(await bodyOf(body, { parameters: { flag: false } })).to.not.have.nested.property('steps[1]');
+    expect(JSON.stringify(fake.server.requests.map(({ body: sent }) => sent.toString()))).to.not.include('$if');
+  });
+
+  it('keep constants of members beside what is left out', async () => {
+    const body = { prompt: '{prompt}', frame: { role: 'first', image: '{start_frame.0}' } };
+    expect(await bodyOf(body)).to.deep.equal({ prompt: 'a lighthouse', frame: { role: 'first' } });
+  });
+
+  it('say the media type of a file', async () => {
+    const frame = (role: string) => ({ bytes: `{${role}.0}`, mimeType: `{${role}.0.media_type}` });
+    const body = { prompt: '{prompt}', image: frame('start_frame'), lastFrame: frame('end_frame') };
+    expect(await bodyOf(body, { references: [START, END] })).to.deep.equal({
+      prompt: 'a lighthouse',
+      image: { bytes: 'c3RhcnQ=', mimeType: 'image/png' },
+      lastFrame: { bytes: 'ZW5k', mimeType: 'image/webp' },
+    });
+    expect(await bodyOf(body)).to.deep.equal({ prompt: 'a lighthouse' });
+  });
+
+  it('lose no file: a task whose file has no place is refused', async () => {
+    const body = { prompt: '{prompt}', motion: { $if: '{start_frame.0}', last: '{end_frame.0}' } };
+    const answer = await bodyOf(body, { references: [END] });
+    expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
+    expect(answer)
+      .to.have.nested.property('failure.message')
+      .that.matches(/^The model takes no file of the role end_frame together with the other inputs\.$/);
+    expect(fake.server.requests).to.have.length(0);
+  });
+});
