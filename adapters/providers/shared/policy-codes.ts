@@ -1,0 +1,318 @@
+import { isObject } from './json-members.js';
+
+/**
+ * What a content policy refused: what was sent, what was made, or either where the response does not say which.
+ * `policyRefusalIn` counts the last one as a refusal of what was sent.
+ */
+export type PolicyStage = 'input' | 'output' | 'unsaid';
+
+/**
+ * The codes with which vendors refuse content. A code is compared without its case and its separators, as a whole or as
+ * one part of a code with dots or colons: gateways write `contentFilter`, `content_filter` and `channel:content_filter`.
+ */
+const CODES: readonly (readonly [code: string, stage: PolicyStage])[] = [
+  // OpenAI, Images and Videos API: https://platform.openai.com/docs/guides/error-codes and the OpenAPI document.
+  ['moderation_blocked', 'unsaid'],
+  ['content_policy_violation', 'unsaid'],
+  ['image_content_policy_violation', 'unsaid'],
+  ['content_safety_violation', 'unsaid'],
+  ['safety_violation', 'unsaid'],
+  ['sentinel_block', 'unsaid'],
+  ['content_filter', 'unsaid'],
+  // Azure OpenAI: https://learn.microsoft.com/azure/ai-services/openai/concepts/content-filter (inner errors included).
+  ['contentFilter', 'unsaid'],
+  ['ResponsibleAIPolicyViolation', 'unsaid'],
+  ['content_filtered', 'unsaid'],
+  // fal: https://docs.fal.ai/model-apis/errors, `detail[].type`.
+  ['content_policy_violation', 'unsaid'],
+  // Stability: https://platform.stability.ai/docs/api-reference, `name` of an error and `finish_reason` of a result.
+  ['content_moderation', 'unsaid'],
+  ['CONTENT_FILTERED', 'output'],
+  ['invalid_prompts', 'input'],
+  // Black Forest Labs: https://docs.bfl.ai/api-reference, `status` of a task.
+  ['Request Moderated', 'input'],
+  ['Content Moderated', 'output'],
+  // Replicate: https://replicate.com/docs/reference/error-codes.
+  ['E005', 'unsaid'],
+  // Google, Imagen and Veo: https://cloud.google.com/vertex-ai/generative-ai/docs/image/responsible-ai-imagen.
+  ['PROHIBITED_CONTENT', 'unsaid'],
+  ['IMAGE_SAFETY', 'output'],
+  ['IMAGE_PROHIBITED_CONTENT', 'output'],
+  ['content_blocked', 'unsaid'],
+  // Alibaba, DashScope and Model Studio: https://help.aliyun.com/zh/model-studio/error-code.
+  ['DataInspectionFailed', 'unsaid'],
+  ['data_inspection_failed', 'unsaid'],
+  ['InputDataInspectionFailed', 'input'],
+  ['OutputDataInspectionFailed', 'output'],
+  ['IPInfringementSuspect', 'input'],
+  ['green_net_filter', 'unsaid'],
+  // ByteDance, Volcengine Ark and BytePlus: https://www.volcengine.com/docs/82379/1299023.
+  ['SensitiveContentDetected', 'unsaid'],
+  ['InputTextSensitiveContentDetected', 'input'],
+  ['InputImageSensitiveContentDetected', 'input'],
+  ['InputVideoSensitiveContentDetected', 'input'],
+  ['InputAudioSensitiveContentDetected', 'input'],
+  ['OutputTextSensitiveContentDetected', 'output'],
+  ['OutputImageSensitiveContentDetected', 'output'],
+  ['OutputVideoSensitiveContentDetected', 'output'],
+  ['OutputAudioSensitiveContentDetected', 'output'],
+  ['InputTextRiskDetection', 'input'],
+  ['InputImageRiskDetection', 'input'],
+  ['OutputTextRiskDetection', 'output'],
+  ['OutputImageRiskDetection', 'output'],
+  ['ContentSecurityDetectionError', 'unsaid'],
+  // Volcengine, visual API (Jimeng): https://www.volcengine.com/docs/6444/1390583.
+  ['50411', 'input'],
+  ['50412', 'input'],
+  ['50413', 'input'],
+  ['50511', 'output'],
+  ['50512', 'output'],
+  // MiniMax: https://platform.minimax.io/docs/api-reference/errorcode, `base_resp.status_code`.
+  ['1026', 'input'],
+  ['1027', 'output'],
+  // Kling (https://app.klingai.com/global/dev/document-api) and Zhipu (https://docs.bigmodel.cn/cn/faq/api-code).
+  ['1301', 'unsaid'],
+  // Tencent Hunyuan: https://cloud.tencent.com/document/product/1729/105840, after `OperationDenied.`.
+  ['TextIllegalDetected', 'input'],
+  ['ImageIllegalDetected', 'unsaid'],
+  // Baidu Qianfan: https://cloud.baidu.com/doc/qianfan-api/s/4mwbl4bz4; their spelling.
+  ['unsafe_request', 'input'],
+  ['video_genration_prompt_unsafe', 'input'],
+  // Leonardo, Ideogram, Together, OpenRouter and gateways such as LiteLLM, one-api and new-api, as they appear in issues.
+  ['ContentPolicyViolationError', 'unsaid'],
+  ['content_moderation_failed', 'unsaid'],
+  ['content_violation', 'unsaid'],
+  ['policy_violation', 'unsaid'],
+  ['moderation_failed', 'unsaid'],
+  ['moderation_error', 'unsaid'],
+  ['moderation_rejected', 'unsaid'],
+  ['prompt_moderated', 'input'],
+  ['prompt_blocked', 'input'],
+  ['prompt_moderation_failed', 'input'],
+  ['sensitive_words_detected', 'input'],
+  ['sensitive_content', 'unsaid'],
+  ['sensitive_content_detected', 'unsaid'],
+  ['nsfw', 'unsaid'],
+  ['nsfw_detected', 'unsaid'],
+  ['nsfw_content', 'unsaid'],
+  ['nsfw_content_detected', 'output'],
+  ['prompt_nsfw', 'input'],
+  ['safety_check_failed', 'unsaid'],
+  ['prohibited_content', 'unsaid'],
+];
+
+/**
+ * Words of Google's enumerations (https://ai.google.dev/api/generate-content), which mean a policy only in these two
+ * members. `blockReason` is of the prompt, `finishReason` of what was made.
+ */
+const GOOGLE_REASONS: readonly string[] = [
+  'SAFETY',
+  'RECITATION',
+  'IMAGE_RECITATION',
+  'BLOCKLIST',
+  'SPII',
+  'JAILBREAK',
+  'MODEL_ARMOR',
+  'PROHIBITED_CONTENT',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'content_filter',
+  'content_filtered',
+];
+
+/** Members that have a code, and members that have a sentence. */
+const CODE_MEMBERS: ReadonlySet<string> = new Set(
+  'code type error_code error_type errorCode errorType failureCode failure_code name reason status status_code error codes'.split(
+    ' ',
+  ),
+);
+const MESSAGE_MEMBERS: ReadonlySet<string> = new Set(
+  'message msg error detail title reason status_msg task_status_msg failure failure_reason failureReason error_message errorMessage fail_reason errors'.split(
+    ' ',
+  ),
+);
+/** Members that have further errors. What is not among them, such as a repeated input, is not read. */
+const CONTAINERS: ReadonlySet<string> = new Set(
+  'error errors innererror inner_error innerError InnerError detail details base_resp output data metadata response result task task_result promptFeedback prompt_feedback candidates predictions generateVideoResponse raw moderation_details incomplete_details failure'.split(
+    ' ',
+  ),
+);
+const GOOGLE_INPUT: ReadonlySet<string> = new Set(['blockReason', 'block_reason']);
+const GOOGLE_OUTPUT: ReadonlySet<string> = new Set(['finishReason', 'finish_reason']);
+const GOOGLE_FILTERED: ReadonlySet<string> = new Set([
+  'raiFilteredReason',
+  'raiMediaFilteredReasons',
+  'rai_media_filtered_reasons',
+]);
+
+const MOST_VALUES = 2_000;
+const MOST_DEPTH = 8;
+const LONGEST_MESSAGE = 10_000;
+
+/** Statuses with which a sentence may be about a policy; a code counts with any status. */
+const STATUSES_OF_SENTENCES: readonly number[] = [200, 400, 403, 406, 412, 422, 451, 500];
+
+/** What the sentences of an error must not be read with: codes that name another reason. All other codes are generic. */
+const GENERIC_CODE =
+  /^(?:\d{3}|(?:invalid|bad)[ _]?(?:request|argument|input|params?|parameter|prompt|response[ _]?status[ _]?code)s?(?:[ _]?error)?|client specified an invalid argument|(?:[a-z0-9]+[ _])*(?:api|upstream|channel|server|internal|provider|user|client|task|image|video|unprocessable[ _]entity|validation|value|generation)[ _]?error|(?:[a-z0-9]+[ _])*(?:generation|request|operation|task)?[ _]?(?:fail|failed|failure)|error|failed[ _]precondition|unknown(?:[ _]error)?|unprocessable[ _](?:entity|content)|permission[ _]denied|forbidden|validation[ _]?exception|runtimeerror|valueerror|exception|unexpected)$/i;
+
+const POLICY_WORDS: readonly RegExp[] = [
+  /\bsafety (?:system|filters?|settings?|checks?|checker|polic(?:y|ies)|guidelines?|reasons?|violations?)\b/i,
+  /\b(?:blocked|rejected|refused|flagged|filtered|withheld) (?:[\w']+ ){0,6}safety\b/i,
+  /\bsafety_violations\b/i,
+  /\bcontent (?:management |safety |usage |security )?(?:polic(?:y|ies)|guidelines|restrictions)\b/i,
+  /\bcontent[ _-](?:filters?|filtering|moderation|moderated|violations?)\b/i,
+  /\b(?:violat\w+|against|breach\w*|conflict\w* with) (?:[\w']+ ){0,5}(?:polic(?:y|ies)|guidelines|guardrails|terms)\b/i,
+  /\bguardrails\b/i,
+  /\bmoderation (?:system|filters?|check|rules|polic(?:y|ies)|service|layer|failed|blocked|rejected|threshold)\b/i,
+  /\b(?:by|pass|passed|fail|failed|our|through|of|from|image|prompt|output|input|text) (?:the |our |its |automated )?moderation\b/i,
+  /\b(?:request|prompt|content|image|video|input|output|result) (?:was|were|is|has been|got) (?:moderated|flagged)\b/i,
+  /\bflagged (?:as|by|for|because)\b/i,
+  /\bresponsible[ -]ai\b/i,
+  /\bnsfw (?:content|material|images?|concepts?|prompt|input|output|detect\w*)\b/i,
+  /\b(?:contains?|contained|containing|potential(?:ly)?|possibl[ey]|detected|considered|as|be|is|for|no|not allow|disallows?) (?:an? )?nsfw\b/i,
+  /\bsensitive (?:content|information|words?|material|topics?|text)\b/i,
+  /\b(?:contains?|as|be|is|potentially|considered) sensitive\b/i,
+  /\b(?:prohibited|disallowed|inappropriate|unsafe|harmful|explicit|illegal) (?:content|material|words?|prompt|image|text)\b/i,
+  /\b(?:prompt|content|image) (?:\w+ )?is (?:unsafe|inappropriate|not allowed by)\b/i,
+  /\brisk control\b|\brisk not pass/i,
+  /\bfilter reason: (?:prompt|output image|input image)\b/i,
+  /敏感|违规|违禁|内容安全|内容审核|审核(?:不|未)通过|不合规|涉黄|不安全/,
+];
+
+/** A sentence about the form of a request, which may name a parameter such as `moderation` or `nsfw`. */
+const ABOUT_FORM =
+  /\b(?:unknown|unsupported|unrecogni[sz]ed|unexpected|extra|missing|required|duplicate) (?:\w+ )?(?:parameter|argument|field|property|key|option|input)s?\b|\b(?:case|price|time)[- ]sensitive\b|\bextra inputs are not permitted\b/i;
+const ABOUT_OUTPUT =
+  /\b(?:generated|output|result(?:ing)?|returned|produced) (?:images?|videos?|content|media|audio|results?)\b|\b(?:the|an?) (?:output|result)\b|\boutput (?:was|is|may|has)\b|生成(?:的)?(?:图片|图像|视频|内容)|输出/i;
+const ABOUT_INPUT = /\b(?:prompt|inputs?|request|description|reference)\b|输入|提示词|描述/i;
+
+interface Collected {
+  readonly codes: string[];
+  readonly messages: string[];
+  readonly stages: PolicyStage[];
+  values: number;
+}
+
+/** Words that a sentence of the other side may repeat, and that say nothing about its reason. */
+export interface SentTexts {
+  readonly prompt?: string;
+  readonly negativePrompt?: string | undefined;
+}
+
+/**
+ * Whether the body of an error, or a sentence of it, says that a content policy refused the task. `status` is that of the
+ * response; the code counts with any, the sentence only where the code is a generic one such as `400` or `BadRequest`.
+ */
+export function policyRefusalIn(
+  body: unknown,
+  status?: number,
+  sent?: SentTexts,
+): 'input refused' | 'output refused' | undefined {
+  const stage = policyStageIn(body, status, sent);
+  if (stage === undefined) return undefined;
+  return stage === 'output' ? 'output refused' : 'input refused';
+}
+
+/** The same, and `unsaid` where it does not say whether it was the input or the output. */
+export function policyStageIn(body: unknown, status?: number, sent: SentTexts = {}): PolicyStage | undefined {
+  const found: Collected = { codes: [], messages: [], stages: [], values: 0 };
+  collect(typeof body === 'string' ? { message: body } : body, found, 0);
+  const stages = [...found.stages, ...found.codes.map(stageOfCode).filter((stage) => stage !== undefined)];
+  const stated = stages.find((stage) => stage !== 'unsaid') ?? stages[0];
+  if (stated !== undefined) return stated === 'unsaid' ? (moderationStage(body) ?? 'unsaid') : stated;
+  if (status !== undefined && !STATUSES_OF_SENTENCES.includes(status)) return undefined;
+  if (!found.codes.every((code) => GENERIC_CODE.test(code))) return undefined;
+  const sentence = found.messages.map((text) => withoutQuotes(text, sent)).find(isAboutPolicy);
+  return sentence === undefined ? undefined : stageOfSentence(sentence);
+}
+
+function stageOfCode(code: string): PolicyStage | undefined {
+  const runway = /^(?:INPUT_PREPROCESSING\.)?SAFETY(?:\.(INPUT|OUTPUT))?(?:\.|$)/.exec(code);
+  // Runway: https://docs.dev.runwayml.com/errors/task-failures, `failureCode`.
+  if (runway !== null && code !== 'SAFETY') return runway[1] === 'OUTPUT' ? 'output' : 'input';
+  for (const part of [code, ...code.split(/[.:/]/)]) {
+    const stage = STAGES.get(normalized(part));
+    if (stage !== undefined) return stage;
+  }
+  return undefined;
+}
+
+const STAGES: ReadonlyMap<string, PolicyStage> = new Map(CODES.map(([code, stage]) => [normalized(code), stage]));
+
+function normalized(code: string): string {
+  return code.toLowerCase().replaceAll(/[\s_-]+/g, '');
+}
+
+/** OpenAI says in `moderation_details` what it looked at. */
+function moderationStage(body: unknown): PolicyStage | undefined {
+  const error = isObject(body) && isObject(body['error']) ? body['error'] : body;
+  const details = isObject(error) ? error['moderation_details'] : undefined;
+  const stage = isObject(details) ? details['moderation_stage'] : undefined;
+  return stage === 'input' || stage === 'output' ? stage : undefined;
+}
+
+function collect(value: unknown, found: Collected, depth: number): void {
+  if (depth > MOST_DEPTH || typeof value !== 'object' || value === null) return;
+  if (Array.isArray(value)) {
+    for (const item of value.slice(0, 100)) collect(item, found, depth + 1);
+    return;
+  }
+  for (const [name, member] of Object.entries(value)) {
+    found.values += 1;
+    if (found.values > MOST_VALUES) return;
+    readMember(name, member, found);
+    if (CONTAINERS.has(name)) collect(name === 'raw' ? parsed(member) : member, found, depth + 1);
+  }
+}
+
+function readMember(name: string, member: unknown, found: Collected): void {
+  const texts = (Array.isArray(member) ? member.slice(0, 20) : [member])
+    .filter((one): one is string | number => typeof one === 'string' || Number.isSafeInteger(one))
+    .map(String)
+    .filter((text) => text.trim() !== '');
+  if (GOOGLE_INPUT.has(name) && texts.some((text) => GOOGLE_REASONS.includes(text) || text === 'OTHER'))
+    found.stages.push('input');
+  if (GOOGLE_OUTPUT.has(name) && texts.some((text) => GOOGLE_REASONS.includes(text) || stageOfCode(text) !== undefined))
+    found.stages.push('output');
+  if (GOOGLE_FILTERED.has(name) && texts.length > 0) found.stages.push('output');
+  // OpenRouter: https://openrouter.ai/docs/api-reference/errors, `error.metadata`.
+  if (name === 'flagged_input' && texts.length > 0) found.stages.push('input');
+  for (const text of texts) {
+    if (CODE_MEMBERS.has(name) && isCode(text, name)) found.codes.push(text.trim());
+    if (MESSAGE_MEMBERS.has(name)) found.messages.push(text.slice(0, LONGEST_MESSAGE));
+  }
+}
+
+/** A code is one word; `status` and `code` may have a few. In `error` and `reason` anything longer is a sentence. */
+function isCode(text: string, name: string): boolean {
+  if (/^[\w.:/-]{1,120}$/.test(text.trim())) return name !== 'status' || !/^(?:failed|error|failure)$/i.test(text);
+  return (name === 'status' || name === 'code') && /^[\w .:/-]{1,60}$/.test(text);
+}
+
+/** Gateways put the body of another server into a text. */
+function parsed(value: unknown): unknown {
+  if (typeof value !== 'string' || value.length > 100_000) return value;
+  try {
+    return JSON.parse(value) as unknown;
+  } catch {
+    return { message: value };
+  }
+}
+
+/** A sentence without what it quotes, and without the texts that were sent. */
+function withoutQuotes(message: string, { prompt = '', negativePrompt = '' }: SentTexts): string {
+  let text = message;
+  for (const repeated of [prompt, negativePrompt]) if (repeated.length > 2) text = text.replaceAll(repeated, ' ');
+  return text.replaceAll(/"[^"]*"|`[^`]*`|“[^”]*”|«[^»]*»|(?<![A-Za-z])'[^'\n]*'(?![A-Za-z])/g, ' ');
+}
+
+function isAboutPolicy(sentence: string): boolean {
+  return !ABOUT_FORM.test(sentence) && POLICY_WORDS.some((pattern) => pattern.test(sentence));
+}
+
+function stageOfSentence(sentence: string): PolicyStage {
+  const isOutput = ABOUT_OUTPUT.test(sentence);
+  if (isOutput && !ABOUT_INPUT.test(sentence)) return 'output';
+  return isOutput ? 'unsaid' : ABOUT_INPUT.test(sentence) ? 'input' : 'unsaid';
+}

@@ -1,0 +1,152 @@
+/*
+ * Goal: a refusal by a vendor's content policy is recognised in the vendor's own form, and no other error is taken for one.
+ * Method: error bodies as the vendors document them, or as gateways pass them on, and errors that only resemble them.
+ */
+import { expect } from 'chai';
+import { policyRefusalIn, policyStageIn } from '../../../../adapters/providers/shared/policy-codes.js';
+
+type Case = readonly [name: string, body: unknown, status?: number];
+
+const SAFETY = 'Your request was rejected as a result of our safety system.';
+
+const INPUT: readonly Case[] = [
+  ['OpenAI', { error: { code: 'moderation_blocked', type: 'image_generation_user_error', message: 'x' } }, 400],
+  ['OpenAI of before', { error: { code: 'content_policy_violation', message: 'x' } }, 400],
+  ['an error object at the top', { code: 'content_policy_violation', message: 'x' }, 400],
+  ['Azure', { error: { code: 'contentFilter', inner_error: { code: 'ResponsibleAIPolicyViolation' } } }, 400],
+  ['Azure with a numeric code', { error: { code: '400', innererror: { code: 'ResponsibleAIPolicyViolation' } } }, 400],
+  ['Azure in capitals', { error: { code: 400, InnerError: { Code: 'x', code: 'ResponsibleAIPolicyViolation' } } }, 400],
+  ['Azure in words', { error: { code: 'BadRequest', message: 'It triggered our content management policy.' } }, 400],
+  ['OpenAI in words', { error: { code: null, type: 'invalid_request_error', message: SAFETY } }, 400],
+  ['Gemini about a prompt', { promptFeedback: { blockReason: 'SAFETY' } }, 200],
+  ['Gemini about a forbidden prompt', { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } }, 200],
+  [
+    'Vertex in words',
+    { error: { code: 400, status: 'INVALID_ARGUMENT', message: "It violated Vertex AI's Responsible AI practices." } },
+    400,
+  ],
+  [
+    'Stability',
+    { id: 'a', name: 'content_moderation', errors: ['Your request was flagged by our content moderation.'] },
+    403,
+  ],
+  ['Black Forest Labs', { id: 'a', status: 'Request Moderated', result: null }, 200],
+  ['fal', { detail: [{ loc: ['body', 'prompt'], msg: 'x', type: 'content_policy_violation', input: {} }] }, 422],
+  ['Replicate', { detail: 'The input or output was flagged as sensitive. Please try again. (E005)' }, 400],
+  ['DashScope', { code: 'DataInspectionFailed', message: 'x', request_id: 'r' }, 400],
+  ['DashScope about a task', { output: { task_status: 'FAILED', code: 'DataInspectionFailed', message: 'x' } }, 200],
+  ['MiniMax', { base_resp: { status_code: 1026, status_msg: 'x' } }, 200],
+  [
+    'MiniMax, the second version',
+    {
+      type: 'error',
+      error: {
+        type: 'unprocessable_entity_error',
+        message: 'video description contains sensitive content (1026)',
+        http_code: '422',
+      },
+    },
+    422,
+  ],
+  ['Kling', { code: 1301, message: 'x', request_id: 'r' }, 400],
+  ['Zhipu', { error: { code: '1301', message: '系统检测到输入可能包含敏感内容' } }, 400],
+  ['Volcengine', { error: { code: 'InputImageSensitiveContentDetected.PrivacyInformation', type: 'BadRequest' } }, 400],
+  ['Volcengine about a text', { error: { code: 'InputTextSensitiveContentDetected', message: 'x' } }, 400],
+  ['Runway', { status: 'FAILED', failure: 'x', failureCode: 'SAFETY.INPUT.TEXT' }, 200],
+  [
+    'OpenRouter',
+    { error: { code: 403, message: 'x', metadata: { reasons: ['violence'], flagged_input: 'a knife' } } },
+    403,
+  ],
+  [
+    'another server, in a text',
+    { error: { code: 502, message: 'x', metadata: { raw: '{"error":{"code":"content_filter"}}' } } },
+    400,
+  ],
+  ['a gateway with a prefix', { error: { code: 'channel:content_filter', message: 'x' } }, 500],
+  ['a gateway in words', { error: { code: 'upstream_error', message: SAFETY } }, 500],
+  ['Leonardo', { error: 'Content moderation filter: nudity', code: 'unexpected' }, 400],
+  ['Ideogram', { error: 'Prompt provided failed safety check due to the inclusion of prohibited content.' }, 422],
+  ['Baidu', { code: 'video_genration_prompt_unsafe', type: 'unsafe_request', message: 'x' }, 403],
+];
+
+const OUTPUT: readonly Case[] = [
+  [
+    'OpenAI about a result',
+    { error: { code: 'moderation_blocked', moderation_details: { moderation_stage: 'output' } } },
+    400,
+  ],
+  ['Gemini about a result', { candidates: [{ finishReason: 'IMAGE_SAFETY' }] }, 200],
+  ['Imagen', { predictions: [{ raiFilteredReason: 'Unable to show generated images.' }] }, 200],
+  ['Veo', { response: { generateVideoResponse: { raiMediaFilteredCount: 1, raiMediaFilteredReasons: ['x'] } } }, 200],
+  ['Black Forest Labs about a result', { status: 'Content Moderated', result: null }, 200],
+  ['MiniMax about a result', { base_resp: { status_code: 1027, status_msg: 'x' } }, 200],
+  ['Volcengine about a result', { error: { code: 'OutputImageSensitiveContentDetected', message: 'x' } }, 400],
+  [
+    'xAI',
+    { code: 'Client specified an invalid argument', error: 'Generated image rejected by content moderation.' },
+    400,
+  ],
+  ['Runway about a result', { failureCode: 'SAFETY.OUTPUT.VIDEO' }, 200],
+];
+
+const NEITHER: readonly Case[] = [
+  ['nothing', undefined, 400],
+  ['a text', 'Bad gateway', 502],
+  ['a list', [1, null, 'x'], 400],
+  [
+    'a size',
+    { error: { code: 'invalid_size', message: 'The size of your nsfw prompt is not allowed by our safety system.' } },
+    400,
+  ],
+  ['a quoted prompt', { error: { code: null, message: 'Could not parse "a poster about our safety system".' } }, 400],
+  ['a parameter', { error: { type: 'invalid_request_error', message: "Unknown parameter: 'moderation'." } }, 400],
+  ['a parameter without quotes', { error: { type: 'invalid_request_error', message: 'Unknown parameter: nsfw' } }, 400],
+  ['names with a case', { error: { code: 400, message: 'Model names are case-sensitive.' } }, 400],
+  [
+    'a limit of the rate',
+    { error: { code: 'rate_limit_exceeded', message: 'Too many requests to our safety system.' } },
+    429,
+  ],
+  ['a key', { error: { code: '401', message: 'Your key is not allowed by our content policy.' } }, 401],
+  ['a repeated input', { detail: [{ type: 'missing', input: { code: 'content_filter', message: SAFETY } }] }, 422],
+  ['a finished candidate', { candidates: [{ finishReason: 'STOP' }] }, 200],
+  ['a gateway that is down', { error: { code: 502, message: SAFETY } }, 502],
+  ['a success', { base_resp: { status_code: 0, status_msg: 'success' } }, 200],
+];
+
+describe('the table of policy codes', () => {
+  for (const [name, body, status] of INPUT)
+    it(`finds a refused input: ${name}`, () => {
+      expect(policyRefusalIn(body, status)).to.equal('input refused');
+    });
+
+  for (const [name, body, status] of OUTPUT)
+    it(`finds a withheld output: ${name}`, () => {
+      expect(policyRefusalIn(body, status)).to.equal('output refused');
+    });
+
+  for (const [name, body, status] of NEITHER)
+    it(`finds no policy: ${name}`, () => {
+      expect(policyRefusalIn(body, status)).to.equal(undefined);
+    });
+
+  it('ignores the prompt in a sentence', () => {
+    const prompt = 'a sign that says content policy';
+    const body = { error: { code: 400, message: `Cannot draw ${prompt} at this size.` } };
+    expect(policyRefusalIn(body, 400)).to.equal('input refused');
+    expect(policyRefusalIn(body, 400, { prompt })).to.equal(undefined);
+  });
+
+  it('says where a code leaves the stage open', () => {
+    expect(policyStageIn({ code: 'content_filter' })).to.equal('unsaid');
+  });
+
+  it('reads a body of any depth and breadth in bounded time', () => {
+    let deep: unknown = { code: 'content_filter' };
+    for (let depth = 0; depth < 10_000; depth += 1) deep = { error: deep };
+    expect(policyRefusalIn(deep, 400)).to.equal(undefined);
+    const broad = Object.fromEntries(Array.from({ length: 100_000 }, (_, index) => [`k${index}`, 'x']));
+    expect(policyRefusalIn(broad, 400)).to.equal(undefined);
+  });
+});
