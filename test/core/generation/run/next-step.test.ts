@@ -32,7 +32,7 @@ function own(code: 'PROVIDER_UNAVAILABLE' | 'OUTPUT_INVALID' | 'PROVIDER_REJECTE
 }
 
 const MESSAGES = {
-  PROVIDER_UNAVAILABLE: 'The provider could not be reached.',
+  PROVIDER_UNAVAILABLE: 'The provider did not say what became of the task.',
   OUTPUT_INVALID: 'The provider delivered something that is not what was asked for.',
   PROVIDER_REJECTED: 'The provider refused the task.',
   TASK_TIMEOUT: 'The generation did not finish before its deadline.',
