@@ -34,11 +34,17 @@ export function answerAddress(address: unknown, { base, hosts }: AddressRules): 
 function targetOf(address: unknown, own: Target): Target {
   if (typeof address !== 'string' || address === '') throw badAddress('is missing');
   if (address.length > MAX_LENGTH) throw badAddress('is too long');
+  // Also the mark of a text that was cut.
+  if (hasControlCharacter(address)) throw badAddress('has characters that addresses cannot have');
   try {
     return readTarget(address, own);
   } catch {
     throw badAddress('is none that may be used');
   }
+}
+
+function hasControlCharacter(text: string): boolean {
+  return [...text].some((char) => char < ' ');
 }
 
 function badAddress(what: string): HttpError {

@@ -35,6 +35,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   private isSent = false;
   private hasEnded = false;
   private isAnswered = false;
+  private hasContent = false;
   private controller: Dispatcher.DispatchController | undefined;
   private timer: NodeJS.Timeout | undefined;
   private leaveSlot: (() => void) | undefined;
@@ -94,7 +95,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     try {
       for (;;) {
         const piece = await this.pieces.next(() => {
-          this.limit('idle', this.limits.idleTimeoutMs);
+          const { idleTimeoutMs, firstByteTimeoutMs = idleTimeoutMs } = this.limits;
+          this.limit('idle', this.hasContent ? idleTimeoutMs : firstByteTimeoutMs);
           return () => this.unlimit();
         });
         if (piece === undefined) return;
@@ -103,6 +105,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
     } finally {
       this.drop();
     }
+  }
+
+  /** Notes that the answer's body has more than white space, so that pauses in it are of the connection. */
+  noteContent(): void {
+    this.hasContent = true;
   }
 
   /** Gives up what has not been received. */

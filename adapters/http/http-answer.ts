@@ -1,10 +1,20 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { decodedBody } from './decoded-body.js';
 import type { Exchange } from './exchange.js';
-import type { HttpError, HttpErrorKind } from './http-error.js';
+import type { HttpError, HttpErrorDetails, HttpErrorKind } from './http-error.js';
 import { KeptBytes } from './json/kept-bytes.js';
-import { declaredType, jsonOf, MAX_JSON_DEPTH, type DeclaredType } from './json-body.js';
+import { ShortJson } from './json/short-json.js';
+import { beginsJson, declaredType, jsonOf, MAX_JSON_DEPTH, type DeclaredType, type ReadJson } from './json-body.js';
 import type { HttpLimits } from './limits.js';
+import { retryAfterMs } from './retry-after.js';
+
+type AnswerHints = Pick<HttpErrorDetails, 'retryAfterMs' | 'isAccessRefused'>;
+
+/** What is kept of a JSON document that is read for its short members. */
+const MAX_SHORT_BYTES = 256 * 1024;
+/** A picture of one colour compresses beyond any ratio; what is read is not kept. */
+const SHORT_DECOMPRESSION_RATIO = 2_000;
+const WHITE_SPACE: ReadonlySet<number | undefined> = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /**
  * An answer whose headers have arrived; its body is still arriving, and is read once: as a stream, completely, or not
@@ -43,9 +53,12 @@ export class HttpAnswer {
    * Leaving the stream early closes the connection. Throws `HttpError`.
    */
   body(maxBytes = this.limits.maxBodyBytes): AsyncIterable<Uint8Array> {
+    return this.read({ ...this.limits, maxBodyBytes: Math.min(maxBytes, this.limits.maxBodyBytes) });
+  }
+
+  private read(limits: HttpLimits): AsyncIterable<Uint8Array> {
     if (this.isTaken) throw new Error('The body of an answer is read once.');
     this.isTaken = true;
-    const limits = { ...this.limits, maxBodyBytes: Math.min(maxBytes, this.limits.maxBodyBytes) };
     const declared = this.exchange.hop.method === 'HEAD' ? 0 : Number(this.header('content-length'));
     const encoding = (this.header('content-encoding') ?? '').trim().toLowerCase();
     if (declared > limits.maxBodyBytes) {
@@ -54,7 +67,19 @@ export class HttpAnswer {
       throw error;
     }
     const abandon = () => this.exchange.drop();
-    return decodedBody(this.exchange.received(), abandon, encoding, limits, (kind, what) => this.error(kind, what));
+    const fail = (kind: 'too-large' | 'bad-answer', what: string) => this.error(kind, what);
+    const body = decodedBody(this.exchange.received(), abandon, encoding, limits, fail);
+    return limits.firstByteTimeoutMs === undefined ? body : this.noted(body);
+  }
+
+  /** White space that keeps the connection alive is not yet what the server computes. */
+  private async *noted(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let hasContent = false;
+    for await (const piece of body) {
+      hasContent ||= piece.some((byte) => !WHITE_SPACE.has(byte));
+      if (hasContent) this.exchange.noteContent();
+      yield piece;
+    }
   }
 
   /** The whole body, within the same bounds. Throws `HttpError`. */
@@ -63,21 +88,54 @@ export class HttpAnswer {
   }
 
   /**
-   * The body as JSON, within the same bounds. An answer that declares another type is not JSON, whatever its body is; one
-   * that declares none may be. Throws `HttpError`: `bad-answer` where it is no JSON, or JSON of more than `MAX_JSON_DEPTH`
-   * levels, without repeating any of it.
+   * The body as JSON, within the same bounds, whatever type the answer declares. Throws `HttpError`: `bad-answer` where it is
+   * not JSON, or JSON of more than `MAX_JSON_DEPTH` levels, without repeating any of it.
    */
   async json(maxBytes?: number): Promise<unknown> {
-    const json = jsonOf(await this.collected(this.jsonBody(maxBytes)));
-    if ('value' in json) return json.value;
-    throw json.fault === 'too-deep' ? this.tooDeep() : this.notJson();
+    return this.required(jsonOf(await this.collected(this.jsonBody(maxBytes))));
   }
 
-  /** The body as it comes, like `body`, of an answer that does not declare another type than JSON. */
+  /** The body as it comes, like `body`. It breaks off with `bad-answer` where it does not begin as JSON does, such as a page. */
   jsonBody(maxBytes?: number): AsyncIterable<Uint8Array> {
-    if (this.declares !== 'other') return this.body(maxBytes);
-    this.discard();
-    throw this.notJson();
+    return this.begunAsJson(this.body(maxBytes));
+  }
+
+  private async *begunAsJson(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let begins: boolean | undefined;
+    for await (const piece of body) {
+      begins ??= beginsJson(piece);
+      if (begins === false) throw this.notJson();
+      yield piece;
+    }
+  }
+
+  /**
+   * The short members of a body that is JSON: its long strings are cut, as `ShortJson` does it, and 256 KiB are kept at
+   * most. `maxBytes` is not bounded by the limits, as the rest is not kept. Throws `HttpError`, not for what is not JSON.
+   */
+  async shortJson(maxBytes: number): Promise<ReadJson> {
+    const tooLong = () =>
+      this.error('too-large', `The JSON of the answer has more than ${MAX_SHORT_BYTES} bytes of short members.`);
+    const short = new ShortJson(MAX_SHORT_BYTES, tooLong, true);
+    let begins: boolean | undefined;
+    const { maxDecompressionRatio: ratio } = this.limits;
+    const maxDecompressionRatio = Math.max(ratio, SHORT_DECOMPRESSION_RATIO);
+    for await (const piece of this.read({ ...this.limits, maxBodyBytes: maxBytes, maxDecompressionRatio })) {
+      begins ??= beginsJson(piece);
+      // What is not JSON is read to its end: whether the answer is whole matters for what it means.
+      if (begins !== false) short.read(piece);
+    }
+    return begins === true ? short.end() : { fault: 'not-json' };
+  }
+
+  /** The same, where anything but JSON is an error. Throws `HttpError`. */
+  async requiredShortJson(maxBytes: number): Promise<unknown> {
+    return this.required(await this.shortJson(maxBytes));
+  }
+
+  private required(json: ReadJson): unknown {
+    if ('value' in json) return json.value;
+    throw json.fault === 'too-deep' ? this.tooDeep() : this.notJson();
   }
 
   /** In one buffer: a server may send a byte at a time, and a piece takes a hundred times as much. */
@@ -98,9 +156,17 @@ export class HttpAnswer {
     return this.exchange.headers;
   }
 
-  /** An error about this answer. Its request was sent. */
-  error(kind: HttpErrorKind, what: string): HttpError {
-    return this.exchange.error(kind, what);
+  /** An error about this answer, with what the answer asks of its caller. Its request was sent. */
+  error(kind: HttpErrorKind, what: string, hints: AnswerHints = {}): HttpError {
+    return this.exchange.error(kind, what, { ...this.hints, ...hints });
+  }
+
+  private get hints(): AnswerHints {
+    const waitMs = retryAfterMs(this.header('retry-after'), this.header('date'), Date.now());
+    return {
+      ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+      ...(this.status === 401 || this.status === 403 ? { isAccessRefused: true } : {}),
+    };
   }
 
   private notJson(): HttpError {

@@ -7,7 +7,6 @@ import { guardedConnector, type Resolver } from './guarded-connector.js';
 import { HttpAnswer } from './http-answer.js';
 import { HttpError } from './http-error.js';
 import { DEFAULT_HTTP_LIMITS, requireLimits, type HttpLimits } from './limits.js';
-import { ListedHosts } from './listed-hosts.js';
 import { headersAfter, redirectTarget } from './redirect.js';
 import { bodyOf, headersOf, type HttpRequest } from './http-request.js';
 import type { Proxies } from './proxy/proxies.js';
@@ -78,7 +77,6 @@ export class HttpClient {
       throw new RangeError(`Redirects of ${method} are not followed.`);
     if (maxRedirects > 0 && request.body !== undefined)
       throw new RangeError('Redirects of a request with a body are not followed.');
-    const redirectHosts = new ListedHosts(request.redirectHosts ?? []);
     const first = readTarget(request.url);
     let target = first;
     let headers = headersOf(request);
@@ -104,7 +102,7 @@ export class HttpClient {
         exchange.drop();
         if (followed === maxRedirects)
           throw exchange.error('bad-answer', `It redirects more than ${maxRedirects} times.`);
-        const next = redirectTarget(exchange.headers.location ?? '', target, redirectHosts, exchange.error);
+        const next = redirectTarget(exchange.headers.location ?? '', target, exchange.error);
         headers = headersAfter(headers, target, next);
         target = next;
       }

@@ -30,6 +30,10 @@ export interface HttpErrorDetails {
   readonly phase?: TimedOutPhase;
   /** The operating system's, TLS's or the parser's name for what went wrong, such as ECONNREFUSED. */
   readonly code?: string;
+  /** How long the response asks to wait before the next request, in milliseconds. */
+  readonly retryAfterMs?: number;
+  /** Whether the response refuses the credential of the request. */
+  readonly isAccessRefused?: boolean;
 }
 
 /**
@@ -41,16 +45,20 @@ export class HttpError extends Error {
   readonly requestSent: boolean;
   declare readonly phase?: TimedOutPhase;
   declare readonly code?: string;
+  declare readonly retryAfterMs?: number;
+  declare readonly isAccessRefused?: boolean;
 
   constructor(
     readonly kind: HttpErrorKind,
     message: string,
-    { requestSent, phase, code }: HttpErrorDetails,
+    { requestSent, phase, code, retryAfterMs, isAccessRefused }: HttpErrorDetails,
   ) {
     super(message);
     this.name = 'HttpError';
     this.requestSent = requestSent;
     if (phase !== undefined) this.phase = phase;
     if (code !== undefined) this.code = code;
+    if (retryAfterMs !== undefined) this.retryAfterMs = retryAfterMs;
+    if (isAccessRefused !== undefined) this.isAccessRefused = isAccessRefused;
   }
 }

@@ -15,12 +15,11 @@ export interface HttpRequest {
   readonly signal: AbortSignalLike;
   readonly limits?: Partial<HttpLimits>;
   /**
-   * How many redirects are followed, from https to https; none when absent. Only for GET and HEAD without a body. Each is
-   * checked like the first address.
+   * How many redirects are followed; none when absent. Only for GET and HEAD without a body. Each target is checked like
+   * the first address: public ones need TLS, and private ones must be listed. What names us goes to the first origin only,
+   * and never again once a redirect has left it.
    */
   readonly maxRedirects?: number;
-  /** Where redirects may lead, other than within one origin; see `ListedHosts`. What names us stays behind. */
-  readonly redirectHosts?: readonly string[];
   /**
    * Whether the request gets its own connection. On a kept one, a close by the server looks like the loss of an answer,
    * so POST and PATCH have their own unless this says otherwise.
@@ -62,7 +61,8 @@ export function headersOf({ headers = {}, body }: HttpRequest): Readonly<Record<
   return sent;
 }
 
-function byteSizeOf(body: HttpRequest['body']): number | undefined {
+/** How many bytes the body of a request has; undefined where it has none. */
+export function byteSizeOf(body: HttpRequest['body']): number | undefined {
   if (body === undefined) return undefined;
   if (typeof body === 'string') return Buffer.byteLength(body);
   return 'stream' in body ? body.byteSize : body.byteLength;

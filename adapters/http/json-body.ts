@@ -1,4 +1,7 @@
-/** What an answer's `Content-Type` says of its body: JSON, something else, or nothing. */
+/**
+ * What an answer's `Content-Type` says of its body: JSON, something else, or nothing. Servers declare JSON as other types
+ * as well, so this does not decide whether a body is read as JSON.
+ */
 export type DeclaredType = 'json' | 'other' | 'none';
 
 const JSON_TYPE = /^(?:application\/(?:[a-z0-9!#$&^_.+-]+\+)?json|text\/json)$/;
@@ -10,23 +13,65 @@ export function declaredType(contentType: string | undefined): DeclaredType {
   return JSON_TYPE.test(type) ? 'json' : 'other';
 }
 
+const BLANK: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+const BYTE_ORDER_MARK: ReadonlySet<number> = new Set([0xef, 0xbb, 0xbf]);
+/** With which values of JSON begin, and numbers as Python writes them. */
+const BEGINNINGS = new Set(Buffer.from('{["-0123456789tfnNI'));
+
+/** Whether these bytes, after white space, can begin JSON; undefined where they are white space alone. */
+export function beginsJson(bytes: Uint8Array): boolean | undefined {
+  const first = bytes.find((byte) => !BLANK.has(byte) && !BYTE_ORDER_MARK.has(byte));
+  return first === undefined ? undefined : BEGINNINGS.has(first);
+}
+
 /** Containers within each other that the JSON of an answer may have: far above any API, and safe for a recursive walk. */
 export const MAX_JSON_DEPTH = 200;
 
 /** What bytes are the JSON of, or why they are not read as JSON. */
 export type ReadJson = { readonly value: unknown } | { readonly fault: 'not-json' | 'too-deep' };
 
-/** Reads JSON in UTF-8. Its depth is counted before it is parsed: a value that is deeper never exists. */
+/**
+ * Reads JSON in UTF-8, with a byte order mark or without. Its depth is counted before it is parsed: a value that is deeper
+ * never exists. The numbers `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON does not have, are read as null.
+ */
 export function jsonOf(bytes: Uint8Array): ReadJson {
   if (isTooDeep(bytes)) return { fault: 'too-deep' };
+  const value = parsed(bytes) ?? parsed(withoutPythonNumbers(bytes));
+  return value ?? { fault: 'not-json' };
+}
+
+function parsed(bytes: Uint8Array | undefined): { readonly value: unknown } | undefined {
+  if (bytes === undefined) return undefined;
   try {
     return { value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes)) as unknown };
   } catch {
-    return { fault: 'not-json' };
+    return undefined;
   }
 }
 
+const PYTHON_NUMBERS = ['NaN', '-Infinity', 'Infinity'].map((word) => Buffer.from(word));
+const NULL = Buffer.from('null');
+
+/** The bytes with null in the place of these numbers outside of strings; undefined where there are none. */
+function withoutPythonNumbers(bytes: Uint8Array): Uint8Array | undefined {
+  const kept: Uint8Array[] = [];
+  let from = 0;
+  for (let at = 0; at < bytes.byteLength; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = closingQuote(bytes, at + 1);
+    else if (byte === CAPITAL_N || byte === CAPITAL_I || byte === MINUS) {
+      const word = PYTHON_NUMBERS.find((one) => one.equals(bytes.subarray(at, at + one.byteLength)));
+      if (word === undefined) continue;
+      kept.push(bytes.subarray(from, at), NULL);
+      from = at + word.byteLength;
+      at = from - 1;
+    }
+  }
+  return from === 0 ? undefined : Buffer.concat([...kept, bytes.subarray(from)]);
+}
+
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
+const [CAPITAL_N, CAPITAL_I, MINUS] = [0x4e, 0x49, 0x2d];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 /** Takes valid JSON for granted: JSON that is not valid up to here is refused when it is parsed. */

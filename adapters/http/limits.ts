@@ -6,6 +6,11 @@ export interface HttpLimits {
   readonly headersTimeoutMs: number;
   /** Between two pieces of the answer's body, while the next one is being waited for. */
   readonly idleTimeoutMs: number;
+  /**
+   * The same until the body's first byte other than white space; `idleTimeoutMs` when absent. Servers send headers, and
+   * spaces to keep a connection alive, long before they have computed what they answer.
+   */
+  readonly firstByteTimeoutMs?: number;
   /** From the call to the last byte of the answer's body, redirects included. */
   readonly totalTimeoutMs: number;
   /** Of the answer's body, both as it is sent and once it is decompressed. */
@@ -28,7 +33,7 @@ const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 /** Throws a `RangeError` for a limit that is none. */
 export function requireLimits(limits: HttpLimits): void {
-  for (const [name, value] of Object.entries(limits)) {
+  for (const [name, value] of Object.entries(limits) as [string, number][]) {
     const most = name.endsWith('TimeoutMs') ? MAX_TIMEOUT_MS : Number.MAX_SAFE_INTEGER;
     if (!(value > 0 && value <= most)) throw new RangeError(`${name} must be above 0 and at most ${most}.`);
   }

@@ -1,6 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { HttpError, HttpErrorKind } from './http-error.js';
-import type { ListedHosts } from './listed-hosts.js';
 import { readTarget, type Target } from './target.js';
 
 const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
@@ -13,26 +12,19 @@ export function isRedirect(status: number, { location }: IncomingHttpHeaders): b
 }
 
 /**
- * Where an answer redirects to: within its origin, or to a listed host. Throws `HttpError` for a redirect that is not
- * followed.
+ * Where an answer redirects to. Whether that address may be called is checked when it is connected to, as for any other.
+ * Throws `HttpError` for a location that is not an address.
  */
 export function redirectTarget(
   location: string,
   from: Target,
-  hosts: ListedHosts,
   error: (kind: HttpErrorKind, what: string) => HttpError,
 ): Target {
-  let to: Target;
   try {
-    to = readTarget(location, from);
+    return readTarget(location, from);
   } catch (refused) {
     throw error('refused-address', `It redirects. ${(refused as Error).message}`);
   }
-  if (from.protocol !== 'https:' || to.protocol !== 'https:')
-    throw error('bad-answer', 'It redirects, and redirects are only followed from https to https.');
-  if (to.origin !== from.origin && !hosts.has(to))
-    throw error('refused-address', 'It redirects to a host that is not listed.');
-  return to;
 }
 
 /** The request to the target of a redirect: another origin gets no credentials. */

@@ -1,8 +1,7 @@
 import type { HttpAnswer } from './http-answer.js';
 import type { HttpClient } from './http-client.js';
 import { HttpError } from './http-error.js';
-import type { HttpRequest } from './http-request.js';
-import { jsonOf } from './json-body.js';
+import { byteSizeOf, type HttpRequest } from './http-request.js';
 import {
   outcomeOfAnswer,
   outcomeOfFailure,
@@ -17,8 +16,8 @@ export interface SubmissionAnswered {
   readonly answer: HttpAnswer;
 }
 
-/** What is read of an answer that is no success. */
-const MAX_REFUSAL_BYTES = 256 * 1024;
+/** What is read of an answer that is no success, beside what it may repeat of the request. */
+const MAX_REFUSAL_BYTES = 1024 * 1024;
 
 /**
  * Sends a submission once, on a connection of its own, and says what came of it: an answer of success, or a refusal that is
@@ -43,7 +42,9 @@ export async function submit(
     status,
     ...(retryAfter === undefined ? {} : { retryAfter }),
     ...(date === undefined ? {} : { date }),
-    body: answer.isOk ? ({ kind: 'other' } as const) : await refusalBody(answer),
+    body: answer.isOk
+      ? ({ kind: 'other' } as const)
+      : await refusalBody(answer, MAX_REFUSAL_BYTES + (byteSizeOf(request.body) ?? 0)),
   };
   const outcome = outcomeOfAnswer(came, contract, Date.now());
   if (outcome === 'answered') return { outcome, answer };
@@ -55,10 +56,9 @@ export async function submit(
   return outcome;
 }
 
-async function refusalBody(answer: HttpAnswer): Promise<AnswerBody> {
-  const bytes = await answer.bytes(MAX_REFUSAL_BYTES);
-  if (answer.declares === 'other') return { kind: 'other' };
-  const json = jsonOf(bytes);
+/** An error may repeat its input, with the pictures in it. */
+async function refusalBody(answer: HttpAnswer, maxBytes: number): Promise<AnswerBody> {
+  const json = await answer.shortJson(maxBytes);
   if ('value' in json) return { kind: 'json', value: json.value };
   return { kind: answer.declares === 'json' || json.fault === 'too-deep' ? 'broken-json' : 'other' };
 }

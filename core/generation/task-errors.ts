@@ -5,7 +5,7 @@ export const TASK_ERRORS = {
   INPUT_INVALID: { retryable: false, message: 'The provider could not use this input.' },
   PROVIDER_REJECTED: { retryable: false, message: 'The provider refused the task.' },
   MODEL_UNAVAILABLE: { retryable: false, message: 'The model is no longer offered.' },
-  PROVIDER_UNAVAILABLE: { retryable: true, message: 'The provider could not be reached.' },
+  PROVIDER_UNAVAILABLE: { retryable: true, message: 'The provider did not say what became of the task.' },
   PROVIDER_TIMEOUT: { retryable: true, message: 'The provider did not answer in time.' },
   TASK_TIMEOUT: { retryable: true, message: 'The generation did not finish before its deadline.' },
   OUTPUT_INVALID: { retryable: true, message: 'The provider delivered something that cannot be used.' },

@@ -45,7 +45,7 @@ export function remoteProviderContract(subject: RemoteProviderSubject): void {
       describe('outputs in the answer', () => describeImmediateOutputs(proves, subject));
     else {
       describe('polls', () => describeFollowing(proves, subject));
-      describe('outputs', () => describeOutputs(proves));
+      describe('outputs', () => describeOutputs(proves, supports));
       describe('cancels', () => describeCancels(proves, supports));
     }
     describe('checks of the connection', () => describeChecks(proves, supports));

@@ -4,14 +4,19 @@ const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 const PADDING = 0x3d;
 /** More than six bits: no character of the alphabet. */
 const INVALID = 0x40;
+const BLANK = 0x41;
 
 const SIX_BITS = new Uint8Array(256).fill(INVALID);
 for (let value = 0; value < ALPHABET.length; value += 1) SIX_BITS[ALPHABET.charCodeAt(value)] = value;
+SIX_BITS['-'.charCodeAt(0)] = ALPHABET.indexOf('+');
+SIX_BITS['_'.charCodeAt(0)] = ALPHABET.indexOf('/');
+for (const blank of ' \t\n\f\r') SIX_BITS[blank.charCodeAt(0)] = BLANK;
 
 /**
- * The bytes of a text in base64 (RFC 4648, section 4) as it comes: padded, without whitespace, and with zeros in the bits
- * that are not used. The bytes are written over the text: decoding takes no memory of its own. Breaks off with
- * `bad-answer` for any other text, and with `too-large` for more than `maxBytes`.
+ * The bytes of a text in base64 as it comes, in either alphabet of RFC 4648 (sections 4 and 5). Servers break its lines and
+ * leave out its padding, so both are taken; the bits that are not used must be zero. The bytes are written over the text:
+ * decoding takes no memory of its own. Breaks off with `bad-answer` for any other text, and with `too-large` for more than
+ * `maxBytes`.
  */
 export async function* decodedBase64(
   text: AsyncIterable<Uint8Array>,
@@ -38,8 +43,9 @@ class Base64Decoder {
   private inGroup = 0;
   private padding = 0;
 
+  /** One character alone has less than a byte: more must have followed. */
   get isComplete(): boolean {
-    return this.inGroup === 0;
+    return this.inGroup === 0 || (this.inGroup > 1 && this.bits === 0);
   }
 
   /** Decodes into the memory of the text: no character becomes more than one byte. */
@@ -60,6 +66,7 @@ class Base64Decoder {
   /** How many bytes a character completes. */
   private decodeOne(char: number, bytes: Uint8Array, at: number): number {
     const value = SIX_BITS[char] as number;
+    if (value === BLANK) return 0;
     if (value === INVALID || this.padding > 0) {
       this.isInvalid = !this.pad(char);
       return 0;

@@ -8,15 +8,16 @@ export interface EncodedText {
 }
 
 const SCHEME = 'data:';
+const BLANKS: readonly number[] = [0x20, 0x09, 0x0a, 0x0c, 0x0d];
 const MAX_HEADER_BYTES = 256;
 
 /** The base64 in a text that is base64, or a data URL with it. Reads no more of the text than is needed to tell. */
 export async function encodedText(text: AsyncIterable<Uint8Array>, fail: ReadFailure): Promise<EncodedText> {
   const pieces = text[Symbol.asyncIterator]();
-  let head = Buffer.alloc(0);
+  let head: Buffer = Buffer.alloc(0);
   let next = await pieces.next();
   while (next.done !== true) {
-    head = Buffer.concat([head, next.value]);
+    head = withoutBlanks(Buffer.concat([head, next.value]));
     if (hasWholeHeader(head)) break;
     next = await pieces.next();
   }
@@ -42,6 +43,12 @@ function hasWholeHeader(head: Buffer): boolean {
 
 function beginning(head: Buffer): string {
   return head.toString('latin1', 0, SCHEME.length).toLowerCase();
+}
+
+/** Without white space before it. */
+function withoutBlanks(text: Buffer): Buffer {
+  const from = text.findIndex((byte) => !BLANKS.includes(byte));
+  return from === -1 ? Buffer.alloc(0) : text.subarray(from);
 }
 
 async function* following(first: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {

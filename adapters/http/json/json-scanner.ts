@@ -1,5 +1,6 @@
 import { jsonOf, MAX_JSON_DEPTH } from '../json-body.js';
 import { KeptBytes } from './kept-bytes.js';
+import { ShortJson } from './short-json.js';
 import { pointerTo, type PointerPatterns } from './pointer-patterns.js';
 import type { ReadFailure } from './read-failure.js';
 
@@ -15,29 +16,32 @@ interface Container {
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 0x5d];
 const [COLON, COMMA] = [0x3a, 0x2c];
+const LONGEST_KEY_BYTES = 64 * 1024;
+const NO_KEY = new KeptBytes(0, () => new Error('There is no key.'));
 const EMPTY_STRING = new Uint8Array([QUOTE, QUOTE]);
 
 /**
- * Follows the structure of a JSON document as its bytes come, and keeps all of it but the strings at chosen places. There
- * it stops, and goes on after the string. It follows valid documents; whether the document is valid is seen when what
- * was kept is parsed, where each of these strings is an empty one.
+ * Follows the structure of a JSON document as its bytes come, and keeps all of it but the strings at chosen places; other
+ * long strings are cut, as `ShortJson` does it. At a chosen string it stops, and continues after it. It follows valid
+ * documents; whether the document is valid is seen when what was kept is parsed, where each of these strings is an empty
+ * one.
  */
 export class JsonScanner {
-  private readonly kept: KeptBytes;
+  private readonly kept: ShortJson;
   private readonly open: Container[] = [];
   private readonly seen = new Set<string>();
   private within: 'structure' | 'string' | 'key' = 'structure';
   private isEscaped = false;
-  private keyFrom = 0;
+  private key = NO_KEY;
 
   constructor(
     private readonly chosen: PointerPatterns,
     maxBytes: number,
     private readonly fail: ReadFailure,
   ) {
-    this.kept = new KeptBytes(maxBytes, () =>
-      fail('too-large', `The answer's JSON has more than ${maxBytes} bytes without its large strings.`),
-    );
+    const tooLong = () =>
+      fail('too-large', `The answer's JSON has more than ${maxBytes} bytes without its large strings.`);
+    this.kept = new ShortJson(maxBytes, tooLong, false);
   }
 
   /**
@@ -45,31 +49,33 @@ export class JsonScanner {
    * at `pointer`. The next call goes on behind that string's closing quote.
    */
   scan(piece: Uint8Array, from: number): { readonly at: number; readonly pointer?: string } {
+    let keyFrom = from;
     for (let at = from; at < piece.byteLength; at += 1) {
       const byte = piece[at] as number;
       if (this.within !== 'structure') {
         if (!this.endsString(byte)) continue;
         if (this.within === 'key') {
-          this.kept.add(piece.subarray(from, at + 1));
-          from = at + 1;
+          this.key.add(piece.subarray(keyFrom, at + 1));
           this.endKey();
         }
         this.within = 'structure';
       } else if (byte === QUOTE) {
-        const pointer = this.beginString(at - from);
+        const pointer = this.beginString();
+        keyFrom = at;
         if (pointer === undefined) continue;
-        this.kept.add(piece.subarray(from, at));
-        this.kept.add(EMPTY_STRING);
+        this.kept.read(piece.subarray(from, at));
+        this.kept.read(EMPTY_STRING);
         return { at: at + 1, pointer };
       } else this.follow(byte);
     }
-    this.kept.add(piece.subarray(from));
+    if (this.within === 'key') this.key.add(piece.subarray(keyFrom));
+    this.kept.read(piece.subarray(from));
     return { at: piece.byteLength };
   }
 
   /** The document, once all of it was read. */
   end(): unknown {
-    const json = jsonOf(this.kept.since(0));
+    const json = this.kept.end();
     if ('fault' in json) throw this.notJson();
     return json.value;
   }
@@ -81,12 +87,14 @@ export class JsonScanner {
     return false;
   }
 
-  /** The pointer of a chosen string; any other is kept. `unkeptBytes` come before it. */
-  private beginString(unkeptBytes: number): string | undefined {
+  /** The pointer of a chosen string; any other is kept. */
+  private beginString(): string | undefined {
     const container = this.open.at(-1);
     if (container?.expectsKey === true) {
       this.within = 'key';
-      this.keyFrom = this.kept.byteLength + unkeptBytes;
+      this.key = new KeptBytes(LONGEST_KEY_BYTES, () =>
+        this.fail('too-large', 'The answer has a key that is too long.'),
+      );
       return undefined;
     }
     const path = this.open.map(({ place }) => place);
@@ -101,7 +109,7 @@ export class JsonScanner {
   }
 
   private endKey(): void {
-    const key = jsonOf(this.kept.since(this.keyFrom));
+    const key = jsonOf(this.key.since(0));
     const container = this.open.at(-1);
     if ('fault' in key || typeof key.value !== 'string' || container === undefined) throw this.notJson();
     container.place = key.value;

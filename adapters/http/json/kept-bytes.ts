@@ -1,6 +1,6 @@
 /** Bytes of pieces that do not last, up to a limit. */
 export class KeptBytes {
-  private buffer = new Uint8Array(1_024);
+  private buffer = new Uint8Array(256);
   private used = 0;
 
   /** `tooLong` makes the error for one byte more than `maxBytes`. */
@@ -8,10 +8,6 @@ export class KeptBytes {
     private readonly maxBytes: number,
     private readonly tooLong: () => Error,
   ) {}
-
-  get byteLength(): number {
-    return this.used;
-  }
 
   add(piece: Uint8Array): void {
     const needed = this.used + piece.byteLength;

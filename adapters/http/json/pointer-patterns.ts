@@ -21,6 +21,11 @@ export class PointerPatterns {
   }
 }
 
+/** The keys and indexes of a pointer, each as a text. */
+export function pathOf(pointer: string): JsonPath {
+  return partsOf(pointer);
+}
+
 /** The pointer to a value. */
 export function pointerTo(path: JsonPath): string {
   return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');

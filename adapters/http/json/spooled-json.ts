@@ -8,6 +8,8 @@ import { jsonWithFiles, type EncodedFile, type JsonWithFilesOptions } from './js
 export interface SpooledFile {
   /** As a data URL declared it. */
   readonly mediaType?: string;
+  /** The document has the address of the file instead of its bytes. */
+  readonly address?: string;
   readonly byteSize: number;
   /** May be read several times, until the document is closed. */
   readonly bytes: AsyncIterable<Uint8Array>;
@@ -45,9 +47,14 @@ export async function spooledJson(
     const json = await jsonWithFiles(answer, options, async (file) => {
       const from = end;
       end = await written(spool, file, from);
-      const [byteSize, { mediaType }] = [end - from, file];
+      const [byteSize, { mediaType, address }] = [end - from, file];
       const bytes = { [Symbol.asyncIterator]: () => rangeOf(spool, from, byteSize) };
-      files.set(file.pointer, { ...(mediaType === undefined ? {} : { mediaType }), byteSize, bytes });
+      files.set(file.pointer, {
+        ...(mediaType === undefined ? {} : { mediaType }),
+        ...(address === undefined ? {} : { address }),
+        byteSize,
+        bytes,
+      });
     });
     return { json, files, close: () => spool.close() };
   } catch (error) {

@@ -1,7 +1,8 @@
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 
-/** Stands for an escaped character that is no printable ASCII. */
+/** Stands for an escaped character that is neither printable ASCII nor white space. */
 const OTHER = 0;
+const SPACE = 0x20;
 
 /** The text of a JSON string of ASCII characters, from behind its opening quote, piece by piece. */
 export class StringUnescaper {
@@ -12,7 +13,7 @@ export class StringUnescaper {
 
   /**
    * What a piece has of the text from `from`, and where the string or the piece ends. An escaped character that is no
-   * printable ASCII becomes a zero byte.
+   * printable ASCII becomes a zero byte, and a line break or a tab a space.
    */
   read(piece: Uint8Array, from: number): { readonly text: Uint8Array; readonly at: number } {
     const quote = piece.indexOf(QUOTE, from);
@@ -51,6 +52,7 @@ export class StringUnescaper {
 
 function charOf(escape: string): number {
   if (/^\\["\\/]$/.test(escape)) return escape.charCodeAt(1);
+  if (/^\\(?:[nrtf]|u00(?:09|0[aA]|0[cCdD]))$/.test(escape)) return SPACE;
   const code = /^\\u[0-9a-f]{4}$/i.test(escape) ? Number.parseInt(escape.slice(2), 16) : OTHER;
   return code >= 0x20 && code < 0x7f ? code : OTHER;
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
 import { formatFault } from '../../../core/media/format-fault.js';
-import { connectionFault, keyFault } from '../shared/check-faults.js';
+import { connectionFault, jsonOfCheck, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 import type { FieldRule } from '../shared/request-fields.js';
 import { isObject } from '../shared/json-members.js';
@@ -74,7 +74,7 @@ async function ask(
     limits: { maxBodyBytes: MAX_LIST_BYTES },
   });
   const { status } = answer;
-  if (status === 200 && answer.declares !== 'other') return { status, json: await answer.json() };
+  if (status === 200) return { status, json: await jsonOfCheck(answer) };
   answer.discard();
   return { status };
 }

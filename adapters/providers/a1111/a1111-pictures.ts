@@ -2,6 +2,7 @@ import type { ProviderCall, Submission, SubmitAnswer, SubmittedOutput } from '..
 import type { HttpAnswer } from '../../http/http-answer.js';
 import type { SpooledFile } from '../../http/json/spooled-json.js';
 import { refusal } from '../shared/sentences.js';
+import { refusalInSuccess } from './a1111-refusal.js';
 import { spooledOutputs } from '../shared/spooled-outputs.js';
 import { isObject } from '../shared/json-members.js';
 
@@ -19,21 +20,26 @@ const START_BYTES = 12;
 
 /**
  * The pictures of an answer. An empty list says that the task has ended with none, as when memory was short; a picture
- * that is empty is left out. Throws `HttpError` for an answer that no such server gives.
+ * that is empty or null is left out. An error in place of the list is a refusal. Throws `HttpError` for an answer that no
+ * such server gives.
  */
 export async function deliveredPictures(
   answer: HttpAnswer,
   submission: Submission,
   call: ProviderCall,
 ): Promise<SubmitAnswer> {
+  const found: { refused?: SubmitAnswer | undefined } = {};
   const of = { at: [PICTURES], maxOutputBytes: MAX_PICTURE_BYTES, submission, call };
   const delivered = await spooledOutputs(answer, of, async ({ json, files }) => {
     const images = isObject(json) ? json['images'] : undefined;
-    if (!Array.isArray(images) || images.some((image) => typeof image !== 'string'))
+    if (!Array.isArray(images)) found.refused = refusalInSuccess(json, submission);
+    if (found.refused !== undefined) return { outputs: [] };
+    if (!Array.isArray(images) || images.some((image) => typeof image !== 'string' && image !== null))
       throw answer.error('bad-answer', 'The answer has no list of pictures.');
     const pictures = [...files.values()].filter(({ byteSize }) => byteSize > 0);
     return { outputs: await Promise.all(pictures.map(outputOf)) };
   });
+  if (found.refused !== undefined) return found.refused;
   return delivered.outputs.length === 0 ? refusal('broke') : { accepted: true, ...delivered };
 }
 

@@ -12,6 +12,7 @@ import type {
 } from '../../../core/ports/provider.js';
 import { submit } from '../../http/submit.js';
 import type { Connection } from '../shared/connection.js';
+import { withPolicy } from '../shared/policy-codes.js';
 import { refusal } from '../shared/sentences.js';
 import { limitsOfAnswer } from '../shared/spooled-outputs.js';
 import { requestOrRefusal } from '../shared/task-refused.js';
@@ -64,7 +65,7 @@ export class A1111Provider implements Provider {
           maxDecompressionRatio: MAX_DECOMPRESSION_RATIO,
         },
       },
-      A1111_CONTRACT,
+      withPolicy(submission, A1111_CONTRACT),
     );
     const outcome = await whole.sent(sent, call.signal);
     if ('accepted' in outcome) return outcome;
@@ -75,7 +76,7 @@ export class A1111Provider implements Provider {
       because,
       ...(status === undefined ? {} : { status }),
     });
-    return refusalOf(outcome);
+    return refusalOf(outcome, submission);
   }
 
   /** There are no references: the answer to a submission has its outputs. */

@@ -1,5 +1,7 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
+import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
+import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
 import { isObject } from '../shared/json-members.js';
 
@@ -17,10 +19,22 @@ export const A1111_CONTRACT: SubmissionContract = {
 };
 
 /** A certain refusal of the server, or of what is before it, in the words that clients read. */
-export function refusalOf({ because, status = 0, retryAfterMs, body }: SubmissionRefusal): SubmitAnswer {
+export function refusalOf(
+  { because, status = 0, retryAfterMs, body }: SubmissionRefusal,
+  submission: SentTexts,
+): SubmitAnswer {
   if (because === 'unreachable') return refusal('unreachable');
+  const policy = policyRefusalIn(body, status, submission);
+  if (policy !== undefined) return refusal(policy);
   if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
   return refusal(nameOf(status, detailOf(body)));
+}
+
+/** The refusal that the error in an answer of success is, as if it had its own status; undefined where it is not certain. */
+export function refusalInSuccess(body: unknown, submission: SentTexts): SubmitAnswer | undefined {
+  const isOwn = isReport(body) || isKnown(detailOf(body));
+  const status = statusInSuccess(body, 200, submission) ?? (isOwn ? 500 : undefined);
+  return status === undefined ? undefined : refusalOf(refusedBy(status, body), submission);
 }
 
 function nameOf(status: number, detail: unknown): FailureName {

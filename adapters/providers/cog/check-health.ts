@@ -1,5 +1,5 @@
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
-import { connectionFault, keyFault } from '../shared/check-faults.js';
+import { connectionFault, jsonOfCheck, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 
 const FAULTS: Readonly<Record<string, string>> = {
@@ -16,13 +16,13 @@ export async function checkHealth(connection: Connection, { signal }: ProviderCa
     const url = connection.urlOf('health-check');
     const answer = await client.request({ method: 'GET', url, headers: { ...credentials }, signal });
     const { status: code } = answer;
-    if (!answer.isOk || answer.declares === 'other') {
+    if (!answer.isOk) {
       answer.discard();
       if (code === 401 || code === 403)
         return { faults: [keyFault(connection, `The key is refused at ${base}; check api_key.`)] };
       return { faults: [`${base} is no container of Cog (status ${code}); check base_url.`] };
     }
-    const { status, version } = objectOf(await answer.json());
+    const { status, version } = objectOf(await jsonOfCheck(answer));
     if (typeof status !== 'string') return { faults: [`${base} is no container of Cog; check base_url.`] };
     const { coglet } = objectOf(version);
     const fault = Object.hasOwn(FAULTS, status) ? FAULTS[status] : undefined;

@@ -12,6 +12,7 @@ import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
 import { submit } from '../../http/submit.js';
 import { openConnection, type Connection } from '../shared/connection.js';
+import { policyRefusalIn, withPolicy } from '../shared/policy-codes.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
@@ -84,13 +85,18 @@ export class CogProvider implements Provider {
         headers: { ...this.connection.credentials, accept: 'application/json', ...headers },
         body,
         signal: call.signal,
-        limits: { headersTimeoutMs: timeoutMs, totalTimeoutMs: timeoutMs, maxBodyBytes: 2 * maxFileBytes },
+        limits: {
+          headersTimeoutMs: timeoutMs,
+          firstByteTimeoutMs: timeoutMs,
+          totalTimeoutMs: timeoutMs,
+          maxBodyBytes: 2 * maxFileBytes,
+        },
       },
-      CONTRACT,
+      withPolicy(submission, CONTRACT),
     );
     const sent = await whole.sent(sending, call.signal);
     if ('accepted' in sent) return sent;
-    if (sent.outcome === 'refused') return this.refused(sent);
+    if (sent.outcome === 'refused') return this.refused(sent, submission);
     return answerOf(sent.answer, read.settings, submission, { maxFileBytes, call });
   }
 
@@ -118,10 +124,15 @@ export class CogProvider implements Provider {
     return this.connection.close();
   }
 
-  private refused({ because, status = 0, retryAfterMs }: SubmissionRefusal): SubmitAnswer {
+  private refused(
+    { because, status = 0, retryAfterMs, body }: SubmissionRefusal,
+    submission: Submission,
+  ): SubmitAnswer {
     const { log, instance } = this.context;
     log.warn('provider refused a task', { provider: instance, because, status });
     if (because === 'unreachable') return refusal('unreachable');
+    const policy = policyRefusalIn(body, status, submission);
+    if (policy !== undefined) return refusal(policy);
     if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
     return refusal(BY_STATUS[status] ?? 'rejected');
   }

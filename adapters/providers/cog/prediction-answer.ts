@@ -8,7 +8,9 @@ import type {
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { spooledJson, type SpooledFile, type SpooledJson } from '../../http/json/spooled-json.js';
 import { heldOutputs } from '../shared/held-outputs.js';
+import { policyRefusalIn } from '../shared/policy-codes.js';
 import { failure } from '../shared/sentences.js';
+import { statusMeaning } from '../shared/status-words.js';
 import type { CogSettings } from './cog-settings.js';
 import { memberOf, metricsCost } from '../shared/json-members.js';
 
@@ -31,7 +33,7 @@ export async function answerOf(
   const limits = { maxJsonBytes: MAX_JSON_BYTES, maxCount: MAX_FILES, maxFileBytes };
   const spooled = await spooledJson(answer, { at, ...limits });
   const made = [...spooled.files.values()].filter(({ byteSize }) => byteSize > 0).slice(0, submission.outputCount);
-  const outcome = outcomeOf(spooled, made.length);
+  const outcome = outcomeOf(spooled, made.length, submission);
   const cost = metricsCost(spooled.json, 'predict_time');
   if (outcome === 'succeeded') {
     const outputs = made.map((file) => outputOf(file, settings.output.media_type));
@@ -44,25 +46,37 @@ export async function answerOf(
 }
 
 /** Undefined for a prediction that goes on, and for what is none. */
-function outcomeOf({ json }: SpooledJson, made: number): 'succeeded' | ProviderFailure | undefined {
-  switch (memberOf(json, 'status')) {
+function outcomeOf(
+  { json }: SpooledJson,
+  made: number,
+  submission: Submission,
+): 'succeeded' | ProviderFailure | undefined {
+  const status = memberOf(json, 'status');
+  const meaning = typeof status === 'string' ? statusMeaning(status) : undefined;
+  switch (meaning) {
     case 'succeeded':
       // The settings may point elsewhere: running it again does not change that.
       return made > 0 ? 'succeeded' : { ...failure('broke'), mayRetry: false };
     case 'failed':
-      return failureOf(memberOf(json, 'error'));
+      return failureOf(memberOf(json, 'error'), submission);
     // By somebody else: we cancel none that we still wait for.
-    case 'canceled':
+    case 'cancelled':
       return failure('broke');
-    default:
-      return undefined;
+    case 'running':
+    case undefined: {
+      // An error without a prediction, as a proxy passes it on.
+      const refused = policyRefusalIn(json, 200, submission);
+      return refused === undefined ? undefined : failure(refused);
+    }
   }
 }
 
 /** What a model's own code throws comes again with the same input; a process that has died may be there again. */
-function failureOf(error: unknown): ProviderFailure {
+function failureOf(error: unknown, submission: Submission): ProviderFailure {
   const text = typeof error === 'string' ? error.slice(0, 10_000) : '';
-  if (/\bNSFW\b/.test(text)) return failure('output refused');
+  if (/\bNSFW\b/i.test(text)) return failure('output refused');
+  const refused = policyRefusalIn(error, undefined, submission);
+  if (refused !== undefined) return failure(refused);
   return text === 'Worker crashed' ? failure('broke') : { ...failure('broke'), mayRetry: false };
 }
 

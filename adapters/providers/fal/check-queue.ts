@@ -4,6 +4,8 @@ import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 import { appOf, readSettings } from './fal-settings.js';
 
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
 /** A request that there never was. */
 const NO_REQUEST = '00000000-0000-0000-0000-000000000000';
 
@@ -23,10 +25,10 @@ export async function checkQueue(
       const url = connection.urlOf(...app.split('/'), 'requests', NO_REQUEST, 'status');
       const headers = { ...connection.credentials, accept: 'application/json' };
       const answer = await connection.client.request({ method: 'GET', url, headers, signal });
-      answer.discard();
+      const json = await answer.shortJson(MAX_ANSWER_BYTES);
       if (answer.status === 401 || answer.status === 403)
         faults.add(keyFault(connection, `The key is refused at ${connection.base} for ${app}; check api_key.`));
-      else if (answer.declares !== 'json' || answer.status >= 500)
+      else if (!('value' in json) || answer.status >= 500)
         faults.add(`${connection.base} is not the queue of fal (status ${answer.status}); check base_url.`);
     }
     return { about: 'fal', faults: [...faults] };

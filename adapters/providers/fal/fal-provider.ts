@@ -11,8 +11,11 @@ import type {
 import type { ProviderOpening } from '../../driver.js';
 import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
 import { submit } from '../../http/submit.js';
+import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import { openConnection, type Connection } from '../shared/connection.js';
 import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
+import { withPolicy } from '../shared/policy-codes.js';
+import { refusedBy } from '../shared/refused-in-success.js';
 import { refusal } from '../shared/sentences.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
@@ -23,8 +26,11 @@ import { platformHeaders, type FalOptions } from './platform-headers.js';
 import { QueuedRequests } from './queued-requests.js';
 import { CANCELLED, requestFailure, type FailedRequest } from './request-failure.js';
 import { isRequestPath, readSubmitted, requestPath } from './request-path.js';
-import { addressesIn, resultReport, type EndedReport } from './request-results.js';
-import { refusalOf } from './submission-refusal.js';
+import { resultReport, resultsIn, type EndedReport } from './request-results.js';
+import { refusalOf, statedRefusal } from './submission-refusal.js';
+
+/** Of an answer to a submission, beside what it may repeat of it. */
+const MAX_ACCEPTANCE_BYTES = 1024 * 1024;
 
 /** Throws one sentence for options that cannot work. */
 export function openFal({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
@@ -63,37 +69,41 @@ export class FalProvider implements Provider {
     const mapped = await taskInput(settings, task, async (file) => new Base64File(file, 'data-url'));
     if ('refused' in mapped) return mapped.refused;
     const { headers, body } = jsonRequest(mapped.input);
-    const sending = submit(this.connection.client, {
-      method: 'POST',
-      url: this.connection.urlOf(...settings.endpoint.split('/')),
-      headers: {
-        ...this.connection.credentials,
-        accept: 'application/json',
-        ...headers,
-        ...platformHeaders(this.options, submission.timeLeftMs),
+    const sending = submit(
+      this.connection.client,
+      {
+        method: 'POST',
+        url: this.connection.urlOf(...settings.endpoint.split('/')),
+        headers: {
+          ...this.connection.credentials,
+          accept: 'application/json',
+          ...headers,
+          ...platformHeaders(this.options, submission.timeLeftMs),
+        },
+        body,
+        signal,
       },
-      body,
-      signal,
-    });
+      withPolicy(submission),
+    );
     const sent = await whole.sent(sending, signal);
     if ('accepted' in sent) return sent;
-    if (sent.outcome === 'refused') {
-      const { because, status } = sent;
-      this.about.log.warn('provider refused a task', { provider: this.about.instance, because, status });
-      return refusalOf(sent);
-    }
-    const submitted = readSubmitted(await sent.answer.json());
-    if (submitted === undefined)
-      throw sent.answer.error('bad-answer', 'The answer to the submission names no request.');
-    return { accepted: true, reference: requestPath(submitted, appOf(settings.endpoint), this.connection.base) };
+    if (sent.outcome === 'refused') return this.refused(sent, submission);
+    const { answer } = sent;
+    const answered = await answer.requiredShortJson(MAX_ACCEPTANCE_BYTES + body.byteSize);
+    const submitted = readSubmitted(answered);
+    if (submitted !== undefined)
+      return { accepted: true, reference: requestPath(submitted, appOf(settings.endpoint), this.connection.base) };
+    const statedStatus = statedRefusal(answered, answer.status, submission);
+    if (statedStatus !== undefined) return this.refused(refusedBy(statedStatus, answered), submission);
+    throw answer.error('bad-answer', 'The answer to the submission names no request.');
   }
 
   async poll(reference: string, given: JsonObject, call: ProviderCall): Promise<ProviderReport> {
     const settings = settingsOf(given);
     if (!isRequestPath(reference)) return { state: 'unknown' };
-    const { status, ...cost } = await this.requests.status(reference, call);
-    if (status === 'UNKNOWN') return { state: 'unknown' };
-    if (status !== 'COMPLETED') return { state: 'running' };
+    const { status, unknownStatus, ...cost } = await this.requests.status(reference, call);
+    if (status === 'missing') return { state: 'unknown' };
+    if (status === 'open') return { state: 'running', ...(unknownStatus === undefined ? {} : { unknownStatus }) };
     const result = await this.requests.result(reference, call);
     const report = 'answer' in result ? resultReport(result.answer, settings, this.files) : failedReport(result.failed);
     if (report.state === 'failed') {
@@ -112,9 +122,10 @@ export class FalProvider implements Provider {
     const settings = settingsOf(given);
     const result = isRequestPath(reference) ? await this.requests.result(reference, call) : undefined;
     const answer = result !== undefined && 'answer' in result ? result.answer : undefined;
-    const address = addressesIn(answer, settings, this.files)[index];
-    if (address === undefined) throw new Error('The request has no such output.');
-    return resultBytes(this.files, address, call);
+    const found = resultsIn(answer, settings, this.files)[index];
+    if (found === undefined) throw new Error('The request has no such output.');
+    if ('address' in found) return resultBytes(this.files, found.address, call);
+    return this.requests.encodedResult(reference, { pointer: found.pointer, at: settings.output.at }, call);
   }
 
   async cancel(reference: string, _settings: JsonObject, call: ProviderCall): Promise<void> {
@@ -131,6 +142,12 @@ export class FalProvider implements Provider {
 
   close(): Promise<void> {
     return this.connection.close();
+  }
+
+  private refused(sent: SubmissionRefusal, submission: Submission): SubmitAnswer {
+    const { because, status } = sent;
+    this.about.log.warn('provider refused a task', { provider: this.about.instance, because, status });
+    return refusalOf(sent, submission);
   }
 
   private noteFailure(reference: string, status: number, code: string | undefined): void {

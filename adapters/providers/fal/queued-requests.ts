@@ -1,14 +1,16 @@
 import type { ProviderCall, ProviderCost } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import type { Connection } from '../shared/connection.js';
+import { dataUrlBytes } from '../shared/result-files.js';
 import { readFailure, type FailedRequest } from './request-failure.js';
-import { memberOf, metricsCost } from '../shared/json-members.js';
-
-const STATUSES = ['IN_QUEUE', 'IN_PROGRESS', 'COMPLETED'] as const;
+import { isObject, memberOf, metricsCost } from '../shared/json-members.js';
+import { shownStatus, statusMeaning } from '../shared/status-words.js';
 
 export interface RequestStatus {
-  /** `UNKNOWN` is of a request that the queue does not know. */
-  readonly status: (typeof STATUSES)[number] | 'UNKNOWN';
+  /** `missing` where the queue states that it has no such request. Why one has failed is in its result. */
+  readonly status: 'open' | 'ended' | 'missing';
+  /** A word that is not known; the request counts as open. */
+  readonly unknownStatus?: string;
   /** The time that a completed request has run, where the queue says it. */
   readonly cost?: ProviderCost;
 }
@@ -16,9 +18,12 @@ export interface RequestStatus {
 /** What a completed request has made, or why it failed. */
 export type RequestResult = { readonly answer: unknown } | { readonly failed: FailedRequest };
 
-/** A model may put pictures into its answer. */
-const MAX_RESULT_BYTES = 8 * 1024 * 1024;
-const MAX_FAILURE_BYTES = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+/** A model may put pictures into its answer. What is longer than a word of an API is read, and not kept. */
+const MAX_RESULT_BYTES = 1_536 * MEBIBYTE;
+/** An error repeats its input: eight references of 20 MiB in base64, and what is around them. */
+const MAX_FAILURE_BYTES = Math.ceil((8 * 20 * 4) / 3 + 1) * MEBIBYTE;
+const MAX_STATUS_BYTES = 8 * MEBIBYTE;
 
 /** Asks about requests in the queue, each by its path. Throws `HttpError` for what is no answer. */
 export class QueuedRequests {
@@ -26,29 +31,44 @@ export class QueuedRequests {
 
   async status(path: string, call: ProviderCall): Promise<RequestStatus> {
     const answer = await this.ask('GET', `${path}/status`, call);
-    if (answer.isOk) {
-      const body = await answer.json();
-      const given = memberOf(body, 'status');
-      const status = STATUSES.find((known) => known === given);
-      if (status !== undefined) return { status, ...metricsCost(body, 'inference_time') };
-      throw answer.error('bad-answer', 'The answer to a poll has no known status.');
+    const { status: code } = answer;
+    if (!answer.isOk && code !== 404 && code !== 410) {
+      answer.discard();
+      throw answer.error('bad-answer', `The answer to a poll has status ${code}.`);
     }
-    const isUnknown = answer.status === 404 && answer.declares === 'json';
-    answer.discard();
-    if (isUnknown) return { status: 'UNKNOWN' };
-    throw answer.error('bad-answer', `The answer to a poll has status ${answer.status}.`);
+    const body = await answer.requiredShortJson(MAX_STATUS_BYTES);
+    if (answer.isOk) {
+      const word = memberOf(body, 'status');
+      if (typeof word === 'string' && word !== '') return statusOf(word, body);
+      throw answer.error('bad-answer', 'The answer to a poll has no status.');
+    }
+    // In the form of this API; a gateway in front of it writes other members.
+    const detail = memberOf(body, 'detail');
+    if (isObject(body) && (typeof detail === 'string' || body['status'] === 'NOT_FOUND')) return { status: 'missing' };
+    throw answer.error('bad-answer', `The answer to a poll has status ${code}, and is not the queue's.`);
   }
 
   async result(path: string, call: ProviderCall): Promise<RequestResult> {
     const answer = await this.ask('GET', path, call);
     const { status } = answer;
-    if (status === 200) return { answer: await answer.json() };
-    if (answer.declares === 'json') {
-      const body = await answer.json(MAX_FAILURE_BYTES);
-      const failed = readFailure({ status, body, header: (name) => answer.header(name) });
-      if (failed !== undefined) return { failed };
-    } else answer.discard();
+    if (status === 200) return { answer: await answer.requiredShortJson(MAX_RESULT_BYTES) };
+    const json = await answer.shortJson(MAX_FAILURE_BYTES);
+    const header = (name: string) => answer.header(name);
+    const failed = 'value' in json ? readFailure({ status, body: json.value, header }) : undefined;
+    if (failed !== undefined) return { failed };
     throw answer.error('bad-answer', `The answer for a result has status ${status}.`);
+  }
+
+  /** The bytes of a result that is in the answer itself. */
+  async encodedResult(
+    path: string,
+    place: { readonly pointer: string; readonly at: string },
+    call: ProviderCall,
+  ): Promise<AsyncIterable<Uint8Array>> {
+    const answer = await this.ask('GET', path, call);
+    if (answer.status === 200) return dataUrlBytes(answer, place);
+    answer.discard();
+    throw answer.error('bad-answer', `The answer for a result has status ${answer.status}.`);
   }
 
   async cancel(path: string, call: ProviderCall): Promise<void> {
@@ -67,5 +87,18 @@ export class QueuedRequests {
       signal,
       limits: { maxBodyBytes: MAX_RESULT_BYTES },
     });
+  }
+}
+
+function statusOf(word: string, body: unknown): RequestStatus {
+  switch (statusMeaning(word)) {
+    case 'running':
+      return { status: 'open' };
+    case undefined:
+      return { status: 'open', unknownStatus: shownStatus(word) };
+    case 'succeeded':
+    case 'failed':
+    case 'cancelled':
+      return { status: 'ended', ...metricsCost(body, 'inference_time') };
   }
 }

@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../../../core/ports/provider.js';
+import { policyStageIn } from '../shared/policy-codes.js';
 import { failure, type FailureName } from '../shared/sentences.js';
 
 /** A failed request as its answer tells it. */
@@ -16,6 +17,11 @@ interface AnswerParts {
   readonly header: (name: string) => string | undefined;
 }
 
+/** Statuses about the call, and not about the request. */
+const ABOUT_THE_CALL: readonly number[] = [401, 403, 408, 425, 429];
+const INPUT_REFUSED = 'content_policy_violation';
+const OUTPUT_REFUSED = 'output_content_policy_violation';
+
 /** Of a request that was cancelled. */
 export const CANCELLED = 'client_cancelled';
 
@@ -24,7 +30,9 @@ export const CANCELLED = 'client_cancelled';
  * calls, a refused key. Only named errors are believed, as a task that has succeeded must not be given up.
  */
 export function readFailure({ status, body, header }: AnswerParts): FailedRequest | undefined {
-  if (status < 400 || status === 401 || status === 403) return undefined;
+  if (status < 400 || ABOUT_THE_CALL.includes(status)) return undefined;
+  const refused = policyStageIn(body, status);
+  if (refused !== undefined) return { status, type: refused === 'output' ? OUTPUT_REFUSED : INPUT_REFUSED };
   const type = typeIn(body) ?? named(header('x-fal-error-type'));
   if (type === undefined) return undefined;
   const retryable = header('x-fal-retryable') ?? header('x-fal-needs-retry');
@@ -32,7 +40,8 @@ export function readFailure({ status, body, header }: AnswerParts): FailedReques
 }
 
 const BY_TYPE: Readonly<Record<string, FailureName>> = {
-  content_policy_violation: 'input refused',
+  [INPUT_REFUSED]: 'input refused',
+  [OUTPUT_REFUSED]: 'output refused',
   no_media_generated: 'rejected',
   generation_timeout: 'timed out',
   request_timeout: 'timed out',
@@ -59,7 +68,7 @@ function byStatus(status: number): FailureName {
 }
 
 /** Of a model: `detail` is a list of errors with a `type`. Of the platform: `error_type`. */
-function typeIn(body: unknown): string | undefined {
+export function typeIn(body: unknown): string | undefined {
   if (typeof body !== 'object' || body === null) return undefined;
   const { detail, error_type: type } = body as Record<string, unknown>;
   if (!Array.isArray(detail)) return named(type);
@@ -69,8 +78,15 @@ function typeIn(body: unknown): string | undefined {
       named(typeof error === 'object' && error !== null ? Reflect.get(error, 'type') : undefined),
     )
     .filter((one) => one !== undefined);
-  // A refusal because of the content says more than what stands beside it.
-  return types.find((one) => one === 'content_policy_violation') ?? types[0] ?? named(type);
+  return types[0] ?? named(type);
+}
+
+/** The names of errors about an input, of fal's models and of the library that checks their inputs. */
+const INPUT_TYPES =
+  /^(?:missing|enum|multiple_of|one_of|(?:greater|less)_than(?:_equal)?|feature_not_supported|face_detection_error|(?:extra|value|literal|image|video|audio|file|archive|sequence|string|int|float|bool|number|list|dict|url|model|type|unsupported|invalid)_[a-z_]+)(?:\..*)?$/;
+
+export function isInputType(type: string): boolean {
+  return INPUT_TYPES.test(type);
 }
 
 function named(type: unknown): string | undefined {

@@ -1,6 +1,7 @@
 import type { ProviderReport } from '../../../core/ports/provider.js';
-import { valuesAt } from '../shared/pointer-values.js';
-import { outputAt, usableAddresses, type ResultFiles } from '../shared/result-files.js';
+import { placesAt, valuesAt } from '../shared/pointer-values.js';
+import { policyRefusalIn } from '../shared/policy-codes.js';
+import { outputOf, usableResults, type Result, type ResultFiles } from '../shared/result-files.js';
 import { failure } from '../shared/sentences.js';
 import type { FalSettings } from './fal-settings.js';
 
@@ -9,23 +10,23 @@ export type EndedReport = Exclude<ProviderReport, { readonly state: 'running' | 
 
 /** The state of a request whose result has come. */
 export function resultReport(result: unknown, settings: FalSettings, files: ResultFiles): EndedReport {
-  const addresses = addressesIn(result, settings, files);
+  const results = resultsIn(result, settings, files);
   const { media_type: otherwise } = settings.output;
-  if (addresses.length > 0)
-    return { state: 'succeeded', outputs: addresses.map((address) => outputAt(address, otherwise)) };
+  if (results.length > 0) return { state: 'succeeded', outputs: results.map((one) => outputOf(one, otherwise)) };
   const isWithheld = withheldIn(result, settings).includes(true);
+  const refused = isWithheld ? 'output refused' : policyRefusalIn(result, 200);
   // The settings may point elsewhere: asking again does not change that.
   return {
     state: 'failed',
-    failure: isWithheld ? failure('output refused') : { ...failure('broke'), mayRetry: false },
+    failure: refused === undefined ? { ...failure('broke'), mayRetry: false } : failure(refused),
   };
 }
 
-/** The addresses of the results that a filter let pass and that can be delivered, in order. */
-export function addressesIn(result: unknown, settings: FalSettings, files: ResultFiles): readonly string[] {
+/** The results that a filter let pass and that can be delivered, in order. */
+export function resultsIn(result: unknown, settings: FalSettings, files: ResultFiles): readonly Result[] {
   const withheld = withheldIn(result, settings);
-  const passed = valuesAt(result, settings.output.at).filter((_, index) => withheld[index] !== true);
-  return usableAddresses(files, passed);
+  const passed = placesAt(result, settings.output.at).filter((_, index) => withheld[index] !== true);
+  return usableResults(files, passed);
 }
 
 function withheldIn(result: unknown, { output: { withheld_at: at } }: FalSettings): readonly unknown[] {

@@ -1,6 +1,9 @@
-import type { SubmitAnswer } from '../../../core/ports/provider.js';
+import type { Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { policyRefusalIn } from '../shared/policy-codes.js';
+import { statusInSuccess } from '../shared/refused-in-success.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
+import { isInputType, typeIn } from './request-failure.js';
 
 const BY_STATUS: Readonly<Record<number, FailureName>> = {
   401: 'account refused',
@@ -12,13 +15,19 @@ const BY_STATUS: Readonly<Record<number, FailureName>> = {
 };
 
 /** What a certain refusal of the queue means for the task. */
-export function refusalOf({ because, status = 0, retryAfterMs }: SubmissionRefusal): SubmitAnswer {
-  switch (because) {
-    case 'unreachable':
-      return refusal('unreachable');
-    case 'capacity':
-      return refusal('no capacity', { retryAfterMs });
-    case 'rejected':
-      return refusal(BY_STATUS[status] ?? 'rejected');
-  }
+export function refusalOf(
+  { because, status = 0, retryAfterMs, body }: SubmissionRefusal,
+  submission: Submission,
+): SubmitAnswer {
+  if (because === 'unreachable') return refusal('unreachable');
+  const policy = policyRefusalIn(body, status, submission);
+  if (policy !== undefined) return refusal(policy);
+  if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
+  return refusal(BY_STATUS[status] ?? 'rejected');
+}
+
+/** The status of the error in an answer of success that names no request; undefined where it is not a certain refusal. */
+export function statedRefusal(body: unknown, status: number, submission: Submission): number | undefined {
+  const type = typeIn(body);
+  return statusInSuccess(body, status, submission) ?? (type !== undefined && isInputType(type) ? 422 : undefined);
 }

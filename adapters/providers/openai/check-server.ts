@@ -1,6 +1,6 @@
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { connectionFault, keyFault } from '../shared/check-faults.js';
+import { connectionFault, jsonOfCheck, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
@@ -37,11 +37,11 @@ export async function checkServer(
 }
 
 async function modelsIn(answer: HttpAnswer): Promise<ReadonlySet<unknown> | undefined> {
-  if (!answer.isOk || answer.declares === 'other') {
+  if (!answer.isOk) {
     answer.discard();
     return undefined;
   }
-  const { data } = ((await answer.json()) ?? {}) as { readonly data?: unknown };
+  const { data } = ((await jsonOfCheck(answer)) ?? {}) as { readonly data?: unknown };
   if (!Array.isArray(data)) return undefined;
   return new Set(data.map((model: { readonly id?: unknown } | null) => model?.id));
 }

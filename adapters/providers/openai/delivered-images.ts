@@ -1,10 +1,21 @@
-import type { ProviderCall, ProviderCost, Submission, SubmittedOutput } from '../../../core/ports/provider.js';
+import type {
+  ProviderCall,
+  ProviderCost,
+  Submission,
+  SubmitAnswer,
+  SubmittedOutput,
+} from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import type { SpooledFile, SpooledJson } from '../../http/json/spooled-json.js';
+import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import { fieldsFrom } from '../shared/request-fields.js';
 import { resultBytes, type ResultFiles } from '../shared/result-files.js';
-import { spooledOutputs, type SpooledOutputs } from '../shared/spooled-outputs.js';
+import { refusal } from '../shared/sentences.js';
+import { spooledOutputs } from '../shared/spooled-outputs.js';
+import { refusalInSuccess } from './error-answer.js';
+import type { OpenAiInstance } from './openai-instance.js';
 import type { ServerSettings } from './presets.js';
+import { refusedTask } from './task.js';
 import { memberOf } from '../shared/json-members.js';
 
 export interface ImagesContext {
@@ -15,7 +26,12 @@ export interface ImagesContext {
   readonly maxOutputBytes: number;
   /** Fetches the pictures that are addresses. */
   readonly files: ResultFiles;
+  readonly instance: Pick<OpenAiInstance, 'name' | 'log'>;
 }
+
+/** Where an entry of the list has its picture: in base64, or by an address. Others than OpenAI write further members. */
+const ENCODED: readonly string[] = ['b64_json', 'b64'];
+const ADDRESSES: readonly string[] = ['url', 'url/url', 'image_url', 'image_url/url'];
 
 /** What the answer of the Images API has. */
 interface ImagesAnswer {
@@ -26,16 +42,49 @@ interface ImagesAnswer {
 }
 
 /**
- * The pictures of an answer, kept as `spooledOutputs` does it. A picture that is missing from the list is left out. Throws
- * `HttpError` for an answer that is none of the Images API.
+ * The pictures of an answer, kept as `spooledOutputs` does it, or the refusal that it has instead. A picture that is missing
+ * from the list is left out. Throws `HttpError` for an answer that is none of the Images API.
  */
-export async function deliveredImages(answer: HttpAnswer, context: ImagesContext): Promise<SpooledOutputs> {
-  return spooledOutputs(answer, { at: ['/data/*/b64_json'], ...context }, (spooled) => {
+export async function deliveredImages(answer: HttpAnswer, context: ImagesContext): Promise<SubmitAnswer> {
+  const { submission, instance } = context;
+  const places = { at: placesOf(ENCODED), addressesAt: placesOf(ADDRESSES) };
+  const found: { refused?: SubmissionRefusal | 'withheld' | undefined } = {};
+  const { cost, ...delivered } = await spooledOutputs(answer, { ...places, ...context }, (spooled) => {
     const json = (spooled.json ?? {}) as ImagesAnswer;
-    if (!Array.isArray(json.data)) throw answer.error('bad-answer', 'The answer has no list of pictures.');
-    const cost = costOf(json);
-    return { outputs: outputsIn(json, json.data, spooled, context), ...(cost === undefined ? {} : { cost }) };
+    const data = Array.isArray(json.data) ? (json.data as readonly unknown[]) : undefined;
+    const outputs = data === undefined ? [] : outputsIn(json, data, spooled, context);
+    if (outputs.length === 0) {
+      found.refused = refusalOf(json, data ?? [], context);
+      if (found.refused === undefined && data === undefined)
+        throw answer.error('bad-answer', 'The answer has no list of pictures.');
+    }
+    const known = costOf(json);
+    return { outputs, ...(known === undefined ? {} : { cost: known }) };
   });
+  const costs = cost === undefined ? {} : { cost };
+  if (found.refused === undefined) return { accepted: true, ...delivered, ...costs };
+  return found.refused === 'withheld'
+    ? refusal('output refused', costs)
+    : refusedTask(found.refused, submission, instance, cost);
+}
+
+function placesOf(members: readonly string[]): readonly string[] {
+  return members.map((member) => `/data/*/${member}`);
+}
+
+/** Why there are no pictures, as the answer or an entry of its list says it; `withheld` without an error. */
+function refusalOf(
+  json: ImagesAnswer,
+  data: readonly unknown[],
+  { settings, submission: sent }: ImagesContext,
+): SubmissionRefusal | 'withheld' | undefined {
+  const isFinal = settings.server_errors === 'final';
+  for (const body of [json, ...data.slice(0, 10)]) {
+    const found = refusalInSuccess(body, { sent, isFinal });
+    if (found !== undefined) return found;
+  }
+  // xAI: https://docs.x.ai/docs/guides/image-generations.
+  return data.some((entry) => memberOf(entry, 'respect_moderation') === false) ? 'withheld' : undefined;
 }
 
 function outputsIn(
@@ -46,24 +95,29 @@ function outputsIn(
 ): readonly SubmittedOutput[] {
   const otherwise = mediaTypeOf(format) ?? sentType(settings, submission) ?? 'image/png';
   return data
-    .map((entry, index) => {
-      const file = spooled.get(`/data/${index}/b64_json`);
-      if (file !== undefined) return file.byteSize === 0 ? undefined : asOutput(file, otherwise);
-      return outputAt(memberOf(entry, 'url'), { mediaType: otherwise, files, call });
+    .map((_, index) => {
+      const found = [...ENCODED, ...ADDRESSES].map((member) => spooled.get(`/data/${index}/${member}`));
+      // Empty members stand beside the one that has the picture.
+      const file = found.find((one) => one !== undefined && (one.byteSize > 0 || isFilled(one.address)));
+      if (file?.address !== undefined) return outputAt(file.address, { mediaType: otherwise, files, call });
+      return file === undefined ? undefined : asOutput(file, otherwise);
     })
     .filter((output) => output !== undefined);
 }
 
-function asOutput(file: SpooledFile, otherwise: string): SubmittedOutput {
-  return { kind: 'image', mediaType: file.mediaType ?? otherwise, bytes: file.bytes };
+function isFilled(address: string | undefined): boolean {
+  return address !== undefined && address !== '';
+}
+
+function asOutput({ mediaType = '', bytes }: SpooledFile, otherwise: string): SubmittedOutput {
+  return { kind: 'image', mediaType: mediaType.startsWith('image/') ? mediaType : otherwise, bytes };
 }
 
 /** Fetched each time it is read: such an address holds for an hour. */
 function outputAt(
-  address: unknown,
+  address: string,
   { mediaType, files, call }: Pick<ImagesContext, 'files' | 'call'> & { readonly mediaType: string },
-): SubmittedOutput | undefined {
-  if (typeof address !== 'string' || address === '') return undefined;
+): SubmittedOutput {
   return { kind: 'image', mediaType, bytes: { [Symbol.asyncIterator]: () => fetched(address, files, call) } };
 }
 

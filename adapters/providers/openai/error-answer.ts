@@ -1,34 +1,27 @@
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { isObject, memberOf } from '../shared/json-members.js';
+import { isPolicyCode, policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
+import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import type { FailureName } from '../shared/sentences.js';
-import { memberOf } from '../shared/json-members.js';
 
 /** What an error of the server says, as far as it is understood. Its message is never used. */
 export interface ServerError {
   readonly code: string;
   readonly type: string;
   readonly param: string;
-  /** Of a refusal by the content policy: whether it concerns what was sent or what was made. */
-  readonly stage: string;
 }
 
 /** Reads `{ error: { code, type, param } }`, and the parts that are there of anything else. */
 export function serverErrorOf(body: unknown): ServerError {
-  const error = memberOf(body, 'error') ?? body;
+  const named = memberOf(body, 'error');
+  const error = isObject(named) ? named : body;
   return {
     code: textOf(error, 'code'),
     type: textOf(error, 'type'),
     param: textOf(error, 'param'),
-    stage: textOf(memberOf(error, 'moderation_details'), 'moderation_stage'),
   };
 }
 
-const POLICY: readonly string[] = [
-  'moderation_blocked',
-  'content_policy_violation',
-  'content_safety_violation',
-  'content_filter',
-  'sentinel_block',
-];
 /** The account of the operator at the server: its balance, its limits, its rights. */
 const ACCOUNT: readonly string[] = [
   'insufficient_quota',
@@ -45,7 +38,6 @@ const MODEL: readonly string[] = ['model_not_found', 'model_not_available', 'uns
 
 const CAPACITY: readonly string[] = ['rate_limit_exceeded', 'slow_down', 'server_is_overloaded'];
 const KNOWN_CODES = new Set([
-  ...POLICY,
   ...ACCOUNT,
   ...MODEL,
   ...CAPACITY,
@@ -55,13 +47,7 @@ const KNOWN_CODES = new Set([
 
 /** A code that may be logged: any other text of the server could be anything, such as the key. */
 export function knownCode({ code, type }: ServerError): string | undefined {
-  return [code, type].find((text) => KNOWN_CODES.has(text));
-}
-
-/** What the content policy refused, or undefined where the error is another one. */
-export function policyRefusal({ code, type, stage }: ServerError): FailureName | undefined {
-  if (!POLICY.includes(code) && !POLICY.includes(type)) return undefined;
-  return stage === 'output' ? 'output refused' : 'input refused';
+  return [code, type].find((text) => KNOWN_CODES.has(text) || isPolicyCode(text));
 }
 
 /** Whether the error concerns the operator's account, so that no later submission goes better by itself. */
@@ -70,23 +56,58 @@ export function isAccountError({ code, type }: ServerError): boolean {
 }
 
 /** What a certain refusal means for the task. */
-export function refusalName({ because, status = 0, body }: SubmissionRefusal): FailureName {
+export function refusalName({ because, status = 0, body }: SubmissionRefusal, sent: SentTexts): FailureName {
   if (because === 'unreachable') return 'unreachable';
+  const policy = policyRefusalIn(body, status, sent);
+  if (policy !== undefined) return policy;
   const error = serverErrorOf(body);
   if (isAccountError(error)) return 'account refused';
   if (because === 'capacity') return 'no capacity';
   if (status >= 500) return 'broke';
-  return policyRefusal(error) ?? rejectionName(status, error);
+  return rejectionName(status, error);
 }
 
-function rejectionName(status: number, { code, type, param }: ServerError): FailureName {
-  if (MODEL.includes(code) || param === 'model' || status === 404 || status === 405) return 'model missing';
+function rejectionName(status: number, error: ServerError): FailureName {
+  if (isModelError(error) || status === 404 || status === 405) return 'model missing';
   if (status === 401 || status === 402 || status === 403) return 'account refused';
-  const isInput =
+  return isInputError(error) || [413, 415, 422].includes(status) ? 'input invalid' : 'rejected';
+}
+
+function isModelError({ code, param }: ServerError): boolean {
+  return MODEL.includes(code) || param === 'model';
+}
+
+function isInputError({ code, type, param }: ServerError): boolean {
+  return (
     type === 'image_generation_user_error' ||
     /^(?:prompt|image|input_reference)/.test(param) ||
-    /^(?:invalid_|unsupported_)?image_|^string_above_max_length$/.test(code);
-  return isInput || [413, 415, 422].includes(status) ? 'input invalid' : 'rejected';
+    /^(?:invalid_|unsupported_)?image_|^string_above_max_length$/.test(code)
+  );
+}
+
+/**
+ * The refusal that the error in an answer of success is, as if it had its own status. Undefined where there is no error, and
+ * where it leaves open whether the server works on the task. With `isFinal`, any error of the server ends the task.
+ */
+export function refusalInSuccess(
+  body: unknown,
+  { sent, isFinal }: { readonly sent: SentTexts; readonly isFinal: boolean },
+): SubmissionRefusal | undefined {
+  const status = statusInSuccess(body, 200, sent) ?? statusOfCode(serverErrorOf(body));
+  if (status !== undefined) return refusedBy(status, body);
+  return isFinal && hasError(body) ? refusedBy(500, body) : undefined;
+}
+
+function statusOfCode(error: ServerError): number | undefined {
+  const { code, type } = error;
+  if (isAccountError(error)) return 403;
+  if (CAPACITY.includes(code) || CAPACITY.includes(type)) return 429;
+  if (isModelError(error)) return 404;
+  return isInputError(error) || type === 'invalid_request_error' ? 400 : undefined;
+}
+
+function hasError(body: unknown): boolean {
+  return [memberOf(body, 'error'), memberOf(body, 'detail'), memberOf(body, 'errors')].some(Boolean);
 }
 
 /** A short word as it is; anything else is of no use here, and may hold anything. */

@@ -12,8 +12,5 @@ export async function submitImages(task: Task, instance: OpenAiInstance): Promis
   const sent = await sendTask(task, instance, limitsOfAnswer(submission, maxOutputBytes));
   if (sent.outcome === 'refused') return sent.refusal;
   const files = { connection, hosts: new ListedHosts(settings.result_hosts), sendsKey: true };
-  return {
-    accepted: true,
-    ...(await deliveredImages(sent.answer, { settings, submission, call, maxOutputBytes, files })),
-  };
+  return deliveredImages(sent.answer, { settings, submission, call, maxOutputBytes, files, instance });
 }

@@ -1,7 +1,8 @@
-import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { ProviderCall, ProviderCost, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { HttpLimits } from '../../http/limits.js';
 import { submit, type SubmissionAnswered } from '../../http/submit.js';
-import type { SubmissionContract } from '../../http/submission-outcome.js';
+import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
+import { withPolicy } from '../shared/policy-codes.js';
 import { refusal } from '../shared/sentences.js';
 import type { WholeReferences } from '../shared/whole-references.js';
 import { knownCode, refusalName, serverErrorOf } from './error-answer.js';
@@ -23,10 +24,11 @@ export interface Task {
  * Sends a task once. Answers what the server answered, or a refusal that is certain; throws where the outcome is unknown.
  */
 export async function sendTask(
-  { settings, whole, request, call }: Task,
-  { connection, name, log }: OpenAiInstance,
+  { settings, submission, whole, request, call }: Task,
+  instance: OpenAiInstance,
   limits: Partial<HttpLimits>,
 ): Promise<SubmissionAnswered | { readonly outcome: 'refused'; readonly refusal: SubmitAnswer }> {
+  const { connection } = instance;
   const sending = submit(
     connection.client,
     {
@@ -37,19 +39,31 @@ export async function sendTask(
       signal: call.signal,
       limits,
     },
-    contractOf(settings),
+    withPolicy(submission, contractOf(settings)),
   );
   const sent = await whole.sent(sending, call.signal);
   if ('accepted' in sent) return { outcome: 'refused', refusal: sent };
   if (sent.outcome === 'answered') return sent;
+  return { outcome: 'refused', refusal: refusedTask(sent, submission, instance) };
+}
+
+/** A certain refusal in the words that clients read. It is logged with the server's code, where that is a known one. */
+export function refusedTask(
+  sent: SubmissionRefusal,
+  submission: Submission,
+  { name, log }: Pick<OpenAiInstance, 'name' | 'log'>,
+  cost?: ProviderCost,
+): SubmitAnswer {
+  const { because, status, retryAfterMs } = sent;
   const code = knownCode(serverErrorOf(sent.body));
   log.warn('provider refused a task', {
     provider: name,
-    because: sent.because,
-    ...(sent.status === undefined ? {} : { status: sent.status }),
+    because,
+    ...(status === undefined ? {} : { status }),
     ...(code === undefined ? {} : { code }),
   });
-  return { outcome: 'refused', refusal: refusal(refusalName(sent), { retryAfterMs: sent.retryAfterMs }) };
+  const about = { retryAfterMs, ...(cost === undefined ? {} : { cost }) };
+  return refusal(refusalName(sent, submission), about);
 }
 
 /** A server of one's own says with its own errors that the task has ended; a gateway before it says so in HTML. */

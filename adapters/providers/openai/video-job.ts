@@ -1,9 +1,10 @@
 import type { ProviderCost, ProviderReport } from '../../../core/ports/provider.js';
+import { policyStageIn } from '../shared/policy-codes.js';
 import { failure, type FailureName } from '../shared/sentences.js';
-import { isAccountError, policyRefusal, serverErrorOf } from './error-answer.js';
+import { shownStatus, statusMeaning } from '../shared/status-words.js';
+import { isAccountError, serverErrorOf } from './error-answer.js';
 
 const VIDEO = { kind: 'video', mediaType: 'video/mp4' } as const;
-const RUNNING: readonly unknown[] = ['queued', 'in_progress', 'processing', 'running'];
 
 /** A name that can be stored, and put into an address. */
 export function isJobId(value: unknown): value is string {
@@ -11,33 +12,40 @@ export function isJobId(value: unknown): value is string {
 }
 
 /** A job as the server describes it; undefined where a value describes none. */
-export function jobOf(value: unknown): Readonly<Record<string, unknown>> | undefined {
+export function jobOf(value: unknown): VideoJob | undefined {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
-  const job = value as Readonly<Record<string, unknown>>;
-  return isJobId(job['id']) && typeof job['status'] === 'string' ? job : undefined;
+  const job = value as Partial<VideoJob>;
+  return isJobId(job.id) && typeof job.status === 'string' && job.status !== '' ? (job as VideoJob) : undefined;
 }
+
+export type VideoJob = Readonly<Record<string, unknown>> & { readonly id: string; readonly status: string };
 
 /** Whether a job has not ended. */
-export function isOpen({ status }: Readonly<Record<string, unknown>>): boolean {
-  return RUNNING.includes(status);
+export function isOpen({ status }: VideoJob): boolean {
+  const meaning = statusMeaning(status);
+  return meaning === 'running' || meaning === undefined;
 }
 
-/** What a job says of itself; undefined for a status that is not known. */
-export function reportOf(job: Readonly<Record<string, unknown>>): ProviderReport | undefined {
+/** Whether a job says that it has failed. */
+export function hasFailed({ status }: VideoJob): boolean {
+  return statusMeaning(status) === 'failed';
+}
+
+/** What a job says of itself. One whose status is not known counts as running. */
+export function reportOf(job: VideoJob): ProviderReport {
   const cost = costOf(job);
   const costs = cost === undefined ? {} : { cost };
-  if (isOpen(job)) return { state: 'running', ...progressOf(job) };
-  switch (job['status']) {
-    case 'completed':
+  switch (statusMeaning(job.status)) {
+    case 'running':
+      return { state: 'running', ...progressOf(job) };
+    case 'succeeded':
       return { state: 'succeeded', outputs: [VIDEO], ...costs };
     case 'failed':
-    case 'expired':
       return { state: 'failed', failure: failure(failureName(job)), ...costs };
     case 'cancelled':
-    case 'canceled':
       return { state: 'cancelled', outputs: [], ...costs };
-    default:
-      return undefined;
+    case undefined:
+      return { state: 'running', unknownStatus: shownStatus(job.status), ...progressOf(job) };
   }
 }
 
@@ -45,11 +53,12 @@ function progressOf({ progress }: Readonly<Record<string, unknown>>): { readonly
   return typeof progress === 'number' && progress >= 0 && progress <= 100 ? { progress: progress / 100 } : {};
 }
 
-function failureName(job: Readonly<Record<string, unknown>>): FailureName {
-  const error = serverErrorOf({ error: job['error'] });
-  const refused = policyRefusal(error);
+function failureName(job: VideoJob): FailureName {
+  const said = { error: job['error'] };
+  const error = serverErrorOf(said);
+  const refused = policyStageIn(said) ?? (/moderated/i.test(job.status) ? 'unsaid' : undefined);
   // The prompt was looked at when the job was taken.
-  if (refused !== undefined) return error.stage === 'input' ? 'input refused' : 'output refused';
+  if (refused !== undefined) return refused === 'input' ? 'input refused' : 'output refused';
   if (isAccountError(error)) return 'account refused';
   if (/^4\d\d$/.test(error.code) || /invalid|ValueError/i.test(error.code)) return 'input invalid';
   return /timeout/i.test(error.code) ? 'timed out' : 'broke';

@@ -1,12 +1,16 @@
 import type { ProviderCall, ProviderReport, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
+import { isObject, memberOf } from '../shared/json-members.js';
+import { fileBytes, MAX_FILE_REDIRECTS } from '../shared/result-files.js';
 import { RecentReferences } from './recent-references.js';
 import type { OpenAiInstance } from './openai-instance.js';
-import { sendTask, type Task } from './task.js';
-import { knownCode, serverErrorOf } from './error-answer.js';
-import { isJobId, isOpen, jobOf, reportOf } from './video-job.js';
+import { refusedTask, sendTask, type Task } from './task.js';
+import { knownCode, refusalInSuccess, serverErrorOf } from './error-answer.js';
+import { hasFailed, isJobId, isOpen, jobOf, reportOf, type VideoJob } from './video-job.js';
 
-const MAX_JSON_BYTES = 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+/** An answer may repeat its input, which is not kept: eight references of 20 MiB in base64, and what is around them. */
+const MAX_ANSWER_BYTES = Math.ceil((8 * 20 * 4) / 3 + 1) * MEBIBYTE;
 const POLL_AFTER_MS = { least: 100, most: 60_000 };
 
 /** Jobs of the Videos API. A job's id at the server is its reference. */
@@ -17,11 +21,17 @@ export class VideoJobs {
   constructor(private readonly instance: OpenAiInstance) {}
 
   async submit(task: Task): Promise<SubmitAnswer> {
-    const sent = await sendTask(task, this.instance, { maxBodyBytes: MAX_JSON_BYTES });
+    const sent = await sendTask(task, this.instance, {});
     if (sent.outcome === 'refused') return sent.refusal;
-    const id = ((await sent.answer.json()) as { readonly id?: unknown } | null)?.id;
-    if (!isJobId(id)) throw sent.answer.error('bad-answer', 'The answer to a task has no id that can be used.');
-    return { accepted: true, reference: id };
+    const body = await sent.answer.requiredShortJson(MAX_ANSWER_BYTES);
+    const job = jobOf(body);
+    if (job !== undefined) return { accepted: true, reference: job.id };
+    const { settings, submission } = task;
+    const refused = refusalInSuccess(body, { sent: submission, isFinal: settings.server_errors === 'final' });
+    if (refused !== undefined) return refusedTask(refused, submission, this.instance);
+    const id = memberOf(body, 'id');
+    if (isJobId(id)) return { accepted: true, reference: id };
+    throw sent.answer.error('bad-answer', 'The answer to a task has no id that can be used.');
   }
 
   async poll(reference: string, call: ProviderCall): Promise<ProviderReport> {
@@ -30,7 +40,6 @@ export class VideoJobs {
     if (job === undefined)
       return this.deleted.has(reference) ? { state: 'cancelled', outputs: [] } : { state: 'unknown' };
     const report = reportOf(job);
-    if (report === undefined) throw answer.error('bad-answer', 'The answer has a job with an unknown status.');
     if (report.state === 'failed') this.logFailure(reference, job);
     return report.state === 'running' ? { ...report, ...pollAfter(answer) } : report;
   }
@@ -43,12 +52,10 @@ export class VideoJobs {
       url: this.urlOf(reference, 'content'),
       headers: connection.credentials,
       signal: call.signal,
+      maxRedirects: MAX_FILE_REDIRECTS,
       limits: { maxBodyBytes: maxOutputBytes, totalTimeoutMs: LONGEST_DOWNLOAD_MS },
     });
-    const isText = /^\s*(?:text\/|application\/json)/i.test(answer.header('content-type') ?? '');
-    if (answer.isOk && !isText) return answer.body();
-    answer.discard();
-    throw answer.error('bad-answer', `The answer for a video has the status ${answer.status}, or is none.`);
+    return fileBytes(answer, { hasKey: Object.keys(connection.credentials).length > 0 });
   }
 
   /** A finished job is left alone, as a deletion takes its video away. */
@@ -63,7 +70,7 @@ export class VideoJobs {
       throw answer.error('bad-answer', `The answer to a deletion has the status ${answer.status}.`);
   }
 
-  private logFailure(reference: string, { status, error }: Readonly<Record<string, unknown>>): void {
+  private logFailure(reference: string, { status, error }: VideoJob): void {
     const { name, log } = this.instance;
     const code = knownCode(serverErrorOf({ error }));
     log.warn('task failed at the provider', {
@@ -77,19 +84,19 @@ export class VideoJobs {
   private ask(method: 'GET' | 'DELETE', reference: string, { signal }: ProviderCall): Promise<HttpAnswer> {
     const { client, credentials } = this.instance.connection;
     const headers = { ...credentials, accept: 'application/json' };
-    const limits = { maxBodyBytes: MAX_JSON_BYTES };
-    return client.request({ method, url: this.urlOf(reference), headers, signal, limits });
+    return client.request({ method, url: this.urlOf(reference), headers, signal });
   }
 
   /**
-   * The job, or undefined where the server says, in JSON, that it has none. Some answer a failed job with the status of an
-   * error, and the job.
+   * The job, or undefined where the server states that it has none. Some answer a failed job with the status of an error,
+   * and the job.
    */
-  private async jobIn(answer: HttpAnswer, reference: string): Promise<Readonly<Record<string, unknown>> | undefined> {
+  private async jobIn(answer: HttpAnswer, reference: string): Promise<VideoJob | undefined> {
     const { status, isOk } = answer;
-    const job = jobOf(await answer.json());
-    if (job !== undefined && job['id'] === reference && (isOk || job['status'] === 'failed')) return job;
-    if (status === 404 || status === 410) return undefined;
+    const body = await answer.requiredShortJson(MAX_ANSWER_BYTES);
+    const job = jobOf(body);
+    if (job !== undefined && job.id === reference && (isOk || hasFailed(job))) return job;
+    if ((status === 404 || status === 410) && statesNoJob(body)) return undefined;
     throw answer.error('bad-answer', `The answer about a job has the status ${status}, and no such job.`);
   }
 
@@ -97,6 +104,17 @@ export class VideoJobs {
   private urlOf(reference: string, ...rest: readonly string[]): string {
     return this.instance.connection.urlOf('videos', reference, ...rest);
   }
+}
+
+/**
+ * Whether an answer of 404 is the API's own about a job: in OpenAI's form, or in that of the servers which follow it. A route
+ * that does not exist, and a gateway in front of the server, answer in other words.
+ */
+function statesNoJob(body: unknown): boolean {
+  const [error, detail] = [memberOf(body, 'error'), memberOf(body, 'detail')];
+  const text = [isObject(error) ? memberOf(error, 'message') : error, detail].find((one) => typeof one === 'string');
+  if (text === undefined) return isObject(error);
+  return !/^(?:Not Found|404.*)$|invalid url|unknown_url|no route|route not|page not found/i.test(text);
 }
 
 const LONGEST_DOWNLOAD_MS = 6 * 60 * 60 * 1_000;

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
-import { connectionFault, keyFault } from '../shared/check-faults.js';
+import { connectionFault, jsonOfCheck, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
 import { readSettings, type ReplicateSettings } from './replicate-settings.js';
 
@@ -64,7 +64,7 @@ async function ask(connection: Connection, segments: readonly string[], { signal
   const answer = await connection.client.request({ method: 'GET', url, headers, signal });
   const { status } = answer;
   const isAccount = segments.length === 1;
-  if (isAccount && answer.isOk && answer.declares !== 'other') return { status, body: await answer.json() };
+  if (isAccount && answer.isOk) return { status, body: await jsonOfCheck(answer) };
   answer.discard();
   return { status };
 }

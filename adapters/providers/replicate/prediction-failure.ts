@@ -1,4 +1,5 @@
 import type { ProviderFailure } from '../../../core/ports/provider.js';
+import { policyRefusalIn } from '../shared/policy-codes.js';
 import { failure, type FailureName } from '../shared/sentences.js';
 
 interface Meaning {
@@ -22,7 +23,7 @@ const PLATFORM_ERROR: Meaning = { name: 'broke' };
 
 /** Sentences of models and of the platform that have no code. */
 const SENTENCES: readonly (readonly [RegExp, Meaning])[] = [
-  [/\bNSFW\b/, { name: 'output refused' }],
+  [/\bNSFW\b/i, { name: 'output refused' }],
   [/flagged as sensitive/i, { name: 'input refused' }],
   [/prediction interrupted/i, { name: 'broke' }],
 ];
@@ -42,8 +43,15 @@ export function predictionFailure(error: unknown): ProviderFailure {
   const text = textOf(error);
   const code = errorCode(error);
   const coded = code === undefined ? undefined : meaningOf(code);
-  const { name, isFinal } = coded ?? SENTENCES.find(([pattern]) => pattern.test(text))?.[1] ?? OWN_ERROR;
+  const sentence = SENTENCES.find(([pattern]) => pattern.test(text))?.[1];
+  const { name, isFinal } = coded ?? sentence ?? refusedByPolicy(error) ?? OWN_ERROR;
   return isFinal === true ? { ...failure(name), mayRetry: false } : failure(name);
+}
+
+/** Models that call other vendors repeat their errors. */
+function refusedByPolicy(error: unknown): Meaning | undefined {
+  const name = policyRefusalIn(typeof error === 'string' ? textOf(error) : error);
+  return name === undefined ? undefined : { name };
 }
 
 function meaningOf(code: string): Meaning | undefined {

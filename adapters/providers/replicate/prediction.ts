@@ -1,10 +1,11 @@
 import type { ProviderFailure, ProviderReport } from '../../../core/ports/provider.js';
-import { valuesAt } from '../shared/pointer-values.js';
-import { outputAt, usableAddresses, type ResultFiles } from '../shared/result-files.js';
+import { placesAt } from '../shared/pointer-values.js';
+import { outputOf, usableResults, type Result, type ResultFiles } from '../shared/result-files.js';
 import { failure } from '../shared/sentences.js';
 import { predictionFailure } from './prediction-failure.js';
 import type { ReplicateSettings } from './replicate-settings.js';
 import { metricsCost } from '../shared/json-members.js';
+import { shownStatus, statusMeaning } from '../shared/status-words.js';
 
 /** What is used of a prediction as the API answers it. */
 export interface Prediction {
@@ -25,49 +26,44 @@ export function readPrediction(answer: unknown): Prediction | undefined {
   return { id, status, output, error, metrics };
 }
 
-/** The state of a prediction; undefined for a status that is not documented. */
-export function reportOf(
-  prediction: Prediction,
-  settings: ReplicateSettings,
-  files: ResultFiles,
-): ProviderReport | undefined {
+/** The state of a prediction. One whose status is not known counts as running. */
+export function reportOf(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles): ProviderReport {
   const cost = metricsCost(prediction, 'predict_time');
-  switch (prediction.status) {
-    case 'starting':
-    case 'processing':
+  // The deadline that was sent along has passed before it was begun.
+  if (prediction.status === 'aborted') return { state: 'failed', failure: failure('timed out'), ...cost };
+  switch (statusMeaning(prediction.status)) {
+    case 'running':
       return { state: 'running' };
     case 'succeeded':
       return successOf(prediction, settings, files);
     case 'failed':
       return { state: 'failed', failure: predictionFailure(prediction.error), ...cost };
-    case 'canceled':
-      return { state: 'cancelled', outputs: outputsOf(prediction, settings, files), ...cost };
-    // The deadline that was sent along has passed before it was begun.
-    case 'aborted':
-      return { state: 'failed', failure: failure('timed out'), ...cost };
-    default:
-      return undefined;
+    case 'cancelled':
+      return { state: 'cancelled', outputs: outputsIn(prediction, settings, files), ...cost };
+    case undefined:
+      return { state: 'running', unknownStatus: shownStatus(prediction.status) };
   }
 }
 
-/** The addresses of the results that can be delivered, in order. */
-export function addressesOf(
-  { output }: Prediction,
-  { output: { at } }: ReplicateSettings,
-  files: ResultFiles,
-): readonly string[] {
-  return usableAddresses(files, valuesAt(output, at ?? (Array.isArray(output) ? '/*' : '')));
+/** Where a prediction has its results. */
+export function placeOfResults({ output }: Prediction, { output: { at } }: ReplicateSettings): string {
+  return `/output${at ?? (Array.isArray(output) ? '/*' : '')}`;
+}
+
+/** The results that can be delivered, in order. */
+export function resultsOf(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles): readonly Result[] {
+  return usableResults(files, placesAt(prediction, placeOfResults(prediction, settings)));
 }
 
 const UNUSABLE: ProviderFailure = { ...failure('broke'), mayRetry: false };
 
 function successOf(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles): ProviderReport {
-  const outputs = outputsOf(prediction, settings, files);
+  const outputs = outputsIn(prediction, settings, files);
   // Results are removed after an hour, and settings may point elsewhere: asking again changes neither.
   if (outputs.length === 0) return { state: 'failed', failure: UNUSABLE, ...metricsCost(prediction, 'predict_time') };
   return { state: 'succeeded', outputs, ...metricsCost(prediction, 'predict_time') };
 }
 
-function outputsOf(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles) {
-  return addressesOf(prediction, settings, files).map((address) => outputAt(address, settings.output.media_type));
+function outputsIn(prediction: Prediction, settings: ReplicateSettings, files: ResultFiles) {
+  return resultsOf(prediction, settings, files).map((result) => outputOf(result, settings.output.media_type));
 }

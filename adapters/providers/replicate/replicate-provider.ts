@@ -10,22 +10,29 @@ import type {
 } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
 import { jsonRequest } from '../../http/bodies/json-request.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
 import { submit } from '../../http/submit.js';
+import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import { openConnection, type Connection } from '../shared/connection.js';
-import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
+import { memberOf } from '../shared/json-members.js';
+import { withPolicy } from '../shared/policy-codes.js';
+import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
+import { dataUrlBytes, listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
 import { predictionRequest, type PredictionRequest } from './prediction-request.js';
-import { addressesOf, readPrediction, reportOf, type Prediction } from './prediction.js';
+import { placeOfResults, readPrediction, reportOf, resultsOf, type Prediction } from './prediction.js';
 import { REPLICATE_PROMISES } from './replicate-promises.js';
 import { readSettings, type ReplicateSettings } from './replicate-settings.js';
-import { refusalOf } from './submission-refusal.js';
+import { refusalOf, waitInText } from './submission-refusal.js';
 import { UploadRefused } from './upload-file.js';
 
-/** A prediction repeats its input, in which small files are. */
-const MAX_PREDICTION_BYTES = 8 * 1024 * 1024;
+const MEBIBYTE = 1024 * 1024;
+/** A prediction repeats its input, in which small files are, and may have its results in it. They are not kept. */
+const MAX_PREDICTION_BYTES = 1_536 * MEBIBYTE;
+const MAX_ERROR_BYTES = 8 * MEBIBYTE;
 
 /** Throws one sentence for options that cannot work. */
 export function openReplicate({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
@@ -58,24 +65,27 @@ export class ReplicateProvider implements Provider {
     const request = await this.requestFor(submission, whole, call);
     if ('accepted' in request) return request;
     const sized = jsonRequest(request.body);
-    const sending = submit(this.connection.client, {
-      method: 'POST',
-      url: this.connection.urlOf(...request.segments),
-      headers: { ...this.headers, ...request.headers, ...sized.headers },
-      body: sized.body,
-      signal: call.signal,
-    });
+    const sending = submit(
+      this.connection.client,
+      {
+        method: 'POST',
+        url: this.connection.urlOf(...request.segments),
+        headers: { ...this.headers, ...request.headers, ...sized.headers },
+        body: sized.body,
+        signal: call.signal,
+      },
+      withPolicy(submission),
+    );
     const sent = await whole.sent(sending, call.signal);
     if ('accepted' in sent) return sent;
-    if (sent.outcome === 'refused') {
-      const { because, status } = sent;
-      this.log.warn('provider refused a task', { provider: this.instance, because, status });
-      return refusalOf(sent);
-    }
-    const prediction = readPrediction(await sent.answer.json(MAX_PREDICTION_BYTES));
-    if (prediction === undefined)
-      throw sent.answer.error('bad-answer', 'The answer to the submission is no prediction.');
-    return { accepted: true, reference: prediction.id };
+    if (sent.outcome === 'refused') return this.refused(sent, submission);
+    const { answer } = sent;
+    const body = await answer.requiredShortJson(MAX_PREDICTION_BYTES);
+    const prediction = readPrediction(body);
+    if (prediction !== undefined) return { accepted: true, reference: prediction.id };
+    const statedStatus = statusInSuccess(body, answer.status, submission);
+    if (statedStatus !== undefined) return this.refused(refusedBy(statedStatus, body), submission);
+    throw answer.error('bad-answer', 'The answer to the submission is not a prediction.');
   }
 
   async poll(reference: string, given: JsonObject, call: ProviderCall): Promise<ProviderReport> {
@@ -83,7 +93,6 @@ export class ReplicateProvider implements Provider {
     const prediction = await this.predictionOf(reference, call);
     if (prediction === undefined) return { state: 'unknown' };
     const report = reportOf(prediction, settings, this.files);
-    if (report === undefined) throw new Error('A prediction has a status that is not known.');
     if (report.state === 'failed')
       this.log.warn('task failed at the provider', {
         provider: this.instance,
@@ -102,9 +111,14 @@ export class ReplicateProvider implements Provider {
   ): Promise<AsyncIterable<Uint8Array>> {
     const settings = settingsOf(given);
     const prediction = await this.predictionOf(reference, call);
-    const address = prediction === undefined ? undefined : addressesOf(prediction, settings, this.files)[index];
-    if (address === undefined) throw new Error('The prediction has no such output.');
-    return resultBytes(this.files, address, call);
+    const found = prediction === undefined ? undefined : resultsOf(prediction, settings, this.files)[index];
+    if (prediction === undefined || found === undefined) throw new Error('The prediction has no such output.');
+    if ('address' in found) return resultBytes(this.files, found.address, call);
+    const answer = await this.ask(reference, call);
+    if (answer.status === 200)
+      return dataUrlBytes(answer, { pointer: found.pointer, at: placeOfResults(prediction, settings) });
+    answer.discard();
+    throw answer.error('bad-answer', `The answer for a result has status ${answer.status}.`);
   }
 
   async cancel(reference: string, _settings: JsonObject, { signal }: ProviderCall): Promise<void> {
@@ -149,25 +163,38 @@ export class ReplicateProvider implements Provider {
     }
   }
 
-  /** Undefined where the provider does not know it. */
-  private async predictionOf(reference: string, { signal }: ProviderCall): Promise<Prediction | undefined> {
-    const url = this.connection.urlOf('predictions', reference);
-    const answer = await this.connection.client.request({
+  private refused(sent: SubmissionRefusal, submission: Submission): SubmitAnswer {
+    const { because, status } = sent;
+    this.log.warn('provider refused a task', { provider: this.instance, because, status });
+    return refusalOf(sent, submission);
+  }
+
+  private ask(reference: string, { signal }: ProviderCall): Promise<HttpAnswer> {
+    return this.connection.client.request({
       method: 'GET',
-      url,
+      url: this.connection.urlOf('predictions', reference),
       headers: this.headers,
       signal,
       limits: { maxBodyBytes: MAX_PREDICTION_BYTES },
     });
-    if (answer.status === 200) {
-      const prediction = readPrediction(await answer.json());
+  }
+
+  /** Undefined where the API states that it has no such prediction. */
+  private async predictionOf(reference: string, call: ProviderCall): Promise<Prediction | undefined> {
+    const answer = await this.ask(reference, call);
+    const { status } = answer;
+    if (status === 200) {
+      const prediction = readPrediction(await answer.requiredShortJson(MAX_PREDICTION_BYTES));
       if (prediction?.id === reference) return prediction;
       throw answer.error('bad-answer', 'The answer to a poll is not the prediction that was asked for.');
     }
-    const isMissing = answer.status === 404 && answer.declares === 'json';
-    answer.discard();
-    if (isMissing) return undefined;
-    throw answer.error('bad-answer', `The answer to a poll has status ${answer.status}.`);
+    const json = await answer.shortJson(MAX_ERROR_BYTES);
+    const body = 'value' in json ? json.value : undefined;
+    // In the form of this API; a gateway in front of it writes other members.
+    if ((status === 404 || status === 410) && typeof memberOf(body, 'detail') === 'string') return undefined;
+    const waitMs = answer.header('retry-after') === undefined ? waitInText(body) : undefined;
+    const hints = waitMs === undefined ? {} : { retryAfterMs: waitMs };
+    throw answer.error('bad-answer', `The answer to a poll has status ${status}.`, hints);
   }
 }
 

@@ -1,5 +1,6 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
 import { memberOf } from '../shared/json-members.js';
 
@@ -13,15 +14,13 @@ const BY_STATUS: Readonly<Record<number, FailureName>> = {
 };
 
 /** What a certain refusal of the API means for the task. */
-export function refusalOf(refused: SubmissionRefusal): SubmitAnswer {
-  switch (refused.because) {
-    case 'unreachable':
-      return refusal('unreachable');
-    case 'capacity':
-      return refusal('no capacity', { retryAfterMs: refused.retryAfterMs ?? waitInText(refused.body) });
-    case 'rejected':
-      return refusal(nameOf(refused));
-  }
+export function refusalOf(refused: SubmissionRefusal, sent: SentTexts = {}): SubmitAnswer {
+  if (refused.because === 'unreachable') return refusal('unreachable');
+  const policy = policyRefusalIn(refused.body, refused.status, sent);
+  if (policy !== undefined) return refusal(policy);
+  if (refused.because === 'capacity')
+    return refusal('no capacity', { retryAfterMs: refused.retryAfterMs ?? waitInText(refused.body) });
+  return refusal(nameOf(refused));
 }
 
 function nameOf({ status = 0, body }: SubmissionRefusal): FailureName {
@@ -30,7 +29,7 @@ function nameOf({ status = 0, body }: SubmissionRefusal): FailureName {
 }
 
 /** "Your rate limit resets in ~30s." and "Expected available in 1 second.", as milliseconds. */
-function waitInText(body: unknown): number | undefined {
+export function waitInText(body: unknown): number | undefined {
   const [, seconds] = /\bin ~?(\d{1,5}) ?s(?:econds?)?\b/.exec(member(body, 'detail')) ?? [];
   return seconds === undefined ? undefined : Number(seconds) * 1_000;
 }

@@ -1,10 +1,12 @@
 import type { ProviderCost, ProviderReport } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { decodedBase64 } from '../../http/json/base64.js';
-import { jsonWithFiles } from '../../http/json/json-with-files.js';
+import { encodedText } from '../../http/json/data-url.js';
 import { largeStrings } from '../../http/json/large-strings.js';
 import type { ReadFailure } from '../../http/json/read-failure.js';
+import { policyRefusalIn } from '../shared/policy-codes.js';
 import { failure } from '../shared/sentences.js';
+import { shownStatus, statusMeaning } from '../shared/status-words.js';
 import { isObject } from '../shared/json-members.js';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -15,10 +17,11 @@ const PICTURES = '/result/images/*/b64_json';
 const MAX_PICTURE_BYTES = 128 * 1024 * 1024;
 /** Eight pictures, in base64. */
 export const MAX_ANSWER_BYTES = 1_536 * 1024 * 1024;
-const READING = { at: [PICTURES], maxJsonBytes: 64 * 1024, maxCount: 64 };
+const READING = { at: [PICTURES], maxJsonBytes: 256 * 1024, maxCount: 64 };
 const ID = '/id';
 const READING_OF_PICTURE = { ...READING, at: [ID, PICTURES], maxCount: READING.maxCount + 1 };
 
+const SPACE = 0x20;
 const MEDIA_TYPES: Readonly<Record<string, string>> = { png: 'image/png', jpeg: 'image/jpeg', webp: 'image/webp' };
 
 /** Ids have no other characters. */
@@ -31,10 +34,16 @@ export const JOB_ID = /^[A-Za-z0-9_-]{1,128}$/;
 export async function reportOf(answer: HttpAnswer, reference: string): Promise<ProviderReport> {
   if (answer.status === 404 || answer.status === 410) return reportOfAbsent(answer);
   if (answer.status !== 200) throw unexpected(answer);
+  const strings = largeStrings(answer.jsonBody(), READING, (kind, what) => answer.error(kind, what));
   let pictures = 0;
-  const job = await jsonWithFiles(answer, { ...READING, maxFileBytes: MAX_PICTURE_BYTES }, async () => {
-    pictures += 1;
-  });
+  let job: unknown;
+  try {
+    let next = await strings.next();
+    for (; next.done !== true; next = await strings.next()) if (await isFilled(next.value.text)) pictures += 1;
+    job = next.value;
+  } finally {
+    await strings.return(undefined);
+  }
   if (!isObject(job) || job['id'] !== reference) throw unexpected(answer);
   return reportOfJob(job, pictures, answer);
 }
@@ -52,6 +61,7 @@ export async function* pictureOf(
   const strings = largeStrings(answer.jsonBody(), READING_OF_PICTURE, fail);
   let isOwn = false;
   let end: Uint8Array | undefined;
+  let seen = 0;
   try {
     for (;;) {
       const { done, value } = await strings.next();
@@ -59,9 +69,13 @@ export async function* pictureOf(
       if (value.pointer === ID) {
         isOwn = await isText(value.text, reference);
         if (!isOwn) throw unexpected(answer);
-      } else if (value.pointer === PICTURES.replace('*', String(index))) {
-        const bytes = decodedBase64(value.text, MAX_PICTURE_BYTES, fail);
-        end = yield* allButLast(bytes);
+      } else {
+        // One that is empty is not counted, as in the report.
+        if (seen === index) {
+          const { text } = await encodedText(value.text, fail);
+          end = yield* allButLast(decodedBase64(text, MAX_PICTURE_BYTES, fail));
+          seen += end === undefined ? 0 : 1;
+        } else if (await isFilled(value.text)) seen += 1;
       }
       if (!isOwn || end === undefined) continue;
       yield end;
@@ -70,6 +84,12 @@ export async function* pictureOf(
   } finally {
     await strings.return(undefined);
   }
+}
+
+/** Whether there is anything in the place of a picture, also where it is not base64. */
+async function isFilled(text: AsyncIterable<Uint8Array>): Promise<boolean> {
+  for await (const piece of text) if (piece.some((byte) => byte > SPACE)) return true;
+  return false;
 }
 
 async function isText(text: AsyncIterable<Uint8Array>, expected: string): Promise<boolean> {
@@ -81,14 +101,14 @@ async function isText(text: AsyncIterable<Uint8Array>, expected: string): Promis
   return read === expected;
 }
 
-/** Gives all pieces but the last one, which it returns; an empty one where there is none. */
-async function* allButLast(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, Uint8Array> {
+/** Gives all pieces but the last one, which it returns; undefined where there is none. */
+async function* allButLast(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, Uint8Array | undefined> {
   let last: Uint8Array | undefined;
   for await (const piece of bytes) {
     if (last !== undefined) yield last;
     last = Uint8Array.from(piece);
   }
-  return last ?? new Uint8Array(0);
+  return last;
 }
 
 /** The server's own word for what is wrong, in a body of its form. */
@@ -105,33 +125,34 @@ export function unexpected(answer: HttpAnswer): Error {
 
 /** Ten minutes after its end a job is forgotten, and ten minutes later also that there was one. */
 async function reportOfAbsent(answer: HttpAnswer): Promise<ProviderReport> {
-  const error = errorOf(await answer.json(READING.maxJsonBytes));
+  const error = errorOf(await answer.requiredShortJson(READING.maxJsonBytes));
   if (answer.status === 410 && error === 'job expired') return { state: 'failed', failure: failure('broke') };
   if (answer.status === 404 && error === 'job not found') return { state: 'unknown' };
   throw unexpected(answer);
 }
 
 function reportOfJob(job: Fields, pictures: number, answer: HttpAnswer): ProviderReport {
-  switch (job['status']) {
-    case 'queued':
-    case 'generating':
+  const { status } = job;
+  if (typeof status !== 'string' || status === '') throw unexpected(answer);
+  switch (statusMeaning(status)) {
+    case 'running':
       return { state: 'running' };
-    case 'completed':
+    case 'succeeded':
       return reportOfCompleted(job, pictures);
     case 'failed':
-      return { state: 'failed', failure: failure('broke'), ...costOf(job) };
+      return { state: 'failed', failure: failure(policyRefusalIn(job['error']) ?? 'broke'), ...costOf(job) };
     case 'cancelled':
       return { state: 'cancelled', outputs: [] };
-    default:
-      throw unexpected(answer);
+    case undefined:
+      return { state: 'running', unknownStatus: shownStatus(status) };
   }
 }
 
 function reportOfCompleted(job: Fields, pictures: number): ProviderReport {
   const { images, output_format: format } = isObject(job['result']) ? job['result'] : ({} as Fields);
   const mediaType = typeof format === 'string' && Object.hasOwn(MEDIA_TYPES, format) ? MEDIA_TYPES[format] : undefined;
-  const isWhole = Array.isArray(images) && images.length === pictures && pictures > 0;
-  if (!isWhole || mediaType === undefined) return { state: 'failed', failure: failure('broke'), ...costOf(job) };
+  if (!Array.isArray(images) || pictures === 0 || mediaType === undefined)
+    return { state: 'failed', failure: failure('broke'), ...costOf(job) };
   const outputs = Array.from({ length: pictures }, () => ({ kind: 'image', mediaType }) as const);
   return { state: 'succeeded', outputs, ...costOf(job) };
 }

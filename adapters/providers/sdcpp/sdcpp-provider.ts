@@ -12,20 +12,23 @@ import type {
 } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { submit } from '../../http/submit.js';
+import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
 import { refusal } from '../shared/sentences.js';
 import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './sdcpp-check.js';
-import { isObject } from '../shared/json-members.js';
+import { memberOf } from '../shared/json-members.js';
+import { withPolicy } from '../shared/policy-codes.js';
+import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { JOB_ID, MAX_ANSWER_BYTES, pictureOf, reportOf, unexpected } from './sdcpp-job.js';
 import { SDCPP_PROMISES } from './sdcpp-promises.js';
 import { refusalOf } from './sdcpp-refusal.js';
 import { requestOf } from './sdcpp-request.js';
 import { readSettings } from './sdcpp-settings.js';
 
-/** Of an answer to a submission. */
-const MAX_ACCEPTANCE_BYTES = 16 * 1024;
+/** Of an answer to a submission, beside what it may repeat of it. */
+const MAX_ACCEPTANCE_BYTES = 1024 * 1024;
 /** An output is read as fast as the object store takes it. */
 const OUTPUT_TIMEOUT_MS = 30 * 60_000;
 
@@ -53,13 +56,22 @@ export class SdcppProvider implements Provider {
     const { request } = made;
     const { client, credentials } = this.connection;
     const headers = { ...credentials, ...request.headers };
-    const sent = submit(client, { method: 'POST', url: this.urlOf('img_gen'), headers, body: request.body, signal });
+    const sent = submit(
+      client,
+      { method: 'POST', url: this.urlOf('img_gen'), headers, body: request.body, signal },
+      withPolicy(submission),
+    );
     const outcome = await whole.sent(sent, signal);
     if ('accepted' in outcome) return outcome;
-    if (outcome.outcome === 'answered') return accepted(outcome.answer);
-    const { because, status } = outcome;
-    this.log.warn('provider refused a task', { provider: this.instance, because, status });
-    return refusalOf(outcome, submission);
+    if (outcome.outcome === 'refused') return this.refused(outcome, submission);
+    const { answer } = outcome;
+    const answered = await answer.requiredShortJson(MAX_ACCEPTANCE_BYTES + request.body.byteSize);
+    const id = memberOf(answered, 'id');
+    if (typeof id === 'string' && JOB_ID.test(id)) return { accepted: true, reference: id };
+    const statedStatus = statusInSuccess(answered, answer.status, submission);
+    if (statedStatus !== undefined) return this.refused(refusedBy(statedStatus, answered), submission);
+    // Without the id of a job it is unknown what was taken.
+    throw unexpected(answer);
   }
 
   async poll(reference: string, _settings: JsonObject, { signal }: ProviderCall): Promise<ProviderReport> {
@@ -103,6 +115,12 @@ export class SdcppProvider implements Provider {
     return this.connection.close();
   }
 
+  private refused(refused: SubmissionRefusal, submission: Submission): SubmitAnswer {
+    const { because, status } = refused;
+    this.log.warn('provider refused a task', { provider: this.instance, because, status });
+    return refusalOf(refused, submission);
+  }
+
   private get(signal: ProviderCall['signal'], ...route: readonly string[]): Promise<HttpAnswer> {
     const { client, credentials: headers } = this.connection;
     const limits = { maxBodyBytes: MAX_ANSWER_BYTES, totalTimeoutMs: OUTPUT_TIMEOUT_MS };
@@ -112,12 +130,4 @@ export class SdcppProvider implements Provider {
   private urlOf(...route: readonly string[]): string {
     return this.connection.urlOf('sdcpp', 'v1', ...route);
   }
-}
-
-/** Without the id of a job it is unknown what was taken. Throws `HttpError`. */
-async function accepted(answer: HttpAnswer): Promise<SubmitAnswer> {
-  const body = await answer.json(MAX_ACCEPTANCE_BYTES);
-  const id = isObject(body) ? body['id'] : undefined;
-  if (answer.status !== 202 || typeof id !== 'string' || !JOB_ID.test(id)) throw unexpected(answer);
-  return { accepted: true, reference: id };
 }

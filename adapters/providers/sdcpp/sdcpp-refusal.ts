@@ -1,5 +1,6 @@
 import type { Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { policyRefusalIn } from '../shared/policy-codes.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
 import { errorOf } from './sdcpp-job.js';
 
@@ -10,11 +11,13 @@ const OTHER_MODEL = 'loaded model does not support img_gen';
 /** A certain refusal of the server, or of what is before it, in the words that clients read. */
 export function refusalOf(
   { because, status, retryAfterMs, body }: SubmissionRefusal,
-  { references }: Pick<Submission, 'references'>,
+  submission: Submission,
 ): SubmitAnswer {
   if (because === 'unreachable') return refusal('unreachable');
+  const policy = policyRefusalIn(body, status, submission);
+  if (policy !== undefined) return refusal(policy);
   if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
-  return refusal(nameOf(status, errorOf(body), references.length > 0));
+  return refusal(nameOf(status, errorOf(body), submission.references.length > 0));
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { HttpAnswer } from '../../http/http-answer.js';
 import { HttpError } from '../../http/http-error.js';
 import type { Connection } from './connection.js';
 
@@ -8,6 +9,16 @@ import type { Connection } from './connection.js';
 export function keyFault({ base, credentials }: Pick<Connection, 'base' | 'credentials'>, refused: string): string {
   if (Object.keys(credentials).length > 0) return refused;
   return `${base} asks for a key, and none is set; set the variable of api_key, or name a file in api_key_file.`;
+}
+
+/** The JSON of an answer, whatever type it declares; undefined where it is not JSON. Throws `HttpError`. */
+export async function jsonOfCheck(answer: HttpAnswer, maxBytes?: number): Promise<unknown> {
+  try {
+    return await answer.json(maxBytes);
+  } catch (error) {
+    if (error instanceof HttpError && error.kind === 'bad-answer') return undefined;
+    throw error;
+  }
 }
 
 /**

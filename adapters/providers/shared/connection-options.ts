@@ -39,7 +39,7 @@ export function connectionOptions({ baseUrl }: { readonly baseUrl?: string } = {
     },
     connect_timeout_seconds: seconds(10, 300, 'The longest wait for a connection.'),
     answer_timeout_seconds: seconds(30, 3_600, 'The longest wait for an answer to a call that makes nothing.'),
-    idle_timeout_seconds: seconds(60, 3_600, 'The longest pause within an answer.'),
+    idle_timeout_seconds: seconds(60, 3_600, 'The longest silence of a connection within a response that has begun.'),
     max_connections: {
       type: 'integer',
       minimum: 1,

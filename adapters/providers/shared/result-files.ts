@@ -1,9 +1,16 @@
 import { formatFault } from '../../../core/media/format-fault.js';
 import type { ProviderCall, ProviderOutput } from '../../../core/ports/provider.js';
 import { answerAddress } from '../../http/answer-address.js';
+import type { HttpAnswer } from '../../http/http-answer.js';
 import { HttpError } from '../../http/http-error.js';
+import { decodedBase64 } from '../../http/json/base64.js';
+import { encodedText } from '../../http/json/data-url.js';
+import { largeStrings } from '../../http/json/large-strings.js';
+import type { ReadFailure } from '../../http/json/read-failure.js';
 import { ListedHosts } from '../../http/listed-hosts.js';
 import type { Connection } from './connection.js';
+import { memberOf } from './json-members.js';
+import type { Place } from './pointer-values.js';
 
 /** The media types that are delivered, by the end of a file's name. */
 const TYPES: Readonly<Record<string, ProviderOutput>> = {
@@ -50,13 +57,45 @@ export function isResultAddress({ connection, hosts }: ResultFiles, value: unkno
 /** Files that models make beside their results. */
 const OTHER_FILES = /^(?:json|txt|csv|xml|html?|zip|tar|gz|wav|mp3|ogg|flac|glb|obj|ply|safetensors)$/;
 
-/** The addresses among the values of an answer whose files may be fetched and can be delivered, in order. */
-export function usableAddresses(files: ResultFiles, values: readonly unknown[]): readonly string[] {
-  return values.filter((value) => isResultAddress(files, value)).filter((address) => isDelivered(extensionOf(address)));
+/**
+ * The results among the places of an answer that may be fetched and can be delivered, in order: addresses, and data URLs
+ * with base64.
+ */
+export function usableResults(files: ResultFiles, places: readonly Place[]): readonly Result[] {
+  return places.map((place) => usableResult(files, place)).filter((result) => result !== undefined);
 }
+
+function usableResult(files: ResultFiles, { pointer, value }: Place): Result | undefined {
+  // Some models write an object with the address in the place of the address.
+  const nested = memberOf(value, 'url');
+  if (typeof nested === 'string') return usableResult(files, { pointer: `${pointer}/url`, value: nested });
+  if (typeof value !== 'string') return undefined;
+  const dataType = dataUrlType(value);
+  if (dataType !== undefined)
+    return dataType !== '' && formatFault(dataType) !== undefined ? undefined : { pointer, dataType };
+  return isResultAddress(files, value) && isDelivered(extensionOf(value)) ? { pointer, address: value } : undefined;
+}
+
+/** A result at a place of an answer. `dataType` is empty for a data URL that does not name its type. */
+export type Result =
+  | { readonly pointer: string; readonly address: string }
+  | { readonly pointer: string; readonly dataType: string };
 
 function isDelivered(extension: string): boolean {
   return !OTHER_FILES.test(extension) && formatFault(extension) === undefined;
+}
+
+/** The type that a data URL with base64 declares; undefined for any other text. The text may be cut behind its beginning. */
+function dataUrlType(text: string): string | undefined {
+  const [, type] = /^\s*data:([^;,]{0,100})(?:;[^;,]{0,100}){0,5};base64,/i.exec(text.slice(0, 1_000)) ?? [];
+  return type?.trim().toLowerCase();
+}
+
+/** What a result is, by its address or its data URL; `otherwise` where that says nothing. */
+export function outputOf(result: Result, otherwise: string): ProviderOutput {
+  if ('address' in result) return outputAt(result.address, otherwise);
+  const mediaType = result.dataType === '' ? otherwise : result.dataType;
+  return { kind: mediaType.startsWith('video/') ? 'video' : 'image', mediaType };
 }
 
 /** What a file is by the end of its address; `otherwise` where that says nothing. */
@@ -72,24 +111,111 @@ function extensionOf(address: string): string {
   return extension.toLowerCase();
 }
 
-/** The bytes of a file. No redirect is followed. Throws `HttpError`, also for an answer that declares a page or another text. */
+/** How many redirects of a file are followed: vendors keep files at other hosts than their API. */
+export const MAX_FILE_REDIRECTS = 3;
+
+/**
+ * The bytes of a file. Redirects are followed, and the key goes to the instance's own origin only. Throws `HttpError`, also
+ * for a page or another text in the place of a file.
+ */
 export async function resultBytes(
   { connection, hosts, sendsKey = false }: ResultFiles,
   address: string,
   { signal }: ProviderCall,
 ): Promise<AsyncIterable<Uint8Array>> {
   const { url, isOwnOrigin } = answerAddress(address, { base: connection.base, hosts });
+  const headers = sendsKey && isOwnOrigin ? connection.credentials : {};
   const answer = await connection.client.request({
     method: 'GET',
     url,
     hasSecretPath: !isOwnOrigin,
-    headers: sendsKey && isOwnOrigin ? connection.credentials : {},
+    headers,
     signal,
+    maxRedirects: MAX_FILE_REDIRECTS,
     limits: { maxBodyBytes: MAX_RESULT_BYTES, totalTimeoutMs: LONGEST_FETCH_MS, maxDecompressionRatio: 2_000 },
   });
-  const isText = /^(?:text\/|application\/(?:json|xhtml))/i.test(answer.header('content-type')?.trim() ?? '');
-  if (answer.status === 200 && !isText) return answer.body();
-  answer.discard();
-  const what = isText ? 'is a text' : `has status ${answer.status}`;
-  throw answer.error('bad-answer', `The answer for a result ${what}.`);
+  return fileBytes(answer, { hasKey: Object.keys(headers).length > 0 });
+}
+
+/** What pictures and videos have at a place near their beginning, in Latin-1. */
+const MEDIA_STARTS: readonly (readonly [at: number, text: string])[] = [
+  [0, '\x89PNG'],
+  [0, '\xff\xd8\xff'],
+  [8, 'WEBP'],
+  [8, 'AVI '],
+  [0, 'GIF8'],
+  [4, 'ftyp'],
+  [0, '\x1a\x45\xdf\xa3'],
+  [0, 'II*\0'],
+  [0, 'MM\0*'],
+  [0, '\xff\x0a'],
+  [4, 'JXL '],
+];
+const TEXT_START = /^(?:\xef\xbb\xbf)?\s*[<{[]/;
+const TEXT_TYPE = /^(?:text\/|application\/(?:[a-z0-9.-]+\+)?(?:json|xml|xhtml))/i;
+const START_BYTES = 64;
+
+/**
+ * The bytes of an answer that is a file. Its first bytes decide whether it is one, as servers declare files as anything.
+ * `hasKey` says whether its request had the operator's key. Throws `HttpError`.
+ */
+export async function fileBytes(
+  answer: HttpAnswer,
+  { hasKey }: { readonly hasKey: boolean },
+): Promise<AsyncIterable<Uint8Array>> {
+  if (answer.status !== 200) {
+    answer.discard();
+    const hints = hasKey ? {} : { isAccessRefused: false };
+    throw answer.error('bad-answer', `The answer for a result has status ${answer.status}.`, hints);
+  }
+  const pieces = answer.body()[Symbol.asyncIterator]();
+  let start: Buffer = Buffer.alloc(0);
+  for (let next = await pieces.next(); next.done !== true; next = await pieces.next()) {
+    start = Buffer.concat([start, next.value]);
+    if (start.byteLength >= START_BYTES) break;
+  }
+  const text = start.toString('latin1', 0, START_BYTES);
+  const isText = TEXT_START.test(text) || TEXT_TYPE.test(answer.header('content-type')?.trim() ?? '');
+  if (start.byteLength > 0 && (isMedia(text) || !isText)) return following(start, pieces);
+  await pieces.return?.();
+  throw answer.error('bad-answer', `The answer for a result ${start.byteLength === 0 ? 'is empty' : 'is a text'}.`);
+}
+
+function isMedia(start: string): boolean {
+  return MEDIA_STARTS.some(([at, text]) => start.startsWith(text, at));
+}
+
+async function* following(start: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield start;
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+  } finally {
+    await rest.return?.();
+  }
+}
+
+/** Of an answer without its results; some repeat the input. */
+const MAX_JSON_BYTES = 8 * 1024 * 1024;
+const MAX_STRINGS = 300;
+const REPEATED_INPUT: readonly string[] = ['/input/*', '/input/*/*'];
+
+/** The bytes of the data URL at `pointer`, one of those at the places `at` of an answer, read as they come. Throws `HttpError`. */
+export async function* dataUrlBytes(
+  answer: HttpAnswer,
+  { pointer, at }: { readonly pointer: string; readonly at: string },
+): AsyncGenerator<Uint8Array> {
+  const fail: ReadFailure = (kind, what) => answer.error(kind, what);
+  const places = { at: [at, `${at}/url`, ...REPEATED_INPUT], maxJsonBytes: MAX_JSON_BYTES, maxCount: MAX_STRINGS };
+  const strings = largeStrings(answer.jsonBody(), places, fail);
+  try {
+    for (let next = await strings.next(); next.done !== true; next = await strings.next()) {
+      if (next.value.pointer !== pointer) continue;
+      const { text } = await encodedText(next.value.text, fail);
+      yield* decodedBase64(text, MAX_RESULT_BYTES, fail);
+      return;
+    }
+    throw fail('bad-answer', 'The answer no longer has the result.');
+  } finally {
+    await strings.return(undefined);
+  }
 }

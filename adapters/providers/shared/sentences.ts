@@ -31,7 +31,11 @@ const FAILURES = {
     message: 'The provider has no capacity for the task now.',
     because: 'capacity',
   },
-  'unreachable': { code: 'PROVIDER_UNAVAILABLE', because: 'capacity' },
+  'unreachable': {
+    code: 'PROVIDER_UNAVAILABLE',
+    message: 'The provider could not be reached.',
+    because: 'capacity',
+  },
   'timed out': { code: 'PROVIDER_TIMEOUT', message: 'The provider did not finish the task in its own time.' },
   'broke': { code: 'INTERNAL_ERROR', message: 'The provider had an internal error.' },
 } as const satisfies Record<string, Failure>;

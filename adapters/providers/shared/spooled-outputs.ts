@@ -22,6 +22,8 @@ export type SpooledOutputs = Omit<Extract<SubmitAnswer, { readonly outputs: unkn
 export interface SpooledAnswer {
   /** Where the outputs are, in base64: JSON Pointers in which `*` stands for any key or index. */
   readonly at: readonly string[];
+  /** Where their addresses are; see `JsonWithFilesOptions`. */
+  readonly addressesAt?: readonly string[];
   /** Of one output, in bytes. */
   readonly maxOutputBytes: number;
   readonly submission: Submission;
@@ -33,7 +35,7 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
 const BASE64_SHARE = 1.4;
 const MAX_JSON_BYTES = 1024 * 1024;
 /** More than any server makes at once, so that what was not paid for does not fail the answer. */
-const MAX_OUTPUTS = 100;
+const MAX_STRINGS = 500;
 
 /** The limits of a submission whose answer comes when the task has ended: it may take as long as the task may run. */
 export function limitsOfAnswer(
@@ -43,6 +45,8 @@ export function limitsOfAnswer(
   const longestMs = Math.min(Math.max(1, timeLeftMs), LONGEST_TIMER_MS);
   return {
     headersTimeoutMs: longestMs,
+    // Servers commit to an answer, and keep its connection alive with white space, before they compute it.
+    firstByteTimeoutMs: longestMs,
     totalTimeoutMs: longestMs,
     maxBodyBytes: Math.ceil(Math.max(1, outputCount) * maxOutputBytes * BASE64_SHARE) + MAX_JSON_BYTES,
   };
@@ -54,13 +58,14 @@ export function limitsOfAnswer(
  */
 export async function spooledOutputs(
   answer: HttpAnswer,
-  { at, maxOutputBytes, submission, call }: SpooledAnswer,
+  { at, addressesAt, maxOutputBytes, submission, call }: SpooledAnswer,
   read: (spooled: SpooledJson) => FoundOutputs | Promise<FoundOutputs>,
 ): Promise<SpooledOutputs> {
   const spooled = await spooledJson(answer, {
     at,
+    ...(addressesAt === undefined ? {} : { addressesAt }),
     maxJsonBytes: MAX_JSON_BYTES,
-    maxCount: MAX_OUTPUTS,
+    maxCount: MAX_STRINGS,
     maxFileBytes: maxOutputBytes,
   });
   try {

@@ -194,23 +194,52 @@ describe('the limits of an answer', () => {
     }
   });
 
-  it('read as JSON only what does not declare another type', async () => {
-    for (const [type, isJson] of [
-      ['application/json', true],
-      ['Application/JSON ; charset=utf-8', true],
-      ['application/problem+json', true],
-      ['text/json', true],
-      ['text/html', false],
-      ['text/plain; charset=utf-8', false],
-      ['application/jsonp', false],
-      ['application/x-ndjson', false],
-      ['json', false],
-    ] as const) {
-      const server = await servers.serving(Buffer.from('{}'), { 'content-type': type });
-      const answer = await get(client, server.url);
-      if (isJson) expect(await answer.json(), type).to.deep.equal({});
-      else expect(await errorOf(answer.json()), type).to.include({ kind: 'bad-answer', requestSent: true });
-    }
+  it('read JSON whatever type it declares, and with what servers write around it', async () => {
+    for (const type of [
+      'application/x-ndjson',
+      'application/octet-stream',
+      'text/plain; charset=utf-8',
+      'text/html',
+      'json',
+    ])
+      for (const [body, expected] of [
+        ['{"id":"a"}\n', { id: 'a' }],
+        ['\ufeff{"id":"a"}', { id: 'a' }],
+        [' \r\n\t {"id":"a"} ', { id: 'a' }],
+        ['[null,{"a":1}]', [null, { a: 1 }]],
+        [
+          '{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN -Infinity \\" NaN"}',
+          { a: null, b: [null, null], c: 'NaN -Infinity " NaN' },
+        ],
+        ['NaN', null],
+      ] as const) {
+        const server = await servers.serving(Buffer.from(body), { 'content-type': type });
+        expect(await (await get(client, server.url)).json(), `${type}: ${body}`).to.deep.equal(expected);
+        const again = await get(client, (await servers.serving(Buffer.from(body), { 'content-type': type })).url);
+        expect(await again.requiredShortJson(1_000), `${type}: ${body}`).to.deep.equal(expected);
+      }
+  });
+
+  it('refuse what is not JSON under any type, and repeat none of it', async () => {
+    for (const type of ['application/json', 'text/html', 'application/octet-stream'])
+      for (const body of [
+        '<html>s3cret</html>',
+        '  <p>s3cret',
+        's3cret',
+        '{"s3cret":nan}',
+        '{"s3cret":NaNs}',
+        '{"a":1}{"s3cret":1}',
+      ]) {
+        const server = await servers.serving(Buffer.from(body), { 'content-type': type });
+        const error = await errorOf((await get(client, server.url)).json());
+        expect(error, body).to.include({ kind: 'bad-answer', requestSent: true });
+        expect(error.message).to.not.include('s3cret');
+      }
+  });
+
+  it('come with what the answer asks of its caller', async () => {
+    const limited = await servers.serving(Buffer.from('<p>'), { 'retry-after': '7' });
+    expect(await errorOf((await get(client, limited.url)).json())).to.include({ retryAfterMs: 7_000 });
   });
 
   it('can be less for one reading, and not more', async () => {

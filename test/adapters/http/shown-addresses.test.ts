@@ -25,7 +25,9 @@ const FAILURES: Readonly<Record<string, (connection: Connection) => void>> = {
   'the body has too many levels': answeringWith(
     `HTTP/1.1 200 OK\r\ncontent-length: 600\r\n\r\n${'['.repeat(300)}${']'.repeat(300)}`,
   ),
-  'it redirects too often': answeringWith('HTTP/1.1 302 Found\r\nlocation: /T0KEN\r\ncontent-length: 0\r\n\r\n'),
+  'it redirects too often': answeringWith(
+    'HTTP/1.1 302 Found\r\nlocation: /T0KEN/picture.png\r\ncontent-length: 0\r\n\r\n',
+  ),
 };
 
 describe('the address in an error', () => {

@@ -107,7 +107,7 @@ describe('a submission', () => {
       ['409 Conflict', 'application/json', '{"s3cret":1}'],
       ['307 Temporary Redirect', 'text/html', ''],
       ['400 Bad Request', 'application/json', '{"s3cret":'],
-      ['400 Bad Request', 'application/json', `"${'s3cret'.repeat(50_000)}"`],
+      ['400 Bad Request', 'application/json', `"${'s3cret'.repeat(200_000)}"`],
     ] as const) {
       const server = await answeringWith(status, [`content-type: ${type}`, 'location: https://two.example/'], body);
       const error = await errorOf(send(server.url));

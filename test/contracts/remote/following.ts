@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { reportsUntilOver, submitted, WANTED } from '../provider.contract.js';
 import { failureOf, finished, outputOf, TakesTooMuch, withinBytes, type Cases } from './cases.js';
+import { hintsOf } from '../../../core/ports/provider.js';
+import type { Fault } from '../../providers/fakes/fake-server.js';
 import { SILENCES } from './hostile.js';
 import type { RemoteProviderSubject } from './subject.js';
 
@@ -49,6 +51,10 @@ export function describeFollowing(proves: Cases, { failures, partial, supports }
     });
 
   describeStrangeReferences(proves);
+  if (supports.readsErrors === true) describeSilentPolls(proves);
+  else it.skip('throws for polls that say nothing (skipped: this provider has rules of its own)');
+  if (supports.hasStatusWord === true) describeStatusWords(proves);
+  else it.skip('counts an unknown status as running (skipped: the status is not one word)');
   describeHostilePolls(proves, supports.maxAnswerBytes ?? 16 * 1024 * 1024);
 }
 
@@ -73,6 +79,87 @@ function describeStrangeReferences(proves: Cases): void {
     }
     expect(elsewhere.requests).to.have.length(0);
     expect(one.server.posts).to.equal(0);
+  });
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+/** Polls that say nothing about the task: what they must throw tells core how long to wait, and what an operator must do. */
+function describeSilentPolls(proves: Cases): void {
+  const silences: readonly (readonly [name: string, fault: Fault, hints: object])[] = [
+    [
+      '429',
+      { type: 'status', status: 429, headers: { ...JSON_TYPE, 'retry-after': '7' }, body: '{"error":{"code":"slow"}}' },
+      { retryAfterMs: 7_000 },
+    ],
+    [
+      '429 in HTML',
+      { type: 'status', status: 429, headers: { 'retry-after': '9' }, body: '<p>' },
+      { retryAfterMs: 9_000 },
+    ],
+    ['401', { type: 'status', status: 401, headers: JSON_TYPE, body: '{"detail":"No."}' }, { isAccessRefused: true }],
+    [
+      '403',
+      { type: 'status', status: 403, headers: JSON_TYPE, body: '{"error":{"message":"No."}}' },
+      { isAccessRefused: true },
+    ],
+    ['500', { type: 'status', status: 500, headers: JSON_TYPE, body: '{"error":{"message":"No."}}' }, {}],
+    ['502 in HTML', { type: 'html', status: 502 }, {}],
+    ['503', { type: 'status', status: 503, headers: { 'retry-after': '5' }, body: '' }, { retryAfterMs: 5_000 }],
+    ['404 in HTML', { type: 'html', status: 404 }, {}],
+    [
+      '404 of a gateway',
+      { type: 'status', status: 404, headers: JSON_TYPE, body: '{"message":"no Route matched with those values"}' },
+      {},
+    ],
+    ['410 in HTML', { type: 'html', status: 410 }, {}],
+    ['200 in HTML', { type: 'html', status: 200 }, {}],
+    ['200 without a body', { type: 'status', status: 200, headers: JSON_TYPE, body: '' }, {}],
+    ['an error in 200', { type: 'status', status: 200, headers: JSON_TYPE, body: '{"error":{"message":"No."}}' }, {}],
+    ['half of it', { type: 'truncated' }, {}],
+  ];
+  for (const [name, fault, hints] of silences)
+    proves(`throws for a poll that is answered with ${name}, and knows the task afterwards`, async (one) => {
+      const reference = await finished(one, one.quick(randomUUID()));
+      const honest = await one.provider.poll(reference, one.settings, WANTED);
+      for (let polls = 0; polls < 12; polls += 1) {
+        one.server.plan(fault, { of: 'poll' });
+        const error = await failureOf(one.provider.poll(reference, one.settings, WANTED));
+        expect(error).to.be.instanceOf(Error);
+        expect(hintsOf(error)).to.deep.equal(hints);
+      }
+      expect(await one.provider.poll(reference, one.settings, WANTED)).to.deep.equal(honest);
+    });
+}
+
+function describeStatusWords(proves: Cases): void {
+  const saying = (status: string): Fault => ({
+    type: 'altered',
+    alter: (answer) => ({ ...answer, json: { ...(answer.json as object), status } }),
+  });
+
+  proves('counts a task with an unknown status as running, and names the status', async (one) => {
+    const reference = await finished(one, one.quick(randomUUID()));
+    const long = 'é'.repeat(500);
+    for (const [status, shown] of [
+      ['BREWING', 'BREWING'],
+      ['on hold', 'on hold'],
+      [long, '?'.repeat(64)],
+      ['a\nb', 'a?b'],
+    ] as const) {
+      one.server.plan(saying(status), { of: 'poll' });
+      const report = await one.provider.poll(reference, one.settings, WANTED);
+      expect(report).to.include({ state: 'running', unknownStatus: shown });
+    }
+  });
+
+  proves('knows the words of other vendors for a task that goes on', async (one) => {
+    const reference = await submitted(one.provider, one.endless(randomUUID()));
+    for (const status of ['NOT_START', 'SUBMITTED', 'Pending', 'IN_QUEUE', 'in progress', 'RUNNING', 'queued']) {
+      one.server.plan(saying(status), { of: 'poll' });
+      const report = await one.provider.poll(reference, one.settings, WANTED);
+      expect([report.state, 'unknownStatus' in report], status).to.deep.equal(['running', false]);
+    }
   });
 }
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import type { FakeAnswer } from '../../providers/fakes/fake-answer.js';
 import type { Fault } from '../../providers/fakes/fake-server.js';
 import { WANTED } from '../provider.contract.js';
 import { failureOf, finished, outputOf, turn, type Cases } from './cases.js';
+import type { RemoteProviderSupports } from './subject.js';
 
 /** Answers to a request for an output that have none of it, or not all. */
 const BROKEN: readonly (readonly [name: string, fault: Fault])[] = [
@@ -16,12 +18,29 @@ const BROKEN: readonly (readonly [name: string, fault: Fault])[] = [
   ['status 500 answers', { type: 'status', status: 500 }],
 ];
 
+/** The same, of a provider that looks at the first bytes of a file. */
+const NO_FILES: typeof BROKEN = [
+  ['status 202 answers', { type: 'status', status: 202 }],
+  ['status 429 answers', { type: 'status', status: 429, headers: { 'retry-after': '7' } }],
+  ['status 200 answers without a body', { type: 'status', status: 200 }],
+  [
+    'an error in JSON answers with status 200',
+    { type: 'status', status: 200, headers: { 'content-type': 'image/png' }, body: '{"error":"not ready"}' },
+  ],
+  [
+    'a page answers as a file',
+    { type: 'altered', alter: () => ({ headers: { 'content-type': 'video/mp4' }, body: '\n<html></html>' }) },
+  ],
+];
+
+const TYPES = ['application/octet-stream', 'binary/octet-stream', 'text/plain', 'application/x-unknown', ''];
+
 /** How much of an endless output may be under way beyond what was read. */
 const MAX_AHEAD_BYTES = 16 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 
-export function describeOutputs(proves: Cases): void {
-  for (const [name, fault] of BROKEN) {
+export function describeOutputs(proves: Cases, { followsRedirects, readsErrors }: RemoteProviderSupports): void {
+  for (const [name, fault] of readsErrors === true ? [...BROKEN, ...NO_FILES] : BROKEN) {
     proves(`delivers no output, and not a part of one as if it were whole, when ${name}`, async (one) => {
       const reference = await finished(one, one.quick(randomUUID()));
       const honest = await outputOf(one, one.provider, reference);
@@ -31,6 +50,21 @@ export function describeOutputs(proves: Cases): void {
       expect(Buffer.from(again).equals(honest), 'it can be fetched again').to.equal(true);
     });
   }
+
+  if (readsErrors === true)
+    proves('delivers an output whatever type it declares', async (one) => {
+      const reference = await finished(one, one.quick(randomUUID()));
+      const honest = await outputOf(one, one.provider, reference);
+      for (const type of TYPES) {
+        one.server.plan({ type: 'altered', alter: (answer) => withType(answer, type) }, { of: 'output' });
+        const output = await outputOf(one, one.provider, reference);
+        expect(Buffer.from(output).equals(honest), type).to.equal(true);
+      }
+    });
+  else it.skip('delivers an output whatever type it declares (skipped: this provider has rules of its own)');
+
+  if (followsRedirects === true) describeRedirects(proves);
+  else it.skip('follows the redirects of an output (skipped: it has no address of its own)');
 
   proves('follows no redirect of an output to a private address', async (one) => {
     const reference = await finished(one, one.quick(randomUUID()));
@@ -74,4 +108,49 @@ export function describeOutputs(proves: Cases): void {
     if (readBytes > READ_BYTES) expect(error).to.equal(undefined);
     await planned.left;
   });
+}
+
+function withType({ json, body = '', ...answer }: FakeAnswer, type: string): FakeAnswer {
+  const { 'content-type': _, ...headers } = answer.headers ?? {};
+  return {
+    ...answer,
+    headers: type === '' ? headers : { ...headers, 'content-type': type },
+    body: json === undefined ? body : JSON.stringify(json),
+  };
+}
+
+function describeRedirects(proves: Cases): void {
+  const hop: Fault = { type: 'redirect', to: '?again', status: 302 };
+
+  proves('follows up to three redirects of an output', async (one) => {
+    const reference = await finished(one, one.quick(randomUUID()));
+    const honest = await outputOf(one, one.provider, reference);
+    for (const hops of [1, 3]) {
+      for (let planned = 0; planned < hops; planned += 1) one.server.plan(hop, { of: 'output' });
+      const output = await outputOf(one, one.provider, reference);
+      expect(Buffer.from(output).equals(honest), `${hops} redirects`).to.equal(true);
+    }
+  });
+
+  proves('throws for an output that redirects in a circle, and delivers it afterwards', async (one) => {
+    const reference = await finished(one, one.quick(randomUUID()));
+    const planned = Array.from({ length: 10 }, () => one.server.plan(hop, { of: 'output' }));
+    expect(await failureOf(outputOf(one, one.provider, reference))).to.be.instanceOf(Error);
+    one.server.forgetFaults(planned);
+    expect((await outputOf(one, one.provider, reference)).byteLength).to.be.greaterThan(0);
+    expect(one.server.posts).to.equal(1);
+  });
+
+  for (const location of [
+    'ftp://127.0.0.1/x',
+    'http://user:pass@127.0.0.1/',
+    'https://169.254.169.254/',
+    '\\',
+    'data:,x',
+  ])
+    proves(`throws for an output that redirects to ${location}`, async (one) => {
+      const reference = await finished(one, one.quick(randomUUID()));
+      one.server.plan({ type: 'redirect', to: location, status: 302 }, { of: 'output' });
+      expect(await failureOf(outputOf(one, one.provider, reference))).to.be.instanceOf(Error);
+    });
 }

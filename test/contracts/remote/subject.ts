@@ -46,6 +46,15 @@ export interface RemoteProviderSupports {
   readonly cost: boolean;
   /** Whether `check` can tell a wrong key from the right one. */
   readonly checksKey: boolean;
+  /**
+   * Whether errors of the vendor are read as `policyRefusalIn` does it, in an answer of any status, and whether failed calls
+   * say what the server asks for; see `FailedCallHints`.
+   */
+  readonly readsErrors?: true;
+  /** Whether the answer about a task has its status as the member `status`. */
+  readonly hasStatusWord?: true;
+  /** Whether an output is a file with an address of its own, whose redirects are followed. */
+  readonly followsRedirects?: true;
   /** How many bytes of an endless answer about a task the provider may take at most; 16 MiB when absent. */
   readonly maxAnswerBytes?: number;
 }

@@ -4,7 +4,7 @@ import { expect } from 'chai';
 import type { Provider, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { Fault } from '../../providers/fakes/fake-server.js';
 import { WANTED } from '../provider.contract.js';
-import { failureOf, submittedWhole, TakesTooMuch, withinBytes, type Case, type Cases } from './cases.js';
+import { failureOf, submittedWhole, TakesTooMuch, turn, withinBytes, type Case, type Cases } from './cases.js';
 import { otherShapes } from './hostile.js';
 import type { RemoteProviderSupports } from './subject.js';
 
@@ -21,13 +21,12 @@ const UNCERTAIN: readonly (readonly [name: string, fault: Fault])[] = [
   ['status 502 answers without a body', { type: 'status', status: 502, isHandled: true }],
   ['status 408 answers', { type: 'status', status: 408, isHandled: true }],
   ['status 425 answers', { type: 'status', status: 425, isHandled: true }],
-  ['its answer declares another type', { type: 'wrong-type' }],
   ...otherShapes(),
 ];
 
 export function describeSubmissions(
   proves: Cases,
-  { maxAnswerBytes = 16 * 1024 * 1024 }: RemoteProviderSupports,
+  { maxAnswerBytes = 16 * 1024 * 1024, readsErrors, promises }: RemoteProviderSupports,
 ): void {
   proves('sends one request for one task, on the first try', async (one) => {
     const { answer } = await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
@@ -93,8 +92,99 @@ export function describeSubmissions(
     await expectPosts(one, { posts: 1, handled: 1 });
   });
 
+  describeForms(proves);
+  if (readsErrors === true) describeErrors(proves, promises.isPaid);
+  else it.skip('reads errors whatever their status (skipped: this provider has rules of its own)');
   describeSubmissionAborts(proves);
   describeUnreachable(proves);
+}
+
+/** What servers write around their JSON, and what Python writes into it. */
+const FORMS: readonly (readonly [name: string, of: (json: string) => string])[] = [
+  ['is one line', (json) => `${json}\n`],
+  ['has white space around it', (json) => `${' \r\n'.repeat(100)}${json} `],
+  ['has a byte order mark', (json) => `\ufeff${json}`],
+  ['has NaN and Infinity in it', (json) => json.replace('{', '{"x_loss":NaN,"x_bounds":[-Infinity,Infinity,null],')],
+];
+const TYPES = ['application/x-ndjson', 'application/octet-stream', 'text/plain; charset=utf-8', 'text/html', ''];
+
+function describeForms(proves: Cases): void {
+  const altered = (contentType: string, of: (json: string) => string): Fault => ({
+    type: 'altered',
+    alter: ({ status = 200, headers = {}, json }) => ({
+      status,
+      headers: { ...headers, ...(contentType === '' ? {} : { 'content-type': contentType }) },
+      body: of(JSON.stringify(json)),
+    }),
+  });
+
+  for (const [name, of] of FORMS)
+    proves(`takes an answer in JSON that ${name}, whatever type it declares`, async (one) => {
+      for (const type of TYPES) {
+        one.server.plan(altered(type, of), { of: 'submit' });
+        const { answer } = await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
+        expect(answer.accepted, type).to.equal(true);
+      }
+      await expectPosts(one, { posts: TYPES.length });
+    });
+
+  proves('takes an answer after responses of 1xx', async (one) => {
+    one.server.plan({ type: 'informed' }, { of: 'submit' });
+    const { answer } = await submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
+    expect(answer.accepted).to.equal(true);
+  });
+
+  proves('takes an answer whose headers come before the task is done', async (one) => {
+    const planned = one.server.plan({ type: 'early-headers' }, { of: 'submit' });
+    const work = submittedWhole(one, one.provider, one.quick(randomUUID()), WANTED);
+    await planned.met;
+    for (let turns = 0; turns < 20; turns += 1) await turn();
+    await planned.release();
+    expect((await work).answer.accepted).to.equal(true);
+    await expectPosts(one, { posts: 1, handled: 1 });
+  });
+}
+
+function describeErrors(proves: Cases, isPaid: boolean): void {
+  const answered = (status: number, body: object, spaces = ''): Fault => ({
+    type: 'status',
+    status,
+    isHandled: true,
+    headers: { 'content-type': 'application/json' },
+    body: spaces + JSON.stringify(body),
+  });
+  // More than was read of a refusal once: an error that repeats its input.
+  const input = {
+    image: `data:image/png;base64,${'QUJD'.repeat(60_000)}`,
+    prompt: 'x',
+    numbers: Array(30_000).fill(1),
+  };
+  const policy = {
+    input,
+    error: { code: 'content_policy_violation', type: 'image_generation_user_error', message: 'Words of the server.' },
+    detail: [{ input, loc: ['body', 'prompt'], type: 'content_policy_violation', msg: 'Words of the server.' }],
+  };
+
+  for (const status of [200, 400, 403, 422, 500])
+    proves(
+      `refuses once for the content policy that an answer of ${status} names, with the input in it`,
+      async (one) => {
+        one.server.plan(answered(status, policy, status === 200 ? '   ' : ''), { of: 'submit' });
+        const answer = await one.provider.submit(one.quick(randomUUID()), WANTED);
+        expect(refusalOf(answer)).to.deep.equal({ code: 'CONTENT_REJECTED_INPUT', mayRetry: false });
+        await expectPosts(one, { posts: 1 });
+      },
+    );
+
+  if (isPaid)
+    proves(
+      'does not know whether a task was taken when an answer of success has an error of another kind',
+      async (one) => {
+        one.server.plan(answered(200, { error: { code: 'server_error', message: 'Words.' } }), { of: 'submit' });
+        expect(await failureOf(one.provider.submit(one.quick(randomUUID()), WANTED))).to.be.instanceOf(Error);
+        await expectPosts(one, { posts: 1 });
+      },
+    );
 }
 
 function describeSubmissionAborts(proves: Cases): void {

@@ -25,6 +25,14 @@ export async function deliver(response: ServerResponse, answer: FakeAnswer): Pro
   response.end();
 }
 
+/** The headers and white space at once, and the rest later. */
+export async function deliverEarly(response: ServerResponse, answer: FakeAnswer, later: Promise<void>): Promise<void> {
+  writeHead(response, answer);
+  response.write(' \n ');
+  await later;
+  response.end(await bytesOf(answer));
+}
+
 /** The page a gateway answers with. */
 export function htmlAnswer({ status = 502 }: FaultOf<'html'>): FakeAnswer {
   return { status, headers: { 'content-type': 'text/html; charset=utf-8' }, body: PAGE };

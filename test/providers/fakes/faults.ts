@@ -1,3 +1,5 @@
+import type { FakeAnswer } from './fake-answer.js';
+
 /** What a request is for, as far as every vendor has it. */
 export type CallKind = 'submit' | 'poll' | 'output' | 'cancel' | 'recover' | 'check' | 'upload';
 
@@ -25,6 +27,10 @@ interface Handling {
  *   is false, and then the body is empty.
  * - `huge`: handled; the answer's body has no end: its last byte is preceded by spaces without end.
  * - `redirect`: to the address `to`, with `status` (307). Not handled unless `isHandled`.
+ * - `altered`: handled; the answer as `alter` changes it.
+ * - `early-headers`: handled; the headers of the answer and some white space are sent at once, and its body once the test
+ *   releases it.
+ * - `informed`: handled; responses with status 102 and 103 precede the answer.
  * - `status`: this status, with these headers and this body. Not handled unless `isHandled`.
  */
 export type Fault =
@@ -35,6 +41,8 @@ export type Fault =
   | ({ readonly type: 'html'; readonly status?: number } & Handling)
   | ({ readonly type: 'wrong-type'; readonly contentType?: string } & Handling)
   | ({ readonly type: 'redirect'; readonly to: string; readonly status?: number } & Handling)
+  | { readonly type: 'early-headers' | 'informed' }
+  | { readonly type: 'altered'; readonly alter: (answer: FakeAnswer) => FakeAnswer }
   | ({
       readonly type: 'status';
       readonly status: number;
@@ -58,7 +66,7 @@ export interface PlannedFault {
   /** Of `huge` and `trickle`: bytes of the body that were handed to the connection so far. */
   readonly sentBytes: number;
   /**
-   * Of `late` and `slow-answer`: lets it go on. Resolves when the request was handled, or its answer sent, and when the
+   * Of `late`, `slow-answer` and `early-headers`: lets it go on. Resolves when the request was handled, or its answer sent, and when the
    * server is closed.
    */
   release(): Promise<void>;

@@ -1,6 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { deliver, deliverHalf, deliverTrickling, deliverWithoutEnd, htmlAnswer } from './answer-delivery.js';
+import {
+  deliver,
+  deliverEarly,
+  deliverHalf,
+  deliverTrickling,
+  deliverWithoutEnd,
+  htmlAnswer,
+} from './answer-delivery.js';
 import { BodyTooLarge, fakeTime, formOf, readBody, type FakeRequest, type RequestRecord } from './fake-request.js';
 import type { FaultInPlay } from './faults.js';
 import type { FakeAnswer } from './fake-answer.js';
@@ -73,6 +80,14 @@ async function meetFault(
       return;
     case 'slow-answer':
       await (fault.afterMs === undefined ? planned.released : sleep(fault.afterMs));
+      return deliver(response, last);
+    case 'altered':
+      return deliver(response, fault.alter(last));
+    case 'early-headers':
+      return deliverEarly(response, last, planned.released);
+    case 'informed':
+      response.writeProcessing();
+      response.writeEarlyHints({ link: '</style.css>; rel=preload' });
       return deliver(response, last);
     case 'trickle':
       return deliverTrickling(response, last, planned, fault);

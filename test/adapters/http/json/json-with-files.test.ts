@@ -111,13 +111,13 @@ describe('an answer in JSON with files', () => {
       void response.writeHead(200, { 'content-type': 'application/json' }).write(text);
     for (const [what, send, kind] of [
       [
-        'another type',
-        (response: ServerResponse) => void response.writeHead(200, { 'content-type': 'text/html' }).write(VALID),
+        'a page',
+        (response: ServerResponse) => void response.writeHead(200, { 'content-type': 'text/html' }).write('<p>'),
         'bad-answer',
       ],
       ['invalid base64', never('{"data":[{"b64_json":"QU*D'), 'bad-answer'],
       ['a file too large', never(`{"data":[{"b64_json":"${'QUJD'.repeat(334)}`), 'too-large'],
-      ['too much JSON', never(`{"data":"${'x'.repeat(1_000)}`), 'too-large'],
+      ['too much JSON', never(`{"data":[${'1,'.repeat(1_000)}`), 'too-large'],
       ['too many files', never(documentOf(['', '', '', '', ''])), 'too-large'],
       ['too much of all', never(`{"data":[{"b64_json":"${'x'.repeat(100_001)}`), 'too-large'],
     ] as const) {

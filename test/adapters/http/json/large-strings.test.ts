@@ -128,7 +128,9 @@ describe('the large strings of a JSON document', () => {
         expect(strings).to.deep.equal([['/0', chars.map(([char]) => char).join('')]]);
       }),
     );
-    for (const other of ['\\n', '\\u00e9', '\\ud83d', '\\x'])
+    for (const blank of ['\\n', '\\r', '\\t', '\\u000a'])
+      expect((await read(`["a${blank}b"]`, { at: ['/0'] })).strings[0]?.[1], blank).to.equal('a b');
+    for (const other of ['\\u00e9', '\\ud83d', '\\x'])
       expect((await read(`["a${other}b"]`, { at: ['/0'] })).strings[0]?.[1], other).to.match(/^a\0.*b$/);
   });
 

@@ -68,7 +68,7 @@ remoteProviderContract({
   name: 'a1111',
   open: () => open('a1111'),
   close,
-  supports: { promises: PROMISES, cost: false, checksKey: true },
+  supports: { promises: PROMISES, cost: false, checksKey: true, readsErrors: true },
   refusals: [
     { name: 'a proxy that is full', status: 429, body: {}, code: 'PROVIDER_UNAVAILABLE', because: 'capacity' },
     refusal(401, 'Incorrect username or password', { code: 'PROVIDER_REJECTED', because: 'not-here' }),

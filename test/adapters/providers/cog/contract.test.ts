@@ -27,6 +27,7 @@ const subject: RemoteProviderSubject = {
     },
     cost: true,
     checksKey: false,
+    readsErrors: true,
   },
   refusals: [
     {

@@ -31,6 +31,8 @@ const subject: RemoteProviderSubject = {
     },
     cost: true,
     checksKey: true,
+    readsErrors: true,
+    followsRedirects: true,
   },
   refusals: [
     {

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { requestFailure } from '../../../../adapters/providers/fal/request-failure.js';
 import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
+import { collected } from '../../../fixtures/byte-streams.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import { failureOf, vendorForEach } from '../opened-vendor.js';
 import { falAt, SETTINGS, task } from './opened-fal.js';
@@ -34,6 +35,28 @@ describe('results of fal', () => {
     });
   });
 
+  it('may be data URLs, which are read as they come', async () => {
+    const picture = Buffer.alloc(3 * 1024 * 1024, 'PNG');
+    const url = `data:image/png;base64,${picture.toString('base64')}`;
+    const images = [null, { url: `${vendor.fake.base}/files/b/a.png` }, { url: { url } }, { url }];
+    const report = await vendor.reportOf({ ends: 'result', result: { images } });
+    expect(report).to.deep.equal({ state: 'succeeded', outputs: [PICTURE, PICTURE, PICTURE], cost: COST });
+    const reference = `fal-ai/flux/requests/${vendor.fake.queue[0]?.id}`;
+    for (const index of [1, 2]) {
+      const read = await collected(await vendor.provider.output(reference, index, SETTINGS, WANTED));
+      expect(picture.equals(read), `output ${index}`).to.equal(true);
+    }
+  });
+
+  it('are refused for a policy whose error repeats the input, of any size', async () => {
+    const input = { prompt: 'x', image_urls: Array(8).fill(`data:image/png;base64,${'A'.repeat(4_000_000)}`) };
+    const body = { detail: [{ loc: ['body', 'prompt'], msg: 'x', type: 'content_policy_violation', input }] };
+    const report = await vendor.reportOf({ ends: 'error', status: 422, body });
+    expect(report).to.have.nested.property('failure.code', 'CONTENT_REJECTED_INPUT');
+    const inSuccess = await vendor.reportOf({ ends: 'result', result: body });
+    expect(inSuccess).to.have.nested.property('failure.code', 'CONTENT_REJECTED_INPUT');
+  });
+
   it('leave out what a filter has blackened', async () => {
     const images = ['a', 'b', 'c'].map((name) => ({ url: `${vendor.fake.base}/files/b/${name}.png` }));
     const report = await vendor.reportOf({
@@ -52,7 +75,8 @@ describe('results of fal', () => {
     for (const urls of [
       [],
       ['a sentence'],
-      ['data:image/png;base64,AAAA'],
+      ['data:image/gif;base64,AAAA'],
+      ['data:image/png,AAAA'],
       ['https://elsewhere.example/0.png'],
       ['http://v3.fal.media/0.png'],
       ['https://evilfal.media/0.png'],
@@ -134,7 +158,8 @@ describe('results of fal', () => {
       { type: 'status', status: 200, headers: JSON_TYPE, body: '{"status":"LOST"}' },
       { of: 'poll' },
     );
-    expect(await failureOf(vendor.provider.poll(reference, SETTINGS, WANTED))).to.be.instanceOf(Error);
+    const lost = await vendor.provider.poll(reference, SETTINGS, WANTED);
+    expect(lost).to.deep.equal({ state: 'running', unknownStatus: 'LOST' });
     expect(await vendor.provider.poll(reference, SETTINGS, WANTED)).to.have.property('state', 'succeeded');
   });
 

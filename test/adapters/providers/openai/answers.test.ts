@@ -4,6 +4,7 @@
  * Method: the fakes, and answers written by hand where a server would have to misbehave.
  */
 import { getEventListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
@@ -50,6 +51,114 @@ describe('answers of servers with the API of OpenAI', () => {
     const texts = [];
     for (const { bytes } of outputs) texts.push(Buffer.from(await collected(bytes)).toString());
     expect(texts).to.deep.equal(['one', 'two']);
+  });
+
+  it('have each picture in whichever member is not empty', async () => {
+    const { fake, provider: _ } = await open();
+    const url = `${fake.base}/images/0/content`;
+    const b64_json = Buffer.from('base64').toString('base64');
+    const fetched = Buffer.from(fake.images.picture).toString('latin1');
+    const data = `data:image/png;base64,${Buffer.from('data').toString('base64')}`;
+    for (const [entry, expected] of [
+      [{ b64_json: '', url }, fetched],
+      [{ b64_json: null, url }, fetched],
+      [{ url, b64_json: '' }, fetched],
+      [{ url: '', b64_json }, 'base64'],
+      [{ url: null, b64_json }, 'base64'],
+      [{ b64_json, url: 'https://elsewhere.example/x.png' }, 'base64'],
+      [{ url: data }, 'data'],
+      [{ url: data, b64_json: '' }, 'data'],
+      [{ b64_json: data }, 'data'],
+      [{ b64_json: url }, fetched],
+      [{ url: { url } }, fetched],
+      [{ b64_json: 'b-_-\r\nb_8' }, Buffer.from('b+/+b/8=', 'base64').toString('latin1')],
+    ] as const) {
+      const server = await FakeServer.open([
+        { method: 'POST', path: '/v1/images/generations', handle: () => json({ data: [null, entry] }) },
+        { method: 'GET', path: '/v1/images/0/content', handle: () => fake.images.content() },
+      ]);
+      const provider = openAiAt(`${server.url}/v1`);
+      opened.push(provider, server);
+      const moved = JSON.parse(JSON.stringify(entry).replaceAll(fake.server.url, server.url)) as object;
+      server.plan({ type: 'altered', alter: () => json({ data: [null, moved] }) }, { method: 'POST' });
+      const outputs = await outputsOf(provider.submit(task({ outputCount: 4 }), WANTED));
+      expect(outputs, JSON.stringify(entry)).to.have.length(1);
+      expect(Buffer.from(await collected(outputs[0]!.bytes)).toString('latin1'), JSON.stringify(entry)).to.equal(
+        expected,
+      );
+    }
+  });
+
+  it('with an error in place of pictures are refusals where the error is certain, and of unknown outcome otherwise', async () => {
+    const settings = { preset: 'vllm-omni' };
+    const error = (members: object) => ({ error: { message: 'Words of the server.', ...members } });
+    for (const [body, paid, own] of [
+      [error({ code: 'moderation_blocked' }), 'CONTENT_REJECTED_INPUT', 'CONTENT_REJECTED_INPUT'],
+      [{ data: [], ...error({ code: 'content_filter' }) }, 'CONTENT_REJECTED_INPUT', 'CONTENT_REJECTED_INPUT'],
+      [{ data: [error({ code: 'moderation_blocked' })] }, 'CONTENT_REJECTED_INPUT', 'CONTENT_REJECTED_INPUT'],
+      [{ data: [{ b64_json: '', respect_moderation: false }] }, 'CONTENT_REJECTED_OUTPUT', 'CONTENT_REJECTED_OUTPUT'],
+      [
+        { code: 'Client specified an invalid argument', error: 'Generated image rejected by content moderation.' },
+        'CONTENT_REJECTED_OUTPUT',
+        'CONTENT_REJECTED_OUTPUT',
+      ],
+      [error({ code: 'insufficient_quota' }), 'PROVIDER_REJECTED', 'PROVIDER_REJECTED'],
+      [error({ code: 'rate_limit_exceeded' }), 'PROVIDER_UNAVAILABLE', 'PROVIDER_UNAVAILABLE'],
+      [error({ code: 'model_not_found' }), 'MODEL_UNAVAILABLE', 'MODEL_UNAVAILABLE'],
+      [error({ type: 'image_generation_user_error', code: 'x' }), 'INPUT_INVALID', 'INPUT_INVALID'],
+      [error({ code: 422 }), 'INPUT_INVALID', 'INPUT_INVALID'],
+      [error({ code: 'server_error' }), 'unknown', 'INTERNAL_ERROR'],
+      [error({ code: 408 }), 'unknown', 'INTERNAL_ERROR'],
+      [{ detail: 'x' }, 'unknown', 'INTERNAL_ERROR'],
+      [{ created: 1 }, 'unknown', 'unknown'],
+    ] as const)
+      for (const [expected, wish] of [
+        [paid, {}],
+        [own, { settings }],
+      ] as const) {
+        const provider = await answering(json(body));
+        const answer = await provider.submit(task(wish), WANTED).catch(() => undefined);
+        const seen = answer === undefined ? 'unknown' : answer.accepted ? 'accepted' : answer.failure.code;
+        expect(seen, JSON.stringify(body)).to.equal(expected);
+      }
+  });
+
+  it('may begin with headers and spaces long before the pictures, whatever pauses of a connection are', async () => {
+    const { fake } = await open();
+    const provider = openAiAt(fake.base, { idle_timeout_seconds: 0.05, answer_timeout_seconds: 0.05 });
+    opened.push(provider);
+    const planned = fake.server.plan({ type: 'early-headers' }, { of: 'submit' });
+    const work = outputsOf(provider.submit(task(), WANTED));
+    await planned.met;
+    await sleep(300);
+    await planned.release();
+    expect(await work).to.have.length(2);
+  });
+
+  it('with addresses are fetched through three redirects, and the key goes to the first origin only', async () => {
+    const seen: unknown[] = [];
+    const server = await FakeServer.open([
+      {
+        method: 'GET',
+        path: '/v1/images/:id/content',
+        handle: ({ headers, path }) => {
+          seen.push(headers.authorization);
+          const hop = Number(path.split('/')[3]);
+          if (hop < 3) return { status: 302, headers: { location: `/v1/images/${hop + 1}/content` } };
+          return { headers: { 'content-type': 'image/png' }, body: 'PNG' };
+        },
+      },
+      {
+        method: 'POST',
+        path: '/v1/images/generations',
+        handle: () => json({ data: [{ url: '/v1/images/0/content' }] }),
+      },
+    ]);
+    const provider = openAiAt(`${server.url}/v1`, { api_key: 'sk-test' });
+    opened.push(provider, server);
+    const [output] = await outputsOf(provider.submit(task(), WANTED));
+    expect(Buffer.from(await collected(output!.bytes)).toString()).to.equal('PNG');
+    expect(seen).to.deep.equal(Array(4).fill('Bearer sk-test'));
   });
 
   it('have no more pictures than were paid for', async () => {

@@ -23,7 +23,7 @@ function imagesContract(vendor: OpenAiVendor, settings: JsonObject, isPaid: bool
   remoteProviderContract({
     name: `openai, pictures of ${vendor}`,
     ...subjectAt(vendor, make),
-    supports: { promises, cost: vendor === 'openai', checksKey: true },
+    supports: { promises, cost: vendor === 'openai', checksKey: true, readsErrors: true },
     refusals: [
       refusal(429, 'rate_limit_exceeded', 'PROVIDER_UNAVAILABLE', 'capacity'),
       refusal(429, 'slow_down', 'PROVIDER_UNAVAILABLE', 'capacity'),

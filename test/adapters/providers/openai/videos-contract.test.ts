@@ -30,6 +30,9 @@ function videosContract(vendor: OpenAiVendor, settings: JsonObject): void {
       },
       cost: vendor !== 'openai',
       checksKey: true,
+      readsErrors: true,
+      hasStatusWord: true,
+      followsRedirects: true,
     },
     refusals: [
       {

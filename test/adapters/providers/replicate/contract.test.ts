@@ -32,6 +32,9 @@ const subject: RemoteProviderSubject = {
     },
     cost: true,
     checksKey: true,
+    readsErrors: true,
+    hasStatusWord: true,
+    followsRedirects: true,
   },
   refusals: [
     {

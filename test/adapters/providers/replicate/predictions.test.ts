@@ -8,8 +8,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { HttpError } from '../../../../adapters/http/http-error.js';
 import { predictionFailure } from '../../../../adapters/providers/replicate/prediction-failure.js';
+import { hintsOf } from '../../../../core/ports/provider.js';
 import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
+import { collected } from '../../../fixtures/byte-streams.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { failureOf, vendorForEach } from '../opened-vendor.js';
 import { replicateAt, SETTINGS, task } from './opened-replicate.js';
@@ -33,6 +35,32 @@ describe('predictions of Replicate', () => {
       outputs: [{ kind: 'image', mediaType: 'image/webp' }],
       cost: COST,
     });
+  });
+
+  it('may have their files in them as data URLs, which are read as they come', async () => {
+    const picture = Buffer.alloc(2 * 1024 * 1024, 'PNG');
+    const url = `data:image/png;base64,${picture.toString('base64')}`;
+    for (const [output, index] of [
+      [url, 0],
+      [[null, url, { url }], 1],
+    ] as const) {
+      const report = await vendor.reportOf({ ends: 'succeeded', output });
+      expect(report).to.have.deep.property(
+        'outputs',
+        Array.from({ length: index + 1 }, () => PICTURE),
+      );
+      const reference = vendor.fake.predictions.at(-1)?.id ?? '';
+      const read = await collected(await vendor.provider.output(reference, index, SETTINGS, WANTED));
+      expect(picture.equals(read)).to.equal(true);
+    }
+  });
+
+  it('are polled again after the time that a limit of the rate names in its text', async () => {
+    const reference = await submitted(vendor.provider, task());
+    const body = JSON.stringify({ detail: 'Request was throttled. Your rate limit resets in ~30s.', status: 429 });
+    vendor.fake.server.plan({ type: 'status', status: 429, body }, { of: 'poll' });
+    const error = await failureOf(vendor.provider.poll(reference, SETTINGS, WANTED));
+    expect(hintsOf(error)).to.deep.equal({ retryAfterMs: 30_000 });
   });
 
   it('have their files where the settings say', async () => {
@@ -145,7 +173,7 @@ describe('predictions of Replicate', () => {
     const reference = await submitted(vendor.provider, task());
     const other = await submitted(vendor.provider, task());
     const { server } = vendor.fake;
-    for (const body of [`{"id":"${other}","status":"succeeded"}`, '[]', `{"id":"${reference}","status":"new"}`]) {
+    for (const body of [`{"id":"${other}","status":"succeeded"}`, '[]', `{"id":"${reference}","status":7}`]) {
       server.plan(
         { type: 'status', status: 200, headers: { 'content-type': 'application/json' }, body },
         { of: 'poll' },

@@ -108,6 +108,8 @@ remoteProviderContract({
     },
     cost: true,
     checksKey: false,
+    readsErrors: true,
+    hasStatusWord: true,
   },
   refusals: [
     {
