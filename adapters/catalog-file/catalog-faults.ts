@@ -31,8 +31,8 @@ export function catalogFaults(yaml: LocatedYaml, tools: SchemaTools): LineFault[
   if (faults.length === 0) {
     const shape = tools.jsonSchemas.check(CATALOG_FILE_SCHEMA, yaml.value).faults;
     for (const { pointer, message } of shape) faults.push({ line: yaml.lineOf(pointer), message: asSentence(message) });
-    const say = ({ pointer, message }: PlaceFault) =>
-      faults.push({ line: yaml.lineOf(pointer), message: asSentence(message) });
+    const say = ({ pointer, message, lineAt = pointer }: PlaceFault) =>
+      faults.push({ line: yaml.lineOf(lineAt), message: asSentence(message) });
     for (const fault of entryFaults(
       yaml,
       shape.map(({ pointer }) => pointer),
@@ -58,8 +58,12 @@ function* entryFaults(yaml: LocatedYaml, misshapen: readonly string[], tools: Sc
         message: `${nameOf(pointer)} must be unique; models[${first}] has the key ${JSON.stringify(key)} too`,
       };
     } else if (key !== undefined) firstWithKey.set(key, index);
-    for (const { pointer, message } of oneModelFaults(yaml, model, base, misshapen, tools)) {
-      yield { pointer: base + pointer, message: `${nameOf(base + pointer)} ${message}` };
+    for (const { pointer, message, lineAt = pointer } of oneModelFaults(yaml, model, base, misshapen, tools)) {
+      yield {
+        pointer: base + pointer,
+        message: `${nameOf(base + pointer)} ${message}`,
+        lineAt: base + lineAt,
+      };
     }
   }
 }
@@ -127,7 +131,11 @@ function* providerFaults(
     return;
   }
   const fault = settingsFault(settings, model);
-  if (fault !== undefined) yield { pointer: `${base}/provider_settings`, message: `is not usable: ${fault}` };
+  if (fault === undefined) return;
+  const pointer = `${base}/provider_settings`;
+  // Some providers begin their sentence with the place within the settings.
+  const [, within = ''] = /^(\/[^\s:]+): /.exec(fault) ?? [];
+  yield { pointer, message: `is not usable: ${fault}`, lineAt: pointer + within };
 }
 
 function* inputFaults(schema: JsonObject, tools: SchemaTools): Generator<PlaceFault> {

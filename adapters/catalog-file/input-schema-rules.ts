@@ -5,6 +5,8 @@ import type { JsonSchemas } from '../../core/ports/json-schemas.js';
 export interface PlaceFault {
   readonly pointer: string;
   readonly message: string;
+  /** The pointer whose line is shown, where the fault is deeper than the place that the message names. */
+  readonly lineAt?: string;
 }
 
 interface Subschema {

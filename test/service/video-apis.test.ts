@@ -55,12 +55,7 @@ const VENDORS: readonly Vendor[] = [
   {
     name: 'veo',
     model: 'veo-3.1',
-    open: async () => {
-      const fake = await VeoFake.open(KEY);
-      // The test speaks no TLS, and redirects are followed over TLS only.
-      fake.redirects = false;
-      return fake;
-    },
+    open: () => VeoFake.open(KEY, { redirects: false }),
     seconds: 8,
     params: ['--param', 'aspect_ratio=9:16', '--param', 'seed=7'],
     credits: 320,

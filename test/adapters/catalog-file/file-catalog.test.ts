@@ -15,7 +15,13 @@ const tools = {
   jsonSchemas: new AjvJsonSchemas(),
   checkSchema,
   providers: new Map([
-    ['sandbox', ({ painter }: JsonObject) => (painter === 'imagee' ? 'There is no painter imagee.' : undefined)],
+    [
+      'sandbox',
+      ({ painter, body }: JsonObject) => {
+        if (body !== undefined) return '/body/frame: It has no file.';
+        return painter === 'imagee' ? 'There is no painter imagee.' : undefined;
+      },
+    ],
   ]),
 };
 
@@ -107,6 +113,12 @@ const VECTORS: readonly {
     from: 'painter: image }',
     to: 'painter: imagee }',
     faults: ['c.yaml:36: models[0].provider_settings is not usable: There is no painter imagee.'],
+  },
+  {
+    of: 'a place within the settings of its provider',
+    from: 'provider_settings: { painter: image }',
+    to: 'provider_settings:\n      body:\n        prompt: "{prompt}"\n        frame: 1',
+    faults: ['c.yaml:39: models[0].provider_settings is not usable: /body/frame: It has no file.'],
   },
   {
     of: 'too many attempts',

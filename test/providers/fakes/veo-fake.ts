@@ -42,17 +42,17 @@ export class VeoFake {
   /** Every operation that was taken, in order. */
   readonly operations: VeoOperation[] = [];
   server!: FakeServer;
-  /** Whether a file is answered with a redirect to its bytes, as the real API does. */
-  redirects = true;
 
   private constructor(
     readonly key: string,
+    private readonly redirects: boolean,
     /** The bytes of every file. */
     public video: Uint8Array,
   ) {}
 
-  static async open(key = 'veo-test-key'): Promise<VeoFake> {
-    const fake = new VeoFake(key, await sameMp4());
+  /** Unless `redirects` is false, a file is answered with a redirect to its bytes, as the real API does. */
+  static async open(key = 'veo-test-key', { redirects = true } = {}): Promise<VeoFake> {
+    const fake = new VeoFake(key, redirects, await sameMp4());
     fake.server = await FakeServer.open(fake.routes());
     return fake;
   }
@@ -77,7 +77,8 @@ export class VeoFake {
       route('GET', '/v1beta/models/:model', 'check', ({ params }) => this.about(params['model'])),
       route('POST', '/v1beta/models/:method', 'submit', (request) => this.take(request)),
       route('GET', '/v1beta/models/:model/operations/:id', 'poll', ({ path }) => this.show(path)),
-      route('GET', '/v1beta/files/:file', 'output', ({ path }) => this.file(path)),
+      // Faults of outputs are for the request that has the bytes.
+      route('GET', '/v1beta/files/:file', this.redirects ? [] : 'output', ({ path }) => this.file(path)),
       route('GET', '/download/v1beta/files/:file', 'output', () => this.bytes()),
     ];
   }
