@@ -55,7 +55,7 @@ const VENDORS: readonly Vendor[] = [
   {
     name: 'veo',
     model: 'veo-3.1',
-    open: () => VeoFake.open(KEY, { redirects: false }),
+    open: () => VeoFake.open(KEY),
     seconds: 8,
     params: ['--param', 'aspect_ratio=9:16', '--param', 'seed=7'],
     credits: 320,

@@ -1,6 +1,6 @@
 import { DURATION_TOLERANCE_MS, requestedDurationMs, requestedSize } from '../../catalog/price.js';
 import type { Model } from '../../catalog/model.js';
-import type { AbortSignalLike } from '../../abort-signal.js';
+import { throwIfAborted, type AbortSignalLike } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts, ProbedFile } from '../../ports/media-probe.js';
@@ -56,6 +56,8 @@ export async function collectOutputs(
   for (let index = 0; index < wanted; index += 1) {
     try {
       const collected = task.arrived.get(index) ?? (await collectOne(context, by, generation, { ...task, index }));
+      // What an abandoned call stored may be removed by now: the next one began with other keys.
+      throwIfAborted(task.call.signal);
       task.arrived.set(index, collected);
       if ('fault' in collected) faults.push(collected.fault);
       else outputs.push(collected);

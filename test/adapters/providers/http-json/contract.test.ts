@@ -245,7 +245,7 @@ const google = (code: number, status: string, reason?: string) => ({
 proveContracts({
   name: 'http-json, for Veo',
   api: async () => {
-    const fake = await VeoFake.open(KEY, { redirects: false });
+    const fake = await VeoFake.open(KEY);
     return { server: fake.server, base: fake.base, tasks: () => fake.operations.length, close: () => fake.close() };
   },
   path: '/v1beta',
