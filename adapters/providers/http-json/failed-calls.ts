@@ -1,7 +1,6 @@
 import type { FailedCallHints } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { HttpError } from '../../http/http-error.js';
-import { retryAfterMs } from '../../http/retry-after.js';
 import { errorIn, isAboutContent, listedAs, meaningOf, type AnswerError } from './error-meaning.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 
@@ -12,14 +11,7 @@ const MAX_ERROR_BYTES = 256 * 1024;
 
 /** The error of a call that says nothing of a task, with what core should know of it. */
 export function callFailed(answer: HttpAnswer, what: string, more: FailedCallHints = {}): HttpError {
-  const { status } = answer;
-  const waitMs = retryAfterMs(answer.header('retry-after'), answer.header('date'), Date.now());
-  const hints: FailedCallHints = {
-    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
-    ...(status === 401 || status === 403 ? { isAccessRefused: true } : {}),
-    ...more,
-  };
-  return Object.assign(answer.error('bad-answer', what), hints);
+  return answer.error('bad-answer', what, more);
 }
 
 /** The error in an answer that is not a success; without a code where none can be read. */

@@ -45,14 +45,13 @@ export class VeoFake {
 
   private constructor(
     readonly key: string,
-    private readonly redirects: boolean,
     /** The bytes of every file. */
     public video: Uint8Array,
   ) {}
 
-  /** Unless `redirects` is false, a file is answered with a redirect to its bytes, as the real API does. */
-  static async open(key = 'veo-test-key', { redirects = true } = {}): Promise<VeoFake> {
-    const fake = new VeoFake(key, redirects, await sameMp4());
+  /** A file is answered with a redirect to its bytes, as the real API does. */
+  static async open(key = 'veo-test-key'): Promise<VeoFake> {
+    const fake = new VeoFake(key, await sameMp4());
     fake.server = await FakeServer.open(fake.routes());
     return fake;
   }
@@ -78,7 +77,7 @@ export class VeoFake {
       route('POST', '/v1beta/models/:method', 'submit', (request) => this.take(request)),
       route('GET', '/v1beta/models/:model/operations/:id', 'poll', ({ path }) => this.show(path)),
       // Faults of outputs are for the request that has the bytes.
-      route('GET', '/v1beta/files/:file', this.redirects ? [] : 'output', ({ path }) => this.file(path)),
+      route('GET', '/v1beta/files/:file', [], ({ path }) => this.file(path)),
       route('GET', '/download/v1beta/files/:file', 'output', () => this.bytes()),
     ];
   }
@@ -126,7 +125,6 @@ export class VeoFake {
   }
 
   private file(path: string): FakeAnswer {
-    if (!this.redirects) return this.bytes();
     const to = `${this.server.url}/download${path}?alt=media`;
     return { status: 302, headers: { 'location': to, 'content-type': 'text/html; charset=UTF-8' }, body: '<html>' };
   }
