@@ -1,9 +1,21 @@
 import type { Log } from '../log.js';
+import type { ProviderFailure } from '../ports/provider.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Settings } from '../settings.js';
-import { Circuit, endOf, type Pause } from './circuit.js';
+import { Circuit } from './circuit.js';
 import { OwnShare } from './own-share.js';
-import { newProviderUse, renewShare, SHARE_MS, type ProviderHealth, type ProviderLimits } from './provider-use.js';
+import {
+  newProviderUse,
+  OtherShares,
+  renewShare,
+  SHARE_MS,
+  type LastRenewal,
+  type Moment,
+  type ProviderHealth,
+  type ProviderLimits,
+  type ProviderUse,
+  type WorkerShare,
+} from './provider-use.js';
 
 /** What a gate works with. */
 export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
@@ -20,13 +32,15 @@ const MAX_TRIES = 5;
 const OVERTAKEN_MS = 100;
 /** After a pause, one that is not refused within this time, in milliseconds, was most likely taken. */
 const TRY_MS = 5_000;
-/** The clock may be set while somebody waits. */
-const MAX_LOOK_MS = 10_000;
 
 export interface InstanceGateOptions {
   readonly provider: string;
   /** Names this process, unlike any other one that ever ran. */
   readonly worker: string;
+  /** Whether every other process that ever used these stores has ended: then the shares of others are void. */
+  readonly isExclusive: boolean;
+  /** Whether the tasks that earlier processes left at the provider are counted: until then, there may be as many as are allowed. */
+  readonly hasCounted: () => boolean;
   readonly limits: () => ProviderLimits;
   /** The longest call of any process to this provider, in milliseconds. */
   readonly longestCallMs: () => number;
@@ -39,8 +53,12 @@ export class InstanceGate {
   readonly circuit = new Circuit();
   private inUse = 0;
   private waiting = 0;
-  private trying: (Pause & { readonly holder: object }) | undefined;
+  /** One that tries whether the provider works again, and until when the others wait for it, by the monotonic clock. */
+  private trying: { readonly until: number; readonly holder: object } | undefined;
   private readonly share = new OwnShare();
+  private readonly others = new OtherShares();
+  /** The newest renewal that is known to be stored, and when it was made by the monotonic clock. */
+  private last: { readonly counted: number; readonly at: number } | undefined;
   private renewal: Promise<boolean> | undefined;
   private hasLeft = false;
   private cancelTimer: (() => void) | undefined;
@@ -52,7 +70,7 @@ export class InstanceGate {
   ) {}
 
   get health(): ProviderHealth {
-    return this.circuit.health(this.ports.clock.now());
+    return this.circuit.health(this.moment);
   }
 
   get tasks(): number {
@@ -73,15 +91,12 @@ export class InstanceGate {
   /** Takes a slot and a submission for `holder`, if there is one and the provider seems to work. */
   take(holder: object): boolean {
     if (!this.isOpen()) return false;
-    if (this.isLimited() && !this.share.take(holder, this.inUse, this.ports.clock.now())) {
+    if (this.isLimited() && !this.share.take(holder, this.inUse, this.moment)) {
       // A share may have lapsed while the provider was paused.
       this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
       return false;
     }
-    if (this.circuit.isDoubtful) {
-      const now = this.ports.clock.now();
-      this.trying = { holder, from: now, until: now + TRY_MS };
-    }
+    if (this.circuit.isDoubtful) this.trying = { holder, until: this.moment.monotonic + TRY_MS };
     this.inUse += 1;
     this.beatLater();
     return true;
@@ -90,12 +105,14 @@ export class InstanceGate {
   /** Whether it may have room, once this process has asked for more than it has: then the next provider has to wait. */
   get mayHaveRoom(): boolean {
     if (!this.isLimited() || !this.isOpen()) return false;
-    return this.share.mayGrow(this.inUse, this.ports.clock.now());
+    return this.share.mayGrow(this.inUse, this.moment);
   }
 
-  /** Counts a task that is at the provider already, though the limit may be exceeded. */
-  adopt(): void {
+  /** Counts the holder's task, which is at the provider already, though the limit may be exceeded. */
+  adopt(holder: object): void {
     this.inUse += 1;
+    // Where processes share the provider, the slot of a task that was taken over is in the share that its worker has left.
+    if (this.options.isExclusive) this.share.occupy(holder);
     this.beatLater();
   }
 
@@ -104,7 +121,7 @@ export class InstanceGate {
    * let in may have lapsed since.
    */
   maySubmit(holder: object): boolean {
-    if (!this.isLimited() || this.share.maySubmit(holder, this.ports.clock.now())) return true;
+    if (!this.isLimited() || this.share.maySubmit(holder, this.moment)) return true;
     this.renew();
     return false;
   }
@@ -124,8 +141,20 @@ export class InstanceGate {
   }
 
   /** The holder's submission had an answer, or none. */
-  tried(holder: object): void {
+  private tried(holder: object): void {
     if (this.trying?.holder === holder) this.trying = undefined;
+  }
+
+  /** A call of the holder was not answered. */
+  failed(holder: object, error: unknown): void {
+    this.circuit.failed(this.moment, error);
+    this.tried(holder);
+  }
+
+  /** The holder's task was refused for lack of capacity. */
+  full(holder: object, { message, retryAfterMs }: ProviderFailure): void {
+    this.circuit.full(this.moment, { message, retryAfterMs, capMs: this.ports.settings.retryAfterCapMs });
+    this.tried(holder);
   }
 
   /** A call of the holder was answered; `submitMs` of a submission that was taken. */
@@ -144,8 +173,14 @@ export class InstanceGate {
     this.lookLater();
   }
 
+  /** The tasks of earlier processes are counted now. */
+  counted(): void {
+    if (this.isLimited() && this.waiting + this.inUse > 0) this.renew();
+  }
+
   /** Publishes what this process sees, and its share. Never throws. */
   async report(): Promise<void> {
+    if (this.hasToCount()) return;
     await this.renewal;
     await this.once();
   }
@@ -159,24 +194,27 @@ export class InstanceGate {
     if (this.isLimited()) await this.report();
   }
 
-  private isOpen(): boolean {
-    const now = this.ports.clock.now();
-    return this.opensAt(now) <= now;
+  private get moment(): Moment {
+    const { clock } = this.ports;
+    return { wall: clock.now(), monotonic: clock.monotonic() };
   }
 
-  /** When one may submit; while one tries whether the provider works again, when the others need wait no longer. */
-  private opensAt(now: number): number {
-    return Math.max(this.circuit.opensAt(now), endOf(this.trying, now));
+  private isOpen(): boolean {
+    return this.opensInMs() <= 0;
+  }
+
+  /** How soon one may submit; while one tries whether the provider works again, when the others need wait no longer. */
+  private opensInMs(): number {
+    return Math.max(this.circuit.opensAt, this.trying?.until ?? -Infinity) - this.moment.monotonic;
   }
 
   /** Looks again for those who wait when a pause is over. */
   private lookLater(): void {
     this.cancelLook?.();
     this.cancelLook = undefined;
-    const now = this.ports.clock.now();
-    const waitMs = this.opensAt(now) - now;
+    const waitMs = this.opensInMs();
     if (this.waiting === 0 || waitMs <= 0 || this.hasLeft) return;
-    this.cancelLook = this.ports.clock.after(Math.min(waitMs, MAX_LOOK_MS), () => this.options.onChange());
+    this.cancelLook = this.ports.clock.after(waitMs, () => this.options.onChange());
   }
 
   private isLimited(): boolean {
@@ -185,7 +223,7 @@ export class InstanceGate {
   }
 
   private isCurrent(): boolean {
-    return this.share.isCurrent(this.ports.clock.now());
+    return this.share.isCurrent(this.moment);
   }
 
   private beatLater(): void {
@@ -200,9 +238,14 @@ export class InstanceGate {
     });
   }
 
+  /** Without a bound on tasks at once nothing depends on those of earlier processes. */
+  private hasToCount(): boolean {
+    return this.options.limits().maxConcurrent !== undefined && !this.options.hasCounted();
+  }
+
   /** Renews the share, one renewal at a time, and again for as long as it is used or waited for. */
   private renew(): void {
-    if (this.hasLeft || this.renewal !== undefined) return;
+    if (this.hasLeft || this.renewal !== undefined || this.hasToCount()) return;
     void this.once().then((isWritten) => {
       // Somebody came while it was written.
       if (this.waiting > this.share.waiting && this.isCurrent()) this.renewAfter(isWritten ? 0 : OVERTAKEN_MS);
@@ -217,7 +260,7 @@ export class InstanceGate {
       .catch((error: unknown) => {
         this.warn(error);
         // Nothing may be used that is not known to be ours; the model's next provider need not wait for that.
-        if (!this.isCurrent()) this.share.lose(this.ports.clock.now() + ASK_AGAIN_MS);
+        if (!this.isCurrent()) this.share.lose(later(this.moment, ASK_AGAIN_MS));
         return false;
       })
       .finally(() => {
@@ -228,38 +271,54 @@ export class InstanceGate {
   }
 
   private async write(): Promise<boolean> {
-    const { clock, providerUses } = this.ports;
+    const { providerUses } = this.ports;
     const { provider, worker } = this.options;
     const limits = this.options.limits();
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const now = clock.now();
+      const at = this.moment;
       const stored = await providerUses.read(provider);
       const { inUse, waiting } = this;
       const wanted = inUse + waiting;
       const given = renewShare(
-        stored ?? newProviderUse(provider, { limits, now }),
+        stored ?? newProviderUse(provider, { limits, now: at.wall }),
         {
           worker,
           inUse,
           wanted,
           again: this.share.lacking,
-          left: this.share.submissions(now),
+          left: this.share.submissions(at),
           isPaused: !this.isOpen(),
           health: this.health,
+          ...(this.last === undefined ? {} : { last: sinceThen(this.last, at) }),
         },
-        { limits, now, longestCallMs: this.options.longestCallMs() },
+        { limits, now: at.wall, others: this.sharesOfOthers(stored, at) },
       );
       this.share.lowerTo(given.slots);
       if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
       const { slots, submissions, isShort, isDry } = given;
-      this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: now + SHARE_MS }, now);
+      this.last = { counted: given.counted, at: at.monotonic };
+      this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: later(at, SHARE_MS) }, at);
       return true;
     }
     return false;
+  }
+
+  /** Those whose slots are taken. */
+  private sharesOfOthers(stored: ProviderUse | null, at: Moment): readonly WorkerShare[] {
+    const { isExclusive, worker, longestCallMs } = this.options;
+    return isExclusive ? [] : this.others.current(stored?.shares ?? [], worker, at, longestCallMs());
   }
 
   private warn(error: unknown): void {
     const { provider } = this.options;
     this.ports.log.warn('use of a provider not shared', { provider, error });
   }
+}
+
+function later({ wall, monotonic }: Moment, byMs: number): Moment {
+  return { wall: wall + byMs, monotonic: monotonic + byMs };
+}
+
+function sinceThen({ counted, at }: { readonly counted: number; readonly at: number }, now: Moment): LastRenewal {
+  return { counted, passedMs: now.monotonic - at };
 }
