@@ -4,13 +4,13 @@ import type { Generation } from '../generation/generation.js';
 import { pause } from '../pause.js';
 
 /** How many holds are read at once, at most; each is followed by a read of its generation. */
-const PAGE = 100;
+const MAX_PAGE = 100;
 const RETRY_BASE_MS = 1_000;
 const RETRY_CAP_MS = 30_000;
 
 type Needs = Pick<
   Context,
-  'accounts' | 'boot' | 'catalog' | 'clock' | 'generations' | 'log' | 'providerGates' | 'providers'
+  'accounts' | 'boot' | 'catalog' | 'clock' | 'generations' | 'log' | 'providerGates' | 'providers' | 'settings'
 >;
 
 /**
@@ -54,11 +54,12 @@ export class OrphanedTasks {
    * settings and on what the clock was set to. Reads page by page, and all pages again after a failure.
    */
   private async countAll(): Promise<void> {
-    const { accounts, clock, providers } = this.context;
+    const { accounts, clock, providers, settings } = this.context;
+    const limit = Math.min(MAX_PAGE, settings.recoveryBatch);
     if (!providers.names().some((name) => this.isLimited(name))) return;
     let cursor: string | undefined;
     do {
-      const page = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+      const page = { limit, ...(cursor === undefined ? {} : { cursor }) };
       const { items, nextCursor } = await accounts.holdsBefore(Number.MAX_SAFE_INTEGER, page);
       await Promise.all(items.map(({ generationId }) => this.countOne(generationId)));
       cursor = nextCursor;
