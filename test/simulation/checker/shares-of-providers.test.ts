@@ -80,6 +80,11 @@ describe('the checker of shares', () => {
   for (const [why, changes, event] of [
     ['its generation has ended', { status: 'failed' }, 'fail'],
     ['its attempt is over', { attempt: { number: 2, phase: 'submitting', token: 'other', startedAt: 0 } }, 'retry'],
+    [
+      'what it delivered is on record',
+      { attempt: { number: 1, phase: 'submitted', token: 't2', startedAt: 0, delivered: [] } },
+      'accepted',
+    ],
     ['its worker hands it back', {}, 'yield'],
   ] as const) {
     it(`counts no task once ${why}`, () => {

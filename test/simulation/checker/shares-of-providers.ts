@@ -20,7 +20,7 @@ interface Submitted {
 
 /**
  * Invariant 25, in the order in which submissions really begin, whatever clocks are set to. A task counts until the provider
- * said that it has ended, or its attempt is over on record. Where processes share their stores, it counts only until the
+ * said that it has ended, what it delivered with its answer is on record, or its attempt is over on record. Where processes share their stores, it counts only until the
  * worker that submitted it hands it back, and no longer than that worker's share is kept for it: what a worker that is gone
  * has left may be there beside other tasks.
  */
@@ -89,7 +89,7 @@ export class SharesOfProviders implements GenerationListener {
     const { attempt } = before;
     if (next.lease !== undefined) this.boots.set(next.lease.worker, next.lease.bootId);
     if (attempt === undefined) return;
-    const isOver = next.attempt?.token !== attempt.token || hasEnded(next);
+    const isOver = next.attempt?.token !== attempt.token || next.attempt.delivered !== undefined || hasEnded(next);
     const isHandedBack =
       !this.isExclusive && event === 'yield' && this.tasks.get(attempt.token)?.process === by.process;
     if (isOver || isHandedBack) this.tasks.delete(attempt.token);
