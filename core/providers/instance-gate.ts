@@ -4,18 +4,8 @@ import type { Ports } from '../ports/tokens.js';
 import type { Settings } from '../settings.js';
 import { Circuit } from './circuit.js';
 import { OwnShare } from './own-share.js';
-import {
-  newProviderUse,
-  OtherShares,
-  renewShare,
-  SHARE_MS,
-  type LastRenewal,
-  type Moment,
-  type ProviderHealth,
-  type ProviderLimits,
-  type ProviderUse,
-  type WorkerShare,
-} from './provider-use.js';
+import { SHARE_MS, type Moment, type ProviderHealth, type ProviderLimits, type ShareRequest } from './provider-use.js';
+import { momentOf, ShareRenewals, type RenewalOptions } from './share-renewals.js';
 
 /** What a gate works with. */
 export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
@@ -27,23 +17,15 @@ export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
 const ASK_AGAIN_MS = 1_000;
 /** How often a share is renewed while it is used, in milliseconds. */
 const RENEW_MS = SHARE_MS / 3;
-const MAX_TRIES = 5;
 /** How long a worker whose renewals others overtook waits before it tries again, in milliseconds. */
 const OVERTAKEN_MS = 100;
 /** After a pause, one that is not refused within this time, in milliseconds, was most likely taken. */
 const TRY_MS = 5_000;
 
-export interface InstanceGateOptions {
-  readonly provider: string;
-  /** Names this process, unlike any other one that ever ran. */
-  readonly worker: string;
-  /** Whether every other process that ever used these stores has ended: then the shares of others are void. */
-  readonly isExclusive: boolean;
+export interface InstanceGateOptions extends RenewalOptions {
   /** Whether the tasks that earlier processes left at the provider are counted: until then, there may be as many as are allowed. */
   readonly hasCounted: () => boolean;
   readonly limits: () => ProviderLimits;
-  /** The longest call of any process to this provider, in milliseconds. */
-  readonly longestCallMs: () => number;
   /** Called when there may be room for somebody who waits. */
   readonly onChange: () => void;
 }
@@ -56,9 +38,7 @@ export class InstanceGate {
   /** One that tries whether the provider works again, and until when the others wait for it, by the monotonic clock. */
   private trying: { readonly until: number; readonly holder: object } | undefined;
   private readonly share = new OwnShare();
-  private readonly others = new OtherShares();
-  /** The newest renewal that is known to be stored, and when it was made by the monotonic clock. */
-  private last: { readonly counted: number; readonly at: number } | undefined;
+  private readonly renewals: ShareRenewals;
   private renewal: Promise<boolean> | undefined;
   private hasLeft = false;
   private cancelTimer: (() => void) | undefined;
@@ -67,7 +47,9 @@ export class InstanceGate {
   constructor(
     private readonly ports: GateNeeds,
     private readonly options: InstanceGateOptions,
-  ) {}
+  ) {
+    this.renewals = new ShareRenewals(ports, options);
+  }
 
   get health(): ProviderHealth {
     return this.circuit.health(this.moment);
@@ -195,8 +177,7 @@ export class InstanceGate {
   }
 
   private get moment(): Moment {
-    const { clock } = this.ports;
-    return { wall: clock.now(), monotonic: clock.monotonic() };
+    return momentOf(this.ports.clock);
   }
 
   private isOpen(): boolean {
@@ -271,42 +252,26 @@ export class InstanceGate {
   }
 
   private async write(): Promise<boolean> {
-    const { providerUses } = this.ports;
-    const { provider, worker } = this.options;
-    const limits = this.options.limits();
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const at = this.moment;
-      const stored = await providerUses.read(provider);
-      const { inUse, waiting } = this;
-      const wanted = inUse + waiting;
-      const given = renewShare(
-        stored ?? newProviderUse(provider, { limits, now: at.wall }),
-        {
-          worker,
-          inUse,
-          wanted,
-          again: this.share.lacking,
-          left: this.share.submissions(at),
-          isPaused: !this.isOpen(),
-          health: this.health,
-          ...(this.last === undefined ? {} : { last: sinceThen(this.last, at) }),
-        },
-        { limits, now: at.wall, others: this.sharesOfOthers(stored, at) },
-      );
-      this.share.lowerTo(given.slots);
-      if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
-      const { slots, submissions, isShort, isDry } = given;
-      this.last = { counted: given.counted, at: at.monotonic };
-      this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: later(at, SHARE_MS) }, at);
-      return true;
-    }
-    return false;
+    const renewed = await this.renewals.renew(
+      this.options.limits(),
+      (at) => this.request(at),
+      (slots) => this.share.lowerTo(slots),
+    );
+    if (renewed === undefined) return false;
+    const { at, given, request } = renewed;
+    const { slots, submissions, isShort, isDry } = given;
+    const { wanted, inUse } = request;
+    const waiting = wanted - inUse;
+    this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: later(at, SHARE_MS) }, at);
+    return true;
   }
 
-  /** Those whose slots are taken. */
-  private sharesOfOthers(stored: ProviderUse | null, at: Moment): readonly WorkerShare[] {
-    const { isExclusive, worker, longestCallMs } = this.options;
-    return isExclusive ? [] : this.others.current(stored?.shares ?? [], worker, at, longestCallMs());
+  private request(at: Moment): ShareRequest {
+    const { inUse, waiting, health } = this;
+    const { lacking: again } = this.share;
+    const left = this.share.submissions(at);
+    const { worker } = this.options;
+    return { worker, inUse, wanted: inUse + waiting, again, left, isPaused: !this.isOpen(), health };
   }
 
   private warn(error: unknown): void {
@@ -317,8 +282,4 @@ export class InstanceGate {
 
 function later({ wall, monotonic }: Moment, byMs: number): Moment {
   return { wall: wall + byMs, monotonic: monotonic + byMs };
-}
-
-function sinceThen({ counted, at }: { readonly counted: number; readonly at: number }, now: Moment): LastRenewal {
-  return { counted, passedMs: now.monotonic - at };
 }

@@ -1,4 +1,4 @@
-import { isFarAhead, MAX_CLOCK_SKEW_MS } from '../settings.js';
+import { isFarAhead } from '../settings.js';
 
 /** How much of one connected provider may be used, by all processes together; without a bound where absent. */
 export interface ProviderLimits {
@@ -145,44 +145,6 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
 export interface Moment {
   readonly wall: number;
   readonly monotonic: number;
-}
-
-interface Seen {
-  readonly renewedAt: number;
-  readonly since: number;
-}
-
-/**
- * Which shares of other workers are over, as one process sees it. A share that was not renewed for as long as its worker
- * may use it and a call may last, counted from when this process first saw it, is over: its worker submits with it no more,
- * and no submission is on its way. That holds whatever any wall clock is set to, as only the monotonic clock is used.
- *
- * What a process finds when it first looks may have been left long ago. Where that is so by its wall times, though a clock
- * may be behind by as much as two clocks may differ, no call is waited for; but for as long as a worker that is alive would
- * take to renew it.
- */
-export class OtherShares {
-  /** By worker: the newest renewal that was seen, and since when, by the monotonic clock. */
-  private seen: ReadonlyMap<string, Seen> = new Map();
-  private hasLooked = false;
-
-  /** Those of all shares, as read at `at`, that are not over. `longestCallMs` is any worker's longest call to the provider. */
-  current(shares: readonly WorkerShare[], own: string, at: Moment, longestCallMs: number): readonly WorkerShare[] {
-    const isCurrent = new Set<string>();
-    const seen = new Map<string, Seen>();
-    for (const { worker, renewedAt, expiresAt } of shares) {
-      if (worker === own) continue;
-      const before = this.seen.get(worker);
-      const wasLeftLongAgo = !this.hasLooked && expiresAt + longestCallMs + MAX_CLOCK_SKEW_MS <= at.wall;
-      const now = { renewedAt, since: at.monotonic - (wasLeftLongAgo ? longestCallMs : 0) };
-      const one = before?.renewedAt === renewedAt ? before : now;
-      seen.set(worker, one);
-      if (at.monotonic < one.since + SHARE_MS + longestCallMs) isCurrent.add(worker);
-    }
-    this.seen = seen;
-    this.hasLooked = true;
-    return shares.filter(({ worker }) => isCurrent.has(worker));
-  }
 }
 
 export function newProviderUse(provider: string, { limits, now }: Pick<ShareTerms, 'limits' | 'now'>): ProviderUse {

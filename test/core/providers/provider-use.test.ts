@@ -7,7 +7,6 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   newProviderUse,
-  OtherShares,
   renewShare,
   SHARE_MS,
   type Given,
@@ -15,6 +14,7 @@ import {
   type ProviderUse,
   type ShareRequest,
 } from '../../../core/providers/provider-use.js';
+import { OtherShares } from '../../../core/providers/share-renewals.js';
 import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
 
 /** So long that the time for clocks that differ does not hide it. */

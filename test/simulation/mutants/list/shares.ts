@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const USE = 'core/providers/provider-use.js';
 const GATE = 'core/providers/instance-gate.js';
+const RENEWALS = 'core/providers/share-renewals.js';
 
 /** What can be got wrong where processes share the limits of a provider. */
 export const SHARE_MUTANTS: readonly Mutant[] = [
@@ -16,7 +17,7 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'lapsed-slots-given-out-at-once',
     breaks: [25],
-    file: USE,
+    file: RENEWALS,
     find: 'if (at.monotonic < one.since + SHARE_MS + longestCallMs)',
     replace: 'if (at.monotonic < one.since + 2_000)',
     why: 'The slots of a worker are given to another one while a submission of the first is on its way.',
@@ -56,7 +57,7 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-race-for-a-share-taken-for-won',
     breaks: [25],
-    file: GATE,
+    file: RENEWALS,
     find: "if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;",
     replace: 'await providerUses.replace(given.next, stored?.version ?? 0);',
     why: 'A worker uses slots that another one was given meanwhile.',
@@ -64,7 +65,7 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'shares-of-others-over-by-the-own-wall-clock',
     breaks: [25],
-    file: USE,
+    file: RENEWALS,
     find: 'if (at.monotonic < one.since + SHARE_MS + longestCallMs)',
     replace: 'if (at.wall < expiresAt + longestCallMs + MAX_CLOCK_SKEW_MS - 40_000)',
     why: 'A worker whose clock is set forward takes the slots of workers that are alive.',
@@ -80,7 +81,7 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'gates-by-the-wall-clock',
     breaks: [25],
-    file: GATE,
+    file: RENEWALS,
     find: 'monotonic: clock.monotonic()',
     replace: 'monotonic: clock.now()',
     why: 'A clock that is set forward refills the submissions of a minute, and takes the slots of workers that are alive.',
