@@ -227,6 +227,22 @@ describe('the gates of a process', () => {
     await clock.until(() => adopted.maySubmit(), 'the slot is free');
   });
 
+  it('take the slots of a worker that is gone once its calls are over, from when they first saw its share', async () => {
+    for (const aheadMs of [-HOUR_MS, 0, HOUR_MS]) {
+      const { gates, clock, harness, store } = await open({ maxConcurrent: 1 });
+      await entered(gates, clock);
+      store.isAway = true;
+      const ahead = withWallTime(clock, () => clock.now() + aheadMs);
+      const next = harness.process(undefined, { providerUses: store.intact, clock: ahead }).providerGates;
+      const from = clock.monotonic();
+      await entered(next, clock);
+      const { providerCallMs } = harness.settings;
+      // By a wall clock that is an hour ahead the share was over long ago.
+      const overMs = SHARE_MS + (aheadMs > 0 ? 0 : providerCallMs);
+      expect(clock.monotonic() - from, `${aheadMs} ms ahead`).to.be.within(overMs, overMs + 1_000);
+    }
+  });
+
   it('take the slots of a lapsed share no sooner than a submission that answers with outputs may last', async () => {
     const { gates, provider, clock, harness } = await open({ maxConcurrent: 1 });
     provider.promised = { ...PROMISES, answersWithOutputs: true };

@@ -222,6 +222,22 @@ describe('the tasks that a killed process left at a provider', () => {
     expect(succession.harness.warnings.map(({ event }) => event)).to.include('task of an earlier process not counted');
   });
 
+  it('give their places back soon after their generations have failed, however long leases are', async () => {
+    const succession = await Succession.open(steps(1), 1, { leaseMs: HOUR_MS });
+    const { harness } = succession;
+    const { runDeadlineAt = 0 } = await harness.generation(succession.left[0]!);
+    const [model] = harness.models;
+    // Only the model of the new one is left.
+    harness.models = [{ ...model!, modelKey: 'other-image' }];
+    await succession.start();
+    await harness.clock.advance(runDeadlineAt - harness.clock.now());
+    expect(await succession.counted()).to.equal(1);
+    const id = await succession.create(true);
+    await harness.clock.advance(15_000 + 31_000);
+    expect((await harness.generation(succession.left[0]!)).status).to.equal('failed');
+    expect(succession.anew).to.deep.equal([id]);
+  });
+
   it('take no place once what they delivered is in our own store', async () => {
     const succession = await Succession.open(steps(1), 1);
     const { harness } = succession;
@@ -301,7 +317,7 @@ describe('the tasks that a killed process left at a provider', () => {
           await succession.worker?.stop();
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 });
