@@ -58,7 +58,9 @@ export class ShareRenewals {
       const at = momentOf(clock);
       const stored = await providerUses.read(provider);
       const request = { ...requestAt(at), ...this.lastRenewal(at) };
-      const terms = { limits, now: at.wall, others: this.sharesOfOthers(stored?.shares ?? [], at) };
+      // A read may take long: the shares of others are seen when it has ended. If one was renewed since, the write conflicts.
+      const others = this.sharesOfOthers(stored?.shares ?? [], momentOf(clock));
+      const terms = { limits, now: at.wall, others };
       const given = renewShare(stored ?? newProviderUse(provider, terms), request, terms);
       onDecided(given.slots);
       if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
@@ -74,7 +76,7 @@ export class ShareRenewals {
     return { last: { counted, passedMs: monotonic - at } };
   }
 
-  /** Those whose slots are taken. */
+  /** Those whose slots are taken, of all shares as seen at `at`. */
   private sharesOfOthers(shares: readonly WorkerShare[], at: Moment): readonly WorkerShare[] {
     const { isExclusive, worker, longestCallMs } = this.options;
     return isExclusive ? [] : this.others.current(shares, worker, at, longestCallMs());
@@ -100,7 +102,7 @@ export class OtherShares {
   private seen: ReadonlyMap<string, Seen> = new Map();
   private hasLooked = false;
 
-  /** Those of all shares, as read at `at`, that are not over. `longestCallMs` is any worker's longest call to the provider. */
+  /** Those of all shares, as seen at `at`, that are not over. `longestCallMs` is any worker's longest call to the provider. */
   current(shares: readonly WorkerShare[], own: string, at: Moment, longestCallMs: number): readonly WorkerShare[] {
     const isCurrent = new Set<string>();
     const seen = new Map<string, Seen>();

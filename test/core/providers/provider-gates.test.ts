@@ -6,6 +6,7 @@
 import { expect } from 'chai';
 import type { Boot } from '../../../core/boot.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { pause } from '../../../core/pause.js';
 import type { ProviderGates } from '../../../core/providers/provider-gates.js';
 import { SHARE_MS, type ProviderLimits } from '../../../core/providers/provider-use.js';
 import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
@@ -241,6 +242,23 @@ describe('the gates of a process', () => {
       const overMs = SHARE_MS + (aheadMs > 0 ? 0 : providerCallMs);
       expect(clock.monotonic() - from, `${aheadMs} ms ahead`).to.be.within(overMs, overMs + 1_000);
     }
+  });
+
+  it('take no slots of a worker whose share they saw only when a slow read had ended', async () => {
+    const { gates, clock, harness, store } = await open({ maxConcurrent: 1 });
+    let isSlow = true;
+    const read: typeof store.intact.read = async (provider) => {
+      if (isSlow) await pause(clock, 100_000);
+      isSlow = false;
+      return store.intact.read(provider);
+    };
+    const next = harness.process(undefined, { providerUses: { ...store.intact, read } }).providerGates;
+    next.waitFor(new Map([['p', 1]]));
+    await clock.advance(99_000);
+    await entered(gates, clock);
+    store.isAway = true;
+    await clock.advance(10_000);
+    expect(next.enter(['p'])).to.equal(undefined);
   });
 
   it('take the slots of a lapsed share no sooner than a submission that answers with outputs may last', async () => {
