@@ -90,7 +90,6 @@ export class ProviderGates {
    * stores submits nothing there.
    */
   counted(): void {
-    if (this.hasCounted) return;
     this.hasCounted = true;
     for (const gate of this.gates.values()) gate.counted();
   }
