@@ -71,22 +71,6 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
     why: 'A worker whose clock is set forward takes the slots of workers that are alive.',
   },
   {
-    name: 'share-valid-by-the-wall-clock',
-    breaks: [25],
-    file: 'core/providers/own-share.js',
-    find: 'return now.monotonic < end.monotonic && now.wall < end.wall;',
-    replace: 'return now.wall < end.wall;',
-    why: 'A worker whose clock is set back submits with a share that others take for over.',
-  },
-  {
-    name: 'gates-by-the-wall-clock',
-    breaks: [25],
-    file: RENEWALS,
-    find: 'monotonic: clock.monotonic()',
-    replace: 'monotonic: clock.now()',
-    why: 'A clock that is set forward refills the submissions of a minute, and takes the slots of workers that are alive.',
-  },
-  {
     name: 'tasks-of-earlier-processes-not-counted',
     breaks: [25],
     file: 'core/recovery/orphaned-tasks.js',
