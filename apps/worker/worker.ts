@@ -5,6 +5,7 @@ import { DELIVERY } from '../../core/webhooks/wake-delivery.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
 import { Repetition } from '../../core/repetition.js';
+import { OrphanedTasks } from '../../core/recovery/orphaned-tasks.js';
 import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
 import { UsageCatchUp, type CatchUpBounds } from '../../core/usage/catch-up.js';
 
@@ -32,6 +33,7 @@ export class Worker {
   private readonly dispatcher: Dispatcher;
   private readonly deliveries: DeliveryQueue;
   private readonly recovery: Recovery;
+  private readonly orphanedTasks: OrphanedTasks;
   private readonly usage: UsageCatchUp;
   private recovering: Promise<void> | undefined;
   private catchingUp: Promise<void> | undefined;
@@ -48,6 +50,9 @@ export class Worker {
     this.deliveries = new DeliveryQueue(context);
     this.usage = new UsageCatchUp(context, options.usage);
     this.recovery = new Recovery(context, (generation) => this.dispatcher.takeOver(generation));
+    this.orphanedTasks = new OrphanedTasks(context, (generation, provider) =>
+      this.dispatcher.countOrphaned(generation, provider),
+    );
   }
 
   get counts(): Dispatcher['counts'] {
@@ -61,6 +66,7 @@ export class Worker {
    */
   async start(): Promise<void> {
     const { clock, wakeUps, log } = this.context;
+    this.orphanedTasks.start();
     await this.recovery.resume().catch((error: unknown) => log.warn('interrupted runs not resumed', { error }));
     if (this.isStopping) return;
     this.leave = this.context.localRuns.serve((generation) => this.dispatcher.takeAccepted(generation));
@@ -86,6 +92,7 @@ export class Worker {
     this.isStopping = true;
     this.leave();
     this.recovery.stop();
+    this.orphanedTasks.stop();
     this.usage.stop();
     const ended = this.within(
       stopGraceMs,

@@ -1,5 +1,5 @@
 import { boundedWaitMs } from '../generation/run/waiting.js';
-import type { ProviderHealth } from './provider-use.js';
+import type { Moment, ProviderHealth } from './provider-use.js';
 
 /** So many calls in a row without an answer pause a provider. */
 const MAX_FAILURES = 5;
@@ -14,15 +14,15 @@ const REMEMBERED_TIMES = 32;
 export class Circuit {
   private failures = 0;
   private refusals = 0;
-  /** Where it did not answer, and where it was full. */
-  private silent: Pause | undefined;
-  private crowded: Pause | undefined;
+  /** Until when it is paused because it did not answer, and because it was full, by the monotonic clock. */
+  private silentUntil = -Infinity;
+  private crowdedUntil = -Infinity;
   private lastError: ProviderHealth['lastError'];
   private readonly submitTimes: number[] = [];
 
-  /** When something may be submitted again; not after `now` when it may be at once. */
-  opensAt(now: number): number {
-    return Math.max(endOf(this.silent, now), endOf(this.crowded, now));
+  /** When something may be submitted again, by the monotonic clock; a time that has passed when it may be at once. */
+  get opensAt(): number {
+    return Math.max(this.silentUntil, this.crowdedUntil);
   }
 
   /** Whether only one task may be submitted, to see whether the provider works again. */
@@ -39,50 +39,33 @@ export class Circuit {
     if (this.submitTimes.length > REMEMBERED_TIMES) this.submitTimes.shift();
   }
 
-  failed(now: number, error: unknown): void {
-    this.lastError = { at: now, message: messageOf(error) };
+  failed({ wall, monotonic }: Moment, error: unknown): void {
+    this.lastError = { at: wall, message: messageOf(error) };
     // A call that was under way when the pause began says nothing new.
-    if (endOf(this.silent, now) > now) return;
+    if (this.silentUntil > monotonic) return;
     this.failures += 1;
-    if (this.failures >= MAX_FAILURES) {
-      this.silent = { from: now, until: now + pauseMs(this.failures - MAX_FAILURES) };
-    }
+    if (this.failures >= MAX_FAILURES) this.silentUntil = monotonic + pauseMs(this.failures - MAX_FAILURES);
   }
 
   /** A task was refused for lack of capacity. */
-  full(now: number, { message, retryAfterMs, capMs }: Full): void {
+  full({ wall, monotonic }: Moment, { message, retryAfterMs, capMs }: Full): void {
     this.failures = 0;
-    this.lastError = { at: now, message };
-    const leastMs = pauseMs(this.refusals);
-    const asked = now + Math.max(leastMs, boundedWaitMs(retryAfterMs, 0, capMs));
-    this.crowded = { from: now, until: Math.max(endOf(this.crowded, now), asked) };
+    this.lastError = { at: wall, message };
+    const waitMs = Math.max(pauseMs(this.refusals), boundedWaitMs(retryAfterMs, 0, capMs));
+    this.crowdedUntil = Math.max(this.crowdedUntil, monotonic + waitMs);
     this.refusals += 1;
   }
 
-  health(now: number): ProviderHealth {
-    const opensAt = this.opensAt(now);
-    const isPaused = opensAt > now;
+  /** For operators, with the end of a pause by the wall clock. */
+  health({ wall, monotonic }: Moment): ProviderHealth {
+    const pausedMs = this.opensAt - monotonic;
     return {
-      circuit: isPaused ? 'paused' : this.isDoubtful ? 'trying' : 'closed',
-      ...(isPaused ? { pausedUntil: opensAt } : {}),
+      circuit: pausedMs > 0 ? 'paused' : this.isDoubtful ? 'trying' : 'closed',
+      ...(pausedMs > 0 ? { pausedUntil: wall + pausedMs } : {}),
       ...(this.lastError === undefined ? {} : { lastError: this.lastError }),
       ...(this.submitTimes.length === 0 ? {} : { medianSubmitMs: medianOf(this.submitTimes) }),
     };
   }
-}
-
-/** In milliseconds since the epoch. */
-export interface Pause {
-  readonly from: number;
-  readonly until: number;
-}
-
-/**
- * When a pause ends, in milliseconds since the epoch; 0 without one. A clock that is set back to before it began ends it,
- * as it would last longer by as much.
- */
-export function endOf(pause: Pause | undefined, now: number): number {
-  return pause === undefined || now < pause.from ? 0 : pause.until;
 }
 
 function pauseMs(times: number): number {

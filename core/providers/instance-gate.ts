@@ -1,9 +1,11 @@
 import type { Log } from '../log.js';
+import type { ProviderFailure } from '../ports/provider.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Settings } from '../settings.js';
-import { Circuit, endOf, type Pause } from './circuit.js';
+import { Circuit } from './circuit.js';
 import { OwnShare } from './own-share.js';
-import { newProviderUse, renewShare, SHARE_MS, type ProviderHealth, type ProviderLimits } from './provider-use.js';
+import { SHARE_MS, type Moment, type ProviderHealth, type ProviderLimits, type ShareRequest } from './provider-use.js';
+import { momentOf, ShareRenewals, type RenewalOptions } from './share-renewals.js';
 
 /** What a gate works with. */
 export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
@@ -15,21 +17,15 @@ export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
 const ASK_AGAIN_MS = 1_000;
 /** How often a share is renewed while it is used, in milliseconds. */
 const RENEW_MS = SHARE_MS / 3;
-const MAX_TRIES = 5;
 /** How long a worker whose renewals others overtook waits before it tries again, in milliseconds. */
 const OVERTAKEN_MS = 100;
 /** After a pause, one that is not refused within this time, in milliseconds, was most likely taken. */
 const TRY_MS = 5_000;
-/** The clock may be set while somebody waits. */
-const MAX_LOOK_MS = 10_000;
 
-export interface InstanceGateOptions {
-  readonly provider: string;
-  /** Names this process, unlike any other one that ever ran. */
-  readonly worker: string;
+export interface InstanceGateOptions extends RenewalOptions {
+  /** Whether the tasks that earlier processes left at the provider are counted: until then, there may be as many as are allowed. */
+  readonly hasCounted: () => boolean;
   readonly limits: () => ProviderLimits;
-  /** The longest call of any process to this provider, in milliseconds. */
-  readonly longestCallMs: () => number;
   /** Called when there may be room for somebody who waits. */
   readonly onChange: () => void;
 }
@@ -39,8 +35,10 @@ export class InstanceGate {
   readonly circuit = new Circuit();
   private inUse = 0;
   private waiting = 0;
-  private trying: (Pause & { readonly holder: object }) | undefined;
+  /** One that tries whether the provider works again, and until when the others wait for it, by the monotonic clock. */
+  private trying: { readonly until: number; readonly holder: object } | undefined;
   private readonly share = new OwnShare();
+  private readonly renewals: ShareRenewals;
   private renewal: Promise<boolean> | undefined;
   private hasLeft = false;
   private cancelTimer: (() => void) | undefined;
@@ -49,10 +47,12 @@ export class InstanceGate {
   constructor(
     private readonly ports: GateNeeds,
     private readonly options: InstanceGateOptions,
-  ) {}
+  ) {
+    this.renewals = new ShareRenewals(ports, options);
+  }
 
   get health(): ProviderHealth {
-    return this.circuit.health(this.ports.clock.now());
+    return this.circuit.health(this.moment);
   }
 
   get tasks(): number {
@@ -73,15 +73,12 @@ export class InstanceGate {
   /** Takes a slot and a submission for `holder`, if there is one and the provider seems to work. */
   take(holder: object): boolean {
     if (!this.isOpen()) return false;
-    if (this.isLimited() && !this.share.take(holder, this.inUse, this.ports.clock.now())) {
+    if (this.isLimited() && !this.share.take(holder, this.inUse, this.moment)) {
       // A share may have lapsed while the provider was paused.
       this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
       return false;
     }
-    if (this.circuit.isDoubtful) {
-      const now = this.ports.clock.now();
-      this.trying = { holder, from: now, until: now + TRY_MS };
-    }
+    if (this.circuit.isDoubtful) this.trying = { holder, until: this.moment.monotonic + TRY_MS };
     this.inUse += 1;
     this.beatLater();
     return true;
@@ -90,12 +87,14 @@ export class InstanceGate {
   /** Whether it may have room, once this process has asked for more than it has: then the next provider has to wait. */
   get mayHaveRoom(): boolean {
     if (!this.isLimited() || !this.isOpen()) return false;
-    return this.share.mayGrow(this.inUse, this.ports.clock.now());
+    return this.share.mayGrow(this.inUse, this.moment);
   }
 
-  /** Counts a task that is at the provider already, though the limit may be exceeded. */
-  adopt(): void {
+  /** Counts the holder's task, which is at the provider already, though the limit may be exceeded. */
+  adopt(holder: object): void {
     this.inUse += 1;
+    // Where processes share the provider, the slot of a task that was taken over is in the share that its worker has left.
+    if (this.options.isExclusive) this.share.occupy(holder);
     this.beatLater();
   }
 
@@ -104,7 +103,7 @@ export class InstanceGate {
    * let in may have lapsed since.
    */
   maySubmit(holder: object): boolean {
-    if (!this.isLimited() || this.share.maySubmit(holder, this.ports.clock.now())) return true;
+    if (!this.isLimited() || this.share.maySubmit(holder, this.moment)) return true;
     this.renew();
     return false;
   }
@@ -124,8 +123,20 @@ export class InstanceGate {
   }
 
   /** The holder's submission had an answer, or none. */
-  tried(holder: object): void {
+  private tried(holder: object): void {
     if (this.trying?.holder === holder) this.trying = undefined;
+  }
+
+  /** A call of the holder was not answered. */
+  failed(holder: object, error: unknown): void {
+    this.circuit.failed(this.moment, error);
+    this.tried(holder);
+  }
+
+  /** The holder's task was refused for lack of capacity. */
+  full(holder: object, { message, retryAfterMs }: ProviderFailure): void {
+    this.circuit.full(this.moment, { message, retryAfterMs, capMs: this.ports.settings.retryAfterCapMs });
+    this.tried(holder);
   }
 
   /** A call of the holder was answered; `submitMs` of a submission that was taken. */
@@ -144,8 +155,14 @@ export class InstanceGate {
     this.lookLater();
   }
 
+  /** The tasks of earlier processes are counted now. */
+  counted(): void {
+    if (this.isLimited() && this.waiting + this.inUse > 0) this.renew();
+  }
+
   /** Publishes what this process sees, and its share. Never throws. */
   async report(): Promise<void> {
+    if (this.hasToCount()) return;
     await this.renewal;
     await this.once();
   }
@@ -159,24 +176,26 @@ export class InstanceGate {
     if (this.isLimited()) await this.report();
   }
 
-  private isOpen(): boolean {
-    const now = this.ports.clock.now();
-    return this.opensAt(now) <= now;
+  private get moment(): Moment {
+    return momentOf(this.ports.clock);
   }
 
-  /** When one may submit; while one tries whether the provider works again, when the others need wait no longer. */
-  private opensAt(now: number): number {
-    return Math.max(this.circuit.opensAt(now), endOf(this.trying, now));
+  private isOpen(): boolean {
+    return this.opensInMs() <= 0;
+  }
+
+  /** How soon one may submit; while one tries whether the provider works again, when the others need wait no longer. */
+  private opensInMs(): number {
+    return Math.max(this.circuit.opensAt, this.trying?.until ?? -Infinity) - this.moment.monotonic;
   }
 
   /** Looks again for those who wait when a pause is over. */
   private lookLater(): void {
     this.cancelLook?.();
     this.cancelLook = undefined;
-    const now = this.ports.clock.now();
-    const waitMs = this.opensAt(now) - now;
+    const waitMs = this.opensInMs();
     if (this.waiting === 0 || waitMs <= 0 || this.hasLeft) return;
-    this.cancelLook = this.ports.clock.after(Math.min(waitMs, MAX_LOOK_MS), () => this.options.onChange());
+    this.cancelLook = this.ports.clock.after(waitMs, () => this.options.onChange());
   }
 
   private isLimited(): boolean {
@@ -185,7 +204,7 @@ export class InstanceGate {
   }
 
   private isCurrent(): boolean {
-    return this.share.isCurrent(this.ports.clock.now());
+    return this.share.isCurrent(this.moment);
   }
 
   private beatLater(): void {
@@ -200,9 +219,14 @@ export class InstanceGate {
     });
   }
 
+  /** Without a bound on tasks at once nothing depends on those of earlier processes. */
+  private hasToCount(): boolean {
+    return this.options.limits().maxConcurrent !== undefined && !this.options.hasCounted();
+  }
+
   /** Renews the share, one renewal at a time, and again for as long as it is used or waited for. */
   private renew(): void {
-    if (this.hasLeft || this.renewal !== undefined) return;
+    if (this.hasLeft || this.renewal !== undefined || this.hasToCount()) return;
     void this.once().then((isWritten) => {
       // Somebody came while it was written.
       if (this.waiting > this.share.waiting && this.isCurrent()) this.renewAfter(isWritten ? 0 : OVERTAKEN_MS);
@@ -217,7 +241,7 @@ export class InstanceGate {
       .catch((error: unknown) => {
         this.warn(error);
         // Nothing may be used that is not known to be ours; the model's next provider need not wait for that.
-        if (!this.isCurrent()) this.share.lose(this.ports.clock.now() + ASK_AGAIN_MS);
+        if (!this.isCurrent()) this.share.lose(later(this.moment, ASK_AGAIN_MS));
         return false;
       })
       .finally(() => {
@@ -228,38 +252,34 @@ export class InstanceGate {
   }
 
   private async write(): Promise<boolean> {
-    const { clock, providerUses } = this.ports;
-    const { provider, worker } = this.options;
-    const limits = this.options.limits();
-    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
-      const now = clock.now();
-      const stored = await providerUses.read(provider);
-      const { inUse, waiting } = this;
-      const wanted = inUse + waiting;
-      const given = renewShare(
-        stored ?? newProviderUse(provider, { limits, now }),
-        {
-          worker,
-          inUse,
-          wanted,
-          again: this.share.lacking,
-          left: this.share.submissions(now),
-          isPaused: !this.isOpen(),
-          health: this.health,
-        },
-        { limits, now, longestCallMs: this.options.longestCallMs() },
-      );
-      this.share.lowerTo(given.slots);
-      if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;
-      const { slots, submissions, isShort, isDry } = given;
-      this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: now + SHARE_MS }, now);
-      return true;
-    }
-    return false;
+    const renewed = await this.renewals.renew(
+      this.options.limits(),
+      (at) => this.request(at),
+      (slots) => this.share.lowerTo(slots),
+    );
+    if (renewed === undefined) return false;
+    const { at, given, request } = renewed;
+    const { slots, submissions, isShort, isDry } = given;
+    const { wanted, inUse } = request;
+    const waiting = wanted - inUse;
+    this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: later(at, SHARE_MS) }, at);
+    return true;
+  }
+
+  private request(at: Moment): ShareRequest {
+    const { inUse, waiting, health } = this;
+    const { lacking: again } = this.share;
+    const left = this.share.submissions(at);
+    const { worker } = this.options;
+    return { worker, inUse, wanted: inUse + waiting, again, left, isPaused: !this.isOpen(), health };
   }
 
   private warn(error: unknown): void {
     const { provider } = this.options;
     this.ports.log.warn('use of a provider not shared', { provider, error });
   }
+}
+
+function later({ wall, monotonic }: Moment, byMs: number): Moment {
+  return { wall: wall + byMs, monotonic: monotonic + byMs };
 }

@@ -1,4 +1,5 @@
 import type { Context } from '../context.js';
+import { isFarAhead } from '../settings.js';
 import type { ProviderPromises } from '../ports/provider.js';
 import type { ProviderHealth, ProviderLimits, ProviderUse } from './provider-use.js';
 
@@ -84,6 +85,6 @@ function workersOf(use: ProviderUse | null, now: number): readonly ProviderWorke
   }));
   const others = idle.map((one) => ({ ...one, tasks: 0, waiting: 0, slots: 0 }));
   return [...working, ...others]
-    .map((one) => ({ ...one, isCurrent: one.seenAt + HEARD_FROM_MS > now }))
+    .map((one) => ({ ...one, isCurrent: one.seenAt + HEARD_FROM_MS > now && !isFarAhead(one.seenAt, now) }))
     .toSorted((one, other) => other.seenAt - one.seenAt);
 }

@@ -17,9 +17,8 @@ export class MissingProviders {
     const { clock, log } = this.ports;
     const { provider } = attempt;
     const key = `${modelKey} ${provider ?? ''}`;
-    const now = clock.now();
-    // The clock may have been set back since.
-    if (Math.abs(now - (this.warnedAt.get(key) ?? -Infinity)) < WARN_AGAIN_MS) return;
+    const now = clock.monotonic();
+    if (now - (this.warnedAt.get(key) ?? -Infinity) < WARN_AGAIN_MS) return;
     this.warnedAt.set(key, now);
     log.warn('provider of a task missing', {
       generationId,

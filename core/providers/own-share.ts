@@ -1,3 +1,5 @@
+import type { Moment } from './provider-use.js';
+
 /** What one renewal has given to this process. */
 interface Given {
   readonly slots: number;
@@ -5,7 +7,7 @@ interface Given {
   readonly wanted: number;
   /** How many waited then. */
   readonly waiting: number;
-  readonly expiresAt: number;
+  readonly expiresAt: Moment;
   readonly isShort: boolean;
   readonly isDry: boolean;
 }
@@ -13,15 +15,17 @@ interface Given {
 /** Submissions that one renewal has given and that were not taken. */
 interface Lot {
   left: number;
-  readonly expiresAt: number;
+  readonly expiresAt: Moment;
 }
+
+const LONG_AGO: Moment = { wall: -Infinity, monotonic: -Infinity };
 
 const NOTHING: Given = {
   slots: 0,
   submissions: 0,
   wanted: 0,
   waiting: 0,
-  expiresAt: -Infinity,
+  expiresAt: LONG_AGO,
   isShort: false,
   isDry: false,
 };
@@ -29,7 +33,8 @@ const NOTHING: Given = {
 /**
  * What this process may use of a provider with limits until its share expires, and who in it uses what. A holder is one
  * run. It submits only with a slot of the share that is valid then, and with a submission that was given no longer ago than a
- * share is valid.
+ * share is valid: by the monotonic clock, as the wall clock may be set back, and by the wall clock, as the other one may stand
+ * still while the machine sleeps.
  */
 export class OwnShare {
   private given = NOTHING;
@@ -37,7 +42,7 @@ export class OwnShare {
   private lots: readonly Lot[] = [];
   /** Holders with a submission that has not begun, and what it was taken from. */
   private readonly unused = new Map<object, Lot>();
-  /** Holders that have submitted, each in a slot. */
+  /** Holders that have submitted, or came with a task, each in a slot. */
   private readonly submitted = new Set<object>();
   /** Holders that have no submission. They come before those that wait for a slot. */
   private readonly again = new Set<object>();
@@ -62,27 +67,27 @@ export class OwnShare {
   }
 
   /** How many submissions are left that may begin now. */
-  submissions(now: number): number {
-    return this.lots.reduce((sum, { left, expiresAt }) => (now < expiresAt ? sum + left : sum), 0);
+  submissions(now: Moment): number {
+    return this.lots.reduce((sum, { left, expiresAt }) => (isBefore(now, expiresAt) ? sum + left : sum), 0);
   }
 
-  isCurrent(now: number): boolean {
-    return now < this.given.expiresAt;
+  isCurrent(now: Moment): boolean {
+    return isBefore(now, this.given.expiresAt);
   }
 
   /** Whether the next renewal may give room to one more than the `inUse` that have a slot. */
-  mayGrow(inUse: number, now: number): boolean {
+  mayGrow(inUse: number, now: Moment): boolean {
     const { slots, wanted, isDry } = this.given;
     if (!this.isCurrent(now) || (slots <= inUse && slots >= wanted)) return true;
     return slots > inUse && !isDry;
   }
 
   /** The slots that a renewal gives replace those before; its submissions are added to those that are left. */
-  renew(given: Given, now: number): void {
+  renew(given: Given, now: Moment): void {
     this.given = given;
     const { submissions: left, expiresAt } = given;
     const lots = left > 0 ? [...this.lots, { left, expiresAt }] : this.lots;
-    this.lots = lots.filter((lot) => now < lot.expiresAt);
+    this.lots = lots.filter((lot) => isBefore(now, lot.expiresAt));
   }
 
   /** Until a renewal is known to be stored, no more is used than both the old share and the new one have. */
@@ -91,12 +96,12 @@ export class OwnShare {
   }
 
   /** Nothing may be used until then. */
-  lose(expiresAt: number): void {
+  lose(expiresAt: Moment): void {
     this.given = { ...NOTHING, wanted: 1, expiresAt };
   }
 
   /** Takes a slot and a submission, where `inUse` have one. */
-  take(holder: object, inUse: number, now: number): boolean {
+  take(holder: object, inUse: number, now: Moment): boolean {
     if (!this.isCurrent(now) || this.given.slots <= inUse) return false;
     return this.submissions(now) > this.again.size && this.takeSubmission(holder, now);
   }
@@ -105,18 +110,23 @@ export class OwnShare {
    * Whether the holder has both a slot and a submission now; takes what it lacks. While it has no slot, the slot that it had
    * is another holder's.
    */
-  maySubmit(holder: object, now: number): boolean {
+  maySubmit(holder: object, now: Moment): boolean {
     const isInSlot = this.submitted.has(holder);
     if (!this.isCurrent(now) || this.submitted.size - (isInSlot ? 1 : 0) >= this.given.slots) {
       this.submitted.delete(holder);
       this.again.delete(holder);
       return false;
     }
-    if (now < (this.unused.get(holder)?.expiresAt ?? -Infinity)) return true;
+    if (isBefore(now, this.unused.get(holder)?.expiresAt ?? LONG_AGO)) return true;
     const isTaken = this.takeSubmission(holder, now);
     if (isTaken) this.again.delete(holder);
     else this.again.add(holder);
     return isTaken;
+  }
+
+  /** The holder has a task at the provider already, which takes a slot. */
+  occupy(holder: object): void {
+    this.submitted.add(holder);
   }
 
   /** The holder's submission begins. */
@@ -134,11 +144,16 @@ export class OwnShare {
     this.unused.delete(holder);
   }
 
-  private takeSubmission(holder: object, now: number): boolean {
-    const lot = this.lots.find(({ left, expiresAt }) => left >= 1 && now < expiresAt);
+  private takeSubmission(holder: object, now: Moment): boolean {
+    const lot = this.lots.find(({ left, expiresAt }) => left >= 1 && isBefore(now, expiresAt));
     if (lot === undefined) return false;
     lot.left -= 1;
     this.unused.set(holder, lot);
     return true;
   }
+}
+
+/** Whether it is before the end by both clocks. */
+function isBefore(now: Moment, end: Moment): boolean {
+  return now.monotonic < end.monotonic && now.wall < end.wall;
 }

@@ -40,11 +40,14 @@ export interface SeenProvider extends ProviderHealth {
  */
 export class ProviderGates {
   readonly missing: MissingProviders;
+  /** Whether the tasks of earlier processes are counted. Only with exclusive stores are they known. */
+  private hasCounted: boolean;
   private readonly gates = new Map<string, InstanceGate>();
   private readonly listeners: (() => void)[] = [];
 
   constructor(private readonly ports: Needs) {
     this.missing = new MissingProviders(ports);
+    this.hasCounted = !ports.boot.isExclusive;
   }
 
   /** Of those that were used. */
@@ -78,8 +81,17 @@ export class ProviderGates {
   adopt(provider: string): Entry {
     const gate = this.gate(provider);
     const holder = {};
-    gate.adopt();
+    gate.adopt(holder);
     return this.entryOf(provider, gate, holder);
+  }
+
+  /**
+   * The tasks that earlier processes left at providers with `maxConcurrent` are adopted. Before that, a process with exclusive
+   * stores submits nothing there.
+   */
+  counted(): void {
+    this.hasCounted = true;
+    for (const gate of this.gates.values()) gate.counted();
   }
 
   /** How many would enter each provider if it had room: room is asked for. */
@@ -104,6 +116,8 @@ export class ProviderGates {
       gate = new InstanceGate(this.ports, {
         provider,
         worker: this.ports.boot.id,
+        isExclusive: this.ports.boot.isExclusive,
+        hasCounted: () => this.hasCounted,
         limits: () => this.ports.providers.limits(provider),
         longestCallMs: () => this.longestCallMs(provider),
         onChange: () => this.listeners.forEach((listener) => listener()),
@@ -127,21 +141,14 @@ export class ProviderGates {
   }
 
   private entryOf(provider: string, gate: InstanceGate, holder: object): Entry {
-    const { clock, settings } = this.ports;
     let isReleased = false;
     return {
       provider,
       maySubmit: () => gate.maySubmit(holder),
       submitting: () => gate.submitting(holder),
       answered: (submitMs) => gate.answered(holder, submitMs),
-      failed: (error) => {
-        gate.circuit.failed(clock.now(), error);
-        gate.tried(holder);
-      },
-      full: ({ message, retryAfterMs }) => {
-        gate.circuit.full(clock.now(), { message, retryAfterMs, capMs: settings.retryAfterCapMs });
-        gate.tried(holder);
-      },
+      failed: (error) => gate.failed(holder, error),
+      full: (failure) => gate.full(holder, failure),
       release: () => {
         if (isReleased) return;
         isReleased = true;

@@ -1,4 +1,4 @@
-import { isFarAhead, MAX_CLOCK_SKEW_MS } from '../settings.js';
+import { isFarAhead } from '../settings.js';
 
 /** How much of one connected provider may be used, by all processes together; without a bound where absent. */
 export interface ProviderLimits {
@@ -19,12 +19,6 @@ export interface ProviderHealth {
   readonly medianSubmitMs?: number;
 }
 
-/** What a worker's clock said at a renewal, and the time that the use had counted then; both in milliseconds. */
-interface ClockReading {
-  readonly own: number;
-  readonly counted: number;
-}
-
 /** The part of a provider that one worker may use until `expiresAt`. */
 export interface WorkerShare {
   readonly worker: string;
@@ -37,8 +31,6 @@ export interface WorkerShare {
   readonly health: ProviderHealth;
   readonly renewedAt: number;
   readonly expiresAt: number;
-  /** At its newest renewal. */
-  readonly clock?: ClockReading;
 }
 
 /** What a worker without a share last saw of a provider: one that uses nothing now, or is gone. */
@@ -59,8 +51,11 @@ export interface ProviderUse {
    * only differences mean something.
    */
   readonly submissions: { readonly thousandths: number; readonly refilledAt: number };
-  /** The newest renewal of all. */
-  readonly newest?: ClockReading & { readonly worker: string };
+  /**
+   * The newest renewal of all: the time that the use had counted then, and its worker's wall clock, which earlier releases
+   * read.
+   */
+  readonly newest?: { readonly worker: string; readonly counted: number; readonly own: number };
 }
 
 /** How long a worker may use what it was given before it renews it, in milliseconds. */
@@ -77,16 +72,23 @@ export interface ShareRequest extends Pick<WorkerShare, 'worker' | 'inUse' | 'wa
   readonly left: number;
   /** Whether those that wait may not submit now, though they had slots. */
   readonly isPaused: boolean;
+  /** The worker's newest renewal that is known to be stored; absent before the first one of its process. */
+  readonly last?: LastRenewal;
+}
+
+export interface LastRenewal {
+  /** The time that the use had counted then. */
+  readonly counted: number;
+  /** How long ago it was, by the monotonic clock. */
+  readonly passedMs: number;
 }
 
 export interface ShareTerms {
   readonly limits: ProviderLimits;
+  /** By the worker's wall clock. */
   readonly now: number;
-  /**
-   * How long after the end of a share its worker may still be submitting: the longest call. Only then, and once no clock
-   * of a machine is behind, are its slots another worker's.
-   */
-  readonly longestCallMs: number;
+  /** The shares of other workers that are not over: their slots are taken. */
+  readonly others: readonly WorkerShare[];
 }
 
 export interface Given {
@@ -98,6 +100,8 @@ export interface Given {
   readonly isShort: boolean;
   /** There are fewer submissions than the worker could use at once. */
   readonly isDry: boolean;
+  /** The time that the use has counted, for the worker's next renewal. */
+  readonly counted: number;
 }
 
 /**
@@ -107,23 +111,17 @@ export interface Given {
  */
 export function renewShare(use: ProviderUse, request: ShareRequest, terms: ShareTerms): Given {
   const { now, limits } = terms;
-  const others = use.shares
-    .filter(({ worker, slots, wanted }) => worker !== request.worker && (slots > 0 || wanted > 0))
-    .map((share) =>
-      isFarAhead(share.renewedAt, now) ? { ...share, renewedAt: now, expiresAt: now + SHARE_MS } : share,
-    )
-    .filter(({ expiresAt }) => expiresAt + terms.longestCallMs + MAX_CLOCK_SKEW_MS > now);
+  const others = terms.others.filter(({ slots, wanted }) => slots > 0 || wanted > 0);
   const own = use.shares.find(({ worker }) => worker === request.worker);
   const isShort = others.some(({ slots, wanted }) => slots === 0 && wanted > 0);
   const slots = slotsFor(request, { others, held: own?.slots ?? 0, ...limits });
-  const counted = countedBy(use, request.worker, now);
+  const counted = countedBy(use, request);
   const { thousandths, refilledAt } = refilled(use.submissions, { limits, now: counted });
   const { worker, inUse, wanted, again, left, isPaused, health } = request;
   // What is given and not used until the share expires is lost.
   const useful = Math.max(0, again + (isPaused ? 0 : Math.max(0, Math.min(wanted, slots) - inUse)) - left);
   const submissions = Math.min(useful, Math.floor(thousandths / 1_000));
-  const clock = { own: now, counted };
-  const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS, clock };
+  const share: WorkerShare = { worker, slots, inUse, wanted, health, renewedAt: now, expiresAt: now + SHARE_MS };
   const shares = wanted === 0 && inUse === 0 && slots === 0 ? others : [...others, share];
   const idle = idleWorkers(use, shares, { ...share, seenAt: now });
   return {
@@ -131,15 +129,22 @@ export function renewShare(use: ProviderUse, request: ShareRequest, terms: Share
     submissions: limits.maxSubmissionsPerMinute === undefined ? Infinity : submissions,
     isShort,
     isDry: submissions < useful && limits.maxSubmissionsPerMinute !== undefined,
+    counted,
     next: {
       provider: use.provider,
       version: use.version + 1,
       shares,
       ...(idle.length === 0 ? {} : { idle }),
       submissions: { thousandths: thousandths - 1_000 * submissions, refilledAt },
-      newest: { worker, ...clock },
+      newest: { worker, counted, own: now },
     },
   };
+}
+
+/** A time by both clocks of one process, in milliseconds. */
+export interface Moment {
+  readonly wall: number;
+  readonly monotonic: number;
 }
 
 export function newProviderUse(provider: string, { limits, now }: Pick<ShareTerms, 'limits' | 'now'>): ProviderUse {
@@ -153,7 +158,7 @@ function idleWorkers(
   reporting: IdleWorker,
 ): readonly IdleWorker[] {
   const known = new Map<string, IdleWorker>();
-  const seen = before.map((share) => ({ ...share, seenAt: share.renewedAt }));
+  const seen = before.map((share) => ({ ...share, seenAt: Math.min(share.renewedAt, reporting.seenAt) }));
   for (const { worker, health, seenAt } of [...idle, ...seen, reporting]) known.set(worker, { worker, health, seenAt });
   for (const { worker } of shares) known.delete(worker);
   return [...known.values()]
@@ -178,17 +183,15 @@ function slotsFor({ inUse, wanted }: ShareRequest, { others, held, maxConcurrent
 }
 
 /**
- * The time that the use has counted, now that a worker's clock says `now`: between any two renewals no more than passed
- * between them and `SHARE_MS`. It is told by what passed between two readings of one clock. Where that is longer, and
- * another worker has renewed since, as much as two clocks may differ is not counted.
+ * The time that the use has counted at a worker's renewal: between any two renewals no more than passed between them and
+ * `SHARE_MS`. A worker counts what passed by its own monotonic clock since its newest renewal. Where that is longer than a
+ * share and another worker has renewed since, and at the first renewal of a process, it counts nothing: only wall clocks
+ * could tell how much others have not counted, and any of them may have been set.
  */
-function countedBy({ shares, submissions, newest }: ProviderUse, worker: string, now: number): number {
+function countedBy({ submissions, newest }: ProviderUse, { worker, last }: ShareRequest): number {
   if (newest === undefined) return submissions.refilledAt;
-  const passed = now - newest.own - (newest.worker === worker ? 0 : MAX_CLOCK_SKEW_MS);
-  const { clock } = shares.find((share) => share.worker === worker) ?? {};
-  const sinceOwn = clock === undefined ? Infinity : now - clock.own;
-  const byOwn = clock !== undefined && sinceOwn <= SHARE_MS ? clock.counted + sinceOwn : 0;
-  return Math.max(newest.counted + Math.max(0, passed), byOwn);
+  if (last === undefined || (newest.worker !== worker && last.passedMs > SHARE_MS)) return newest.counted;
+  return Math.max(newest.counted, last.counted + last.passedMs);
 }
 
 /**

@@ -81,6 +81,11 @@ export class Dispatcher {
     return this.accept(generation.generationId, generation);
   }
 
+  /** Counts the task that an earlier process of these stores has left at a provider, until its run has it or it is over. */
+  countOrphaned(generation: Generation, provider: string): void {
+    if (!this.runs.has(generation.generationId)) this.left.keep(generation, this.context.providerGates.adopt(provider));
+  }
+
   /** Gives places to those who wait, after a new catalog has made more of them. */
   admitWaiting(): void {
     this.lanes.admitByCatalog();

@@ -2,6 +2,9 @@ import type { Context } from '../../context.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { isTerminal, type Generation, type GenerationRecord } from '../generation.js';
 
+/** How often a task is looked up, at least, in milliseconds: leases may be much longer. */
+const MAX_LOOK_MS = 30_000;
+
 interface Left {
   readonly token: string;
   readonly entry: Entry;
@@ -10,7 +13,8 @@ interface Left {
 
 /**
  * Tasks of this process that go on at their providers though their runs ended: the store did not answer, or another worker
- * took over. Each keeps its room at the provider until its attempt is over, which is looked up once a lease.
+ * took over; and tasks that an earlier process of exclusive stores left. Each keeps its room at the provider until its attempt
+ * is over, which is looked up once a lease, or every 30 seconds.
  */
 export class LeftTasks {
   private readonly left = new Map<string, Left>();
@@ -47,7 +51,8 @@ export class LeftTasks {
   }
 
   private lookLater(generationId: string): () => void {
-    return this.context.clock.after(this.context.settings.leaseMs, () => void this.look(generationId));
+    const { clock, settings } = this.context;
+    return clock.after(Math.min(settings.leaseMs, MAX_LOOK_MS), () => void this.look(generationId));
   }
 
   private async look(generationId: string): Promise<void> {

@@ -108,14 +108,35 @@ describe('the list of providers', () => {
   });
 });
 
+describe('a worker whose clock was ahead when it was heard from last', () => {
+  it('is not current', async () => {
+    const { harness, limited } = await open();
+    limited.newReport = () => ({ state: 'running' });
+    const dying = CoreWorker.idle(harness);
+    void dying.dispatcher.deliver((await harness.create()).generationId);
+    await harness.clock.until(() => limited.tasks.size === 1, 'its task is submitted');
+    await dying.context.providerGates.report();
+    harness.clock.jump(-7_200_000);
+    expect((await listed(harness, 'limited')).workers.map(({ isCurrent }) => isCurrent)).to.deep.equal([false]);
+  });
+});
+
 describe('what idle workers saw', () => {
   const limits = {};
   const reported = (use: ProviderUse, worker: string, now: number): ProviderUse =>
     renewShare(
       use,
       { worker, inUse: 0, wanted: 0, again: 0, left: 0, isPaused: false, health: { circuit: 'closed' } },
-      { limits, now, longestCallMs: 1_000 },
+      { limits, now, others: [] },
     ).next;
+
+  it('is dated to the present where the worker was gone with a clock far ahead', () => {
+    const ahead = 7_200_000;
+    const terms = { limits, now: ahead, others: [] };
+    const request = { inUse: 1, wanted: 1, again: 0, left: 0, isPaused: false, health: { circuit: 'closed' } } as const;
+    const { next } = renewShare(newProviderUse('p', terms), { ...request, worker: 'gone' }, terms);
+    expect(reported(next, 'w', 100).idle?.map(({ seenAt }) => seenAt)).to.deep.equal([100, 100]);
+  });
 
   it('is kept for an hour, of 32 workers at most, each once', () => {
     let use = newProviderUse('p', { limits, now: 0 });
@@ -128,7 +149,7 @@ describe('what idle workers saw', () => {
   });
 
   it('is no longer apart once the worker has a share, and takes no slot of others', () => {
-    const terms = { limits: { maxConcurrent: 1 }, now: 5, longestCallMs: 1_000 };
+    const terms = { limits: { maxConcurrent: 1 }, now: 5, others: [] };
     const idle = reported(newProviderUse('p', terms), 'w', 0);
     const request = { inUse: 0, wanted: 1, again: 0, left: 0, isPaused: false, health: { circuit: 'closed' } } as const;
     expect(renewShare(idle, { ...request, worker: 'other' }, terms).slots).to.equal(1);
@@ -136,7 +157,7 @@ describe('what idle workers saw', () => {
   });
 
   it('includes a worker that is gone with its share', () => {
-    const terms = { limits, now: 0, longestCallMs: 1_000 };
+    const terms = { limits, now: 0, others: [] };
     const request = { inUse: 1, wanted: 1, again: 0, left: 0, isPaused: false, health: { circuit: 'closed' } } as const;
     const { next } = renewShare(newProviderUse('p', terms), { ...request, worker: 'gone' }, terms);
     const after = reported(next, 'w', 100_000);

@@ -1,5 +1,6 @@
 // Goal: workers that share a provider never have more slots than its limit, and never submit more in any minute than its
-// limit, whatever dies, sleeps and wakes; and where slots are short each worker gets some in the end.
+// limit, whatever dies, sleeps and wakes, and whatever their wall clocks are set to; and where slots are short each worker gets
+// some in the end.
 // Method: random histories of workers on one record, each using what it was given at any time until its share ends, checked by
 // counting at each of these times; and single decisions.
 import { expect } from 'chai';
@@ -8,18 +9,47 @@ import {
   newProviderUse,
   renewShare,
   SHARE_MS,
+  type Given,
   type ProviderLimits,
   type ProviderUse,
   type ShareRequest,
 } from '../../../core/providers/provider-use.js';
+import { OtherShares } from '../../../core/providers/share-renewals.js';
 import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
 
 /** So long that the time for clocks that differ does not hide it. */
 const CALL_MS = MAX_CLOCK_SKEW_MS + 20_000;
+const HOUR_MS = 3_600_000;
 const HEALTH = { circuit: 'closed' } as const;
 
 function request(worker: string, changes: Partial<ShareRequest> = {}): ShareRequest {
   return { worker, inUse: 0, wanted: 1, again: 0, left: 0, isPaused: false, health: HEALTH, ...changes };
+}
+
+/** One process that renews its share: what it remembers between two renewals. */
+class Renewing {
+  private readonly others = new OtherShares();
+  private last: { readonly counted: number; readonly at: number } | undefined;
+  /** By how much its wall clock is ahead of the true time. */
+  aheadMs = 0;
+
+  constructor(
+    private readonly name: string,
+    private readonly limits: ProviderLimits,
+  ) {}
+
+  renew(use: ProviderUse, now: number, changes: Partial<ShareRequest> = {}): Given {
+    const wall = now + this.aheadMs;
+    const { last } = this;
+    const asked = request(this.name, {
+      ...changes,
+      ...(last === undefined ? {} : { last: { counted: last.counted, passedMs: now - last.at } }),
+    });
+    const others = this.others.current(use.shares, this.name, { wall, monotonic: now }, CALL_MS);
+    const given = renewShare(use, asked, { limits: this.limits, now: wall, others });
+    this.last = { counted: given.counted, at: now };
+    return given;
+  }
 }
 
 /** A worker with a share: it may submit until `expiresAt`. */
@@ -47,17 +77,31 @@ const STEP = fc.record({
   /** Submits so many tasks, if it may. */
   submits: fc.nat({ max: 12 }),
   dies: fc.nat({ max: 30 }).map((n) => n === 0),
+  /** Sets its wall clock to so much ahead. */
+  sets: fc.option(
+    fc.oneof(
+      fc.integer({ min: -2 * HOUR_MS, max: 2 * HOUR_MS }),
+      fc.constantFrom(-2, 2).map((h) => h * HOUR_MS),
+    ),
+    {
+      nil: undefined,
+      freq: 4,
+    },
+  ),
 });
 
-/** Four workers on one record. */
+/** Four workers on one record, all of which have looked at it before anything is used. */
 class History {
   readonly submittedAt: number[] = [];
   private now = 1_000_000;
   private use: ProviderUse;
   private readonly users: User[] = Array.from({ length: 4 }, () => NOBODY);
+  private readonly processes: readonly Renewing[];
 
-  constructor(private readonly limits: Required<ProviderLimits>) {
+  constructor(limits: Required<ProviderLimits>) {
     this.use = newProviderUse('p', { limits, now: this.now });
+    this.processes = this.users.map((_, index) => new Renewing(`w${index}`, limits));
+    for (const process of this.processes) this.use = process.renew(this.use, this.now, { wanted: 0 }).next;
   }
 
   take({
@@ -67,10 +111,13 @@ class History {
     renewsFor,
     submits,
     dies,
+    sets,
   }: typeof STEP extends fc.Arbitrary<infer S> ? S : never): void {
     this.now += afterMs;
     const user = this.users[worker] ?? NOBODY;
     if (user.isDead) return;
+    const process = this.processes[worker];
+    if (sets !== undefined && process !== undefined) process.aheadMs = sets;
     let next: User = { ...user, inUse: Math.max(0, user.inUse - ends) };
     if (renewsFor !== undefined) next = this.renewed(worker, next, renewsFor);
     if (this.now < next.expiresAt) next = this.submitted(next, submits);
@@ -86,11 +133,16 @@ class History {
   }
 
   private renewed(worker: number, user: User, more: number): User {
-    const { limits, now } = this;
+    const { now } = this;
     const { inUse } = user;
     const left = user.submissions.filter((until) => now < until);
-    const asked = request(`w${worker}`, { inUse, wanted: inUse + more, left: left.length });
-    const { next, slots, submissions } = renewShare(this.use, asked, { limits, now, longestCallMs: CALL_MS });
+    const process = this.processes[worker];
+    if (process === undefined) return user;
+    const { next, slots, submissions } = process.renew(this.use, now, {
+      inUse,
+      wanted: inUse + more,
+      left: left.length,
+    });
     this.use = next;
     const expiresAt = now + SHARE_MS;
     const added = Array.from({ length: submissions }, () => expiresAt);
@@ -135,10 +187,10 @@ describe('the shares of a provider', () => {
       const limits = { maxSubmissionsPerMinute };
       let use = newProviderUse('p', { limits, now: 0 });
       const at: number[] = [];
+      const [late, prompt] = [new Renewing('late', limits), new Renewing('prompt', limits)];
       for (let now = 0; now < 3 * 60_000; now += 100) {
-        // Each of the first ones uses its share at its end; the last one all at once, whenever there is some.
-        const worker = now < SHARE_MS ? `late ${now}` : 'prompt';
-        const given = renewShare(use, request(worker, { wanted: 1_000 }), { limits, now, longestCallMs: CALL_MS });
+        // One uses what it was given at the end of its share; the other one all at once, whenever there is some.
+        const given = (now < SHARE_MS ? late : prompt).renew(use, now, { wanted: 1_000 });
         use = given.next;
         for (let one = 0; one < given.submissions; one += 1) at.push(now < SHARE_MS ? now + SHARE_MS - 1 : now);
       }
@@ -150,41 +202,102 @@ describe('the shares of a provider', () => {
     }
   });
 
-  it('keep the slots of a worker that is gone until none of its calls can go on', () => {
+  it('keep the slots of a worker that is gone until none of its calls can go on, from when its renewal was seen', () => {
     const limits = { maxConcurrent: 2 };
-    const terms = { limits, now: 0, longestCallMs: CALL_MS };
-    const first = renewShare(newProviderUse('p', terms), request('gone', { wanted: 2 }), terms);
+    const first = new Renewing('gone', limits).renew(newProviderUse('p', { limits, now: 0 }), 0, { wanted: 2 });
     expect(first.slots).to.equal(2);
-    const at = (now: number) => renewShare(first.next, request('next', { wanted: 2 }), { ...terms, now }).slots;
-    expect([
-      at(SHARE_MS),
-      at(SHARE_MS + CALL_MS + MAX_CLOCK_SKEW_MS - 1),
-      at(SHARE_MS + CALL_MS + MAX_CLOCK_SKEW_MS),
-    ]).to.deep.equal([0, 0, 2]);
+    for (const aheadMs of [0, -2 * HOUR_MS, 2 * HOUR_MS]) {
+      const next = new Renewing('next', limits);
+      next.aheadMs = Math.min(0, aheadMs);
+      const seenAt = 5;
+      const at = (now: number) => next.renew(first.next, now).slots;
+      expect([at(seenAt), at(seenAt + SHARE_MS)]).to.deep.equal([0, 0]);
+      next.aheadMs = aheadMs;
+      const overAt = seenAt + SHARE_MS + CALL_MS;
+      expect([at(overAt - 1), at(overAt)], `${aheadMs} ms ahead`).to.deep.equal([0, 1]);
+    }
   });
 
-  it('do not wait for a time that a clock far ahead has written, and give out nothing sooner than by their own', () => {
+  it('wait for no call of a worker whose share was over long ago when a process first looks', () => {
+    const limits = { maxConcurrent: 2 };
+    const first = new Renewing('gone', limits).renew(newProviderUse('p', { limits, now: 0 }), 0, { wanted: 2 });
+    const longAgo = SHARE_MS + CALL_MS + MAX_CLOCK_SKEW_MS;
+    for (const [from, waitMs] of [
+      [longAgo - 1, SHARE_MS + CALL_MS],
+      [longAgo, SHARE_MS],
+    ] as const) {
+      const next = new Renewing('next', limits);
+      const at = (afterMs: number) => next.renew(first.next, from + afterMs).slots;
+      expect([at(0), at(waitMs - 1), at(waitMs)], `first look at ${from}`).to.deep.equal([0, 0, 1]);
+    }
+  });
+
+  it('are not taken from a worker that is alive and whose clock is hours behind', () => {
+    const limits = { maxConcurrent: 2 };
+    const alive = new Renewing('alive', limits);
+    alive.aheadMs = -2 * HOUR_MS;
+    const next = new Renewing('next', limits);
+    let use = alive.renew(newProviderUse('p', { limits, now: 0 }), 0, { wanted: 2 }).next;
+    for (let now = 1_000; now < 10 * 60_000; now += 1_000) {
+      const given = next.renew(use, now);
+      expect(given.slots, `at ${now}`).to.equal(0);
+      use = given.next;
+      if (now % SHARE_MS === 0) use = alive.renew(use, now, { inUse: 2, wanted: 2 }).next;
+    }
+  });
+
+  it('do not wait for a time that a clock far ahead has written', () => {
     const limits = { maxConcurrent: 2, maxSubmissionsPerMinute: 4 };
-    const terms = { limits, longestCallMs: CALL_MS };
     const ahead = 7 * 86_400_000;
-    const wrong = renewShare(newProviderUse('p', { limits, now: ahead }), request('ahead', { wanted: 2 }), {
-      ...terms,
-      now: ahead,
-    });
+    const gone = new Renewing('ahead', limits);
+    gone.aheadMs = ahead;
+    const wrong = gone.renew(newProviderUse('p', { limits, now: ahead }), 0, { wanted: 2 });
     expect([wrong.slots, wrong.submissions]).to.deep.equal([2, 1]);
     let use = wrong.next;
+    const next = new Renewing('next', limits);
     const at = (now: number) => {
-      const given = renewShare(use, request('next', { wanted: 2 }), { ...terms, now });
+      const given = next.renew(use, now, { wanted: 2 });
       use = given.next;
       return [given.slots, given.submissions];
     };
-    const lapsedAt = SHARE_MS + CALL_MS + MAX_CLOCK_SKEW_MS;
+    const lapsedAt = SHARE_MS + CALL_MS;
     expect([at(0), at(lapsedAt - 1), at(lapsedAt)]).to.deep.equal([
       [0, 0],
       [0, 0],
       [2, 1],
     ]);
     expect(use.idle?.map(({ seenAt }) => seenAt <= lapsedAt)).to.deep.equal([true]);
+  });
+
+  it('refill neither sooner nor later because a clock is set', () => {
+    const limits = { maxSubmissionsPerMinute: 6 };
+    const givenWith = (setsMs: number) => {
+      const process = new Renewing('w', limits);
+      let use = newProviderUse('p', { limits, now: 0 });
+      const given: number[] = [];
+      for (let now = 0; now < 5 * 60_000; now += 1_000) {
+        if (now === 90_000) process.aheadMs = setsMs;
+        const renewed = process.renew(use, now, { wanted: 100 });
+        use = renewed.next;
+        if (renewed.submissions > 0) given.push(now);
+      }
+      return given;
+    };
+    expect(givenWith(-2 * HOUR_MS)).to.deep.equal(givenWith(0));
+    expect(givenWith(2 * HOUR_MS)).to.deep.equal(givenWith(0));
+  });
+
+  it('refill only by what passes while a process runs, as a clock may have been set before', () => {
+    const limits = { maxSubmissionsPerMinute: 6 };
+    let use = new Renewing('gone', limits).renew(newProviderUse('p', { limits, now: 0 }), 0, { wanted: 2 }).next;
+    const next = new Renewing('next', limits);
+    next.aheadMs = 2 * HOUR_MS;
+    const given = (now: number) => {
+      const renewed = next.renew(use, now, { wanted: 2 });
+      use = renewed.next;
+      return renewed.submissions;
+    };
+    expect([given(1_000), given(2_000), given(15_000)]).to.deep.equal([0, 0, 1]);
   });
 
   for (const [workers, maxConcurrent] of [
@@ -196,13 +309,14 @@ describe('the shares of a provider', () => {
       const limits = { maxConcurrent };
       let now = 0;
       let use = newProviderUse('p', { limits, now });
+      const processes = Array.from({ length: workers }, (_, index) => new Renewing(`w${index}`, limits));
       const begun = Array.from({ length: workers }, () => 0);
       const held = Array.from({ length: workers }, () => 0);
       for (let round = 0; round < 60; round += 1) {
         const worker = round % workers;
         now += 1_000;
         // Its tasks have ended since, and more wait.
-        const given = renewShare(use, request(`w${worker}`, { wanted: 9 }), { limits, now, longestCallMs: CALL_MS });
+        const given = processes[worker]!.renew(use, now, { wanted: 9 });
         use = given.next;
         begun[worker] = (begun[worker] ?? 0) + given.slots;
         held[worker] = given.slots;
@@ -214,12 +328,12 @@ describe('the shares of a provider', () => {
 
   it('give everything to a worker that is alone', () => {
     const limits = { maxConcurrent: 8 };
-    const terms = { limits, now: 0, longestCallMs: CALL_MS };
+    const terms = { limits, now: 0, others: [] };
     expect(renewShare(newProviderUse('p', terms), request('w', { wanted: 30 }), terms).slots).to.equal(8);
   });
 
   it('leave nothing of a worker that wants nothing', () => {
-    const terms = { limits: { maxConcurrent: 1 }, now: 0, longestCallMs: CALL_MS };
+    const terms = { limits: { maxConcurrent: 1 }, now: 0, others: [] };
     const { next } = renewShare(newProviderUse('p', terms), request('w'), terms);
     expect(next.shares).to.have.length(1);
     expect(renewShare(next, request('w', { wanted: 0 }), { ...terms, now: 5 }).next.shares).to.deep.equal([]);
@@ -227,7 +341,7 @@ describe('the shares of a provider', () => {
 
   it('give no submission that cannot be used at once: none for those without a slot, or while nobody may submit', () => {
     const limits = { maxConcurrent: 3, maxSubmissionsPerMinute: 60 };
-    const terms = { limits, now: 0, longestCallMs: CALL_MS };
+    const terms = { limits, now: 0, others: [] };
     const given = (changes: Partial<ShareRequest>) =>
       renewShare(newProviderUse('p', terms), request('w', changes), terms).submissions;
     expect([
@@ -239,11 +353,11 @@ describe('the shares of a provider', () => {
     ]).to.deep.equal([1, 0, 2, 0, 1]);
   });
 
-  it('let no minute see more submissions than the limit where clocks differ by less than a minute', () => {
+  it('let no minute see more submissions than the limit where clocks differ by hours', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 90 }),
-        fc.array(fc.integer({ min: 0, max: MAX_CLOCK_SKEW_MS }), { minLength: 2, maxLength: 4 }),
+        fc.array(fc.integer({ min: 0, max: 2 * HOUR_MS }), { minLength: 2, maxLength: 4 }),
         // Renewals at any time, and those of workers who renew as often as they may wait.
         fc.array(
           fc.record({ worker: fc.nat({ max: 3 }), afterMs: fc.oneof(fc.nat({ max: 8_000 }), fc.nat({ max: 60_000 })) }),
@@ -257,11 +371,11 @@ describe('the shares of a provider', () => {
           let now = 1_000_000;
           let use = newProviderUse('p', { limits, now });
           const submittedAt: number[] = [];
+          const processes = Array.from({ length: 4 }, (_, index) => new Renewing(`w${index}`, limits));
+          for (const [index, process] of processes.entries()) process.aheadMs = aheadMs[index] ?? 0;
           for (const { worker, afterMs } of steps) {
             now += afterMs;
-            const clock = now + (aheadMs[worker] ?? 0);
-            const asked = request(`w${worker}`, { wanted: 1_000 });
-            const given = renewShare(use, asked, { limits, now: clock, longestCallMs: CALL_MS });
+            const given = processes[worker]!.renew(use, now, { wanted: 1_000 });
             use = given.next;
             for (let one = 0; one < given.submissions; one += 1)
               submittedAt.push(one % 2 === 0 ? now : now + SHARE_MS - 1);
@@ -282,8 +396,9 @@ describe('the shares of a provider', () => {
       const limits = { maxSubmissionsPerMinute };
       let use = newProviderUse('p', { limits, now: 0 });
       let count = 0;
+      const process = new Renewing('w', limits);
       for (let now = 0; now < 3_600_000; now += 500) {
-        const given = renewShare(use, request('w', { wanted: 1_000 }), { limits, now, longestCallMs: CALL_MS });
+        const given = process.renew(use, now, { wanted: 1_000 });
         use = given.next;
         count += given.submissions;
       }

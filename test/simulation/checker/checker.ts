@@ -110,7 +110,7 @@ export class SimulationChecker implements Observer {
     });
     this.uploads = new Uploads(settings, clocks, objects, (upload) => this.accepted.prepared(upload));
     this.provider = new ProviderCalls(generations, prices);
-    this.shares = new SharesOfProviders(premises.providerLimits, settings, clocks);
+    this.shares = new SharesOfProviders(premises.providerLimits, settings, isExclusive);
     this.views = new Views(generations, books, prices, order);
     this.foreignIds = new ForeignIds(generations, this.uploads);
     this.access = new Access(order);

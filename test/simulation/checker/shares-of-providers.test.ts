@@ -6,7 +6,6 @@ import type { Generation } from '../../../core/generation/generation.js';
 import type { ProviderReport } from '../../../core/ports/provider.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { Violation } from '../observed.js';
-import { ProcessClocks } from './process-clocks.js';
 import { SharesOfProviders } from './shares-of-providers.js';
 
 const CALL_MS = 20_000;
@@ -14,14 +13,15 @@ const SHARE_MS = 10_000;
 const LONG_STEADY = 1_000_000;
 
 class Shown {
-  private readonly clocks = new ProcessClocks();
   private readonly checker: SharesOfProviders;
   private version = 0;
   at = LONG_STEADY;
 
-  constructor(limits: { readonly maxConcurrent?: number; readonly maxSubmissionsPerMinute?: number }) {
-    this.checker = new SharesOfProviders({ p: limits }, { providerCallMs: CALL_MS }, this.clocks);
-    for (const process of ['one', 'two']) this.clocks.note({ at: 0, process, processNow: 0 });
+  constructor(
+    limits: { readonly maxConcurrent?: number; readonly maxSubmissionsPerMinute?: number },
+    isExclusive = false,
+  ) {
+    this.checker = new SharesOfProviders({ p: limits }, { providerCallMs: CALL_MS }, isExclusive);
     this.renew();
   }
 
@@ -57,10 +57,6 @@ class Shown {
     this.checker.taken({ token: `t${number}` }, `r${number}`);
     void this.checker.handlers['provider.poll']?.({ args: [`r${number}`], result: { state } } as never);
   }
-
-  setClock(process: string, offset: number): void {
-    this.clocks.note({ at: this.at, process, processNow: this.at + offset });
-  }
 }
 
 const finds = (shown: Shown, act: () => void) => expect(act, String(shown.at)).to.throw(Violation, 'Invariant 25');
@@ -84,6 +80,11 @@ describe('the checker of shares', () => {
   for (const [why, changes, event] of [
     ['its generation has ended', { status: 'failed' }, 'fail'],
     ['its attempt is over', { attempt: { number: 2, phase: 'submitting', token: 'other', startedAt: 0 } }, 'retry'],
+    [
+      'what it delivered is on record',
+      { attempt: { number: 1, phase: 'submitted', token: 't2', startedAt: 0, delivered: [] } },
+      'accepted',
+    ],
     ['its worker hands it back', {}, 'yield'],
   ] as const) {
     it(`counts no task once ${why}`, () => {
@@ -116,7 +117,17 @@ describe('the checker of shares', () => {
     shown.submit(3, 'two', at + SHARE_MS + CALL_MS);
   });
 
-  it('finds one submission more than the limit in any minute, and more where a clock was set', () => {
+  it('counts the task of a process that has ended until it is over, where the stores are exclusive', () => {
+    const shown = new Shown({ maxConcurrent: 1 }, true);
+    shown.submit(1);
+    shown.step(1, {}, 'yield');
+    finds(shown, () => shown.submit(2, 'two', shown.at + 10 * (SHARE_MS + CALL_MS)));
+    shown.step(2, { status: 'failed' }, 'fail', 'two');
+    shown.poll(1, 'failed');
+    shown.submit(3, 'two');
+  });
+
+  it('finds one submission more than the limit in any minute', () => {
     const shown = new Shown({ maxSubmissionsPerMinute: 2 });
     shown.submit(1);
     shown.submit(2, 'two', shown.at + 30_000);
@@ -125,18 +136,5 @@ describe('the checker of shares', () => {
     later.submit(1);
     later.submit(2, 'two', later.at + 30_000);
     later.submit(3, 'one', later.at + 30_000);
-    later.setClock('three', 0);
-    later.setClock('three', 30_000);
-    later.submit(4, 'one');
-    later.submit(5, 'one');
-    finds(later, () => later.submit(6, 'two'));
-  });
-
-  it('judges no worker whose clock has just been set', () => {
-    const shown = new Shown({ maxConcurrent: 1 });
-    shown.setClock('one', 5_000);
-    shown.submit(1, 'two');
-    shown.submit(2, 'one');
-    finds(shown, () => shown.submit(3, 'two'));
   });
 });

@@ -7,7 +7,6 @@ import { demand } from './demand.js';
 import { hasEnded } from './record-events.js';
 import type { GenerationListener, Step } from './generations.js';
 import { textOf } from '../../history/values.js';
-import type { ProcessClocks } from './process-clocks.js';
 
 /** How long a share may be used after it was renewed, in milliseconds. */
 const SHARE_MS = 10_000;
@@ -20,9 +19,10 @@ interface Submitted {
 }
 
 /**
- * Invariant 25, in the order in which submissions really begin. A task counts until the provider said that it has ended, its
- * attempt is over on record, or the worker that submitted it hands it back, and no longer than that worker's share is kept
- * for it: what a worker that is gone has left may be there beside other tasks.
+ * Invariant 25, in the order in which submissions really begin, whatever clocks are set to. A task counts until the provider
+ * said that it has ended, what it delivered with its answer is on record, or its attempt is over on record. Where processes share their stores, it counts only until the
+ * worker that submitted it hands it back, and no longer than that worker's share is kept for it: what a worker that is gone
+ * has left may be there beside other tasks.
  */
 export class SharesOfProviders implements GenerationListener {
   private readonly tasks = new Map<string, Submitted>();
@@ -38,7 +38,7 @@ export class SharesOfProviders implements GenerationListener {
   constructor(
     private readonly limits: Readonly<Record<string, ProviderLimits>>,
     private readonly settings: Pick<Settings, 'providerCallMs'>,
-    private readonly clocks: ProcessClocks,
+    private readonly isExclusive: boolean,
   ) {}
 
   readonly handlers: Handlers = {
@@ -71,18 +71,17 @@ export class SharesOfProviders implements GenerationListener {
     this.tasks.delete(token);
     const others = [...this.tasks.values()].filter((task) => task.provider === provider && this.isCounted(task, at));
     this.tasks.set(token, { provider, process });
-    if (!this.clocks.isSteady(process, at)) return;
     demand(
       others.length < maxConcurrent,
       25,
       () => `${process} submits to ${provider}, which has ${others.length} tasks and may have ${maxConcurrent}`,
     );
-    const slackMs = this.clocks.areSteady(at) ? 0 : 2 * this.clocks.spreadMs;
-    const most = Math.ceil(maxSubmissionsPerMinute * (1 + slackMs / MINUTE_MS));
     demand(
-      lastMinute.length <= most,
+      lastMinute.length <= maxSubmissionsPerMinute,
       25,
-      () => `${process} submits to ${provider}, as submission ${lastMinute.length} of a minute that may have ${most}`,
+      () =>
+        `${process} submits to ${provider}, as submission ${lastMinute.length} of a minute that may have ` +
+        `${maxSubmissionsPerMinute}`,
     );
   }
 
@@ -90,13 +89,15 @@ export class SharesOfProviders implements GenerationListener {
     const { attempt } = before;
     if (next.lease !== undefined) this.boots.set(next.lease.worker, next.lease.bootId);
     if (attempt === undefined) return;
-    const isOver = next.attempt?.token !== attempt.token || hasEnded(next);
-    const isHandedBack = event === 'yield' && this.tasks.get(attempt.token)?.process === by.process;
+    const isOver = next.attempt?.token !== attempt.token || next.attempt.delivered !== undefined || hasEnded(next);
+    const isHandedBack =
+      !this.isExclusive && event === 'yield' && this.tasks.get(attempt.token)?.process === by.process;
     if (isOver || isHandedBack) this.tasks.delete(attempt.token);
   }
 
   private isCounted({ provider, process }: Submitted, at: number): boolean {
+    if (this.isExclusive) return true;
     const renewedAt = this.renewed.get(`${this.boots.get(process)} ${provider}`)?.at ?? -Infinity;
-    return this.clocks.isSteady(process, at) && at < renewedAt + SHARE_MS + this.settings.providerCallMs;
+    return at < renewedAt + SHARE_MS + this.settings.providerCallMs;
   }
 }

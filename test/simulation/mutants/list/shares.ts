@@ -2,6 +2,7 @@ import type { Mutant } from '../mutant.js';
 
 const USE = 'core/providers/provider-use.js';
 const GATE = 'core/providers/instance-gate.js';
+const RENEWALS = 'core/providers/share-renewals.js';
 
 /** What can be got wrong where processes share the limits of a provider. */
 export const SHARE_MUTANTS: readonly Mutant[] = [
@@ -16,9 +17,9 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'lapsed-slots-given-out-at-once',
     breaks: [25],
-    file: USE,
-    find: '.filter(({ expiresAt }) => expiresAt + terms.longestCallMs + MAX_CLOCK_SKEW_MS > now);',
-    replace: '.filter(({ expiresAt }) => expiresAt > now + 8_000);',
+    file: RENEWALS,
+    find: 'if (at.monotonic < one.since + SHARE_MS + longestCallMs)',
+    replace: 'if (at.monotonic < one.since + 2_000)',
     why: 'The slots of a worker are given to another one while a submission of the first is on its way.',
   },
   {
@@ -56,9 +57,33 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-race-for-a-share-taken-for-won',
     breaks: [25],
-    file: GATE,
+    file: RENEWALS,
     find: "if ((await providerUses.replace(given.next, stored?.version ?? 0)) === 'conflict') continue;",
     replace: 'await providerUses.replace(given.next, stored?.version ?? 0);',
     why: 'A worker uses slots that another one was given meanwhile.',
+  },
+  {
+    name: 'shares-of-others-over-by-the-own-wall-clock',
+    breaks: [25],
+    file: RENEWALS,
+    find: 'if (at.monotonic < one.since + SHARE_MS + longestCallMs)',
+    replace: 'if (at.wall < expiresAt + longestCallMs + MAX_CLOCK_SKEW_MS - 40_000)',
+    why: 'A worker whose clock is set forward takes the slots of workers that are alive.',
+  },
+  {
+    name: 'tasks-of-earlier-processes-not-counted',
+    breaks: [25],
+    file: 'core/recovery/orphaned-tasks.js',
+    find: 'this.count(record, provider);',
+    replace: ';',
+    why: 'With exclusive stores the shares of a process that was killed are void, and its tasks take no place.',
+  },
+  {
+    name: 'submits-before-earlier-tasks-are-counted',
+    breaks: [25],
+    file: GATE,
+    find: 'return this.options.limits().maxConcurrent !== undefined && !this.options.hasCounted();',
+    replace: 'return false;',
+    why: 'A process with exclusive stores submits while the list of what is at the provider is still read.',
   },
 ];
