@@ -1,4 +1,5 @@
 import { assert } from '../assert.js';
+import type { MeasuredRate } from '../generation/generation.js';
 import type { Json, JsonObject } from '../json.js';
 import type { Model, PriceTerms } from './model.js';
 
@@ -48,16 +49,6 @@ export function creditsByOutputs(model: Model, parameters: JsonObject): readonly
 function creditsFor(terms: PriceTerms, parameters: JsonObject, count: number): number {
   const units = terms.unit === 'task' ? 1n : unitsPerOutput(terms, parameters) * BigInt(count);
   return creditsForUnits({ ...terms, thousandths: thousandthsOf(terms, parameters) }, units);
-}
-
-/** What a price by measure needs to price what was delivered; frozen with a generation. */
-export interface MeasuredRate extends Pick<
-  PriceTerms,
-  'microcreditsPerUnit' | 'baseMicrocredits' | 'minimumCredits' | 'maximumCredits'
-> {
-  readonly unit: 'megapixel' | 'second';
-  /** The multipliers that the request's parameters chose. */
-  readonly thousandths: readonly number[];
 }
 
 /** The rate of a request whose price follows the size or the duration; undefined where the price follows the count alone. */

@@ -1,4 +1,3 @@
-import type { MeasuredRate } from '../catalog/price.js';
 import type { JsonObject } from '../json.js';
 import type { ProviderCost } from '../providers/provider-cost.js';
 import type { TaskError } from './task-errors.js';
@@ -74,6 +73,17 @@ export interface Attempt {
 export interface AttemptCost extends ProviderCost {
   readonly attempt: number;
   readonly provider: string;
+}
+
+/** What a price by megapixel or second needs to price what was delivered. Rates are millionths of a credit. */
+export interface MeasuredRate {
+  readonly unit: 'megapixel' | 'second';
+  readonly microcreditsPerUnit: number;
+  readonly baseMicrocredits: number;
+  /** The multipliers that the request's parameters chose. */
+  readonly thousandths: readonly number[];
+  readonly minimumCredits: number;
+  readonly maximumCredits: number;
 }
 
 /** What the model promised when the generation was accepted; a later catalog changes none of it. */

@@ -37,6 +37,8 @@ const NO_ROOM_MS = 1_000;
 /** What a run needs to know that the generation itself does not say. */
 export interface RunOf extends Execution {
   readonly entry: Entry;
+  /** When the write began that took the lease, by the monotonic clock. */
+  readonly leasedAt: number;
   /** Whether this run has just begun the recorded attempt, so that no worker has handed it over yet. */
   readonly isFresh: boolean;
 }
@@ -71,7 +73,7 @@ export class GenerationRun {
     this.generationId = generation.generationId;
     this.rest = new WakeableDelay(context.clock);
     this.calls = new ProviderCalls(context, of, generation.generationId);
-    this.holder = new LeaseHolder(context, generation, (news) => {
+    this.holder = new LeaseHolder(context, generation, of.leasedAt, (news) => {
       this.calls.abort(news);
       this.rest.wake();
     });

@@ -22,7 +22,7 @@ export type LeaseNews = 'lease lost' | 'lease lapsed' | 'cancelled';
  * The one writer of a leased generation in this process. Writes are serial, each with the fence. The lease is renewed
  * every third of its time, so that code that waits for a provider need not renew it. `onNews` is called when a renewal
  * finds that the lease is lost or that a cancel was requested elsewhere, and when the lease has lapsed without renewal:
- * another worker may have it.
+ * another worker may have it. `leasedAt` is when the write began that took the lease, by the monotonic clock.
  */
 export class LeaseHolder {
   private tail: Promise<unknown> = Promise.resolve();
@@ -39,13 +39,12 @@ export class LeaseHolder {
   constructor(
     private readonly context: Context,
     private current: Generation,
+    leasedAt: number,
     private readonly onNews: (news: LeaseNews) => void,
   ) {
     this.fence = current.fence;
     this.worker = current.lease?.worker;
-    const { clock, settings } = context;
-    const leftMs = (current.lease?.expiresAt ?? 0) - clock.now();
-    this.heldUntil = clock.monotonic() + Math.max(0, Math.min(settings.leaseMs, leftMs));
+    this.heldUntil = leasedAt + context.settings.leaseMs;
     this.watchLapse();
     this.beatLater();
   }

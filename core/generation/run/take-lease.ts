@@ -8,6 +8,8 @@ import { executionsOf, leaveToOthers, providersNeeded, type Execution } from './
 
 export interface Taken extends Execution {
   readonly generation: Generation;
+  /** When the write began that took the lease, by the monotonic clock: the lease holds from then on. */
+  readonly leasedAt: number;
   /** Whether its first attempt was begun with the lease. */
   readonly isFresh: boolean;
 }
@@ -36,16 +38,18 @@ export async function takeLease(
   const isLate = context.clock.now() > deadlineOf(record);
   if (!isLate && needsOther(context, record, provider)) return { needsRoom: record };
   const { leaseMs } = context.settings;
+  const leasedAt = context.clock.monotonic();
 
   if (record.status === 'running') {
     // The execution is right for this version alone: another worker may have begun an attempt elsewhere since.
     const generation = await changeOnce(context, record, { event: 'take-over', worker, leaseMs });
-    return generation === undefined ? changed(context, record) : { generation, ...execution, isFresh: false };
+    return generation === undefined ? changed(context, record) : { generation, leasedAt, ...execution, isFresh: false };
   }
   if (record.status !== 'queued') return null;
 
   const obstacle = isLate ? TOO_LATE : await obstacleTo(context, record);
   if (obstacle) return giveUp(context, record, obstacle);
+  const startedAt = context.clock.monotonic();
   const { generation, refused } = await changeGeneration(context, record, {
     event: 'start',
     worker,
@@ -54,7 +58,7 @@ export async function takeLease(
     provider: execution.providerName,
   });
   if (refused === 'DEADLINE_PASSED') return giveUp(context, generation, TOO_LATE);
-  return refused === undefined ? { generation, ...execution, isFresh: true } : null;
+  return refused === undefined ? { generation, leasedAt: startedAt, ...execution, isFresh: true } : null;
 }
 
 const TOO_LATE = taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.');

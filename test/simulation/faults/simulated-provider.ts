@@ -19,6 +19,8 @@ import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 export interface Script {
   readonly ending: Ending;
   readonly onCancel?: OnCancel;
+  /** How many of the next submissions are taken without an answer that arrives. */
+  losesAnswers?: number;
   readonly takesMs: number;
 }
 
@@ -125,6 +127,12 @@ export class SimulatedProvider implements Provider {
     }
     // The rest of the request is not sent any more.
     if (signal.aborted) throw new Error('The submission was abandoned.');
+    const { script } = this.shared;
+    if (script?.losesAnswers !== undefined && script.losesAnswers > 0) {
+      script.losesAnswers -= 1;
+      this.take(submission);
+      throw new Error('The line broke.');
+    }
     switch (
       this.misbehaves(
         [

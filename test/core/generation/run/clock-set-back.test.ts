@@ -18,7 +18,7 @@ interface Wait {
   /** What the provider does before the clock is set. */
   readonly arrange: (harness: CoreHarness) => void;
   /** What happens once the clock was set. */
-  readonly then?: (harness: CoreHarness, generationId: string) => unknown;
+  readonly once?: (harness: CoreHarness, generationId: string) => unknown;
   /** How long after the clock was set the generation may take to end, in milliseconds. */
   readonly mostMs: number;
   readonly status?: Generation['status'];
@@ -33,13 +33,13 @@ const WAITS: readonly Wait[] = [
   {
     what: 'a poll that never answers',
     arrange: ({ provider }) => void (provider.pollHangs = true),
-    then: ({ provider }) => void (provider.pollHangs = false),
+    once: ({ provider }) => void (provider.pollHangs = false),
     mostMs: 70_000,
   },
   {
     what: 'the next poll',
     arrange: ({ provider }) => void (provider.newReport = () => ({ state: 'running', pollAfterMs: 50_000 })),
-    then: ({ provider }) => void (provider.onlyTask.report = { state: 'succeeded', outputs: imagesOf(1) }),
+    once: ({ provider }) => void (provider.onlyTask.report = { state: 'succeeded', outputs: imagesOf(1) }),
     mostMs: 60_000,
   },
   {
@@ -77,7 +77,7 @@ const WAITS: readonly Wait[] = [
       provider.newReport = () => ({ state: 'running' });
       provider.onCancel = () => undefined;
     },
-    then: (harness, generationId) => cancelGeneration(harness.context, harness.caller, generationId),
+    once: (harness, generationId) => cancelGeneration(harness.context, harness.caller, generationId),
     mostMs: 70_000,
     status: 'cancelled',
   },
@@ -98,12 +98,12 @@ describe('a clock that is set', () => {
     ['back two hours', -TWO_HOURS_MS],
     ['ahead two hours', TWO_HOURS_MS],
   ] as const) {
-    for (const { what, arrange, then, mostMs, status = 'succeeded' } of WAITS) {
+    for (const { what, arrange, once, mostMs, status = 'succeeded' } of WAITS) {
       it(`${where} does not prolong the wait for ${what}`, async () => {
         const { harness, generationId } = await started(arrange);
         harness.clock.jump(byMs);
         const from = harness.clock.monotonic();
-        await then?.(harness, generationId);
+        await once?.(harness, generationId);
         const g = await untilSettled(harness, generationId);
         expect(g.status).to.equal(status);
         expect(harness.clock.monotonic() - from).to.be.at.most(mostMs);

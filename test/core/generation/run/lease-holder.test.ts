@@ -22,7 +22,7 @@ describe('a lease that is taken again by its holder', () => {
   async function hold(context: Context): Promise<void> {
     const taken = await takeLease(context, 'first', generationId, 'scripted');
     if (taken === null || 'needsRoom' in taken) expect.fail('there is a lease to take');
-    holder = new LeaseHolder(context, taken.generation, () => undefined);
+    holder = new LeaseHolder(context, taken.generation, taken.leasedAt, () => undefined);
   }
 
   beforeEach(async () => {

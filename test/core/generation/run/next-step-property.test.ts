@@ -84,11 +84,11 @@ const TOKEN = fc.constantFrom('a', 'b', undefined);
 const NOT_FOUND = fc
   .array(fc.record({ after: fc.nat({ max: 20_000 }), took: fc.nat({ max: 3_000 }) }), { maxLength: 5 })
   .map((drawn) => {
-    let at = NOW - 60_000;
+    let time = NOW - 60_000;
     return drawn.map(({ after, took }) => {
-      const askedAt = at + after;
-      at = askedAt + took;
-      return { askedAt, at };
+      const askedAt = time + after;
+      time = askedAt + took;
+      return { askedAt, at: time };
     });
   });
 
@@ -278,16 +278,10 @@ function situationOf(one: Stored): { readonly g: Generation; readonly state: Run
 
 /** What the provider has stated of a task that ends, by what is at hand; the run's own end apart. */
 function statedEnd({ news, forgottenAgoMs, isCancelled }: Stored): boolean {
-  switch (news?.of) {
-    case 'poll':
-      return (
-        news.report.state === 'failed' || (news.report.state === 'unknown' && (isCancelled || forgottenAgoMs === 6_000))
-      );
-    case 'collect':
-      return true;
-    default:
-      return false;
-  }
+  if (news?.of === 'collect') return true;
+  if (news?.of !== 'poll') return false;
+  const { state } = news.report;
+  return state === 'failed' || (state === 'unknown' && (isCancelled || forgottenAgoMs === 6_000));
 }
 
 /** Whether the provider stated the failure, or the policy for what it stated allows another submission. */

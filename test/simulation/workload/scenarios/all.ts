@@ -1,9 +1,12 @@
 import { leap, setBack } from './clocks.js';
 import {
   askToStopTooLate,
+  becomeReadyUnseen,
   goOnAtOnce,
   goOnFirst,
+  loseAnswers,
   loseWakeUp,
+  setBackAsleep,
   stopHalfway,
   succeedTooLate,
   takeTurns,
@@ -36,6 +39,9 @@ export const SCENARIOS: readonly Scenario[] = [
   { name: 'a cut run goes on at once', needs: onlyOne, play: goOnAtOnce },
   { name: 'a cut create is answered at once', needs: onlyOne, play: retryAtOnce },
   { name: 'a wake-up is lost', needs: always, play: loseWakeUp },
+  { name: 'answers are lost', needs: always, play: loseAnswers },
+  { name: 'ready while no worker runs', needs: always, play: becomeReadyUnseen },
+  { name: 'a clock set back while its worker sleeps', needs: oneRunner, play: setBackAsleep },
   { name: 'waiting too long', needs: oneRunner, play: waitTooLong },
   { name: 'stopped halfway', needs: always, play: stopHalfway },
   { name: 'a stop asked for too late', needs: severalRunners, play: askToStopTooLate },

@@ -64,6 +64,48 @@ export async function goOnAtOnce(run: ScenarioRun): Promise<void> {
   }
 }
 
+/** However many submissions lose their answers, no more are made than attempts are allowed. */
+export async function loseAnswers(run: ScenarioRun): Promise<void> {
+  await run.pay(run.payer, 50);
+  run.service.provider.script = { ending: 'succeeds', takesMs: 10 * 60_000, losesAnswers: 10 };
+  await run.ended(await run.accept(run.payer, 'plain'));
+}
+
+/** What became ready while no worker ran is delivered, though its deadline has passed. */
+export async function becomeReadyUnseen(run: ScenarioRun): Promise<void> {
+  await run.pay(run.payer, 50);
+  run.service.provider.script = { ending: 'succeeds', takesMs: 20_000 };
+  const id = await run.accept(run.payer, 'plain');
+  const { attempt, runDeadlineAt = 0, createdAt } = await run.submitted(id);
+  for (const process of run.runners) run.service.kill(process);
+  await run.context.scheduler.pause(runDeadlineAt - createdAt + 2 * run.farthestSkewMs);
+  run.service.startAll();
+  const { status, chargedCredits } = await run.ended(id);
+  if (attempt?.reference !== undefined && (status !== 'succeeded' || chargedCredits === 0))
+    throw new Violation(
+      20,
+      `generation ${id} was ready at its provider while no worker ran, and ${status} for ${chargedCredits}`,
+    );
+}
+
+/**
+ * A worker falls asleep when it has taken a lease, and its clock is set back meanwhile: by that clock, the lease holds for
+ * two hours.
+ */
+export async function setBackAsleep(run: ScenarioRun): Promise<void> {
+  await run.pay(run.payer, 50);
+  const [process] = run.runners;
+  if (process === undefined) return;
+  run.service.provider.script = { ending: 'succeeds', takesMs: 0 };
+  run.service.faults.plan('generations.replace', { fault: 'sleepAfter', forMs: run.lapseMs, by: process.name });
+  const id = await run.accept(run.payer, 'plain');
+  await run.context.scheduler.pause(run.lapseMs - 1_000);
+  process.skewMs -= 2 * 3_600_000;
+  await run.context.scheduler.pause(30_000);
+  process.skewMs += 2 * 3_600_000;
+  await run.ended(id);
+}
+
 /** What was accepted runs, though nobody is told of it. */
 export async function loseWakeUp(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
