@@ -77,7 +77,7 @@ export class GenerationRun {
       this.calls.abort(news);
       this.rest.wake();
     });
-    this.outputs = new RunOutputs(context, of, this.holder, this.calls);
+    this.outputs = new RunOutputs(context, of, this.holder, this.calls, (error) => this.silence(error));
     const rules = rulesOf(context, generation, of);
     this.rules = rules;
     this.patience = new Patience(context, this.holder, this.rest);

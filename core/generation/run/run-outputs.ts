@@ -1,11 +1,10 @@
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
-import { hintsOf } from '../../ports/provider.js';
 import type { DeliveredObject, Generation, Output } from '../generation.js';
 import { collectOutputs, inspectDelivered, removeCollected, type Collected, type Fault } from './collect-outputs.js';
 import type { LeaseHolder } from './lease-holder.js';
 import { isMadeObsolete, type ProviderCalls } from './provider-calls.js';
-import type { FinishedReport, News } from './run-state.js';
+import type { FinishedReport, News, Silence } from './run-state.js';
 import type { Execution } from './unknown-model.js';
 
 type OutputNews = Extract<News, { of: 'collect' | 'failed-collect' }>;
@@ -30,6 +29,8 @@ export class RunOutputs {
     private readonly of: Execution,
     private readonly holder: LeaseHolder,
     private readonly calls: ProviderCalls,
+    /** What a failed call leaves to be known. */
+    private readonly silenceOf: (error: unknown) => Silence,
   ) {}
 
   /** Whether something was, or may have been, written under the generation's fence. */
@@ -98,7 +99,7 @@ export class RunOutputs {
 
   private notCollected({ generationId }: Generation, error: unknown): OutputNews {
     this.context.log.warn('outputs not collected', { generationId, error });
-    const { retryAfterMs } = hintsOf(error);
+    const { retryAfterMs } = this.silenceOf(error);
     return {
       of: 'failed-collect',
       isStoreAway: error instanceof StoreUnavailable,

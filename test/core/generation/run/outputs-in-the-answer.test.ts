@@ -2,6 +2,7 @@
 // worker finishes from there; until then its outcome is unknown, and nothing is submitted again but by the model's policy.
 // Method: a provider that answers with files, whole, broken and too many, and workers that die or stop on the way.
 import { expect } from 'chai';
+import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
@@ -58,6 +59,23 @@ describe('outputs in the answer to a submission', () => {
     };
     const g = await untilSettled(harness, (await harness.create()).generationId);
     expect([g.status, provider.submissions.length]).to.deep.equal(['succeeded', 1]);
+  });
+
+  it('are delivered and charged though a cancel was asked for and its grace is over', async () => {
+    const harness = await open([pictures(1)]);
+    await CoreWorker.start(harness);
+    const { cancelGraceMs } = harness.settings;
+    const { provider, clock } = harness;
+    const submit = provider.submit.bind(provider);
+    provider.submit = async (...args) => {
+      await new Promise<void>((resolve) => void clock.after(3 * cancelGraceMs, resolve));
+      return submit(...args);
+    };
+    const { generationId } = await harness.create();
+    await clock.advance(1_000);
+    await cancelGeneration(harness.context, harness.caller, generationId);
+    const g = await untilSettled(harness, generationId);
+    expect([g.status, g.chargedCredits, provider.submissions.length]).to.deep.equal(['succeeded', 10, 1]);
   });
 
   it('are delivered by another worker when the one that stored them dies', async () => {
