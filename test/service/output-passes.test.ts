@@ -75,7 +75,8 @@ async function delivered(folder: string, modality: 'image' | 'video', bytes: Asy
     provider: { output: async () => bytes },
     model: { price: { kind: 'fixed' } },
   } as unknown as Execution;
-  const task = { reference: 'task', offered: 1, isLastTry: true, call: {} } as never;
+  const call = { signal: new AbortController().signal };
+  const task = { reference: 'task', offered: 1, isLastTry: true, arrived: new Map(), call };
   const totals = { writes: 0, reads: 0, readBytes: 0, decodes: 0, digested: 0 };
   let output: Output | undefined;
   const read = objects.read.bind(objects);

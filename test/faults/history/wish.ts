@@ -29,7 +29,6 @@ export function wishOf(models: readonly JsonObject[], body: JsonObject): Wish {
     case 'refuse':
       return { error };
     case 'bad_output':
-    case 'wrong_output':
       return { error: 'OUTPUT_INVALID' };
     case 'hang':
       return { error: 'TASK_TIMEOUT' };

@@ -20,8 +20,8 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     name: 'overtaker-submits-without-asking',
     breaks: [5],
     file: 'core/generation/run/take-lease.js',
-    find: '{ generation, ...execution, isFresh: false };',
-    replace: '{ generation, ...execution, isFresh: true };',
+    find: '{ generation, leasedAt, ...execution, isFresh: false };',
+    replace: '{ generation, leasedAt, ...execution, isFresh: true };',
     why: 'An attempt that another worker may have handed over is handed over again without asking the provider.',
   },
   {
