@@ -213,6 +213,7 @@ describe('tasks on ComfyUI servers', () => {
     const { provider, fake } = older;
     const submission = task();
     const taken = await submitted(provider, submission);
+    await reportsUntilOver(provider, taken, submission);
     for (const fault of OF_PROXIES) {
       fake.server.plan(fault, { path: /^\/api\/jobs/ });
       const other = older.another();
