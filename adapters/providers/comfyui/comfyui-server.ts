@@ -1,23 +1,34 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { Clock } from '../../../core/ports/clock.js';
-import type { ProviderCall, ProviderReference } from '../../../core/ports/provider.js';
+import {
+  hintsOf,
+  type FailedCallHints,
+  type ProviderCall,
+  type ProviderReference,
+} from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
+import { jsonOf } from '../../http/json-body.js';
+import { ListedHosts } from '../../http/listed-hosts.js';
 import { submit, type SubmissionAnswered } from '../../http/submit.js';
-import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
+import { resultBytes } from '../shared/result-files.js';
 import { jobOf, jobOfHistory, AnswerUnreadable, type Job, type SavedFile } from './job.js';
 import { uploadForm } from './upload-form.js';
 import { isAtLeast, LEAST_VERSION, versionIn } from './version.js';
 import { isObject } from './workflow.js';
 
-/** An answer that says no to a call which makes nothing. */
-export class ServerRefused extends Error {
-  constructor(
-    route: string,
-    readonly status: number,
-  ) {
-    super(`${route}: The server answered with status ${status}.`);
+/** A response that is not a success, to a call which makes nothing. */
+export class ServerRefused extends Error implements FailedCallHints {
+  readonly status: number;
+  declare readonly retryAfterMs?: number;
+  declare readonly isAccessRefused?: boolean;
+
+  constructor(route: string, answer: HttpAnswer) {
+    super(`${route}: The server answered with status ${answer.status}.`);
     this.name = 'ServerRefused';
+    this.status = answer.status;
+    Object.assign(this, hintsOf(answer.error('bad-answer', this.message)));
   }
 }
 
@@ -27,11 +38,14 @@ const MAX_JOB_BYTES = 8 * 1024 * 1024;
 /** The queue has the workflow of every task in it. */
 const MAX_QUEUE_BYTES = 32 * 1024 * 1024;
 const MAX_NODE_BYTES = 8 * 1024 * 1024;
-/** Core bounds what it stores; this bounds a server that never ends. */
-const MAX_FILE_BYTES = 4 * 1024 ** 3;
-const LONGEST_FETCH_MS = 6 * 60 * 60 * 1_000;
+const LONGEST_UPLOAD_MS = 6 * 60 * 60 * 1_000;
 /** How long an answer about the server itself is believed. */
 const KNOWN_FOR_MS = 60_000;
+/** All versions from this one on have jobs; some versions before it have them too. */
+const JOBS_SINCE = '0.7.0';
+/** Types that files in the output folder of a task do not have. */
+const PAGE_TYPE = /^(?:text\/|application\/(?:[a-z0-9.-]+\+)?(?:json|xml|xhtml))/i;
+const NO_OTHER_HOSTS = new ListedHosts([]);
 
 /** A graph to run. */
 export interface GraphSubmission {
@@ -96,25 +110,29 @@ export class ComfyUiServer {
   /** Submits a graph once. What a server answers with 5xx may have been taken: a proxy may have lost the answer. */
   submit(
     { graph, outputs, token, clientId }: GraphSubmission,
+    contract: SubmissionContract,
     call: ProviderCall,
   ): Promise<SubmissionAnswered | SubmissionRefusal> {
     const rest = JSON.stringify({ prompt_id: token, client_id: clientId, partial_execution_targets: outputs });
-    return submit(this.connection.client, {
+    const request = {
       method: 'POST',
       url: this.connection.urlOf('prompt'),
       headers: { ...this.connection.credentials, 'content-type': 'application/json' },
       body: `{"prompt":${graph},${rest.slice(1)}`,
       signal: call.signal,
-    });
+    } as const;
+    return submit(this.connection.client, request, contract);
   }
 
-  /** What it knows of a task. */
+  /** What it knows of a task. Throws for a response that is not in ComfyUI's own form, such as a proxy's page. */
   async job(token: string, call: ProviderCall): Promise<Job> {
     if (this.#isWithoutJobs === undefined || this.clock.now() >= this.#isWithoutJobs.until) {
       const answer = await this.#get(['api', 'jobs', token], call, { maxBytes: MAX_JOB_BYTES });
-      if (answer.isOk) return jobOf(await answer.json());
+      if (answer.isOk) return jobOf(token, await answer.json());
       if (answer.status !== 404) throw refused(answer, 'GET /api/jobs');
-      if (await saysNoJob(answer)) return { state: 'unknown' };
+      const said = await absence(answer);
+      if (said === 'no job') return { state: 'unknown' };
+      if (said === 'page' && (await this.#hasJobs(call))) throw refused(answer, 'GET /api/jobs');
       this.#isWithoutJobs = { value: true, until: this.clock.now() + KNOWN_FOR_MS };
     }
     // In this order: a task that ends in between is in the history.
@@ -122,26 +140,18 @@ export class ComfyUiServer {
     return jobOfHistory(token, queue, await this.#json(['history', token], call, { maxBytes: MAX_JOB_BYTES }));
   }
 
-  /** The bytes of a saved file. */
-  async file(file: SavedFile, call: ProviderCall): Promise<AsyncIterable<Uint8Array>> {
-    const answer = await this.connection.client.request({
-      method: 'GET',
-      url: this.#urlOf(file),
-      headers: this.connection.credentials,
-      signal: call.signal,
-      limits: { maxBodyBytes: MAX_FILE_BYTES, totalTimeoutMs: LONGEST_FETCH_MS, maxDecompressionRatio: 2_000 },
-    });
-    // A page in place of a file is of a proxy.
-    if (!answer.isOk || /^text\//i.test(answer.header('content-type') ?? '')) throw refused(answer, 'GET /view');
-    return answer.body();
+  /** The bytes of a saved file. Redirects are followed: hosted servers keep files in an object store. */
+  file(file: SavedFile, call: ProviderCall): Promise<AsyncIterable<Uint8Array>> {
+    return resultBytes({ connection: this.connection, hosts: NO_OTHER_HOSTS, sendsKey: true }, this.#urlOf(file), call);
   }
 
-  /** Whether there is a file of this name. */
+  /** Whether there is a file of this name. A response to HEAD has no body, so that only its type shows a proxy's page. */
   async hasFile(file: SavedFile, { signal }: ProviderCall): Promise<boolean> {
     const { client, credentials } = this.connection;
     const answer = await client.request({ method: 'HEAD', url: this.#urlOf(file), headers: credentials, signal });
     answer.discard();
-    if (!answer.isOk && answer.status !== 404) throw refused(answer, 'HEAD /view');
+    const isOfProxy = PAGE_TYPE.test(answer.header('content-type')?.trim() ?? '');
+    if (isOfProxy || (!answer.isOk && answer.status !== 404)) throw refused(answer, 'HEAD /view');
     return answer.isOk;
   }
 
@@ -154,7 +164,7 @@ export class ComfyUiServer {
       headers: { ...this.connection.credentials, ...headers },
       body,
       signal: call.signal,
-      limits: { totalTimeoutMs: LONGEST_FETCH_MS },
+      limits: { totalTimeoutMs: LONGEST_UPLOAD_MS },
     });
     if (!answer.isOk) throw refused(answer, 'POST /upload/image');
     return uploadedName(await answer.json());
@@ -180,6 +190,12 @@ export class ComfyUiServer {
 
   close(): Promise<void> {
     return this.connection.close();
+  }
+
+  /** Whether it is of a version that surely has the route for jobs. */
+  async #hasJobs(call: ProviderCall): Promise<boolean> {
+    const version = await this.version(call);
+    return version !== undefined && isAtLeast(version, JOBS_SINCE);
   }
 
   #urlOf({ filename, subfolder }: SavedFile): string {
@@ -218,17 +234,19 @@ export class ComfyUiServer {
 
 function refused(answer: HttpAnswer, route: string): ServerRefused {
   answer.discard();
-  return new ServerRefused(route, answer.status);
+  return new ServerRefused(route, answer);
 }
 
-/** A server without the route answers 404 as well, and so does a proxy with a wrong address: only these words count. */
-async function saysNoJob(answer: HttpAnswer): Promise<boolean> {
-  if (answer.declares !== 'json') {
-    answer.discard();
-    return false;
-  }
-  const body = await answer.json();
-  return isObject(body) && body['error'] === 'Job not found';
+/**
+ * What a 404 for a job says: that there is no such job, in ComfyUI's own form; or nothing, as a server without the route
+ * answers; or something that is not ComfyUI's, such as the page of a proxy.
+ */
+async function absence(answer: HttpAnswer): Promise<'no job' | 'no route' | 'page'> {
+  const body = Buffer.from(await answer.bytes());
+  if (/^(?:404: Not Found)?$/.test(body.toString('latin1').trim())) return 'no route';
+  const json = jsonOf(body);
+  const isNoJob = 'value' in json && isObject(json.value) && json.value['error'] === 'Job not found';
+  return isNoJob ? 'no job' : 'page';
 }
 
 function uploadedName(answer: unknown): string {

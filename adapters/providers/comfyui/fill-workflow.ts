@@ -5,7 +5,7 @@ import { ParameterInvalid } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import type { Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { drawnSeed } from './drawn-seed.js';
+import { drawnSeed } from '../shared/drawn-seed.js';
 import { isSize, type Target } from './settings-schema.js';
 import { isNumeric, typeOfInput } from './workflow.js';
 

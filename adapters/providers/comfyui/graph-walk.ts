@@ -86,11 +86,24 @@ export class GraphWalk {
     return this.nodeAt(linkOf(node?.inputs[input]));
   }
 
-  linksOf({ inputs }: WorkflowNode): readonly NamedLink[] {
-    return Object.entries(inputs).flatMap(([input, value]) => {
+  /** The links to what a node takes in; of a switch whose position is known, to what it lets through. */
+  linksOf(node: WorkflowNode): readonly NamedLink[] {
+    const chosen = this.#chosen(node);
+    return Object.entries(node.inputs).flatMap(([input, value]) => {
       const link = linkOf(value);
-      return link === undefined ? [] : [{ input, link }];
+      return link === undefined || (chosen !== undefined && input !== chosen) ? [] : [{ input, link }];
     });
+  }
+
+  #chosen({ inputs }: WorkflowNode): 'on_true' | 'on_false' | undefined {
+    if (!Object.hasOwn(inputs, 'on_true') || !Object.hasOwn(inputs, 'on_false')) return undefined;
+    for (const name of ['switch', 'boolean', 'condition']) {
+      const value = Object.hasOwn(inputs, name) ? inputs[name] : undefined;
+      const source = Object.entries(this.nodeAt(linkOf(value))?.inputs ?? {});
+      const is = source.length === 1 ? source[0]?.[1] : value;
+      if (typeof is === 'boolean') return is ? 'on_true' : 'on_false';
+    }
+    return undefined;
   }
 
   usersOf(node: WorkflowNode): readonly WorkflowNode[] {

@@ -1,3 +1,4 @@
+import { shownStatus, statusMeaning } from '../shared/status-words.js';
 import { isObject } from './workflow.js';
 
 /** A file that a node has saved, as the server names it. */
@@ -16,7 +17,8 @@ export interface ExecutionError {
 
 /** What a server knows of a task. */
 export type Job =
-  | { readonly state: 'queued' | 'running' | 'unknown' }
+  | { readonly state: 'queued' | 'unknown' }
+  | { readonly state: 'running'; readonly unknownStatus?: string }
   | { readonly state: 'completed' | 'cancelled'; readonly files: readonly SavedFile[] }
   | { readonly state: 'failed'; readonly error: ExecutionError };
 
@@ -35,32 +37,43 @@ const ERROR_CLASS = /^[A-Za-z_][\w.]{0,80}(?:Error|Exception)$/;
 /** The lists of a node's outputs that have files: pictures and videos of ComfyUI, and videos of its packages. */
 const LISTS = ['images', 'gifs', 'video', 'videos'] as const;
 
-/** The answer of `GET /api/jobs/{id}`. Throws `AnswerUnreadable`. */
-export function jobOf(answer: unknown): Job {
-  const { status, outputs, execution_error: error } = objectOf(answer);
-  switch (status) {
-    case 'pending':
-      return { state: 'queued' };
-    case 'in_progress':
+/**
+ * The answer of `GET /api/jobs/{id}`. A status that is not known counts as running: a later version may have more of them.
+ * Throws `AnswerUnreadable`.
+ */
+export function jobOf(token: string, answer: unknown): Job {
+  const { id, status, outputs, execution_error: error } = objectOf(answer);
+  // Without the id it may be the answer of a proxy, which has a status of its own.
+  if (id !== token || typeof status !== 'string' || status === '')
+    throw new AnswerUnreadable('is not about the job that was asked for');
+  if (status === 'pending') return { state: 'queued' };
+  switch (statusMeaning(status)) {
+    case 'running':
       return { state: 'running' };
-    case 'completed':
+    case 'succeeded':
+      return { state: 'completed', files: filesOf(outputs) };
     case 'cancelled':
-      return { state: status, files: filesOf(outputs) };
+      return { state: 'cancelled', files: filesOf(outputs) };
     case 'failed':
       return { state: 'failed', error: errorOf(error) };
-    default:
-      throw new AnswerUnreadable('has a job without a known status');
+    case undefined:
+      return { state: 'running', unknownStatus: shownStatus(status) };
   }
 }
 
-/** The answers of `GET /queue` and then of `GET /history/{id}`, for servers without jobs. Throws `AnswerUnreadable`. */
+/**
+ * The answers of `GET /queue` and then of `GET /history/{id}`, for servers without jobs. A history without the task is empty:
+ * anything else in its place, such as the error of a proxy, does not say that there is no task. Throws `AnswerUnreadable`.
+ */
 export function jobOfHistory(token: string, queue: unknown, history: unknown): Job {
+  const { queue_running: running, queue_pending: pending } = objectOf(queue);
+  const [isRunning, isPending] = [listHas(running, token), listHas(pending, token)];
   const entries = objectOf(history);
   const entry = Object.hasOwn(entries, token) ? entries[token] : undefined;
   if (entry !== undefined) return endedJob(objectOf(entry));
-  const { queue_running: running, queue_pending: pending } = objectOf(queue);
-  if (listHas(running, token)) return { state: 'running' };
-  return { state: listHas(pending, token) ? 'queued' : 'unknown' };
+  if (Object.keys(entries).length > 0) throw new AnswerUnreadable('is not the history of the task');
+  if (isRunning) return { state: 'running' };
+  return { state: isPending ? 'queued' : 'unknown' };
 }
 
 function endedJob({ status, outputs }: Readonly<Record<string, unknown>>): Job {

@@ -38,7 +38,11 @@ export function reportOf(job: Exclude<Job, { state: 'failed' }>, token: string, 
     case 'queued':
       return { state: 'running' };
     case 'running':
-      return { state: 'running', ...(progress === undefined ? {} : { progress }) };
+      return {
+        state: 'running',
+        ...(progress === undefined ? {} : { progress }),
+        ...(job.unknownStatus === undefined ? {} : { unknownStatus: job.unknownStatus }),
+      };
     case 'completed':
       return { state: 'succeeded', outputs: outputsOf(token, job.files) };
     case 'cancelled':

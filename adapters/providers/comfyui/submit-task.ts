@@ -1,7 +1,11 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import { HttpError } from '../../http/http-error.js';
+import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import type { SubmissionAnswered } from '../../http/submit.js';
 import { ParameterInvalid } from '../shared/request-fields.js';
+import { policyRefusalIn, withPolicy } from '../shared/policy-codes.js';
+import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { inputRefusal, refusal } from '../shared/sentences.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import { WholeReferences, type REFERENCE_UNREAD } from '../shared/whole-references.js';
@@ -113,21 +117,34 @@ async function post(
   const reference = referenceOf({ token, server: server.address });
   const outputs = plan.outputs.map(({ node }) => node);
   const clientId = progress.follow(server, token, neededNodes(plan.workflow, outputs).length);
-  const outcome = await server.submit({ graph, outputs, token, clientId }, call);
-  if (outcome.outcome === 'answered') {
-    const answer = await outcome.answer.json();
-    if (!isObject(answer) || answer['prompt_id'] !== token)
-      throw outcome.answer.error('bad-answer', 'The server has taken the task under another id.');
-    return { accepted: true, reference };
-  }
+  const outcome = await server.submit({ graph, outputs, token, clientId }, withPolicy(submission), call);
+  const refused = outcome.outcome === 'refused' ? outcome : await refusalInSuccess(outcome, submission);
+  if (refused === undefined) return { accepted: true, reference };
   progress.forget(token);
-  const { because, status = null, retryAfterMs } = outcome;
-  const { failure, parameter, faults } = refusedGraph(outcome.body, plan);
+  const { because, status = null, retryAfterMs } = refused;
+  const { failure, parameter, faults } = refusedGraph(refused.body, plan);
   const { address } = server;
   log.warn('provider refused a task', { provider, because, status, model: modelKey, server: address, faults });
+  const byPolicy = policyRefusalIn(refused.body, status ?? undefined, submission);
+  if (byPolicy !== undefined) return refusal(byPolicy);
   if (because === 'unreachable') return refusal('unreachable');
   if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
   if (status === 401 || status === 403) return refusal('account refused');
   if (parameter === undefined) return refusal(failure);
   return inputRefusal(`The provider does not take this value of ${parameter}.`);
+}
+
+/**
+ * The refusal in an answer of success, as gateways write it; undefined where the server has taken the task. Throws where it is
+ * unknown whether it has.
+ */
+async function refusalInSuccess(
+  { answer }: SubmissionAnswered,
+  submission: Submission,
+): Promise<SubmissionRefusal | undefined> {
+  const body = await answer.json();
+  if (isObject(body) && body['prompt_id'] === submission.token) return undefined;
+  const stated = statusInSuccess(body, answer.status, submission);
+  if (stated !== undefined) return refusedBy(stated, body);
+  throw answer.error('bad-answer', 'The server has taken the task under another id.');
 }

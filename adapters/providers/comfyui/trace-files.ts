@@ -24,10 +24,14 @@ export function findReferences(t: Tracing): readonly TracedReference[] {
     return [{ role: roleOf(t, node), at: { node, input: 'image', value } }];
   });
   const taken = found.slice(0, MAX_REFERENCES);
-  for (const { role, at } of taken)
+  for (const [index, { role, at }] of taken.entries()) {
+    const ofRole = taken.filter((one) => one.role === role);
+    const place = taken.slice(0, index + 1).filter((one) => one.role === role).length;
+    const as = ofRole.length > 1 ? `${role}, as number ${place} of ${ofRole.length}` : role;
     t.check(
-      `whether clients give the file of ${nameOfNode(at.node)}, as ${role}; if not, remove its line and the role in limits, and every task uses ${shownValue(at.value)}`,
+      `whether clients give the file of ${nameOfNode(at.node)}, as ${as}; if not, remove its line and the role in limits, and every task uses ${shownValue(at.value)}`,
     );
+  }
   if (found.length > taken.length)
     t.check(
       `a task takes ${MAX_REFERENCES} files at most; ${listed(found.slice(MAX_REFERENCES).map(({ at }) => at.node))} keep those of the workflow`,

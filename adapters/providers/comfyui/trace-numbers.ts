@@ -12,10 +12,9 @@ import {
   type TracedWorkflow,
   type Tracing,
 } from './traced.js';
+import { EMPTY_LATENT, SCALES } from './trace-size.js';
 import { linkOf, nameOfNode, type WorkflowNode } from './workflow.js';
 
-const SCALES =
-  /upscal|upsampl|(?:image|latent).*scale|scale.*(?:image|latent)|resiz|(?:image|latent).*(?:crop|pad)|crop(?!guides)|outpaint|stitch|grid|imageconca|imageconca|concan|composite|collage|contact.?sheet|rotate|seedvr|supir/i;
 const CHANGES_COUNT = /batch|repeat|grid|stitch|sheet|list|concan|select|duplicate/i;
 const CHANGES_FRAMES =
   /rife|film|interpol|gimm|vfi|batch|repeat|frame|trim|loop|pingpong|extend|concan|skip|slice|reverse|speed/i;
@@ -32,72 +31,6 @@ const COUNT_NAMES = ['n', 'num_images', 'num_outputs', 'number_of_images', 'batc
 const SECOND_NAMES = ['duration', 'duration_seconds', 'seconds', 'length_seconds'];
 const GUIDANCE_NAMES = ['guidance', 'guidance_scale', 'embedded_guidance_scale'];
 const CFG_NAMES = ['cfg', 'cfg_scale', 'guidance_scale', 'guidance'];
-const EMPTY_LATENT = /empty|tovideo|imgtovid|img2vid|i2v|video.*(?:embed|encode|latent)/i;
-
-// ---- size
-
-/** The nearest node that gives what a sampler starts from a size. */
-export function latentOf(t: Tracing, { node }: Maker): Latent | undefined {
-  const skips = (input: string) =>
-    sideOf(input) !== undefined ||
-    /vae|lora|script|^(?:model\w*|clip\w*|conditioning|guider|noise|sigmas|sampler|masks?|control_?net\w*|cnet\w*|image_kps)$/i.test(
-      input,
-    );
-  for (const one of t.walk.along({ node: node.id, slot: 0 }, (input) => !skips(input))) {
-    if (/mask|preprocessor|detector/i.test(one.classType)) continue;
-    for (const prefix of ['', 'empty_latent_', 'image_']) {
-      const [width, height] = ['width', 'height'].map((side) => t.walk.number(one, `${prefix}${side}`));
-      if (width !== undefined && height !== undefined) return { node: one, width, height };
-    }
-  }
-  return undefined;
-}
-
-/** The nodes after `source` that scale, or that have a size of their own, as one that makes a video of a picture. */
-export function scaledAfter(t: Tracing, source: WorkflowNode | undefined): readonly WorkflowNode[] {
-  if (source === undefined) return [];
-  const isSized = (node: WorkflowNode) =>
-    (['width', 'height'] as const).every((side) => numberIn(node, side) !== undefined);
-  return t.walk.between(t.output.node, source).filter((node) => SCALES.test(node.classType) || isSized(node));
-}
-
-export function offeredSize(
-  t: Tracing,
-  latent: Latent | undefined,
-  main: Maker | undefined,
-  scaled: readonly WorkflowNode[],
-): TracedWorkflow['size'] {
-  if (latent === undefined) {
-    const text = main === undefined ? undefined : main.node.inputs['size'];
-    if (main === undefined || typeof text !== 'string' || !/^[1-9]\d{1,4}x[1-9]\d{1,4}$/.test(text)) {
-      t.check(
-        'no size is offered, as no node with a width and a height of its own was found; what the workflow makes has the size that it gives itself',
-      );
-      return undefined;
-    }
-    t.check(`sizes: ${nameOfNode(main.node)} has ${text}; add the others that it takes`);
-    return { text: { node: main.node, input: 'size', value: text } };
-  }
-  const { node, width, height } = latent;
-  const name = nameOfNode(node);
-  if (scaled.length > 0) {
-    t.check(
-      `no size is offered: ${name} begins with ${width.value}x${height.value}, and ${listed(scaled)} may change that, so pictures have another size`,
-    );
-    return undefined;
-  }
-  if (sameInput(width, height) || !canTakeTarget('number', width) || !canTakeTarget('number', height)) {
-    t.check(`no size is offered: width and height of ${name} come from one number or from a computation`);
-    return undefined;
-  }
-  if (width.value !== undefined && height.value !== undefined && !isSide(width.value, height.value)) {
-    t.check(`no size is offered: ${name} has ${width.value}x${height.value}`);
-    return undefined;
-  }
-  const doubt = EMPTY_LATENT.test(node.classType) || node === main?.node ? '' : `, and whether ${name} keeps to them`;
-  t.check(`sizes that you offer: ${shownInputs([width, height])}${doubt}`);
-  return { width, height };
-}
 
 // ---- how many, how long
 
@@ -108,7 +41,9 @@ export function offeredCount(
 ): { readonly offered?: TracedNumbers; readonly batch: number } | undefined {
   // All frames of a moving picture are one file.
   if (/Animated/.test(t.output.node.classType)) return undefined;
-  const sources = [latent?.node, main?.node].filter((node) => node !== undefined);
+  // One whose size is that of a file has no size of its own, and is no `latent`.
+  const empty = main === undefined ? [] : latentNodes(t, main).filter(({ classType }) => EMPTY_LATENT.test(classType));
+  const sources = [latent?.node, main?.node, ...empty].filter((node) => node !== undefined);
   const found = first(sources, (node) => first(COUNT_NAMES, (name) => t.walk.number(node, name)));
   if (found === undefined) return undefined;
   const batch = Math.max(1, Math.round(found.value ?? 1));
@@ -168,10 +103,26 @@ export function offeredDuration(
     );
     return {};
   }
+  const others = sameLengths(t, frames, length / rate);
+  const rest = others.length === 0 ? '' : `; these stay as they are: ${shownInputs(others)}`;
   t.check(
-    `how long videos may be, and whether the model wants one frame more: ${shownInputs([frames])} at ${rate} frames per second of ${nameOfNode(perSecond!.node)}`,
+    `how long videos may be, and whether the model wants one frame more: ${shownInputs([frames])} at ${rate} frames per second of ${nameOfNode(perSecond!.node)}${rest}`,
   );
   return { frames: { at: [frames], value: length, perSecond: rate } };
+}
+
+/** Other inputs that say the same length, in frames or in seconds. */
+function sameLengths(t: Tracing, frames: TracedNumber, seconds: number): readonly TracedNumber[] {
+  const inputs = t.behind.flatMap((node) =>
+    Object.keys(node.inputs).flatMap((name) => {
+      const number = /frame|length|duration|seconds/i.test(name) ? numberIn(node, name) : undefined;
+      return number === undefined || sameInput(number, frames) ? [] : [number];
+    }),
+  );
+  return inputs.filter(
+    ({ input, value = 0 }) =>
+      value === frames.value || (/duration|seconds/i.test(input) && Math.abs(value - seconds) < 0.1),
+  );
 }
 
 function latentNodes(t: Tracing, { node }: Maker): readonly WorkflowNode[] {
@@ -265,8 +216,4 @@ export function offeredSeed(t: Tracing, makers: readonly Maker[]): TracedNumbers
       `which seeds the ${at.length === 1 ? 'node takes' : 'nodes take; all get the same one'}: ${shownInputs(at)}${others.length === 0 ? '' : `; these stay as they are: ${shownInputs(others)}`}`,
     );
   return at.length === 0 ? undefined : { at, value: at[0]?.value };
-}
-
-function isSide(...sides: readonly number[]): boolean {
-  return sides.every((side) => Number.isInteger(side) && side > 0 && side < 100_000);
 }

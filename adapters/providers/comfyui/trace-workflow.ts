@@ -3,16 +3,8 @@ import { canTakeTarget } from './check-targets.js';
 import { distinctInputs, GraphWalk, sameInput, sideOf, type TracedInput, isCondition } from './graph-walk.js';
 import { knownKindOf, knownPrefixOf, saveNodeFault } from './save-nodes.js';
 import { checkRest, findReferences } from './trace-files.js';
-import {
-  latentOf,
-  offeredCount,
-  offeredDuration,
-  offeredGuidance,
-  offeredSeed,
-  offeredSize,
-  offeredSteps,
-  scaledAfter,
-} from './trace-numbers.js';
+import { offeredCount, offeredDuration, offeredGuidance, offeredSeed, offeredSteps } from './trace-numbers.js';
+import { lastScaleOf, latentOf, offeredSize, scaledAfter } from './trace-size.js';
 import {
   listed,
   seedNames,
@@ -34,6 +26,10 @@ import {
 
 const WRITES_TEXT =
   /caption|florence|tagger|wd14|joy|ollama|gemini|gpt|llm|chat|generate.*(?:prompt|text)|(?:prompt|text).*(?:generat|enhanc|expand)|enhancer|wildcard/i;
+
+/** Inputs that take words, also of nodes that only pass them on or join them. */
+const TAKES_WORDS =
+  /text|prompt|string|value|any|passthrough|caption|tags|words|concat|join|^(?:input|source)_?[a-d\d]?$/i;
 
 /** Follows the links from the saved files back to the samplers, and from these to what goes in. Undefined where nothing is saved. */
 export function traceWorkflow(workflow: Workflow): TracedWorkflow | undefined {
@@ -58,7 +54,7 @@ function traced(t: Tracing, checks: readonly string[]): TracedWorkflow {
   const main = mainOf(t, makers);
   checkOutputs(t);
   const words = findWords(t, makers, main);
-  const latent = main === undefined ? undefined : latentOf(t, main);
+  const latent = main === undefined ? lastScaleOf(t) : latentOf(t, main);
   const scaled = scaledAfter(t, latent?.node ?? main?.node);
   const size = offeredSize(t, latent, main, scaled);
   const count = t.modality === 'image' ? offeredCount(t, latent, main) : undefined;
@@ -274,10 +270,7 @@ function textsOf(
 function wayOf(t: Tracing, { positive, node }: Maker): readonly WorkflowNode[] {
   const way = positive === undefined ? [node] : t.walk.words(positive, 'positive').way;
   return distinctNodes(
-    way.flatMap((one) => [
-      one,
-      ...t.walk.along({ node: one.id, slot: 0 }, (input) => /text|prompt|string|value|any/i.test(input)),
-    ]),
+    way.flatMap((one) => [one, ...t.walk.along({ node: one.id, slot: 0 }, (input) => TAKES_WORDS.test(input))]),
   );
 }
 

@@ -62,8 +62,9 @@ export interface Maker {
 /** The node that gives what a sampler starts from its size. */
 export interface Latent {
   readonly node: WorkflowNode;
-  readonly width: TracedNumber;
-  readonly height: TracedNumber;
+  /** Undefined where it is computed. */
+  readonly width: TracedNumber | undefined;
+  readonly height: TracedNumber | undefined;
 }
 
 /** What the parts of a trace work with. */

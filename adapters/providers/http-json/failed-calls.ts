@@ -19,6 +19,14 @@ export async function errorOf(answer: HttpAnswer, { errors }: HttpJsonSettings):
   return errorIn(await jsonIn(answer), errors, answer.status);
 }
 
+/** Whether an answer is JSON with an error where the settings say that the API has it; any JSON where they do not say it. */
+export async function isOfApi(answer: HttpAnswer, { errors }: HttpJsonSettings): Promise<boolean> {
+  const json = await jsonIn(answer);
+  if (json === undefined) return false;
+  const { code, text } = errorIn(json, errors);
+  return errors.code.length + errors.message.length === 0 || code !== undefined || text !== undefined;
+}
+
 /** The JSON of an answer; undefined where it has none that is whole. Throws where the call was aborted. */
 export async function jsonIn(answer: HttpAnswer, maxBytes = MAX_ERROR_BYTES): Promise<unknown> {
   try {

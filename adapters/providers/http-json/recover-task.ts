@@ -1,7 +1,7 @@
 import type { ProviderCall, RecoverAnswer } from '../../../core/ports/provider.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import type { ApiCalls } from './api-calls.js';
-import { callFailed, jsonIn } from './failed-calls.js';
+import { callFailed, isOfApi } from './failed-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { MAX_JSON_BYTES } from './read-answer.js';
 import { idAt } from './task-reference.js';
@@ -20,8 +20,8 @@ export async function recoverTask(
   if (recover === undefined) return 'unsupported';
   const answer = await calls.at(recover.path, { token }, { signal, settings });
   if (!answer.isOk) {
-    const body = await jsonIn(answer);
-    if (recover.missing_status.includes(answer.status) && body !== undefined) return { found: false };
+    const isOurs = await isOfApi(answer, settings);
+    if (recover.missing_status.includes(answer.status) && isOurs) return { found: false };
     throw callFailed(answer, `The answer to a look-up has status ${answer.status}.`);
   }
   const json = await answer.json(MAX_JSON_BYTES);

@@ -5,7 +5,7 @@ import type { ResultFiles } from '../shared/result-files.js';
 import { failure } from '../shared/sentences.js';
 import type { ApiCalls } from './api-calls.js';
 import { errorIn, failureOf, isAboutAccount, isAboutContent, meaningOf, type AnswerError } from './error-meaning.js';
-import { ABOUT_THE_CALL, callFailed, errorOf, jsonIn, resultError } from './failed-calls.js';
+import { ABOUT_THE_CALL, callFailed, errorOf, isOfApi, resultError } from './failed-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { costIn, isAnythingAt, outputsIn, progressIn, stateIn, stateWord } from './job-report.js';
 import type { PathValues } from './path-template.js';
@@ -110,9 +110,9 @@ export class RemoteTasks {
   ): Promise<HttpAnswer | undefined> {
     const answer = await this.calls.ask(settings.poll, { id }, address, { signal, settings });
     if (!settings.poll.unknown_status.includes(answer.status)) return answer;
-    // A page of a proxy says nothing about the task.
-    if ((await jsonIn(answer)) === undefined)
-      throw callFailed(answer, `The answer about a task has status ${answer.status}, and is not JSON.`);
+    // A page of a proxy, and the error of a gateway, say nothing about the task.
+    if (!(await isOfApi(answer, settings)))
+      throw callFailed(answer, `The answer about a task has status ${answer.status}, and is not an error of this API.`);
     return undefined;
   }
 

@@ -5,7 +5,7 @@ import type { SubmissionContract } from '../../http/submission-outcome.js';
 import { submit } from '../../http/submit.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import type { ApiCalls } from './api-calls.js';
-import { errorIn, isAboutTask, isListed, meaningOf, refusalOf } from './error-meaning.js';
+import { errorIn, isAboutContent, isAboutTask, isListed, meaningOf, refusalOf } from './error-meaning.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { MAX_JSON_BYTES } from './read-answer.js';
 import { listedCode } from './shown-words.js';
@@ -33,7 +33,7 @@ export async function submitTask(
       body,
       signal,
     },
-    contractOf(settings),
+    contractOf(settings, submission),
   );
   const sent = await whole.sent(sending, signal);
   if ('accepted' in sent) return sent;
@@ -60,9 +60,16 @@ export async function submitTask(
   throw sent.answer.error('bad-answer', 'The answer to the submission does not name a task at submit.id.');
 }
 
-function contractOf({ submit: { seen_before: seen, refused }, errors }: HttpJsonSettings): SubmissionContract {
+function contractOf(
+  { submit: { seen_before: seen, refused }, errors }: HttpJsonSettings,
+  submission: Submission,
+): SubmissionContract {
   return {
     seenBefore: (status, body) => isListed(seen, status, errorIn(body, errors)),
-    refuses: (status, body) => (isListed(refused, status, errorIn(body, errors)) ? 'capacity' : undefined),
+    refuses: (status, body) => {
+      if (isListed(refused, status, errorIn(body, errors))) return 'capacity';
+      // With any status: the API has looked at the content and decided.
+      return isAboutContent(meaningOf(errors, errorIn(body, errors, status, submission))) ? 'rejected' : undefined;
+    },
   };
 }

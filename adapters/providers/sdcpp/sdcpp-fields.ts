@@ -3,13 +3,15 @@ import type { KnownField } from '../shared/known-fields.js';
 /** Width and height in one text, as `512x768`. It is sent as two fields. */
 export const SIZE_FIELD = 'size';
 
+export const SEEDS = { minimum: 0, maximum: 2 ** 31 - 1 };
+
 /**
  * The fields of a request that settings may set, with what the server can use: it takes anything else without a word,
  * and makes something else. A dot leads into an object.
  */
 export const SDCPP_FIELDS: Readonly<Record<string, KnownField>> = {
   [SIZE_FIELD]: { type: 'size' },
-  'seed': { type: 'integer', minimum: 0, maximum: 2 ** 31 - 1 },
+  'seed': { type: 'integer', ...SEEDS },
   'strength': { type: 'number', minimum: 0, maximum: 1 },
   'clip_skip': { type: 'integer', minimum: -1, maximum: 12 },
   'output_format': { type: 'string', enum: ['png', 'jpeg', 'webp'] },

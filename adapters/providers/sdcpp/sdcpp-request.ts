@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
+import type { Json } from '../../../core/json.js';
 import type { Submission } from '../../../core/ports/provider.js';
 import type { SizedRequest } from '../../http/bodies/body-file.js';
 import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
+import { chosenSeed, drawnSeed } from '../shared/drawn-seed.js';
 import { sizeOf } from '../shared/image-size.js';
-import { fieldsFrom, type FieldValue } from '../shared/request-fields.js';
+import { fieldsFrom, ParameterInvalid, type FieldRule, type FieldValue } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';
-import { SIZE_FIELD } from './sdcpp-fields.js';
+import { SEEDS, SIZE_FIELD } from './sdcpp-fields.js';
 import type { SdcppSettings } from './sdcpp-settings.js';
 
 /** More are made as these many, without a word. */
@@ -27,7 +28,7 @@ export function requestOf(submission: Submission, settings: SdcppSettings): Size
   if (outputCount > MAX_PICTURES) throw new TaskRefused(`This provider makes up to ${MAX_PICTURES} pictures at once.`);
   const { [SIZE_FIELD]: size, ...values } = fieldsFrom(settings.fields, submission.parameters);
   return jsonRequest({
-    seed: seedOf(submission.token),
+    ...('seed' in values ? {} : { seed: seedOf(submission, settings.fields['seed']) }),
     output_format: 'png',
     ...nested(values),
     ...(size === undefined ? {} : sizeOf(size)),
@@ -50,9 +51,38 @@ function referencesOf({ references }: Submission, { references: field }: SdcppSe
   return { init_image: files[0] };
 }
 
-/** A task without a seed of its own: the server would use the same one for each. */
-function seedOf(token: string): number {
-  return createHash('sha256').update(token).digest().readUInt32BE() >>> 1;
+/**
+ * A seed for a task without one: the server would use the same one for each. It is what the rule makes of a value that a client
+ * could have sent.
+ */
+function seedOf({ token, parameters, inputSchema }: Submission, rule: FieldRule = {}): FieldValue {
+  const { parameter, minimum, maximum } = rule;
+  const bounds = {
+    least: Math.max(minimum ?? SEEDS.minimum, SEEDS.minimum),
+    most: Math.min(maximum ?? SEEDS.maximum, SEEDS.maximum),
+  };
+  const task = parameter === undefined ? { token, parameters: {} } : { token, parameters, inputSchema, parameter };
+  const sentFor = (value: Json) => (parameter === undefined ? value : sentBy(rule, parameter, value));
+  const choices = rule.enum ?? Object.keys(rule.values ?? {}).flatMap((key) => [key, Number(key)]);
+  const drawn =
+    rule.enum === undefined && rule.values === undefined
+      ? drawnSeed(task, bounds, (seed) => sentFor(seed) !== undefined)
+      : chosenSeed(
+          task,
+          choices.filter((choice) => sentFor(choice) !== undefined),
+        );
+  const seed = drawn === undefined ? undefined : sentFor(drawn);
+  if (typeof seed !== 'number') throw new TaskRefused('This model needs a value for its seed.');
+  return seed;
+}
+
+function sentBy(rule: FieldRule, parameter: string, value: Json): FieldValue | undefined {
+  try {
+    return fieldsFrom({ seed: rule }, { [parameter]: value })['seed'];
+  } catch (error) {
+    if (error instanceof ParameterInvalid) return undefined;
+    throw error;
+  }
 }
 
 /** `{ 'a.b': 1 }` as `{ a: { b: 1 } }`. */

@@ -53,7 +53,7 @@ export function describeFollowing(proves: Cases, { failures, partial, supports }
   describeStrangeReferences(proves);
   if (supports.readsErrors === true) describeSilentPolls(proves);
   else it.skip('throws for polls that say nothing (skipped: this provider has rules of its own)');
-  if (supports.hasStatusWord === true) describeStatusWords(proves);
+  if (supports.hasStatusWord !== undefined) describeStatusWords(proves, supports.hasStatusWord);
   else it.skip('counts an unknown status as running (skipped: the status is not one word)');
   describeHostilePolls(proves, supports.maxAnswerBytes ?? 16 * 1024 * 1024);
 }
@@ -132,10 +132,18 @@ function describeSilentPolls(proves: Cases): void {
     });
 }
 
-function describeStatusWords(proves: Cases): void {
+function describeStatusWords(proves: Cases, words: true | 'listed'): void {
   const saying = (status: string): Fault => ({
     type: 'altered',
-    alter: (answer) => ({ ...answer, json: { ...(answer.json as object), status } }),
+    alter: ({ json, body, ...answer }) => {
+      if (typeof json === 'object') return { ...answer, json: { ...json, status } };
+      // Such as JSON with numbers that only Python writes.
+      const text = (typeof body === 'string' ? body : '').replace(
+        /"status":\s*"[^"]*"/,
+        () => `"status":${JSON.stringify(status)}`,
+      );
+      return { ...answer, body: text };
+    },
   });
 
   proves('counts a task with an unknown status as running, and names the status', async (one) => {
@@ -149,10 +157,15 @@ function describeStatusWords(proves: Cases): void {
     ] as const) {
       one.server.plan(saying(status), { of: 'poll' });
       const report = await one.provider.poll(reference, one.settings, WANTED);
-      expect(report).to.include({ state: 'running', unknownStatus: shown });
+      const { state, unknownStatus } = report as { readonly state: string; readonly unknownStatus?: string };
+      expect(state, status).to.equal('running');
+      // What could be anything may be left out.
+      if (words === 'listed' && shown !== status) expect(unknownStatus).to.match(/^[ -~]{1,64}$/);
+      else expect(unknownStatus).to.equal(shown);
     }
   });
 
+  if (words === 'listed') return;
   proves('knows the words of other vendors for a task that goes on', async (one) => {
     const reference = await submitted(one.provider, one.endless(randomUUID()));
     for (const status of ['NOT_START', 'SUBMITTED', 'Pending', 'IN_QUEUE', 'in progress', 'RUNNING', 'queued']) {

@@ -120,12 +120,16 @@ function withType({ json, body = '', ...answer }: FakeAnswer, type: string): Fak
 }
 
 function describeRedirects(proves: Cases): void {
-  const hop: Fault = { type: 'redirect', to: '?again', status: 302 };
+  // To the same address, with its query.
+  const hop: Fault = { type: 'redirect', to: '#again', status: 302 };
 
   proves('follows up to three redirects of an output', async (one) => {
     const reference = await finished(one, one.quick(randomUUID()));
     const honest = await outputOf(one, one.provider, reference);
-    for (const hops of [1, 3]) {
+    // Some vendors redirect each request for a file themselves.
+    const answers = one.server.requests.flatMap((request) => request.answers);
+    const own = answers.filter(({ status = 200 }) => status >= 300 && status < 400).length;
+    for (const hops of [1, 3 - own]) {
       for (let planned = 0; planned < hops; planned += 1) one.server.plan(hop, { of: 'output' });
       const output = await outputOf(one, one.provider, reference);
       expect(Buffer.from(output).equals(honest), `${hops} redirects`).to.equal(true);

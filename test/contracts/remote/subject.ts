@@ -51,8 +51,11 @@ export interface RemoteProviderSupports {
    * say what the server asks for; see `FailedCallHints`.
    */
   readonly readsErrors?: true;
-  /** Whether the answer about a task has its status as the member `status`. */
-  readonly hasStatusWord?: true;
+  /**
+   * Whether the answer about a task has its status as the member `status`; `listed` where the operator lists the words, so
+   * that those of other vendors are not known.
+   */
+  readonly hasStatusWord?: true | 'listed';
   /** Whether an output is a file with an address of its own, whose redirects are followed. */
   readonly followsRedirects?: true;
   /** How many bytes of an endless answer about a task the provider may take at most; 16 MiB when absent. */

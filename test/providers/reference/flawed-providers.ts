@@ -11,15 +11,16 @@ import { HttpError } from '../../../adapters/http/http-error.js';
 import { REFERENCE_UNREAD } from '../../../adapters/providers/shared/whole-references.js';
 import { objectOf, type Told } from './reference-answers.js';
 import type { ReferenceKind } from './reference-fake.js';
+import { FLAWED_READINGS } from './flawed-readings.js';
 import { ReferenceProvider, type ReferenceOptions } from './reference-provider.js';
 
-/** One mistake that an adapter can make, and the test of the contract that must find it. */
+/** One mistake that an adapter can make, and the tests of the contract that must find it. */
 export interface Flaw {
   readonly name: string;
   /** By token when absent. */
   readonly kind?: ReferenceKind;
   readonly make: (options: ReferenceOptions) => ReferenceProvider;
-  readonly failing: string;
+  readonly failing: string | readonly string[];
 }
 
 const NEVER: ProviderCall = { signal: new AbortController().signal };
@@ -84,7 +85,7 @@ class Following extends ReferenceProvider {
       headers: { authorization: `Bearer ${this.options.key}` },
       signal: call.signal as AbortSignal,
     });
-    return { status: answer.status, body: objectOf(await answer.json()) };
+    return { status: answer.status, body: objectOf(await answer.json()), failed: (what) => new Error(what) };
   }
 }
 
@@ -97,7 +98,8 @@ class Buffering extends ReferenceProvider {
     });
     const pieces: Uint8Array[] = [];
     if (answer.body !== null) for await (const piece of answer.body as AsyncIterable<Uint8Array>) pieces.push(piece);
-    return { status: answer.status, body: objectOf(JSON.parse(Buffer.concat(pieces).toString('utf8'))) };
+    const body = objectOf(JSON.parse(Buffer.concat(pieces).toString('utf8')));
+    return { status: answer.status, body, failed: (what) => new Error(what) };
   }
 }
 
@@ -297,4 +299,5 @@ export const FLAWS: readonly Flaw[] = [
     failing: 'sends no second request when our own store fails after it has read the outputs',
   },
   { name: 'counts in fractions', make: (o) => new Fractional(o), failing: 'says what a finished task has cost' },
+  ...FLAWED_READINGS,
 ];

@@ -3,12 +3,15 @@ import type { ProviderOutput, ProviderReport, Submission, SubmitAnswer } from '.
 import { readableAgain } from '../../fixtures/byte-streams.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import { failure } from '../../../adapters/providers/shared/sentences.js';
+import { shownStatus, statusMeaning } from '../../../adapters/providers/shared/status-words.js';
 
 /** What a request was answered. */
 export interface Told {
   readonly status: number;
   /** Undefined where the answer has no JSON. */
   readonly body: JsonObject | undefined;
+  /** The error of a call whose answer says nothing of the task. */
+  readonly failed: (what: string) => Error;
 }
 
 export const TASK_ID = /^[a-z0-9-]{1,100}$/;
@@ -33,14 +36,21 @@ export function bodyOf({
   return { stream: sent(), byteSize: head.byteLength + 2 * reference.byteSize + tail.byteLength };
 }
 
-export function reportOf({ status, body = {} }: Told): ProviderReport {
-  if (status !== 200) throw new Error(`The task was answered with status ${status}.`);
-  const { state } = body;
-  if (state === 'queued' || state === 'running') return { state: 'running' };
-  if (state === 'failed') return { state, failure: failure('output refused') };
-  if (state === 'cancelled') return { state, outputs: [] };
-  if (state !== 'succeeded') throw new Error('The answer is none about a task.');
-  return { state, outputs: Array.from({ length: countOf(body) }, () => PICTURE), cost: costOf(body) };
+export function reportOf({ status: httpStatus, body = {}, failed }: Told): ProviderReport {
+  const { status } = body;
+  if (httpStatus !== 200 || typeof status !== 'string') throw failed('The answer says nothing of the task.');
+  switch (statusMeaning(status)) {
+    case 'running':
+      return { state: 'running' };
+    case 'failed':
+      return { state: 'failed', failure: failure('output refused') };
+    case 'cancelled':
+      return { state: 'cancelled', outputs: [] };
+    case 'succeeded':
+      return { state: 'succeeded', outputs: Array.from({ length: countOf(body) }, () => PICTURE), cost: costOf(body) };
+    case undefined:
+      return { state: 'running', unknownStatus: shownStatus(status) };
+  }
 }
 
 export function delivered(told: JsonObject): SubmitAnswer {

@@ -88,7 +88,7 @@ export class ReferenceFake {
     const { state, prompt, count } = task;
     if (state === 'running' && prompt !== 'endless') task.state = prompt === 'withheld' ? 'failed' : 'succeeded';
     const pictures = prompt === 'half' ? count / 2 : count;
-    return { json: { state, ...(state === 'succeeded' ? { pictures, seconds: 1.5 } : {}) } };
+    return { json: { status: state, ...(state === 'succeeded' ? { pictures, seconds: 1.5 } : {}) } };
   }
 
   private picture({ params }: FakeRequest): FakeAnswer {

@@ -10,11 +10,15 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
+import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
 import { HttpClient } from '../../../adapters/http/http-client.js';
 import { HttpError } from '../../../adapters/http/http-error.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
 import { submit } from '../../../adapters/http/submit.js';
+import { policyRefusalIn, withPolicy } from '../../../adapters/providers/shared/policy-codes.js';
+import { refusedBy, statusInSuccess } from '../../../adapters/providers/shared/refused-in-success.js';
+import { fileBytes, MAX_FILE_REDIRECTS } from '../../../adapters/providers/shared/result-files.js';
 import { refusal } from '../../../adapters/providers/shared/sentences.js';
 import { WholeReferences } from '../../../adapters/providers/shared/whole-references.js';
 import {
@@ -91,11 +95,14 @@ export class ReferenceProvider implements Provider {
     const refused = this.options.kind === 'by-id' ? await this.uploadRefusal(whole, task, call) : undefined;
     if (refused !== undefined) return refused;
     const body = bodyOf(this.options.kind === 'by-id' ? { ...task, references: [] } : task);
-    const sending = submit(this.client, this.request('POST', '/tasks', call, body), this.contract);
+    const contract = withPolicy(submission, this.contract);
+    const sending = submit(this.client, this.request('POST', '/tasks', call, body), contract);
     const outcome = await whole.sent(sending, call.signal);
     if ('accepted' in outcome) return outcome;
     if (outcome.outcome === 'refused') return this.refused(outcome);
-    const told = objectOf(await outcome.answer.json());
+    const told = objectOf(await this.read(outcome.answer));
+    const stated = statusInSuccess(told, 200, submission);
+    if (stated !== undefined) return this.refused(refusedBy(stated, told));
     return this.options.kind === 'immediate' ? delivered(told) : { accepted: true, reference: idOf(told) };
   }
 
@@ -112,10 +119,8 @@ export class ReferenceProvider implements Provider {
     call: ProviderCall,
   ): Promise<AsyncIterable<Uint8Array>> {
     if (!TASK_ID.test(reference)) throw new Error('There is no such output.');
-    const answer = await this.client.request(this.request('GET', `/tasks/${reference}/pictures/${index}`, call));
-    if (answer.status === 200 && answer.header('content-type') === 'image/png') return answer.body();
-    answer.discard();
-    throw new Error(`The output was answered with status ${answer.status}.`);
+    const request = this.request('GET', `/tasks/${reference}/pictures/${index}`, call);
+    return this.file(await this.client.request({ ...request, maxRedirects: MAX_FILE_REDIRECTS }));
   }
 
   async cancel(reference: string, _settings: JsonObject, call: ProviderCall): Promise<void> {
@@ -177,11 +182,22 @@ export class ReferenceProvider implements Provider {
   protected async ask(path: string, call: ProviderCall): Promise<Told> {
     const answer = await this.client.request(this.request('GET', path, call));
     const { status } = answer;
-    return { status, body: objectOf(await answer.json()) };
+    const failed = (what: string) => answer.error('bad-answer', what);
+    return { status, body: objectOf(await this.read(answer)), failed };
   }
 
-  protected refused({ because, body, retryAfterMs }: SubmissionRefusal): SubmitAnswer {
+  protected read(answer: HttpAnswer): Promise<unknown> {
+    return answer.json();
+  }
+
+  protected file(answer: HttpAnswer): Promise<AsyncIterable<Uint8Array>> {
+    return fileBytes(answer, { hasKey: true });
+  }
+
+  protected refused({ because, status, body, retryAfterMs }: SubmissionRefusal): SubmitAnswer {
     if (because === 'unreachable') return refusal('unreachable');
+    const byPolicy = policyRefusalIn(body, status);
+    if (byPolicy !== undefined) return refusal(byPolicy);
     if (because === 'capacity') return refusal('no capacity', { retryAfterMs });
     switch (codeOf(body)) {
       case 'bad_key':

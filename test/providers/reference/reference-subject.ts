@@ -42,7 +42,14 @@ export function referenceSubject(
       return opened;
     },
     close: async (opened) => closers.get(opened)?.(),
-    supports: { promises: referencePromises(kind), cost: true, checksKey: true },
+    supports: {
+      promises: referencePromises(kind),
+      cost: true,
+      checksKey: true,
+      readsErrors: true,
+      hasStatusWord: true,
+      followsRedirects: true,
+    },
     refusals: [
       {
         name: 'too many tasks',

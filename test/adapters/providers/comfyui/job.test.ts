@@ -14,16 +14,44 @@ const EMPTY_QUEUE = { queue_running: [], queue_pending: [] };
 const itemOf = (id: string) => [0, id, {}, {}, ['4']];
 
 describe('a job of a ComfyUI server', () => {
+  const read = (job: object) => jobOf(TOKEN, { id: TOKEN, ...job });
+
   it('is read from the route for jobs', () => {
-    expect(jobOf({ status: 'pending' })).to.deep.equal({ state: 'queued' });
-    expect(jobOf({ status: 'in_progress' })).to.deep.equal({ state: 'running' });
-    expect(jobOf({ status: 'completed', outputs: OUTPUTS })).to.deep.equal({ state: 'completed', files: [READ] });
-    expect(jobOf({ status: 'cancelled', outputs: {} })).to.deep.equal({ state: 'cancelled', files: [] });
-    expect(jobOf({ status: 'failed', execution_error: { node_id: '8', exception_type: 'ValueError' } })).to.deep.equal({
+    expect(read({ status: 'pending' })).to.deep.equal({ state: 'queued' });
+    expect(read({ status: 'in_progress' })).to.deep.equal({ state: 'running' });
+    expect(read({ status: 'completed', outputs: OUTPUTS })).to.deep.equal({ state: 'completed', files: [READ] });
+    expect(read({ status: 'cancelled', outputs: {} })).to.deep.equal({ state: 'cancelled', files: [] });
+    expect(read({ status: 'failed', execution_error: { node_id: '8', exception_type: 'ValueError' } })).to.deep.equal({
       state: 'failed',
       error: { node: '8', exceptionType: 'ValueError' },
     });
-    expect(jobOf({ status: 'failed' })).to.deep.equal({ state: 'failed', error: {} });
+    expect(read({ status: 'failed' })).to.deep.equal({ state: 'failed', error: {} });
+  });
+
+  it('runs where its status is not known, and has no status in the answer about something else', () => {
+    expect(read({ status: 'waiting_for_gpu' })).to.deep.equal({ state: 'running', unknownStatus: 'waiting_for_gpu' });
+    for (const other of [
+      { status: 'failed' },
+      { id: 'another', status: 'completed' },
+      { status: 'error', error: 'No upstream' },
+      { id: TOKEN },
+      { id: TOKEN, status: '' },
+      { id: TOKEN, status: 404 },
+    ])
+      expect(() => jobOf(TOKEN, other), JSON.stringify(other)).to.throw(AnswerUnreadable);
+  });
+
+  it('is missed only where the queue and an empty history say so', () => {
+    expect(jobOfHistory(TOKEN, EMPTY_QUEUE, {})).to.deep.equal({ state: 'unknown' });
+    for (const [queue, history] of [
+      [EMPTY_QUEUE, { error: 'Bad gateway' }],
+      [EMPTY_QUEUE, { another: { outputs: {} } }],
+      [EMPTY_QUEUE, []],
+      [{ error: 'Bad gateway' }, {}],
+      [{}, {}],
+      [{ queue_running: [] }, {}],
+    ] as const)
+      expect(() => jobOfHistory(TOKEN, queue, history), JSON.stringify([queue, history])).to.throw(AnswerUnreadable);
   });
 
   it('is read from the queue and the history, which has the last word', () => {
@@ -38,7 +66,6 @@ describe('a job of a ComfyUI server', () => {
           [event, of],
         ],
       });
-    expect(jobOfHistory(TOKEN, EMPTY_QUEUE, {})).to.deep.equal({ state: 'unknown' });
     expect(jobOfHistory(TOKEN, running, {})).to.deep.equal({ state: 'running' });
     expect(jobOfHistory(TOKEN, pending, {})).to.deep.equal({ state: 'queued' });
     expect(jobOfHistory(TOKEN, running, ended({ status_str: 'success' }))).to.deep.equal({
@@ -56,9 +83,9 @@ describe('a job of a ComfyUI server', () => {
   });
 
   it('is never made up from another answer', () => {
-    const isState = (read: () => unknown) => {
+    const isState = (look: () => unknown) => {
       try {
-        return read();
+        return look();
       } catch (error) {
         expect(error).to.be.instanceOf(AnswerUnreadable);
         return undefined;
@@ -66,7 +93,7 @@ describe('a job of a ComfyUI server', () => {
     };
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
-        expect(isState(() => jobOf(one))).to.equal(undefined);
+        expect(isState(() => jobOf(TOKEN, one))).to.equal(undefined);
         expect(isState(() => jobOfHistory(TOKEN, one, other))).to.equal(undefined);
       }),
     );
@@ -76,7 +103,7 @@ describe('a job of a ComfyUI server', () => {
         fc.jsonValue(),
         fc.jsonValue(),
         (status, outputs, error) => {
-          isState(() => jobOf({ status, outputs, execution_error: error }));
+          isState(() => read({ status, outputs, execution_error: error }));
           isState(() => jobOfHistory(TOKEN, EMPTY_QUEUE, { [TOKEN]: { outputs, status: error } }));
         },
       ),
@@ -85,7 +112,7 @@ describe('a job of a ComfyUI server', () => {
 
   it('has no more files than any task', () => {
     const images = Array.from({ length: 1_001 }, () => FILE);
-    expect(() => jobOf({ status: 'completed', outputs: { 4: { images } } })).to.throw(
+    expect(() => read({ status: 'completed', outputs: { 4: { images } } })).to.throw(
       AnswerUnreadable,
       'more than 1000 files',
     );

@@ -61,6 +61,9 @@ for (const version of ['0.33.0', '0.3.64'])
       },
       cost: false,
       checksKey: true,
+      readsErrors: true,
+      followsRedirects: true,
+      ...(version === '0.33.0' ? { hasStatusWord: true } : {}),
       // An older server tells the whole queue.
       ...(version === '0.3.64' ? { maxAnswerBytes: 40 * 1024 * 1024 } : {}),
     },

@@ -186,6 +186,77 @@ describe('tasks on ComfyUI servers', () => {
       await older.close();
     });
 
+  const PAGE = { 'content-type': 'text/html; charset=utf-8' };
+  const missing = (headers: Readonly<Record<string, string>>, body: string) =>
+    ({ type: 'status', status: 404, headers, body }) as const;
+  const OF_PROXIES = [
+    missing(PAGE, '<html>404</html>'),
+    missing({ 'content-type': 'application/json' }, '{"message":"no Route matched with those values"}'),
+    missing({ 'content-type': 'application/json' }, '{"error":"Not found"}'),
+    missing({ 'content-type': 'text/plain' }, 'default backend - 404'),
+  ];
+
+  it('are not missed because of the 404 of a proxy, whichever route it answers', async () => {
+    const { provider, fake } = studio;
+    fake.queue.isHeld = true;
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    for (const fault of OF_PROXIES) {
+      fake.server.plan(fault, { path: /^\/api\/jobs/ });
+      expect(await failureOf(provider.poll(taken, submission.settings, WANTED))).to.be.instanceOf(Error);
+      expect(await provider.poll(taken, submission.settings, WANTED)).to.deep.equal({ state: 'running' });
+    }
+  });
+
+  it('are found by queue and history where a proxy has a page for a route that an older server lacks', async () => {
+    const older = await openStudio({ version: '0.3.64' });
+    const { provider, fake } = older;
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    await reportsUntilOver(provider, taken, submission);
+    for (const fault of OF_PROXIES) {
+      fake.server.plan(fault, { path: /^\/api\/jobs/ });
+      const other = older.another();
+      expect(await other.poll(taken, submission.settings, WANTED)).to.have.property('state', 'succeeded');
+    }
+    for (const path of [/^\/queue$/, /^\/history/])
+      for (const body of ['{"error":"Bad gateway"}', '[]', 'null', '<html>']) {
+        fake.server.plan({ type: 'status', status: 200, headers: PAGE, body }, { path, method: 'GET' });
+        expect(await failureOf(provider.poll(taken, submission.settings, WANTED)), body).to.be.instanceOf(Error);
+      }
+    await older.close();
+  });
+
+  it('are not missed, and have no files, because of a page in the place of their files after a restart', async () => {
+    const { provider, fake } = studio;
+    const submission = task();
+    const taken = await submitted(provider, submission);
+    const before = (await reportsUntilOver(provider, taken, submission)).at(-1)!;
+    fake.queue.restart();
+    for (const status of [200, 404, 401]) {
+      fake.server.plan({ type: 'status', status, headers: PAGE }, { method: 'HEAD' });
+      expect(await failureOf(provider.poll(taken, submission.settings, WANTED)), String(status)).to.be.instanceOf(
+        Error,
+      );
+      expect(await provider.poll(taken, submission.settings, WANTED)).to.deep.equal(before);
+    }
+  });
+
+  it('are refused once where a gateway says so with a status of success, and are unknown for other errors', async () => {
+    const { provider, fake } = studio;
+    const saying = (body: object) =>
+      fake.server.plan({ type: 'status', status: 200, headers: PAGE, body: JSON.stringify(body) }, { of: 'submit' });
+    saying({ error: { status: 429, message: 'Slow down' } });
+    expect(await provider.submit(task(), WANTED)).to.include({ accepted: false, because: 'capacity' });
+    saying({ error: { code: 401, message: 'No' } });
+    expect(await provider.submit(task(), WANTED)).to.have.nested.property('failure.code', 'PROVIDER_REJECTED');
+    for (const body of [{ error: { code: 500 } }, { error: 'no' }, { prompt_id: randomUUID() }, {}]) {
+      saying(body);
+      expect(await failureOf(provider.submit(task(), WANTED)), JSON.stringify(body)).to.be.instanceOf(Error);
+    }
+    expect(fake.server.posts).to.equal(6);
+  });
+
   it('deliver no file of another task, no preview, and nothing outside their folder', async () => {
     const { provider, fake } = studio;
     const [submission, other] = [task(), task()];

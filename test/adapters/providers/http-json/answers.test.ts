@@ -151,6 +151,8 @@ describe('answers by the mapping of the example', () => {
       ...STUDIO,
       recover: { path: '/jobs?external_id={token}', id: '/number', token: '/external_id', missing_status: [404] },
     };
+    plan('recover', 404, { message: 'no Route matched with those values' });
+    expect(await thrown(provider.recover(token, byPath, WANTED))).to.be.instanceOf(Error);
     plan('recover', 404, { error: { kind: 'no_job' } });
     expect(await provider.recover(token, byPath, WANTED)).to.deep.equal({ found: false });
     plan('recover', 200, { number: 7, external_id: token });

@@ -49,6 +49,10 @@ interface Case {
   readonly isVideo?: boolean;
   /** Whether an ended task says what it has cost; it does when absent. */
   readonly hasCost?: boolean;
+  /** Whether the state is the member `status`. */
+  readonly hasStatusWord?: boolean;
+  /** Whether outputs have addresses of their own; they do when absent. */
+  readonly hasAddresses?: boolean;
 }
 
 function openCase({ api, path, auth, settings, isVideo = false }: Case) {
@@ -87,11 +91,19 @@ function openCase({ api, path, auth, settings, isVideo = false }: Case) {
 
 function proveContracts(one: Case): void {
   const { settings, promises, refusals, failures, isVideo = false, hasCost = true } = one;
+  const { hasStatusWord = false, hasAddresses = true } = one;
   const subject: RemoteProviderSubject = {
     name: one.name,
     open: openCase(one),
     close: async (opened) => closers.get(opened)?.(),
-    supports: { promises, cost: hasCost, checksKey: true },
+    supports: {
+      promises,
+      cost: hasCost,
+      checksKey: true,
+      readsErrors: true,
+      ...(hasStatusWord ? { hasStatusWord: 'listed' } : {}),
+      ...(hasAddresses ? { followsRedirects: true } : {}),
+    },
     refusals,
     failures,
     ...(isVideo
@@ -167,6 +179,7 @@ proveContracts({
   path: '/v1',
   auth: AUTH.replicate,
   settings: replicate,
+  hasStatusWord: true,
   promises: PROMISES,
   refusals: [
     ...BY_STATUS,
@@ -194,6 +207,7 @@ proveContracts({
   path: '',
   auth: AUTH.fal,
   settings: fal,
+  hasStatusWord: true,
   promises: { ...PROMISES, cancels: 'queued' },
   refusals: BY_STATUS,
   failures: [{ name: 'the prompt is refused', code: 'CONTENT_REJECTED_INPUT', task: failing(fal, 'withheld') }],
@@ -209,6 +223,7 @@ proveContracts({
   path: '/api',
   auth: AUTH.studio,
   settings: studio,
+  hasAddresses: false,
   promises: { ...PROMISES, isAskedBy: 'token', takesTokenOnce: true },
   refusals: [
     ...BY_STATUS,
@@ -337,6 +352,7 @@ proveContracts({
   path: '/api/v3',
   auth: AUTH.seedance,
   settings: seedance,
+  hasStatusWord: true,
   promises: { ...PROMISES, cancels: 'queued', keepsResultsMs: 86_400_000 },
   isVideo: true,
   refusals: arkRefusals.map(([status, vendorCode, code, because]) => ({
@@ -372,6 +388,7 @@ proveContracts({
   path: '/v1',
   auth: AUTH.minimax,
   settings: minimax,
+  hasStatusWord: true,
   promises: { ...PROMISES, cancels: 'nothing', keepsResultsMs: 32_400_000 },
   isVideo: true,
   hasCost: false,

@@ -262,9 +262,12 @@ describe('reports by a mapping', () => {
         status,
       ).to.deep.equal(sent);
     }
-    says({}, { status: 404 });
+    says({ error: { code: 'not_found' } }, { status: 404 });
     await provider.cancel('op1', { ...WORDS, cancel }, WANTED);
     expect(server.requests.at(-1)?.method).to.equal('GET');
+    says({ message: 'no Route matched with those values' }, { status: 404 });
+    const gateway = await provider.cancel('op1', { ...WORDS, cancel }, WANTED).catch((thrown: unknown) => thrown);
+    expect(gateway).to.be.instanceOf(Error);
     says({}, { status: 503 });
     const error = await provider.cancel('op1', { ...WORDS, cancel }, WANTED).catch((thrown: unknown) => thrown);
     expect(error).to.be.instanceOf(Error);

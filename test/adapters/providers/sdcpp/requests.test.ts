@@ -3,6 +3,7 @@
  * before it is sent.
  * Method: the bodies of requests as a fake receives them; fast-check for parameters of any kind.
  */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
@@ -66,6 +67,27 @@ describe('requests to sd-server', () => {
       .within(0, 2 ** 31 - 1);
     expect(again['seed']).to.equal(first['seed']);
     expect(other['seed']).to.not.equal(first['seed']);
+  });
+
+  it('have a seed that the rule of the field and the schema of the model take where the task gives none', async () => {
+    const seed = (rule: JsonObject, schema: JsonObject, name = 'seed') => ({
+      settings: { fields: { ...(SETTINGS['fields'] as JsonObject), seed: { parameter: name, ...rule } } },
+      inputSchema: { type: 'object', properties: { [name]: schema } },
+    });
+    const integer = { type: 'integer', minimum: 0, maximum: 1_000 };
+    for (const [wish, allowed] of [
+      [seed(integer, { type: 'integer', minimum: 3, maximum: 5 }), [3, 4, 5]],
+      [seed({ ...integer, maximum: 1 }, { type: 'integer' }), [0, 1]],
+      [seed(integer, { enum: [7, 70] }, 'variation'), [7, 70]],
+      [seed({ type: 'integer', enum: [1, 900_000] }, { type: 'integer', minimum: 2 }), [900_000]],
+      [seed({ values: { calm: 11, wild: 22 } }, { type: 'string', enum: ['wild'] }), [22]],
+      [seed({ values: { 1: 11, 2: 22 } }, { type: 'integer', minimum: 1, maximum: 1 }), [11]],
+    ] as const)
+      for (let tasks = 0; tasks < 5; tasks += 1)
+        expect(allowed).to.include((await sent({ ...wish, token: randomUUID() }))['seed']);
+    const unusable = seed(integer, { type: 'integer', minimum: 2_000 });
+    expect(await submit(unusable)).to.have.nested.property('failure.code', 'INPUT_INVALID');
+    expect(await sent({ ...unusable, settings: { fields: { seed: { value: 9 } } } })).to.include({ seed: 9 });
   });
 
   it('have a size that a parameter chooses from a list', async () => {

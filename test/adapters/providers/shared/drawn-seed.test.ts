@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { drawnSeed } from '../../../../adapters/providers/comfyui/drawn-seed.js';
+import { chosenSeed, drawnSeed } from '../../../../adapters/providers/shared/drawn-seed.js';
 import { AjvJsonSchemas } from '../../../../adapters/system/ajv-json-schemas.js';
 import type { JsonObject } from '../../../../core/json.js';
 
@@ -102,6 +102,16 @@ describe('a drawn seed', () => {
     const drawn = Array.from({ length: 40 }, () => draw(undefined, { isUsable: (seed) => seed % 100 === 7 }));
     for (const value of drawn) expect(Number(value) % 100).to.equal(7);
     expect(new Set(drawn).size).to.be.at.least(30);
+  });
+
+  it('fits the schema of a parameter with another name', () => {
+    const inputSchema = { type: 'object', properties: { 'noise/x': { type: 'integer', minimum: 8, maximum: 9 } } };
+    for (let tasks = 0; tasks < 10; tasks += 1) {
+      const seedTask = { token: randomUUID(), parameters: { size: 'wrong' }, inputSchema, parameter: 'noise/x' };
+      expect(drawnSeed(seedTask, ANYWHERE, () => true)).to.be.within(8, 9);
+      expect(chosenSeed(seedTask, [1, 9, 'nine'])).to.equal(9);
+      expect(chosenSeed(seedTask, [1])).to.equal(undefined);
+    }
   });
 
   it('is the same for the same task', () => {

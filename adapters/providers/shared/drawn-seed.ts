@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { AjvJsonSchemas } from '../../system/ajv-json-schemas.js';
-import { isObject } from './workflow.js';
 
 /** Where neither the schema nor a target says more: every node that takes seeds takes these, also those of 32 bits with a sign. */
 const DEFAULT_RANGE = 2 ** 31 - 1;
@@ -18,11 +17,13 @@ interface Candidates {
   readonly listed?: readonly number[];
 }
 
-interface SeedTask {
+export interface SeedTask {
   readonly token: string;
   readonly parameters: JsonObject;
   /** The model's `input_schema`. */
   readonly inputSchema?: JsonObject | undefined;
+  /** The parameter that is the seed; `seed` when absent. */
+  readonly parameter?: string;
 }
 
 /**
@@ -32,11 +33,11 @@ interface SeedTask {
  * parameter. Undefined where no seed was found that fits.
  */
 export function drawnSeed(
-  { token, parameters, inputSchema }: SeedTask,
+  { token, parameters, inputSchema, parameter = 'seed' }: SeedTask,
   bounds: { readonly least: number; readonly most: number },
   isUsable: (seed: number) => boolean,
 ): number | string | undefined {
-  const schema = propertyOf(inputSchema, 'seed');
+  const schema = propertyOf(inputSchema, parameter);
   const ranges =
     schema === undefined ? [{ least: -Infinity, most: Infinity, step: 1 }] : candidatesOf(schema, inputSchema);
   const sets = ranges
@@ -44,7 +45,7 @@ export function drawnSeed(
       bounded({ ...rest, least: Math.max(least, bounds.least), most: Math.min(most, bounds.most) }),
     )
     .filter(({ least, most }) => least <= most);
-  const fits = fitsSchema(inputSchema, parameters);
+  const fits = fitsSchema(inputSchema, parameters, parameter);
   for (let attempt = 0; attempt < 3 * TRIES && sets.length > 0; attempt += 1) {
     const drawn = createHash('sha256')
       .update(attempt < TRIES ? `${token} ${attempt}` : token)
@@ -56,6 +57,15 @@ export function drawnSeed(
     if (fits(seed)) return seed;
   }
   return undefined;
+}
+
+/** The same where only these values can be seeds: one of those that the schema takes. */
+export function chosenSeed<Choice extends Json>(
+  { token, parameters, inputSchema, parameter = 'seed' }: SeedTask,
+  choices: readonly Choice[],
+): Choice | undefined {
+  const usable = choices.filter(fitsSchema(inputSchema, parameters, parameter));
+  return usable[createHash('sha256').update(token).digest().readUIntBE(0, 6) % Math.max(1, usable.length)];
 }
 
 /** At first anywhere in the set, then on from one place in it, and at last from its start: so a seed is found where few fit. */
@@ -79,12 +89,18 @@ function bounded({ least, most, ...rest }: Candidates): Candidates {
 }
 
 /** Whether a seed beside these parameters is what the schema takes. Faults that the parameters have without it do not count. */
-function fitsSchema(schema: JsonObject | undefined, parameters: JsonObject): (seed: number | string) => boolean {
-  if (schema === undefined || propertyOf(schema, 'seed') === undefined) return () => true;
+function fitsSchema(
+  schema: JsonObject | undefined,
+  parameters: JsonObject,
+  parameter: string,
+): (seed: Json) => boolean {
+  if (schema === undefined || propertyOf(schema, parameter) === undefined) return () => true;
   const isSound = schemas.check(schema, parameters).faults.length === 0;
   return (seed) => {
-    const { faults } = schemas.check(schema, { ...parameters, seed });
-    return isSound ? faults.length === 0 : faults.every(({ pointer }) => pointer !== '/seed');
+    const { faults } = schemas.check(schema, { ...parameters, [parameter]: seed });
+    return isSound
+      ? faults.length === 0
+      : faults.every(({ pointer }) => pointer !== `/${parameter.replaceAll('~', '~0').replaceAll('/', '~1')}`);
   };
 }
 
@@ -163,4 +179,8 @@ function commonStep(step: number, multipleOf: number): number {
 
 function divisor(one: number, other: number): number {
   return other === 0 ? one : divisor(other, one % other);
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
