@@ -5,7 +5,7 @@ import ipaddr from 'ipaddr.js';
 import { buildConnector } from 'undici';
 import { AddressRefused, requireAllowed, requireAllowedName } from './address-rules.js';
 import { readHostname, type AllowList } from './allow-list.js';
-import { resumeAtEnd } from './paused-parser.js';
+import { acceptContinue, resumeAtEnd } from './paused-parser.js';
 import type { Proxies, Proxy } from './proxy/proxies.js';
 import { openTunnel, proxyFailure } from './proxy/tunnel.js';
 import { literalAddress, type Endpoint } from './target.js';
@@ -53,6 +53,7 @@ export function guardedConnector(options: ConnectorOptions): Connect {
       if (error) return callback(error, null);
       resumeAtEnd(socket, tcp ?? socket);
       callback(null, socket);
+      acceptContinue(socket);
     });
   };
 }

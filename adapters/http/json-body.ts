@@ -20,8 +20,12 @@ const BEGINNINGS = new Set(Buffer.from('{["-0123456789tfnNI'));
 
 /** Whether these bytes, after white space, can begin JSON; undefined where they are white space alone. */
 export function beginsJson(bytes: Uint8Array): boolean | undefined {
-  const first = bytes.find((byte) => !BLANK.has(byte) && !BYTE_ORDER_MARK.has(byte));
+  const first = bytes.find(isContent);
   return first === undefined ? undefined : BEGINNINGS.has(first);
+}
+
+function isContent(byte: number): boolean {
+  return !BLANK.has(byte) && !BYTE_ORDER_MARK.has(byte);
 }
 
 /** Containers within each other that the JSON of an answer may have: far above any API, and safe for a recursive walk. */
@@ -31,10 +35,12 @@ export const MAX_JSON_DEPTH = 200;
 export type ReadJson = { readonly value: unknown } | { readonly fault: 'not-json' | 'too-deep' };
 
 /**
- * Reads JSON in UTF-8, with a byte order mark or without. Its depth is counted before it is parsed: a value that is deeper
+ * Reads JSON in UTF-8, with a byte order mark or without, also behind white space that kept a connection alive. Its depth is counted before it is parsed: a value that is deeper
  * never exists. The numbers `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON does not have, are read as null.
  */
-export function jsonOf(bytes: Uint8Array): ReadJson {
+export function jsonOf(body: Uint8Array): ReadJson {
+  const from = body.findIndex(isContent);
+  const bytes = body.subarray(Math.max(0, from));
   if (isTooDeep(bytes)) return { fault: 'too-deep' };
   const value = parsed(bytes) ?? parsed(withoutPythonNumbers(bytes));
   return value ?? { fault: 'not-json' };

@@ -8,6 +8,7 @@ interface Parser {
   readonly statusCode: number;
   shouldKeepAlive: boolean;
   resume(): void;
+  onHeadersComplete(status: number, ...more: readonly unknown[]): unknown;
   readonly ptr: unknown;
   readonly llhttp: { llhttp_resume(ptr: unknown): void };
 }
@@ -40,6 +41,19 @@ export function resumeAtEnd(socket: Socket, tcp: Socket): void {
   }
 }
 
+/**
+ * A client has to accept a 100 that it did not ask for (RFC 9110, 15.2), which some servers send before a long answer. undici
+ * ends the connection at it, and accepts any other interim answer. To be called when undici has the socket.
+ */
+export function acceptContinue(socket: Socket): void {
+  const parser = parserAt(socket);
+  if (parser === undefined) return;
+  const complete = parser.onHeadersComplete.bind(parser);
+  parser.onHeadersComplete = (status, ...more) => complete(status === CONTINUE ? PROCESSING : status, ...more);
+}
+
+const [CONTINUE, PROCESSING] = [100, 102];
+
 function resume(parser: Parser): void {
   parser.resume();
   // An answer that ends with its connection waits for the end itself, with nothing left to parse.
@@ -71,6 +85,7 @@ function isParser(value: unknown): value is Parser {
     value !== null &&
     'paused' in value &&
     'resume' in value &&
+    'onHeadersComplete' in value &&
     'llhttp' in value &&
     'statusCode' in value &&
     'shouldKeepAlive' in value

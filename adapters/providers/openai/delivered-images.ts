@@ -16,7 +16,7 @@ import { refusalInSuccess } from './error-answer.js';
 import type { OpenAiInstance } from './openai-instance.js';
 import type { ServerSettings } from './presets.js';
 import { refusedTask } from './task.js';
-import { memberOf } from '../shared/json-members.js';
+import { isObject, memberOf } from '../shared/json-members.js';
 
 export interface ImagesContext {
   readonly settings: ServerSettings;
@@ -29,13 +29,19 @@ export interface ImagesContext {
   readonly instance: Pick<OpenAiInstance, 'name' | 'log'>;
 }
 
-/** Where an entry of the list has its picture: in base64, or by an address. Others than OpenAI write further members. */
+/** Where an answer has its entries. Some servers have one object in the place of the list, or call the list `images`. */
+const ENTRIES: readonly string[] = ['/data/*', '/data', '/images/*'];
+/** Where an entry has its picture: in base64, or by an address. Others than OpenAI write further members. */
 const ENCODED: readonly string[] = ['b64_json', 'b64'];
 const ADDRESSES: readonly string[] = ['url', 'url/url', 'image_url', 'image_url/url'];
+
+/** Words such as None and null are base64 as well. A member with more than that goes before them. */
+const LONGEST_WORD_BYTES = 3;
 
 /** What the answer of the Images API has. */
 interface ImagesAnswer {
   readonly data?: unknown;
+  readonly images?: unknown;
   readonly output_format?: unknown;
   readonly usage?: unknown;
   readonly inference_time_s?: unknown;
@@ -51,11 +57,11 @@ export async function deliveredImages(answer: HttpAnswer, context: ImagesContext
   const found: { refused?: SubmissionRefusal | 'withheld' | undefined } = {};
   const { cost, ...delivered } = await spooledOutputs(answer, { ...places, ...context }, (spooled) => {
     const json = (spooled.json ?? {}) as ImagesAnswer;
-    const data = Array.isArray(json.data) ? (json.data as readonly unknown[]) : undefined;
-    const outputs = data === undefined ? [] : outputsIn(json, data, spooled, context);
+    const entries = entriesIn(json);
+    const outputs = outputsIn(json, entries, spooled, context);
     if (outputs.length === 0) {
-      found.refused = refusalOf(json, data ?? [], context);
-      if (found.refused === undefined && data === undefined)
+      found.refused = refusalOf(json, [...entries.values()], context);
+      if (found.refused === undefined && !Array.isArray(json.data))
         throw answer.error('bad-answer', 'The answer has no list of pictures.');
     }
     const known = costOf(json);
@@ -69,7 +75,16 @@ export async function deliveredImages(answer: HttpAnswer, context: ImagesContext
 }
 
 function placesOf(members: readonly string[]): readonly string[] {
-  return members.map((member) => `/data/*/${member}`);
+  return ENTRIES.flatMap((entry) => members.map((member) => `${entry}/${member}`));
+}
+
+/** The entries of an answer, by their places. */
+function entriesIn({ data, images }: ImagesAnswer): ReadonlyMap<string, unknown> {
+  const listed = (place: string, list: unknown) =>
+    Array.isArray(list) ? list.map((entry: unknown, index) => [`${place}/${index}`, entry] as const) : [];
+  const entries = listed('/data', data);
+  if (entries.length > 0) return new Map(entries);
+  return new Map(isObject(data) ? [['/data', data]] : listed('/images', images));
 }
 
 /** Why there are no pictures, as the answer or an entry of its list says it; `withheld` without an error. */
@@ -89,16 +104,18 @@ function refusalOf(
 
 function outputsIn(
   { output_format: format }: ImagesAnswer,
-  data: readonly unknown[],
+  entries: ReadonlyMap<string, unknown>,
   { files: spooled }: Pick<SpooledJson, 'files'>,
   { settings, submission, call, files }: ImagesContext,
 ): readonly SubmittedOutput[] {
   const otherwise = mediaTypeOf(format) ?? sentType(settings, submission) ?? 'image/png';
-  return data
-    .map((_, index) => {
-      const found = [...ENCODED, ...ADDRESSES].map((member) => spooled.get(`/data/${index}/${member}`));
+  return [...entries.keys()]
+    .map((place) => {
+      const found = [...ENCODED, ...ADDRESSES].map((member) => spooled.get(`${place}/${member}`));
       // Empty members stand beside the one that has the picture.
-      const file = found.find((one) => one !== undefined && (one.byteSize > 0 || isFilled(one.address)));
+      const isPicture = (one: SpooledFile | undefined) =>
+        isFilled(one?.address) || (one?.byteSize ?? 0) > LONGEST_WORD_BYTES;
+      const file = found.find(isPicture) ?? found.find((one) => one !== undefined && one.byteSize > 0);
       if (file?.address !== undefined) return outputAt(file.address, { mediaType: otherwise, files, call });
       return file === undefined ? undefined : asOutput(file, otherwise);
     })

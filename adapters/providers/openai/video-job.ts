@@ -56,7 +56,10 @@ function progressOf({ progress }: Readonly<Record<string, unknown>>): { readonly
 function failureName(job: VideoJob): FailureName {
   const said = { error: job['error'] };
   const error = serverErrorOf(said);
-  const refused = policyStageIn(said) ?? (/moderated/i.test(job.status) ? 'unsaid' : undefined);
+  // Gateways have the reason beside the status, such as in `fail_reason`.
+  const prompt = job['prompt'];
+  const sent = typeof prompt === 'string' ? { prompt } : {};
+  const refused = policyStageIn(job, undefined, sent) ?? (/moderated/i.test(job.status) ? 'unsaid' : undefined);
   // The prompt was looked at when the job was taken.
   if (refused !== undefined) return refused === 'input' ? 'input refused' : 'output refused';
   if (isAccountError(error)) return 'account refused';

@@ -1,6 +1,13 @@
 import type { SubmissionContract } from '../../http/submission-outcome.js';
 import { isObject } from './json-members.js';
-import { isGenericCode, stageOfSentence, type PolicyStage, type SentTexts } from './policy-sentences.js';
+import {
+  codesWithin,
+  isAboutOutput,
+  isGenericCode,
+  stageOfSentence,
+  type PolicyStage,
+  type SentTexts,
+} from './policy-sentences.js';
 
 export type { PolicyStage, SentTexts } from './policy-sentences.js';
 
@@ -118,30 +125,25 @@ const GOOGLE_REASONS: readonly string[] = [
   'content_filtered',
 ];
 
+/** A list of members. Vendors write one name as `inner_error`, `innererror` and `InnerError`: all are compared in one form. */
+function membersOf(names: string): ReadonlySet<string> {
+  return new Set(names.split(' ').map(normalized));
+}
+
 /** Members that have a code, and members that have a sentence. */
-const CODE_MEMBERS: ReadonlySet<string> = new Set(
-  'code type error_code error_type errorCode errorType failureCode failure_code name reason status status_code error codes'.split(
-    ' ',
-  ),
+const CODE_MEMBERS = membersOf(
+  'code type error_code error_type failureCode name reason status status_code error codes',
 );
-const MESSAGE_MEMBERS: ReadonlySet<string> = new Set(
-  'message msg error detail title reason status_msg task_status_msg failure failure_reason failureReason error_message errorMessage fail_reason errors'.split(
-    ' ',
-  ),
+const MESSAGE_MEMBERS = membersOf(
+  'message msg error detail title reason status_msg task_status_msg failure failure_reason error_message error_msg fail_reason errors',
 );
 /** Members that have further errors. What is not among them, such as a repeated input, is not read. */
-const CONTAINERS: ReadonlySet<string> = new Set(
-  'error errors innererror inner_error innerError InnerError detail details base_resp output data metadata response result task task_result promptFeedback prompt_feedback candidates predictions generateVideoResponse raw moderation_details incomplete_details failure'.split(
-    ' ',
-  ),
+const CONTAINERS = membersOf(
+  'error errors inner_error detail details base_resp output data metadata response result task task_result promptFeedback candidates predictions generateVideoResponse raw moderation_details incomplete_details failure provider_specific_fields upstream_error cause',
 );
-const GOOGLE_INPUT: ReadonlySet<string> = new Set(['blockReason', 'block_reason']);
-const GOOGLE_OUTPUT: ReadonlySet<string> = new Set(['finishReason', 'finish_reason']);
-const GOOGLE_FILTERED: ReadonlySet<string> = new Set([
-  'raiFilteredReason',
-  'raiMediaFilteredReasons',
-  'rai_media_filtered_reasons',
-]);
+const GOOGLE_INPUT = membersOf('blockReason');
+const GOOGLE_OUTPUT = membersOf('finishReason');
+const GOOGLE_FILTERED = membersOf('raiFilteredReason raiMediaFilteredReasons');
 
 const MOST_VALUES = 2_000;
 const MOST_DEPTH = 8;
@@ -191,10 +193,21 @@ export function policyStageIn(body: unknown, status?: number, sent: SentTexts = 
   collect(typeof body === 'string' ? { message: body } : body, found, 0);
   const stages = [...found.stages, ...found.codes.map(stageOfCode).filter((stage) => stage !== undefined)];
   const stated = stages.find((stage) => stage !== 'unsaid') ?? stages[0];
-  if (stated !== undefined) return stated === 'unsaid' ? (moderationStage(body) ?? 'unsaid') : stated;
+  const isOfOutput = () => found.messages.some(isAboutOutput);
+  if (stated === 'unsaid') return moderationStage(body) ?? (isOfOutput() ? 'output' : 'unsaid');
+  if (stated !== undefined) return stated;
   if (status !== undefined && !STATUSES_OF_SENTENCES.includes(status)) return undefined;
   if (!found.codes.every(isGenericCode)) return undefined;
-  return found.messages.map((text) => stageOfSentence(text, sent)).find((stage) => stage !== undefined);
+  return found.messages.map((text) => stageOfMessage(text, sent)).find((stage) => stage !== undefined);
+}
+
+/** What a sentence says, by itself or by the code of another server in it. */
+function stageOfMessage(message: string, sent: SentTexts): PolicyStage | undefined {
+  const said = stageOfSentence(message, sent);
+  if (said !== undefined) return said;
+  const stages = codesWithin(message, sent).map(stageOfCode);
+  const stated = stages.find((stage) => stage !== undefined && stage !== 'unsaid') ?? stages.find(Boolean);
+  return stated === 'unsaid' && isAboutOutput(message) ? 'output' : stated;
 }
 
 function stageOfCode(code: string): PolicyStage | undefined {
@@ -231,11 +244,13 @@ function collect(value: unknown, found: Collected, depth: number): void {
   for (const [name, member] of Object.entries(value)) {
     found.values += 1;
     if (found.values > MOST_VALUES) return;
-    readMember(name, member, found);
-    if (CONTAINERS.has(name)) collect(name === 'raw' ? parsed(member) : member, found, depth + 1);
+    const plain = normalized(name);
+    readMember(plain, member, found);
+    if (CONTAINERS.has(plain)) collect(plain === 'raw' ? parsed(member) : member, found, depth + 1);
   }
 }
 
+/** `name` is in the form that `normalized` gives. */
 function readMember(name: string, member: unknown, found: Collected): void {
   const texts = (Array.isArray(member) ? member.slice(0, 20) : [member])
     .filter((one): one is string | number => typeof one === 'string' || Number.isSafeInteger(one))
@@ -247,7 +262,7 @@ function readMember(name: string, member: unknown, found: Collected): void {
     found.stages.push('output');
   if (GOOGLE_FILTERED.has(name) && texts.length > 0) found.stages.push('output');
   // OpenRouter: https://openrouter.ai/docs/api-reference/errors, `error.metadata`.
-  if (name === 'flagged_input' && texts.length > 0) found.stages.push('input');
+  if (name === 'flaggedinput' && texts.length > 0) found.stages.push('input');
   for (const text of texts) {
     if (CODE_MEMBERS.has(name) && isCode(text, name)) found.codes.push(text.trim());
     if (MESSAGE_MEMBERS.has(name)) found.messages.push(text.slice(0, LONGEST_MESSAGE));

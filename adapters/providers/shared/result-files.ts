@@ -152,6 +152,8 @@ const MEDIA_STARTS: readonly (readonly [at: number, text: string])[] = [
   [4, 'JXL '],
 ];
 const TEXT_START = /^(?:\xef\xbb\xbf)?\s*[<{[]/;
+/** No control character: a sentence of a server, as no file of a picture or a video begins. */
+const SENTENCE = /^[\t\n\r\x20-\x7e\x80-\xff]*$/;
 const TEXT_TYPE = /^(?:text\/|application\/(?:[a-z0-9.-]+\+)?(?:json|xml|xhtml))/i;
 const START_BYTES = 64;
 
@@ -175,7 +177,8 @@ export async function fileBytes(
     if (start.byteLength >= START_BYTES) break;
   }
   const text = start.toString('latin1', 0, START_BYTES);
-  const isText = TEXT_START.test(text) || TEXT_TYPE.test(answer.header('content-type')?.trim() ?? '');
+  const isText =
+    TEXT_START.test(text) || SENTENCE.test(text) || TEXT_TYPE.test(answer.header('content-type')?.trim() ?? '');
   if (start.byteLength > 0 && (isMedia(text) || !isText)) return following(start, pieces);
   await pieces.return?.();
   throw answer.error('bad-answer', `The answer for a result ${start.byteLength === 0 ? 'is empty' : 'is a text'}.`);

@@ -206,6 +206,7 @@ describe('the limits of an answer', () => {
         ['{"id":"a"}\n', { id: 'a' }],
         ['\ufeff{"id":"a"}', { id: 'a' }],
         [' \r\n\t {"id":"a"} ', { id: 'a' }],
+        [' \n\ufeff{"id":"a"}', { id: 'a' }],
         ['[null,{"a":1}]', [null, { a: 1 }]],
         [
           '{"a":NaN,"b":[-Infinity,Infinity],"c":"NaN -Infinity \\" NaN"}',

@@ -52,6 +52,11 @@ const BREAKS: readonly Break[] = [
     kind: 'unknown-outcome',
   },
   {
+    name: 'closes after an answer of 100 alone',
+    on: answerThen('HTTP/1.1 100 Continue\r\n\r\n', ({ socket }) => socket.end()),
+    kind: 'unknown-outcome',
+  },
+  {
     name: 'closes within a body of known length',
     on: answerThen('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\n12345', ({ socket }) => socket.end()),
     kind: 'unknown-outcome',
@@ -138,6 +143,19 @@ describe('the outcome of a request', () => {
       expect(server.received.split('POST /').length - 1).to.equal(1);
     });
   }
+
+  it('is none when interim answers come before the answer, on a new connection and on one that was kept', async () => {
+    const interim = ['100 Continue', '102 Processing', '103 Early Hints', '100 Continue']
+      .map((line) => `HTTP/1.1 ${line}\r\n\r\n`)
+      .join('');
+    const server = kept(await RawServer.open(answering(interim + OK)));
+    const only = kept(localClient({ maxConnectionsPerOrigin: 1 }));
+    for (const path of ['/first', '/second'])
+      expect(Buffer.from(await (await get(only, server.url + path)).bytes()).toString()).to.equal('ok');
+    expect(server.connections).to.have.length(1);
+    const own = kept(await RawServer.open((c) => onceReceived(c, BODY, () => c.socket.end(interim + OK))));
+    expect((await post(client, own.url)).status).to.equal(200);
+  });
 
   it('is unknown when the server resets without having read: some of the request may have reached it', async () => {
     const server = kept(await RawServer.open(reset));

@@ -31,6 +31,16 @@ const NO_FILES: typeof BROKEN = [
     'a page answers as a file',
     { type: 'altered', alter: () => ({ headers: { 'content-type': 'video/mp4' }, body: '\n<html></html>' }) },
   ],
+  [
+    'a sentence answers as a file',
+    {
+      type: 'altered',
+      alter: () => ({
+        headers: { 'content-type': 'application/octet-stream' },
+        body: 'The result is not ready yet. 请稍候',
+      }),
+    },
+  ],
 ];
 
 const TYPES = ['application/octet-stream', 'binary/octet-stream', 'text/plain', 'application/x-unknown', ''];

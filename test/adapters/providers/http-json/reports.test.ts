@@ -13,6 +13,8 @@ import { FakeServer, type FakeAnswer } from '../../../providers/fakes/fake-serve
 import { recordingLog } from '../recording-log.js';
 import { httpJsonAt, task } from './opened-http-json.js';
 
+/** Not a sentence, which would be taken for a message in the place of a file. */
+const VIDEO = '\u0000bytes';
 const OPERATION: JsonObject = {
   submit: { path: '/jobs', body: { prompt: '{prompt}' }, id: '/name' },
   poll: {
@@ -226,13 +228,13 @@ describe('reports by a mapping', () => {
     let fileId: Json = 42;
     let file: Json = { file: { url: `${server.url}/a.mp4` } };
     answer = (path) => {
-      if (path === '/a.mp4') return { headers: { 'content-type': 'video/mp4' }, body: 'bytes' };
+      if (path === '/a.mp4') return { headers: { 'content-type': 'video/mp4' }, body: VIDEO };
       return { json: path === '/files' ? file : { status: 'done', file_id: fileId } };
     };
     expect(ended(await polled(settings))).to.equal('succeeded');
     expect(server.requests.at(-1)).to.include({ path: '/files', query: '?file_id=42' });
     const bytes = await collected(await provider.output('op1', 0, settings, WANTED));
-    expect(Buffer.from(bytes).toString()).to.equal('bytes');
+    expect(Buffer.from(bytes).toString()).to.equal(VIDEO);
     for (const wrong of ['', null, '../x', '42/..', {}]) {
       fileId = wrong;
       expect(await failureAt(settings), JSON.stringify(wrong)).to.be.instanceOf(Error);

@@ -66,6 +66,8 @@ describe('answers of servers with the API of OpenAI', () => {
       [{ url: '', b64_json }, 'base64'],
       [{ url: null, b64_json }, 'base64'],
       [{ b64_json, url: 'https://elsewhere.example/x.png' }, 'base64'],
+      [{ b64_json: 'None', url }, fetched],
+      [{ b64_json: 'null', url }, fetched],
       [{ url: data }, 'data'],
       [{ url: data, b64_json: '' }, 'data'],
       [{ b64_json: data }, 'data'],
@@ -86,6 +88,22 @@ describe('answers of servers with the API of OpenAI', () => {
       expect(Buffer.from(await collected(outputs[0]!.bytes)).toString('latin1'), JSON.stringify(entry)).to.equal(
         expected,
       );
+    }
+  });
+
+  it('may have one object in the place of the list, or a list of another name', async () => {
+    const [one, two] = ['one', 'two'].map((text) => ({ b64_json: Buffer.from(text).toString('base64') }));
+    for (const [body, expected] of [
+      [{ data: one }, ['one']],
+      [{ images: [one, two] }, ['one', 'two']],
+      [{ data: null, images: [null, two] }, ['two']],
+      [{ data: [one], images: [two] }, ['one']],
+    ] as const) {
+      const provider = await answering(json(body));
+      const outputs = await outputsOf(provider.submit(task({ outputCount: 4 }), WANTED));
+      const texts = [];
+      for (const { bytes } of outputs) texts.push(Buffer.from(await collected(bytes)).toString());
+      expect(texts, JSON.stringify(body)).to.deep.equal(expected);
     }
   });
 
@@ -145,7 +163,7 @@ describe('answers of servers with the API of OpenAI', () => {
           seen.push(headers.authorization);
           const hop = Number(path.split('/')[3]);
           if (hop < 3) return { status: 302, headers: { location: `/v1/images/${hop + 1}/content` } };
-          return { headers: { 'content-type': 'image/png' }, body: 'PNG' };
+          return { headers: { 'content-type': 'image/png' }, body: '\u0000PNG' };
         },
       },
       {
@@ -157,7 +175,7 @@ describe('answers of servers with the API of OpenAI', () => {
     const provider = openAiAt(`${server.url}/v1`, { api_key: 'sk-test' });
     opened.push(provider, server);
     const [output] = await outputsOf(provider.submit(task(), WANTED));
-    expect(Buffer.from(await collected(output!.bytes)).toString()).to.equal('PNG');
+    expect(Buffer.from(await collected(output!.bytes)).toString()).to.equal('\u0000PNG');
     expect(seen).to.deep.equal(Array(4).fill('Bearer sk-test'));
   });
 
@@ -278,6 +296,25 @@ describe('answers of servers with the API of OpenAI', () => {
     }
     broken(500, '"text"');
     expect(await failureOf(provider.submit(task({ settings: own }), WANTED))).to.be.instanceOf(Error);
+  });
+
+  it('about failed jobs have the reason beside the status as well, and may repeat the prompt', async () => {
+    const job = { id: 'video_1', status: 'FAILURE', prompt: 'a poster about our content policy and its safety system' };
+    for (const [members, code] of [
+      [{ fail_reason: '内容审核未通过' }, 'CONTENT_REJECTED_OUTPUT'],
+      [{ failure_reason: 'The prompt was flagged by our content moderation.' }, 'CONTENT_REJECTED_INPUT'],
+      [{ error: { code: 'upstream_error', message: "{'code': 'moderation_blocked'}" } }, 'CONTENT_REJECTED_OUTPUT'],
+      [{ fail_reason: `Upstream failed for: ${job.prompt}` }, 'INTERNAL_ERROR'],
+      [{ error: null }, 'INTERNAL_ERROR'],
+    ] as const) {
+      const server = await FakeServer.open([
+        { method: 'GET', path: '/v1/videos/:id', handle: () => json({ ...job, ...members }) },
+      ]);
+      const provider = openAiAt(`${server.url}/v1`);
+      opened.push(provider, server);
+      const report = await provider.poll('video_1', video().settings, WANTED);
+      expect(report, JSON.stringify(members)).to.have.nested.property('failure.code', code);
+    }
   });
 
   it('about jobs say the state, the share that is done and when to ask again', async () => {

@@ -68,6 +68,37 @@ const INPUT: readonly Case[] = [
   ['Leonardo', { error: 'Content moderation filter: nudity', code: 'unexpected' }, 400],
   ['Ideogram', { error: 'Prompt provided failed safety check due to the inclusion of prohibited content.' }, 422],
   ['Baidu', { code: 'video_genration_prompt_unsafe', type: 'unsafe_request', message: 'x' }, 403],
+  [
+    'LiteLLM about Azure',
+    { error: { code: '400', provider_specific_fields: { innererror: { code: 'content_filter' } } } },
+    400,
+  ],
+  [
+    'LiteLLM with the words of Python',
+    { error: { code: '400', type: 'None', message: "{'code': 'contentFilter'}" } },
+    400,
+  ],
+  ['LiteLLM with a class', { error: { code: '400', message: 'litellm.ContentPolicyViolationError: VertexAI' } }, 400],
+  [
+    'new-api with another error as JSON',
+    { error: { code: 'bad_response_status_code', message: 'x: {"code":"moderation_blocked"}' } },
+    400,
+  ],
+  ['an error as a text of JSON', { error: '{\\"error\\": {\\"code\\": \\"content_policy_violation\\"}}' }, 400],
+  [
+    'FastAPI with another error',
+    { detail: "Error code: 400 - {'error': {'code': 'moderation_blocked', 'param': None}}" },
+    500,
+  ],
+  ['a code in the place of a sentence', { status: 'error', message: 'content_policy_violation' }, 200],
+  ['Black Forest Labs as a text', { detail: 'Request Moderated' }, 422],
+  [
+    'Cloudflare',
+    { success: false, errors: [{ code: 3030, message: 'AiError: Input prompt contains NSFW content.' }] },
+    400,
+  ],
+  ['Tencent', { Response: { Error: { Code: 'OperationDenied.TextIllegalDetected', Message: 'x' } } }, 200],
+  ['a failed task of a gateway', { id: 'a', status: 'FAILURE', fail_reason: '内容审核未通过' }],
 ];
 
 const OUTPUT: readonly Case[] = [
@@ -87,6 +118,9 @@ const OUTPUT: readonly Case[] = [
     { code: 'Client specified an invalid argument', error: 'Generated image rejected by content moderation.' },
     400,
   ],
+  ['Azure about a result', { error: { code: 'contentFilter', message: 'The generated image was filtered.' } }, 400],
+  ['DashScope about a result', { code: 'DataInspectionFailed', message: 'Output data may contain bad content.' }, 400],
+  ['a gateway about Gemini', { error: { code: null, message: 'Gemini API error: IMAGE_SAFETY' } }, 200],
   ['Runway about a result', { failureCode: 'SAFETY.OUTPUT.VIDEO' }, 200],
 ];
 
@@ -112,6 +146,17 @@ const NEITHER: readonly Case[] = [
   ['a repeated input', { detail: [{ type: 'missing', input: { code: 'content_filter', message: SAFETY } }] }, 422],
   ['a finished candidate', { candidates: [{ finishReason: 'STOP' }] }, 200],
   ['a gateway that is down', { error: { code: 502, message: SAFETY } }, 502],
+  [
+    'a blocked account',
+    {
+      error: {
+        code: 'Forbidden',
+        message: 'Your resource has been temporarily blocked because of our content policy.',
+      },
+    },
+    403,
+  ],
+  ['a parameter with the name of a code', { error: { code: 400, message: 'Unknown parameter: content_blocked' } }, 400],
   ['a success', { base_resp: { status_code: 0, status_msg: 'success' } }, 200],
 ];
 
@@ -136,6 +181,30 @@ describe('the table of policy codes', () => {
     const body = { error: { code: 400, message: `Cannot draw ${prompt} at this size.` } };
     expect(policyRefusalIn(body, 400)).to.equal('input refused');
     expect(policyRefusalIn(body, 400, { prompt })).to.equal(undefined);
+  });
+
+  it('ignores a prompt that is repeated cut off, in other case, with other spaces or escaped', () => {
+    const prompt = 'A  poster\nthat says "safety system" in red: our content policy forbids nothing at all';
+    for (const repeated of [
+      'A poster that says "safety system" in red: our content policy forb...',
+      'A POSTER THAT SAYS SAFETY SYSTEM IN RED: OUR CONTENT POLICY FORBIDS NOTHING AT ALL',
+      String.raw`{"prompt":"A  poster\nthat says \"safety system\" in red: our content policy forbids nothing at all"}`,
+    ]) {
+      const body = { error: { code: 400, message: `Cannot draw this: ${repeated}` } };
+      expect(policyRefusalIn(body, 400), repeated).to.equal('input refused');
+      expect(policyRefusalIn(body, 400, { prompt }), repeated).to.equal(undefined);
+    }
+    expect(
+      policyRefusalIn({ error: { code: 400, message: `${SAFETY} Sent: a poster that says` } }, 400, { prompt }),
+    ).to.equal('input refused');
+    const chinese = '一张关于内容审核政策的红色海报';
+    expect(policyRefusalIn({ message: `参数错误：${chinese}` }, 400, { prompt: chinese })).to.equal(undefined);
+  });
+
+  it('compares a long sentence with a long prompt in bounded time', () => {
+    const prompt = 'safety system '.repeat(600);
+    expect(policyRefusalIn({ message: `Bad: ${prompt.repeat(3)}` }, 400, { prompt })).to.equal(undefined);
+    expect(policyRefusalIn({ message: 'code: '.repeat(5_000) }, 400, { prompt })).to.equal(undefined);
   });
 
   it('says where a code leaves the stage open', () => {
