@@ -10,18 +10,8 @@ import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/ht
 import { HttpError } from '../../../adapters/http/http-error.js';
 import { REFERENCE_UNREAD } from '../../../adapters/providers/shared/whole-references.js';
 import { objectOf, type Told } from './reference-answers.js';
-import type { ReferenceKind } from './reference-fake.js';
-import { FLAWED_READINGS } from './flawed-readings.js';
-import { ReferenceProvider, type ReferenceOptions } from './reference-provider.js';
-
-/** One mistake that an adapter can make, and the tests of the contract that must find it. */
-export interface Flaw {
-  readonly name: string;
-  /** By token when absent. */
-  readonly kind?: ReferenceKind;
-  readonly make: (options: ReferenceOptions) => ReferenceProvider;
-  readonly failing: string | readonly string[];
-}
+import { FLAWED_READINGS, type Flaw } from './flawed-readings.js';
+import { ReferenceProvider } from './reference-provider.js';
 
 const NEVER: ProviderCall = { signal: new AbortController().signal };
 

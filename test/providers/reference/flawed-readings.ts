@@ -7,9 +7,18 @@ import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import type { SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
 import { failure, refusal } from '../../../adapters/providers/shared/sentences.js';
 import { readableAgain } from '../../fixtures/byte-streams.js';
-import type { Flaw } from './flawed-providers.js';
 import type { Told } from './reference-answers.js';
-import { ReferenceProvider } from './reference-provider.js';
+import type { ReferenceKind } from './reference-fake.js';
+import { ReferenceProvider, type ReferenceOptions } from './reference-provider.js';
+
+/** One mistake that an adapter can make, and the tests of the contract that must find it. */
+export interface Flaw {
+  readonly name: string;
+  /** By token when absent. */
+  readonly kind?: ReferenceKind;
+  readonly make: (options: ReferenceOptions) => ReferenceProvider;
+  readonly failing: string | readonly string[];
+}
 
 /*
  * Providers that misread what a vendor answers: a submission, a poll, a redirect or a file.
