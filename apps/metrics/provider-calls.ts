@@ -1,6 +1,12 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { TASK_ERRORS } from '../../core/generation/task-errors.js';
-import type { Provider, ProviderFailure, ProviderReport, Providers } from '../../core/ports/provider.js';
+import {
+  hintsOf,
+  type Provider,
+  type ProviderFailure,
+  type ProviderReport,
+  type Providers,
+} from '../../core/ports/provider.js';
 import { observedCalls, type MethodsOf } from './observed-calls.js';
 import { PreparedHistogram } from './prepared-histogram.js';
 
@@ -16,6 +22,8 @@ export class ProviderCalls {
   private readonly failures: Counter<'provider' | 'method'>;
   private readonly refusals: Counter<'provider' | 'code'>;
   private readonly capacityRefusals: Counter<'provider'>;
+  private readonly unknownStatuses: Counter<'provider'>;
+  private readonly accessRefusals: Counter<'provider' | 'method'>;
   private readonly underWay: Gauge<'provider'>;
 
   constructor(registry: Registry) {
@@ -43,6 +51,18 @@ export class ProviderCalls {
       name: 'darkroom_provider_capacity_refusals_total',
       help: 'Tasks that a provider refused because it is full, limits the rate or is down; they wait.',
       labelNames: ['provider'],
+      registers,
+    });
+    this.unknownStatuses = new Counter({
+      name: 'darkroom_provider_unknown_statuses_total',
+      help: 'Reports of tasks with a status that is not known; the tasks count as running.',
+      labelNames: ['provider'],
+      registers,
+    });
+    this.accessRefusals = new Counter({
+      name: 'darkroom_provider_access_refusals_total',
+      help: 'Calls about tasks for which the provider refused the credential; they are repeated.',
+      labelNames: ['provider', 'method'],
       registers,
     });
     this.underWay = new Gauge({
@@ -76,15 +96,20 @@ export class ProviderCalls {
     const underWay = this.underWay.labels(name);
     underWay.set(0);
     this.capacityRefusals.inc({ provider: name }, 0);
+    this.unknownStatuses.inc({ provider: name }, 0);
     const calls: Calls = provider;
     const measured = observedCalls(calls, METHODS, (method) => {
       const labels = { provider: name, method };
       this.failures.inc(labels, 0);
+      this.accessRefusals.inc(labels, 0);
       const observe = this.durations.prepare(labels);
       return {
         begun: () => underWay.inc(),
-        answered: (answer) => this.countRefusal(name, answer as AnswerOf[typeof method]),
-        failed: () => this.failures.inc(labels),
+        answered: (answer) => this.countAnswer(name, answer as AnswerOf[typeof method]),
+        failed: (error) => {
+          this.failures.inc(labels);
+          if (hintsOf(error).isAccessRefused === true) this.accessRefusals.inc(labels);
+        },
         ended: (seconds) => {
           underWay.dec();
           observe(seconds);
@@ -99,7 +124,8 @@ export class ProviderCalls {
   }
 
   /** An adapter from elsewhere may give codes that the catalogue does not have. */
-  private countRefusal(provider: string, answer: AnswerOf[keyof Calls]): void {
+  private countAnswer(provider: string, answer: AnswerOf[keyof Calls]): void {
+    if (hasUnknownStatus(answer)) this.unknownStatuses.inc({ provider });
     if (isForCapacity(answer)) this.capacityRefusals.inc({ provider });
     const failure = failureIn(answer);
     if (failure)
@@ -108,6 +134,12 @@ export class ProviderCalls {
 }
 
 type AnswerOf = { readonly [Method in keyof Calls]: Awaited<ReturnType<Calls[Method]>> };
+
+function hasUnknownStatus(answer: AnswerOf[keyof Calls]): boolean {
+  return (
+    typeof answer === 'object' && 'state' in answer && answer.state === 'running' && answer.unknownStatus !== undefined
+  );
+}
 
 function isForCapacity(answer: AnswerOf[keyof Calls]): boolean {
   return typeof answer === 'object' && 'accepted' in answer && !answer.accepted && answer.because === 'capacity';

@@ -86,5 +86,5 @@ export function withoutUnsentAttempt(g: Generation): Generation {
 /** The last submission was certainly refused: it does not count. */
 export function withoutLastSubmission(g: Generation): Generation {
   const { submissionsMade } = g;
-  return submissionsMade === undefined ? g : { ...g, submissionsMade: submissionsMade - 1 };
+  return submissionsMade === undefined ? g : { ...g, submissionsMade: Math.max(0, submissionsMade - 1) };
 }

@@ -104,6 +104,34 @@ describe('measured ports', () => {
     expect((await gauges()).circuit).to.equal(2);
   });
 
+  it('count reports with an unknown status, and calls for which the credential was refused', async () => {
+    const harness = await CoreHarness.open();
+    const one = new MeasuredProcess(harness, 'one');
+    await one.startWorking();
+    const labels = { provider: 'scripted' };
+    const refusals = () => one.value('darkroom_provider_access_refusals_total', { ...labels, method: 'output' });
+    harness.provider.newReport = () => ({ state: 'running', unknownStatus: 'PONDERING', pollAfterMs: 1_000 });
+    await create(harness, one);
+    await harness.clock.until(
+      () => (harness.provider.tasks.size > 0 ? harness.provider.onlyTask.polls > 2 : false),
+      'polled',
+    );
+    expect(await one.value('darkroom_provider_unknown_statuses_total', labels)).to.be.at.least(2);
+    const warned = (wanted: string) => harness.warnings.filter(({ event }) => event === wanted).length;
+    expect(warned('provider reports a status that is not known')).to.equal(1);
+    expect(await refusals()).to.equal(0);
+    let tries = 0;
+    harness.provider.onOutput = async () => {
+      tries += 1;
+      throw Object.assign(new Error('The key is refused.'), { isAccessRefused: true });
+    };
+    harness.provider.onlyTask.report = { state: 'succeeded', outputs: [{ kind: 'image', mediaType: 'image/png' }] };
+    await harness.clock.until(() => tries > 2, 'fetched three times');
+    await harness.clock.advance(1);
+    expect(await refusals()).to.equal(tries);
+    expect(warned('provider refuses the credential')).to.equal(1);
+  });
+
   it('count an end once, though its settlement fails and a success comes too late', async () => {
     const harness = await CoreHarness.open({ models: [imageModel({ runTimeoutMs: 60_000 })] });
     const gate = new Gate();
@@ -125,6 +153,9 @@ describe('measured ports', () => {
     harness.clock.jump(70_000);
     const recovery = new Recovery(one.context);
     isLedgerAway = true;
+    await new Recovery(other.context).pass();
+    // The period for a last poll is over as well.
+    harness.clock.jump(2 * harness.settings.providerCallMs + 60_000);
     expect(
       (await new Recovery(other.context).pass()).generations.ended,
       'ended by another process, and not settled',
