@@ -20,12 +20,8 @@ const BEGINNINGS = new Set(Buffer.from('{["-0123456789tfnNI'));
 
 /** Whether these bytes, after white space, can begin JSON; undefined where they are white space alone. */
 export function beginsJson(bytes: Uint8Array): boolean | undefined {
-  const first = bytes.find(isContent);
+  const first = bytes.find((byte) => !BLANK.has(byte) && !BYTE_ORDER_MARK.has(byte));
   return first === undefined ? undefined : BEGINNINGS.has(first);
-}
-
-function isContent(byte: number): boolean {
-  return !BLANK.has(byte) && !BYTE_ORDER_MARK.has(byte);
 }
 
 /** Containers within each other that the JSON of an answer may have: far above any API, and safe for a recursive walk. */
@@ -39,7 +35,7 @@ export type ReadJson = { readonly value: unknown } | { readonly fault: 'not-json
  * never exists. The numbers `NaN`, `Infinity` and `-Infinity`, which Python writes and JSON does not have, are read as null.
  */
 export function jsonOf(body: Uint8Array): ReadJson {
-  const from = body.findIndex(isContent);
+  const from = body.findIndex((byte) => !BLANK.has(byte));
   const bytes = body.subarray(Math.max(0, from));
   if (isTooDeep(bytes)) return { fault: 'too-deep' };
   const value = parsed(bytes) ?? parsed(withoutPythonNumbers(bytes));

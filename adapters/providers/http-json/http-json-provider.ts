@@ -12,7 +12,7 @@ import type {
 import type { ProviderOpening } from '../../driver.js';
 import type { ListedHosts } from '../../http/listed-hosts.js';
 import { Connection, openConnection } from '../shared/connection.js';
-import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
+import { bytesOfDataUrl, dataUrlType, listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
 import { ApiCalls } from './api-calls.js';
 import { authOf } from './auth-option.js';
@@ -121,6 +121,7 @@ export class HttpJsonProvider implements Provider {
     const files = this.filesOf(settings);
     const address = addressesIn(json, settings, files)?.[index];
     if (address === undefined) throw new Error('The task has no such output.');
+    if (dataUrlType(address) !== undefined) return bytesOfDataUrl(address, answer);
     return resultBytes(this.filesAt(address, files), address, call);
   }
 

@@ -1,7 +1,7 @@
 import type { ProviderCost, ProviderOutput } from '../../../core/ports/provider.js';
 import { isObject } from '../shared/json-members.js';
 import { valuesAt } from '../shared/pointer-values.js';
-import { isResultAddress, outputAt, type ResultFiles } from '../shared/result-files.js';
+import { dataUrlType, isResultAddress, outputAt, type ResultFiles } from '../shared/result-files.js';
 import type { HttpJsonSettings, State } from './http-json-settings.js';
 import type { ReadAnswer } from './read-answer.js';
 import { STATES } from './settings-schema.js';
@@ -58,18 +58,25 @@ export function outputsIn(
   allowed: ResultFiles,
 ): readonly ProviderOutput[] | undefined {
   const { media_type: declared, as } = settings.output;
-  if (as === 'address') return addressesIn(json, settings, allowed)?.map((address) => outputAt(address, declared));
-  return files.map((type) => outputOf(type !== undefined && DELIVERED.includes(type) ? type : declared));
+  const delivered = (type: string | undefined) =>
+    outputOf(type !== undefined && DELIVERED.includes(type) ? type : declared);
+  if (as === 'base64') return files.map(delivered);
+  return addressesIn(json, settings, allowed)?.map((address) => {
+    const type = dataUrlType(address);
+    return type === undefined ? outputAt(address, declared) : delivered(type);
+  });
 }
 
-/** The addresses of the outputs, as `outputsIn` describes them. */
+/** The addresses of the outputs, as `outputsIn` describes them, or data URLs in their places. */
 export function addressesIn(
   json: unknown,
   { output }: HttpJsonSettings,
   allowed: ResultFiles,
 ): readonly string[] | undefined {
   const found = valuesAt(json, output.at).filter((value) => value !== null && value !== '');
-  return found.every((value): value is string => isResultAddress(allowed, value)) ? found : undefined;
+  const isOutput = (value: unknown): value is string =>
+    isResultAddress(allowed, value) || (typeof value === 'string' && dataUrlType(value) !== undefined);
+  return found.every(isOutput) ? found : undefined;
 }
 
 const LONGEST_SECONDS = 30 * 24 * 60 * 60;

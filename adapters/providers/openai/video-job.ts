@@ -6,9 +6,12 @@ import { isAccountError, serverErrorOf } from './error-answer.js';
 
 const VIDEO = { kind: 'video', mediaType: 'video/mp4' } as const;
 
-/** A name that can be stored, and put into an address. */
+/**
+ * A name that can be stored, and put into an address, where it is encoded. Gateways make long ones, such as base64 with its
+ * padding: LiteLLM encodes the vendor, the model and the vendor's id.
+ */
 export function isJobId(value: unknown): value is string {
-  return typeof value === 'string' && /^[\w-][\w.:~-]{0,199}$/.test(value);
+  return typeof value === 'string' && /^(?!\.{1,2}$)[\x21-\x7e]{1,1000}$/.test(value);
 }
 
 /** A job as the server describes it; undefined where a value describes none. */
@@ -29,6 +32,16 @@ export function isOpen({ status }: VideoJob): boolean {
 /** Whether a job says that it has failed. */
 export function hasFailed({ status }: VideoJob): boolean {
   return statusMeaning(status) === 'failed';
+}
+
+/**
+ * Whether an answer with this job is about the one that was asked for. Gateways pass on the id of the server behind them,
+ * or encode another one than at the submission: then it counts for all that does not end the task.
+ */
+export function isAbout(job: VideoJob, reference: string): boolean {
+  if (job.id === reference) return true;
+  const meaning = statusMeaning(job.status);
+  return meaning !== 'failed' && meaning !== 'cancelled';
 }
 
 /** What a job says of itself. One whose status is not known counts as running. */

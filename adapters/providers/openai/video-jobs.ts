@@ -6,7 +6,7 @@ import { RecentReferences } from './recent-references.js';
 import type { OpenAiInstance } from './openai-instance.js';
 import { refusedTask, sendTask, type Task } from './task.js';
 import { knownCode, refusalInSuccess, serverErrorOf } from './error-answer.js';
-import { hasFailed, isJobId, isOpen, jobOf, reportOf, type VideoJob } from './video-job.js';
+import { hasFailed, isAbout, isJobId, isOpen, jobOf, reportOf, type VideoJob } from './video-job.js';
 
 const MEBIBYTE = 1024 * 1024;
 /** An answer may repeat its input, which is not kept: eight references of 20 MiB in base64, and what is around them. */
@@ -95,7 +95,7 @@ export class VideoJobs {
     const { status, isOk } = answer;
     const body = await answer.requiredShortJson(MAX_ANSWER_BYTES);
     const job = jobOf(body);
-    if (job !== undefined && job.id === reference && (isOk || hasFailed(job))) return job;
+    if (job !== undefined && isAbout(job, reference) && (isOk || hasFailed(job))) return job;
     if ((status === 404 || status === 410) && statesNoJob(body)) return undefined;
     throw answer.error('bad-answer', `The answer about a job has the status ${status}, and no such job.`);
   }

@@ -86,7 +86,7 @@ function isDelivered(extension: string): boolean {
 }
 
 /** The type that a data URL with base64 declares; undefined for any other text. The text may be cut behind its beginning. */
-function dataUrlType(text: string): string | undefined {
+export function dataUrlType(text: string): string | undefined {
   const [, type] = /^\s*data:([^;,]{0,100})(?:;[^;,]{0,100}){0,5};base64,/i.exec(text.slice(0, 1_000)) ?? [];
   return type?.trim().toLowerCase();
 }
@@ -195,6 +195,16 @@ async function* following(start: Uint8Array, rest: AsyncIterator<Uint8Array>): A
   } finally {
     await rest.return?.();
   }
+}
+
+/** The bytes of a data URL that is in memory. Throws `HttpError`. */
+export async function* bytesOfDataUrl(dataUrl: string, answer: HttpAnswer): AsyncGenerator<Uint8Array> {
+  const fail: ReadFailure = (kind, what) => answer.error(kind, what);
+  async function* whole() {
+    yield Buffer.from(dataUrl, 'latin1');
+  }
+  const { text } = await encodedText(whole(), fail);
+  yield* decodedBase64(text, MAX_RESULT_BYTES, fail);
 }
 
 /** Of an answer without its results; some repeat the input. */

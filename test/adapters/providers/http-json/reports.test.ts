@@ -219,6 +219,30 @@ describe('reports by a mapping', () => {
     }
   });
 
+  it('take a data URL in the place of an address', async () => {
+    const settings: JsonObject = { ...WORDS, output: { media_type: 'image/png', at: '/files/*' } };
+    const dataUrl = `data:image/webp;base64,${Buffer.from('RIFF').toString('base64url')}`;
+    says({ status: 'done', files: [null, dataUrl, `${server.url}/a.png`] });
+    expect(await polled(settings)).to.deep.include({
+      state: 'succeeded',
+      outputs: [
+        { kind: 'image', mediaType: 'image/webp' },
+        { kind: 'image', mediaType: 'image/png' },
+      ],
+    });
+    const bytes = await collected(await provider.output('op1', 0, settings, WANTED));
+    expect(Buffer.from(bytes).toString()).to.equal('RIFF');
+    says({ status: 'done', files: ['data:image/png;base64,A!'] });
+    expect(
+      await provider
+        .output('op1', 0, settings, WANTED)
+        .then(collected)
+        .catch((error: unknown) => error),
+    ).to.be.instanceOf(Error);
+    says({ status: 'done', files: ['data:image/svg+xml,<svg/>'] });
+    expect(ended(await polled(settings))).to.equal('INTERNAL_ERROR');
+  });
+
   it('fetch a result by the id in the answer about the state', async () => {
     const settings: JsonObject = {
       ...WORDS,

@@ -298,6 +298,51 @@ describe('answers of servers with the API of OpenAI', () => {
     expect(await failureOf(provider.submit(task({ settings: own }), WANTED))).to.be.instanceOf(Error);
   });
 
+  it('about jobs may have the ids of a gateway, and another id than was asked for ends no task', async () => {
+    const id = `video_${Buffer.from(`litellm:custom_llm_provider:vertex_ai;model_id:veo;video_id:${'x'.repeat(301)}`).toString('base64')}`;
+    let submitted = id;
+    let polled: object = {};
+    const paths: string[] = [];
+    const server = await FakeServer.open([
+      { method: 'POST', path: '/v1/videos', of: 'submit', handle: () => json({ id: submitted, status: 'queued' }) },
+      {
+        method: 'GET',
+        path: '/*',
+        handle: ({ path }) => {
+          paths.push(path);
+          return json(polled);
+        },
+      },
+    ]);
+    const provider = openAiAt(`${server.url}/v1`);
+    opened.push(provider, server);
+    expect(id).to.match(/=$/);
+    expect(await provider.submit(video(), WANTED)).to.deep.equal({ accepted: true, reference: id });
+    const states = [];
+    for (const members of [
+      { id, status: 'in_progress' },
+      { id: 'projects/p/operations/1', status: 'in_progress' },
+      { id: 'video_of_the_vendor', status: 'completed' },
+      { id: 'video_of_the_vendor', status: 'failed' },
+      { id: 'video_of_the_vendor', status: 'cancelled' },
+      { id, status: 'failed' },
+    ]) {
+      polled = members;
+      states.push(
+        await provider.poll(id, video().settings, WANTED).then(
+          ({ state }) => state,
+          () => 'no report',
+        ),
+      );
+    }
+    expect(states).to.deep.equal(['running', 'running', 'succeeded', 'no report', 'no report', 'failed']);
+    expect(paths[0]).to.equal(`/v1/videos/${encodeURIComponent(id)}`);
+    for (const wrong of ['.', '..', '', 'a b', 'a\n', 'ä', 'x'.repeat(1_001)]) {
+      submitted = wrong;
+      expect(await failureOf(provider.submit(video(), WANTED)), JSON.stringify(wrong)).to.be.instanceOf(Error);
+    }
+  });
+
   it('about failed jobs have the reason beside the status as well, and may repeat the prompt', async () => {
     const job = { id: 'video_1', status: 'FAILURE', prompt: 'a poster about our content policy and its safety system' };
     for (const [members, code] of [
