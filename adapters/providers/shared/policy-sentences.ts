@@ -80,7 +80,7 @@ const ABOUT_FORM =
 const ABOUT_ACCOUNT =
   /\b(?:resource|account|organi[sz]ation|project|subscription|team|workspace|(?:api )?key|access) (?:\w+ ){0,4}(?:blocked|suspended|banned|disabled|deactivated|terminated|restricted|revoked|flagged)\b/i;
 const ABOUT_OUTPUT =
-  /\b(?:generated|output|result(?:ing)?|returned|produced) (?:images?|videos?|content|media|audio|results?|data)\b|\b(?:the|an?) (?:output|result)\b|\boutput (?:was|is|may|has)\b|生成(?:的)?(?:图片|图像|视频|内容)|输出/i;
+  /\b(?:generated|output|result(?:ing)?|returned|produced) (?:images?|videos?|content|media|audio|results?|data)\b|(?<!\bas )\b(?:the|an?) (?:output|result)\b|\boutput (?:was|is|may|has)\b|生成(?:的)?(?:图片|图像|视频|内容)|输出/i;
 const ABOUT_INPUT = /\b(?:prompt|inputs?|request|description|reference)\b|输入|提示词|描述/i;
 
 /** A sentence without what it quotes. */

@@ -69,6 +69,12 @@ const INPUT: readonly Case[] = [
   ['Ideogram', { error: 'Prompt provided failed safety check due to the inclusion of prohibited content.' }, 422],
   ['Baidu', { code: 'video_genration_prompt_unsafe', type: 'unsafe_request', message: 'x' }, 403],
   [
+    'Azure with a sentence about the cause',
+    { error: { code: 'contentFilter', message: 'Your task failed as a result of our safety system.' } },
+    400,
+  ],
+  ['a gateway with a cause', { error: { code: 400, message: 'Task failed as a result of our safety system.' } }, 400],
+  [
     'LiteLLM about Azure',
     { error: { code: '400', provider_specific_fields: { innererror: { code: 'content_filter' } } } },
     400,
