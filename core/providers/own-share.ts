@@ -111,8 +111,10 @@ export class OwnShare {
    * is another holder's.
    */
   maySubmit(holder: object, now: Moment): boolean {
+    // Whether another holder may have its slot is for the next share to say: an earlier submission of it may have been taken.
+    if (!this.isCurrent(now)) return false;
     const isInSlot = this.submitted.has(holder);
-    if (!this.isCurrent(now) || this.submitted.size - (isInSlot ? 1 : 0) >= this.given.slots) {
+    if (this.submitted.size - (isInSlot ? 1 : 0) >= this.given.slots) {
       this.submitted.delete(holder);
       this.again.delete(holder);
       return false;

@@ -28,8 +28,11 @@ const GIVES_LEASE = new Set(['start', 'take-over', 're-lease']);
 export class Leases implements GenerationListener {
   /** Which process signs its leases with which boot, and the other way round. */
   private readonly boots = new Map<string, string>();
-  /** By generation: who has the lease, and until when in true time at the latest. */
-  private readonly heldUntil = new Map<string, { readonly process: string; readonly until: number }>();
+  /**
+   * By generation and process: until when it may take its lease for held, in true time. One whose clock is ahead may take the
+   * lease over before.
+   */
+  private readonly heldUntil = new Map<string, number>();
 
   /** Where there is one process at a time, whoever held a lease before is gone. */
   constructor(
@@ -57,17 +60,16 @@ export class Leases implements GenerationListener {
   calling({ at, call, args, process }: Pick<Effect, 'at' | 'call' | 'args' | 'process'>): void {
     if (call !== 'provider.submit') return;
     const { generationId } = args[0] as Submission;
-    const held = this.heldUntil.get(generationId);
+    const until = this.heldUntil.get(`${generationId} ${process}`);
     demand(
-      held !== undefined && held.process === process && at <= held.until,
+      until !== undefined && at <= until,
       14,
-      () =>
-        `${process} submits generation ${generationId} at ${at}, and its lease ended at ${held?.until}, held by ${held?.process}`,
+      () => `${process} submits generation ${generationId} at ${at}, and its lease ended at ${until ?? 'no time'}`,
     );
   }
 
   private noteHeld({ next, by }: Step): void {
-    this.heldUntil.set(next.generationId, { process: by.process, until: by.at + this.settings.leaseMs });
+    this.heldUntil.set(`${next.generationId} ${by.process}`, by.at + this.settings.leaseMs);
   }
 
   private given({ before, next, event, by }: Step): void {

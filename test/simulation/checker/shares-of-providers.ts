@@ -20,9 +20,9 @@ interface Submitted {
 
 /**
  * Invariant 25, in the order in which submissions really begin, whatever clocks are set to. A task counts until the provider
- * said that it has ended, what it delivered with its answer is on record, or its attempt is over on record. Where processes share their stores, it counts only until the
- * worker that submitted it hands it back, and no longer than that worker's share is kept for it: what a worker that is gone
- * has left may be there beside other tasks.
+ * said that it has ended, what it delivered with its answer is on record, or its attempt is over on record. Where processes
+ * share their stores, it counts only until the worker that submitted it hands it back, and no longer than that worker's share
+ * is kept for it: what a worker has left that is gone, or could not renew its share for so long, may be there beside others.
  */
 export class SharesOfProviders implements GenerationListener {
   private readonly tasks = new Map<string, Submitted>();
@@ -51,7 +51,10 @@ export class SharesOfProviders implements GenerationListener {
       // A worker renews its own share only.
       for (const { worker, renewedAt } of use.shares) {
         const name = `${worker} ${use.provider}`;
-        if (this.renewed.get(name)?.by !== renewedAt)
+        const before = this.renewed.get(name);
+        if (before !== undefined && before.by !== renewedAt && at > before.at + SHARE_MS + this.settings.providerCallMs)
+          this.forget(worker, use.provider);
+        if (before?.by !== renewedAt)
           this.renewed.set(name, { by: renewedAt, at: Math.min(at, renewedAt - (processNow - at)) });
       }
     },
@@ -93,6 +96,13 @@ export class SharesOfProviders implements GenerationListener {
     const isHandedBack =
       !this.isExclusive && event === 'yield' && this.tasks.get(attempt.token)?.process === by.process;
     if (isOver || isHandedBack) this.tasks.delete(attempt.token);
+  }
+
+  /** The share of a worker was over, and another one may have its slots: its tasks are there beside others from then on. */
+  private forget(boot: string, provider: string): void {
+    if (this.isExclusive) return;
+    for (const [token, task] of this.tasks)
+      if (task.provider === provider && this.boots.get(task.process) === boot) this.tasks.delete(token);
   }
 
   private isCounted({ provider, process }: Submitted, at: number): boolean {

@@ -287,9 +287,9 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'lease-held-by-the-wall-clock-alone',
     breaks: [14],
-    file: STEPS,
-    find: '(lease?.expiresAt ?? 0) > now && leaseHeldUntil > monotonic',
-    replace: '(lease?.expiresAt ?? 0) > now',
+    file: 'core/generation/run/lease-holder.js',
+    find: 'this.heldUntil = leasedAt + context.settings.leaseMs;',
+    replace: 'this.heldUntil = Infinity;',
     why: 'A process whose clock was set back submits under a lease that another worker may have.',
   },
 ];
