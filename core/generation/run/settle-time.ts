@@ -3,6 +3,12 @@ import type { Settings } from '../../settings.js';
 import type { Generation } from '../generation.js';
 import type { NotFound, RunState, RunTime } from './run-state.js';
 
+/**
+ * The least time between two statements that an accepted task does not exist, in milliseconds: a provider within this
+ * process has no settle time, and may still be starting when it is first asked.
+ */
+const LEAST_FORGOTTEN_MS = 3_000;
+
 /** What the time depends on after which a provider is believed that it does not have a task. */
 export interface SettleRules {
   /** Of the provider's promises. */
@@ -37,7 +43,8 @@ export function forgottenAt(
   time: RunTime,
   rules: Pick<SettleRules, 'settleMs'>,
 ): number {
-  return statedTwiceAt(forgotten, time.monotonic, time, rules);
+  const settleMs = Math.max(rules.settleMs, LEAST_FORGOTTEN_MS);
+  return statedTwiceAt(forgotten, time.monotonic, time, { settleMs });
 }
 
 type SubmissionTimes = Pick<RunState, 'notFound' | 'begunAt' | 'submittedAt' | 'submissionEndedAt'>;

@@ -240,7 +240,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
     name: 'forgotten-believed-at-once',
     breaks: [21],
     file: SETTLE,
-    find: 'return statedTwiceAt(forgotten, time.monotonic, time, rules);',
+    find: 'return statedTwiceAt(forgotten, time.monotonic, time, { settleMs });',
     replace: 'return time.monotonic;',
     why: 'A provider that states once that it no longer has a task is believed, and the task is bought again.',
   },
