@@ -96,7 +96,6 @@ export const FOUND_AT: Readonly<Record<string, number | undefined>> = {
   'room-not-looked-at-before-a-submission': 187,
   'room-given-back-while-the-task-goes-on': 45,
   'lost-race-for-a-share-taken-for-won': 1,
-  'shares-of-others-over-by-the-own-wall-clock': 245,
   'tasks-of-earlier-processes-not-counted': 265,
   'submits-before-earlier-tasks-are-counted': 273,
   'hold-released-without-ruling-out': 12,

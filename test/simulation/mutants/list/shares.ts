@@ -63,14 +63,6 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
     why: 'A worker uses slots that another one was given meanwhile.',
   },
   {
-    name: 'shares-of-others-over-by-the-own-wall-clock',
-    breaks: [25],
-    file: RENEWALS,
-    find: 'if (at.monotonic < one.since + SHARE_MS + longestCallMs)',
-    replace: 'if (at.wall < expiresAt + longestCallMs + MAX_CLOCK_SKEW_MS - 40_000)',
-    why: 'A worker whose clock is set forward takes the slots of workers that are alive.',
-  },
-  {
     name: 'tasks-of-earlier-processes-not-counted',
     breaks: [25],
     file: 'core/recovery/orphaned-tasks.js',
