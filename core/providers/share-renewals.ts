@@ -89,16 +89,16 @@ interface Seen {
 }
 
 /**
- * Which shares of other workers are over, as one process sees it. A share that was not renewed for as long as its worker
- * may use it and a call may last, counted from when this process first saw it, is over: its worker submits with it no more,
- * and no submission is on its way. That holds whatever any wall clock is set to, as only the monotonic clock is used.
+ * Decides which shares of other workers have expired, as this process sees it. A share expires when it was not renewed for
+ * the time that its worker may use it plus the longest call, counted from when this process first saw it: its worker no
+ * longer submits with it, and no submission is in flight. Only the monotonic clock is used, so setting a wall clock has no
+ * effect.
  *
- * What a process finds when it first looks may have been left long ago. Where that is so by its wall times, though a clock
- * may be behind by as much as two clocks may differ, no call is waited for; but for as long as a worker that is alive would
- * take to renew it.
+ * A share that this process finds at its first look may have been left long ago. If its wall times say so, with an allowance
+ * for the skew between two clocks, the process waits only as long as a live worker takes to renew a share.
  */
 export class OtherShares {
-  /** By worker: the newest renewal that was seen, and since when, by the monotonic clock. */
+  /** The newest renewal of each worker, and when this process first saw it, by the monotonic clock. */
   private seen: ReadonlyMap<string, Seen> = new Map();
   private hasLooked = false;
 

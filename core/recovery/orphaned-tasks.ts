@@ -83,8 +83,8 @@ export class OrphanedTasks {
   }
 
   /**
-   * The provider that has, or may have, a task of an earlier process for the generation. What was delivered with the answer
-   * to the submission is no task any more. Earlier releases did not record the only provider of a route.
+   * The provider that has, or may have, a task of an earlier process for the generation. A task whose
+   * outputs were delivered with the response to the submission has ended. Earlier releases did not record the only provider of a route.
    */
   private taskAt({ attempt, modelKey, status }: Generation): string | undefined {
     if (status !== 'running' || attempt === undefined || attempt.delivered !== undefined) return undefined;

@@ -148,7 +148,7 @@ export class Leases implements GenerationListener {
     }
   }
 
-  /** What its provider may have made in time is looked for once more before it is given up. */
+  /** A generation fails for time only after its provider was polled once more for a result. */
   private requireLastPoll({ before, next }: Pick<Step, 'before' | 'next'>): void {
     const isLate = next.error?.code === 'TASK_TIMEOUT' || next.error?.code === 'OUTPUT_STORE_FAILED';
     const mayHaveResult = before.attempt?.reference !== undefined || before.attempt?.delivered !== undefined;

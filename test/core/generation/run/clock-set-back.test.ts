@@ -15,9 +15,9 @@ const RUN_MS = 24 * 3_600_000;
 
 interface Wait {
   readonly what: string;
-  /** What the provider does before the clock is set. */
+  /** Sets up the provider before the clock is set. */
   readonly arrange: (harness: CoreHarness) => void;
-  /** What happens once the clock was set. */
+  /** Runs after the clock was set. */
   readonly once?: (harness: CoreHarness, generationId: string) => unknown;
   /** How long after the clock was set the generation may take to end, in milliseconds. */
   readonly mostMs: number;

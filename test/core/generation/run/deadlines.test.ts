@@ -1,5 +1,5 @@
 // Goal: every generation and its hold end within the deadline, plus one period for a last poll and downloads, plus one pass
-// of recovery, however the provider behaves. What became ready in the meantime is delivered.
+// of recovery, however the provider behaves. A result that became ready in the meantime is delivered.
 // Method: providers that never finish, ask for extreme waits, or never end an output; with and without workers.
 import { expect } from 'chai';
 import type { Generation } from '../../../../core/generation/generation.js';

@@ -80,7 +80,7 @@ function isKnownToBeOver(
   return said.some((first) => said.some((second) => second.at - first.at >= terms.settleMs - JITTER_MS));
 }
 
-/** What the vendor is paid for: the submissions that it took. A delivered generation is paid for exactly once. */
+/** A vendor is paid for each submission that it took. A delivered generation is paid for exactly once. */
 export function* checkPaid(
   { generationId, modelKey, status }: Pick<Generation, 'generationId' | 'modelKey' | 'status'>,
   submissions: readonly VendorSubmission[],

@@ -71,7 +71,7 @@ export async function loseAnswers(run: ScenarioRun): Promise<void> {
   await run.ended(await run.accept(run.payer, 'plain'));
 }
 
-/** What became ready while no worker ran is delivered, though its deadline has passed. */
+/** A result that became ready while no worker ran is delivered, though its deadline has passed. */
 export async function becomeReadyUnseen(run: ScenarioRun): Promise<void> {
   await run.pay(run.payer, 50);
   run.service.provider.script = { ending: 'succeeds', takesMs: 20_000 };
