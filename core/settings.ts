@@ -1,3 +1,5 @@
+import { DEFAULT_MARK_POLICY, type MarkPolicy } from './media/ai-mark.js';
+
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
@@ -11,7 +13,7 @@ export function isFarAhead(time: number, now: number): boolean {
   return time > now + MAX_CLOCK_SKEW_MS;
 }
 
-/** The numbers an operator may change. Times are milliseconds, sizes bytes. */
+/** What an operator may change. Times are milliseconds, sizes bytes. */
 export interface Settings {
   /** How long a claim protects its request before another process may take it over. */
   readonly claimLeaseMs: number;
@@ -41,6 +43,7 @@ export interface Settings {
   readonly tombstoneRetentionMs: number;
   readonly maxOutputBytes: number;
   readonly maxOutputPixels: number;
+  readonly marks: MarkPolicy;
 
   readonly pollAfterMs: number;
   readonly leaseMs: number;
@@ -90,6 +93,7 @@ export const DEFAULT_SETTINGS: Settings = {
   tombstoneRetentionMs: 365 * DAY,
   maxOutputBytes: 512 * 1024 * 1024,
   maxOutputPixels: 100_000_000,
+  marks: DEFAULT_MARK_POLICY,
   pollAfterMs: 2 * SECOND,
   leaseMs: 30 * SECOND,
   cancelGraceMs: MINUTE,

@@ -81,7 +81,7 @@ async function probeTrack(
   const durationMs = await durationOf(track, known, limits);
   if (typeof durationMs === 'object') return durationMs;
   if (limits.decode === 'full' && !(await hasSamples(track))) return UNREADABLE_VIDEO;
-  return { kind: 'video', mediaType: 'video/mp4', widthPx, heightPx, durationMs };
+  return { kind: 'video', mediaType: 'video/mp4', widthPx, heightPx, durationMs, contentBytes: known.byteSize };
 }
 
 /**

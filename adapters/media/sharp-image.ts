@@ -54,7 +54,7 @@ export async function probeImage(
     const tooDear = decodeFault(bytes, limits.maxDecodeBytes);
     if (tooDear !== undefined) return tooDear;
     if (limits.decode === 'full' && !isSoundSmallPng(bytes)) await decodeFully(input(), format, heightPx);
-    return { kind: 'image', mediaType, widthPx, heightPx };
+    return { kind: 'image', mediaType, widthPx, heightPx, contentBytes: bytes.byteLength };
   } catch {
     return broken;
   }

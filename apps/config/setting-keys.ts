@@ -13,16 +13,19 @@ export interface SettingKey {
   readonly key: ConfigKey<number>;
 }
 
-function time(field: keyof Settings, name: string, unitMs: number, maximum: number): SettingKey {
+/** The settings of core that are numbers; `marks` has keys of its own. */
+export type NumberSetting = Exclude<keyof Settings, 'marks'>;
+
+function time(field: NumberSetting, name: string, unitMs: number, maximum: number): SettingKey {
   return { name, key: duration(DEFAULT_SETTINGS[field] / unitMs, unitMs, maximum) };
 }
 
-function count(field: keyof Settings, name: string, minimum: number, maximum: number): SettingKey {
+function count(field: NumberSetting, name: string, minimum: number, maximum: number): SettingKey {
   return { name, key: integer(DEFAULT_SETTINGS[field], minimum, maximum) };
 }
 
 /** Every number of core's settings, by the key an operator knows it under. */
-export const SETTING_KEYS: Readonly<Record<keyof Settings, SettingKey>> = {
+export const SETTING_KEYS: Readonly<Record<NumberSetting, SettingKey>> = {
   claimLeaseMs: time('claimLeaseMs', 'claim_lease_seconds', SECOND, 3_600),
   replayWindowMs: time('replayWindowMs', 'replay_window_hours', HOUR, 24 * YEARS_IN_DAYS),
   claimRetentionMs: time('claimRetentionMs', 'claim_retention_days', DAY, YEARS_IN_DAYS),

@@ -1,5 +1,6 @@
 import type { Modality, Operation, ReferenceRole } from '../generation/generation.js';
 import type { JsonObject } from '../json.js';
+import type { ModelMark } from '../media/ai-mark.js';
 
 export type PriceUnit = 'image' | 'megapixel' | 'second' | 'video' | 'task';
 
@@ -84,6 +85,8 @@ export interface Model {
   readonly onInvalidOutput?: 'resubmit' | 'fail';
   /** What to do with a usable output of another size or duration than was asked for. */
   readonly onOtherSize: 'deliver' | 'refuse';
+  /** What the mark in its outputs says; by the references and without a name when absent. */
+  readonly mark?: ModelMark;
   /** How often to ask the provider, when it does not say, in milliseconds. */
   readonly pollIntervalMs: number;
 }

@@ -62,7 +62,8 @@ function referenceTo(upload: Upload): Reference {
     role: upload.role,
     objectKey: upload.objectKey,
     mediaType: upload.mediaType,
-    byteSize: upload.byteSize,
+    byteSize: upload.ready.contentBytes ?? upload.byteSize,
     sha256: upload.ready.sha256,
+    ...(upload.ready.isMasked === true ? { isMasked: true } : {}),
   };
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../json.js';
+import type { AiMark } from '../media/ai-mark.js';
 import type { ProviderCost } from '../providers/provider-cost.js';
 import type { TaskError } from './task-errors.js';
 
@@ -14,8 +15,12 @@ export interface Reference {
   readonly role: ReferenceRole;
   readonly objectKey: string;
   readonly mediaType: string;
+  /** Up to the end of the picture: what the object has behind it is not part of the reference. */
   readonly byteSize: number;
+  /** Of the whole object. */
   readonly sha256: string;
+  /** Present where the picture has transparent areas, which the provider is to make anew. */
+  readonly isMasked?: true;
 }
 
 /** One delivered result, in our own object store and checked. */
@@ -30,6 +35,11 @@ export interface Output {
   readonly widthPx: number;
   readonly heightPx: number;
   readonly durationMs?: number;
+  /**
+   * The mark that the file has, or would have if a provider's manifest did not take its place; absent where none was to be
+   * written.
+   */
+  readonly mark?: AiMark;
 }
 
 /** The time one worker may act on a generation. Every write of its holder carries `fence`. */
@@ -48,6 +58,8 @@ export interface DeliveredObject {
   readonly objectKey: string;
   readonly byteSize: number;
   readonly sha256: string;
+  /** As in `Output`. */
+  readonly mark?: AiMark;
 }
 
 /** One try at a provider. `submitting` means that acceptance is unknown. */

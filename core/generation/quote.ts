@@ -21,7 +21,7 @@ export interface Quote {
   readonly credits: number;
 }
 
-type QuotePorts = Pick<Ports, 'catalog' | 'uploads' | 'jsonSchemas'>;
+type QuotePorts = Pick<Ports, 'catalog' | 'uploads' | 'jsonSchemas' | 'providers'>;
 
 /** Checks a request against the model and the caller's uploads. Throws FIELD_INVALID or FIELD_REQUIRED. */
 export async function quoteGeneration(ports: QuotePorts, caller: Caller, request: GenerationRequest): Promise<Quote> {
@@ -92,6 +92,7 @@ async function readyUploads(
     if (!isOwn || record.status !== 'ready')
       throw fieldInvalid(pointer, 'reference_upload_ids must name completed uploads of this App.');
     refuseUnfit(record, model, uploads, pointer);
+    refuseMask(ports, record, model, uploads, pointer);
     uploads.push(record);
   }
   return uploads;
@@ -108,4 +109,29 @@ function refuseUnfit(upload: Upload, model: Model, before: readonly Upload[], po
   const isFrame = upload.role !== 'reference_image';
   if (isFrame && before.some((other) => other.role === upload.role))
     throw fieldInvalid(pointer, `reference_upload_ids must have at most one ${upload.role}.`);
+}
+
+/**
+ * Refuses a file with transparent areas where a provider of the model's route cannot make just those anew: the task may go to
+ * any of them.
+ */
+function refuseMask(
+  { providers }: QuotePorts,
+  upload: Upload,
+  model: Model,
+  before: readonly Upload[],
+  pointer: string,
+): void {
+  if (upload.ready?.isMasked !== true) return;
+  if (upload.role !== 'reference_image')
+    throw fieldInvalid(pointer, `A ${upload.role} must not have transparent areas; upload an opaque file.`);
+  const connected = model.route.flatMap(({ provider, settings }) => providers.find(provider)?.promises(settings) ?? []);
+  const maxMasked = Math.min(...connected.map(({ maxMaskedReferences = 0 }) => maxMaskedReferences));
+  if (maxMasked === 0)
+    throw fieldInvalid(pointer, `${model.modelKey} takes no file with transparent areas; upload an opaque file.`);
+  if (before.filter(({ ready }) => ready?.isMasked === true).length >= maxMasked)
+    throw fieldInvalid(
+      pointer,
+      `${model.modelKey} takes at most ${maxMasked} file${maxMasked === 1 ? '' : 's'} with transparent areas.`,
+    );
 }

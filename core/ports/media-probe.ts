@@ -2,15 +2,23 @@ export type MediaFacts =
   | {
       readonly kind: 'image';
       readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp';
+      /** As a browser shows it, turned by its orientation. */
       readonly widthPx: number;
       readonly heightPx: number;
+      /** Where the picture ends: what the file has behind it, such as a second picture, is not looked at. */
+      readonly contentBytes: number;
+      /** Whether a pixel is not fully opaque; absent unless `findsTransparency` asks for it. */
+      readonly isTransparent?: boolean;
     }
   | {
       readonly kind: 'video';
       readonly mediaType: 'video/mp4';
+      /** As a browser shows it, turned, and with square pixels. */
       readonly widthPx: number;
       readonly heightPx: number;
       readonly durationMs: number;
+      /** Where the last box ends. */
+      readonly contentBytes: number;
     };
 
 /** A stored file, which does not change while it is probed. */
@@ -29,6 +37,8 @@ export interface ProbeLimits {
   /** The most memory that decoding an image may take, computed from its header; no limit when absent. */
   readonly maxDecodeBytes?: number;
   readonly decode: 'header' | 'full';
+  /** Whether to find out if an image is transparent anywhere, for which one that has an alpha channel is decoded. */
+  readonly findsTransparency?: true;
   /** The kind that is expected, so that a refusal names no other. */
   readonly kind?: 'image' | 'video';
 }

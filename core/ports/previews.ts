@@ -1,3 +1,4 @@
+import type { AiMark } from '../media/ai-mark.js';
 import type { Waits } from '../memory-budget.js';
 
 export interface Preview {
@@ -8,7 +9,7 @@ export interface Preview {
 /** Makes small pictures of large ones. */
 export interface Previews {
   /**
-   * A small picture of `maxBytes` at most, upright, without the metadata of the original, from the bytes of a PNG, JPEG
+   * A small picture of `maxBytes` at most, upright, without the metadata of the original, with the mark if there is one, from the bytes of a PNG, JPEG
    * or WebP image. Null when there is none to be had: of other bytes, of a picture that takes too much memory to
    * decode, where no small picture is small enough, and while too many others wait. It waits while other work has the
    * memory that it needs, and throws `CallOver` when the call is over by then. A failure of the source of the bytes is
@@ -16,7 +17,7 @@ export interface Previews {
    */
   ofImage(
     bytes: AsyncIterable<Uint8Array>,
-    limits: { readonly sourceBytes: number; readonly maxBytes: number },
+    limits: { readonly sourceBytes: number; readonly maxBytes: number; readonly mark?: AiMark },
     waits?: Waits,
   ): Promise<Preview | null>;
 }

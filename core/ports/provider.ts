@@ -11,6 +11,11 @@ export interface ProviderReference {
   readonly role: ReferenceRole;
   readonly mediaType: string;
   readonly byteSize: number;
+  /**
+   * Whether the picture has transparent areas: they are to be made anew, and the opaque ones kept. No submission has more
+   * such references than `maxMaskedReferences` of the provider's promises, and only of the role `reference_image`.
+   */
+  readonly isMasked?: boolean;
   /** Opens the bytes; may be called again, also once the task was taken. Throws once its submission has failed. */
   open(): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -184,6 +189,8 @@ export interface ProviderPromises {
   readonly cancels: 'nothing' | 'queued' | 'running';
   /** How long it keeps results, in milliseconds; absent where it does not say. */
   readonly keepsResultsMs?: number;
+  /** How many references with transparent areas one task may have, each of which is a mask; none when absent. */
+  readonly maxMaskedReferences?: number;
   /** Whether somebody else charges the operator for each task. */
   readonly isPaid: boolean;
 }

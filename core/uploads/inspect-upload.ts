@@ -6,11 +6,7 @@ import type { Upload } from './upload.js';
 
 type ReadRange = Parameters<ObjectStore['read']>[1];
 
-export interface Inspected {
-  readonly sha256: string;
-  readonly widthPx: number;
-  readonly heightPx: number;
-}
+export type Inspected = Omit<NonNullable<Upload['ready']>, 'mediaId' | 'at'>;
 
 /**
  * The object at the upload target now; FIELD_INVALID if there is none, or if its size differs from the declared one.
@@ -50,12 +46,20 @@ export async function inspectCopy(
     maxPixels: settings.maxUploadPixels,
     maxDecodeBytes: settings.maxUploadDecodeBytes,
     decode: 'header',
+    findsTransparency: true,
     kind: 'image',
   });
   if ('invalid' in media) throw badBytes(media.invalid);
   if (media.mediaType !== upload.mediaType)
     throw badBytes(`The file must be ${upload.mediaType}, as was declared; it is ${media.mediaType}.`);
-  return { sha256: digest.sha256, widthPx: media.widthPx, heightPx: media.heightPx };
+  const { widthPx, heightPx, contentBytes } = media;
+  return {
+    sha256: digest.sha256,
+    widthPx,
+    heightPx,
+    ...(contentBytes < upload.byteSize ? { contentBytes } : {}),
+    ...(media.kind === 'image' && media.isTransparent === true ? { isMasked: true } : {}),
+  };
 }
 
 function otherLength(upload: Upload, byteSize: number): ServiceError {

@@ -29,6 +29,10 @@ export interface Upload {
     readonly sha256: string;
     readonly widthPx: number;
     readonly heightPx: number;
+    /** Where the picture ends, if the file goes on behind it. */
+    readonly contentBytes?: number;
+    /** Present where the picture has transparent areas. */
+    readonly isMasked?: true;
     readonly at: number;
   };
   readonly lastUsedAt?: number;

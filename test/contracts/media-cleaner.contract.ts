@@ -7,6 +7,7 @@ import fc from 'fast-check';
 import sharp from 'sharp';
 import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
 import type { MediaCleaner } from '../../core/ports/media-cleaner.js';
+import type { CleanOptions } from '../../core/ports/media-cleaner.js';
 import { breakingOff, bytesOf, collected, inPieces, fileOf } from '../fixtures/byte-streams.js';
 import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
 import {
@@ -39,6 +40,8 @@ import type { ContractSubject } from './subject.js';
 
 const FORMATS: readonly FixtureFormat[] = ['png', 'jpeg', 'webp'];
 const TAGGED = { ...TAGGED_IMAGES, ...TAGGED_VIDEOS };
+/** Neither a mark nor a manifest that is left out. */
+const UNMARKED: CleanOptions = { manifests: 'keep' };
 const MANIFEST_UUID = Buffer.from('d8fec3d61b0e483c92975828877ec481', 'hex');
 const MANIFEST = 'a manifest, which is longer than one part of it may be in a JPEG';
 const joined = (...parts: readonly Uint8Array[]): Uint8Array => Buffer.concat(parts);
@@ -104,7 +107,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
     afterEach(async () => subject.close(cleaner));
 
     const cleaned = async (bytes: Uint8Array, pieceBytes = 1_000) =>
-      collected(cleaner.clean(inPieces(bytes, pieceBytes)));
+      collected(cleaner.clean(inPieces(bytes, pieceBytes), UNMARKED).bytes);
 
     for (const [what, bytes] of Object.entries(TAGGED)) {
       it(`removes all metadata of ${what}, and shows it the same`, async () => {
@@ -275,7 +278,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
             for (const size of pieceSizes) yield files[index]!.subarray(at, (at += size));
             yield files[index]!.subarray(at);
           }
-          expect(await collected(cleaner.clean(pieces()))).to.deep.equal(whole[index]);
+          expect(await collected(cleaner.clean(pieces(), UNMARKED).bytes)).to.deep.equal(whole[index]);
         }),
         { numRuns: 300 },
       );
@@ -323,7 +326,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
     });
 
     it('passes a failure of the source on', async () => {
-      const outcome = await collected(cleaner.clean(breakingOff(await image('png')))).catch(
+      const outcome = await collected(cleaner.clean(breakingOff(await image('png')), UNMARKED).bytes).catch(
         (error: Error) => error.message,
       );
       expect(outcome).to.equal('the line broke');
@@ -339,7 +342,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
           isClosed = true;
         }
       }
-      for await (const piece of cleaner.clean(endless())) if (piece.byteLength > 0) break;
+      for await (const piece of cleaner.clean(endless(), UNMARKED).bytes) if (piece.byteLength > 0) break;
       expect(isClosed).to.equal(true);
     });
   });

@@ -76,7 +76,7 @@ async function delivered(folder: string, modality: 'image' | 'video', bytes: Asy
     model: { price: { kind: 'fixed' } },
   } as unknown as Execution;
   const call = { signal: new AbortController().signal };
-  const task = { reference: 'task', offered: 1, isLastTry: true, arrived: new Map(), call };
+  const task = { reference: 'task', offered: 1, isLastTry: true, arrived: new Map(), call, otherKeys: async () => g };
   const totals = { writes: 0, reads: 0, readBytes: 0, decodes: 0, digested: 0 };
   let output: Output | undefined;
   const read = objects.read.bind(objects);

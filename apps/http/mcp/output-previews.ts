@@ -35,7 +35,7 @@ const keptOf = new WeakMap<Previews, KeptPreviews>();
 /** A small picture of an output, of `maxBytes` at most; null where there is none to be had. */
 export async function previewOfOutput(
   { objects, previews, call }: Pick<Context, 'objects' | 'previews' | 'call'>,
-  { objectKey, byteSize }: Output,
+  { objectKey, byteSize, mark }: Output,
   maxBytes: number,
 ): Promise<Preview | null> {
   const kept = keptOf.get(previews) ?? new KeptPreviews();
@@ -44,7 +44,11 @@ export async function previewOfOutput(
   if (found !== undefined) return found;
   const bytes = await objects.read(objectKey);
   if (bytes === null) return null;
-  const made = await previews.ofImage(bytes, { sourceBytes: byteSize, maxBytes }, call);
+  const made = await previews.ofImage(
+    bytes,
+    { sourceBytes: byteSize, maxBytes, ...(mark === undefined ? {} : { mark }) },
+    call,
+  );
   if (made !== null) kept.keep(objectKey, made);
   return made;
 }

@@ -2,6 +2,7 @@ import { DURATION_TOLERANCE_MS, requestedDurationMs, requestedSize } from '../..
 import type { Model } from '../../catalog/model.js';
 import { throwIfAborted, type AbortSignalLike } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
+import { markOf, MAX_MARK_BYTES, type AiMark } from '../../media/ai-mark.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts, ProbedFile } from '../../ports/media-probe.js';
 import type { ObjectStore } from '../../ports/object-store.js';
@@ -30,6 +31,8 @@ export interface Offered {
   /** What arrived before, by the index of the output: it is not fetched again. */
   readonly arrived: Map<number, Output | Fault>;
   readonly call: ProviderCall;
+  /** Takes another fence, for a file that has to be written once more. */
+  readonly otherKeys: StoringBy['otherKeys'];
 }
 
 /** Why an output that arrived completely is left out, as one sentence. */
@@ -97,15 +100,17 @@ export interface StoringBy {
  */
 export async function storeSubmitted(
   context: Pick<Context, 'objects' | 'mediaCleaner' | 'settings' | 'clock' | 'log'>,
+  model: Pick<Model, 'mark' | 'displayName'>,
   g: Generation,
   outputs: readonly SubmittedOutput[],
   by: StoringBy,
 ): Promise<readonly DeliveredObject[]> {
+  const mark = markOf(context.settings.marks, model, g);
   const delivered: DeliveredObject[] = [];
   let failure: unknown;
   for (const [index, { bytes }] of outputs.slice(0, outputCountOf(g)).entries()) {
     try {
-      const stored = await storeOne(context, g, { index, bytes, ...by });
+      const stored = await storeOne(context, g, { index, bytes, mark, ...by });
       if (stored !== undefined) delivered.push(stored);
     } catch (error) {
       failure = error;
@@ -117,21 +122,31 @@ export async function storeSubmitted(
 }
 
 async function storeOne(
-  { objects, mediaCleaner, settings, clock }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings' | 'clock'>,
+  context: Pick<Context, 'objects' | 'mediaCleaner' | 'settings' | 'clock'>,
   g: Generation,
-  { index, bytes, signal, otherKeys }: StoringBy & { readonly index: number; readonly bytes: SubmittedOutput['bytes'] },
+  {
+    index,
+    bytes,
+    mark,
+    signal,
+    otherKeys,
+  }: StoringBy & {
+    readonly index: number;
+    readonly bytes: SubmittedOutput['bytes'];
+    readonly mark: AiMark | undefined;
+  },
 ): Promise<DeliveredObject | undefined> {
-  const limit = { mediaType: RAW, maxBytes: settings.maxOutputBytes };
+  const { settings, clock } = context;
   let { fence } = g;
   for (let tries = 1; ; tries += 1) {
     try {
       if (tries > 1) ({ fence } = await otherKeys());
-      const objectKey = outputKey(g.generationId, fence, index);
-      const stored = await objects.write(objectKey, mediaCleaner.clean(bytes), limit);
+      const keyOf = (under: number) => outputKey(g.generationId, under, index);
+      const stored = await storeCleaned(context, bytes, { mark, objectKey: keyOf(fence), keyOf, otherKeys });
       if (stored === 'too-large') return undefined;
       // Taken for what was made, it would be refused for being empty, and made once more.
       if (tries > 1 && stored.byteSize === 0) throw new Error('The output could not be read a second time.');
-      return { objectKey, byteSize: stored.byteSize, sha256: stored.sha256 };
+      return stored;
     } catch (error) {
       if (!(error instanceof StoreUnavailable) || signal.aborted) throw error;
       await pause(clock, backoffMs(settings, tries));
@@ -165,20 +180,50 @@ async function collectOne(
   context: Context,
   { provider, model, settings: ofModel }: Execution,
   g: Generation,
-  { reference, index, call }: Offered & { readonly index: number },
+  { reference, index, call, otherKeys }: Offered & { readonly index: number },
 ): Promise<Output | Fault> {
-  const { objects, mediaCleaner, settings } = context;
-  const objectKey = outputKey(g.generationId, g.fence, index);
+  const keyOf = (fence: number) => outputKey(g.generationId, fence, index);
   const bytesOffered = await provider.output(reference, index, ofModel, call);
-  const stored = await objects.write(objectKey, mediaCleaner.clean(bytesOffered), {
-    mediaType: RAW,
-    maxBytes: settings.maxOutputBytes,
-  });
+  const mark = markOf(context.settings.marks, model, g);
+  const stored = await storeCleaned(context, bytesOffered, { mark, objectKey: keyOf(g.fence), keyOf, otherKeys });
   if (stored === 'too-large') return { fault: `Output ${index + 1} is larger than outputs may be.` };
-  const inspected = await inspect(context, model, g, { objectKey, byteSize: stored.byteSize, sha256: stored.sha256 });
+  const inspected = await inspect(context, model, g, stored);
   if (!('fault' in inspected)) return inspected;
-  await objects.remove(objectKey);
+  await context.objects.remove(stored.objectKey);
   return { fault: `Output ${index + 1}: ${inspected.fault}` };
+}
+
+interface Storing {
+  readonly mark: AiMark | undefined;
+  readonly objectKey: string;
+  readonly keyOf: (fence: number) => string;
+  readonly otherKeys: StoringBy['otherKeys'];
+}
+
+/**
+ * Stores a file without its metadata and with its mark. Where the stream shows too late what the file is, it is cleaned once
+ * more from the store, under another key: nothing that was written changes.
+ */
+async function storeCleaned(
+  { objects, mediaCleaner, settings }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings'>,
+  bytes: AsyncIterable<Uint8Array>,
+  { mark, objectKey, keyOf, otherKeys }: Storing,
+): Promise<DeliveredObject | 'too-large'> {
+  const marked = mark === undefined ? {} : { mark };
+  const maxBytes = settings.maxOutputBytes + (mark === undefined ? 0 : MAX_MARK_BYTES);
+  const limit = { mediaType: RAW, maxBytes };
+  const cleaning = mediaCleaner.clean(bytes, { ...marked, manifests: settings.marks.manifests });
+  const stored = await objects.write(objectKey, cleaning.bytes, limit);
+  if (stored === 'too-large') return stored;
+  const secondPass = cleaning.secondPass();
+  if (secondPass === undefined) return { objectKey, ...stored, ...marked };
+  const first = await objects.read(objectKey);
+  if (first === null) throw cutShort(objectKey, 0, stored.byteSize);
+  const { fence } = await otherKeys();
+  const again = mediaCleaner.clean(whole(first, objectKey, stored.byteSize), secondPass);
+  const kept = await objects.write(keyOf(fence), again.bytes, limit);
+  await objects.remove(objectKey);
+  return kept === 'too-large' ? kept : { objectKey: keyOf(fence), ...kept, ...marked };
 }
 
 /** Whether what was stored can be delivered. Throws when it cannot be read now. */
@@ -186,7 +231,7 @@ async function inspect(
   context: Context,
   model: Model,
   g: Generation,
-  { objectKey, byteSize, sha256 }: DeliveredObject,
+  { objectKey, byteSize, sha256, mark }: DeliveredObject,
 ): Promise<Output | Fault> {
   const { objects, mediaProbe, settings, ids } = context;
   // Only parts of a video are read.
@@ -214,6 +259,7 @@ async function inspect(
     widthPx: facts.widthPx,
     heightPx: facts.heightPx,
     ...(facts.kind === 'video' ? { durationMs: facts.durationMs } : {}),
+    ...(mark === undefined ? {} : { mark }),
   };
 }
 

@@ -34,7 +34,10 @@ export interface HandOver {
 export async function handOver(
   context: Context,
   calls: Pick<ProviderCalls, 'submit'>,
-  { settings, model }: Pick<Execution, 'settings'> & { readonly model: Pick<Execution['model'], 'inputSchema'> },
+  {
+    settings,
+    model,
+  }: Pick<Execution, 'settings'> & { readonly model: Pick<Execution['model'], 'inputSchema' | 'mark' | 'displayName'> },
   g: Generation,
   { attempt, timeLeftMs, endsAt, otherKeys }: HandOver,
 ): Promise<Submitted> {
@@ -58,7 +61,7 @@ export async function handOver(
       if (!('outputs' in answer)) return answer;
       const { outputs, close, ...rest } = answer;
       try {
-        return { ...rest, delivered: await storeSubmitted(context, g, outputs, { signal, otherKeys }) };
+        return { ...rest, delivered: await storeSubmitted(context, model, g, outputs, { signal, otherKeys }) };
       } finally {
         close?.();
       }

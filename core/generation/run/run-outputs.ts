@@ -71,7 +71,14 @@ export class RunOutputs {
       const { length } = report.outputs;
       const { arrived } = this;
       const collected = await this.calls.collect(timeLeftMs(), (call) =>
-        collectOutputs(this.context, this.of, leased, { reference, offered: length, isLastTry, arrived, call }),
+        collectOutputs(this.context, this.of, leased, {
+          reference,
+          offered: length,
+          isLastTry,
+          arrived,
+          call,
+          otherKeys: async () => this.otherKeys(),
+        }),
       );
       return this.collected(g, report, collected);
     } catch (error) {

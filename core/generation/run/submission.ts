@@ -31,12 +31,13 @@ export function submissionOf(
     ...(g.negativePrompt === undefined ? {} : { negativePrompt: g.negativePrompt }),
     parameters: g.parameters,
     inputSchema,
-    references: g.references.map(({ role, mediaType, byteSize, objectKey, uploadId }) => ({
+    references: g.references.map(({ role, mediaType, byteSize, objectKey, uploadId, isMasked }) => ({
       role,
       mediaType,
       byteSize,
+      ...(isMasked === undefined ? {} : { isMasked }),
       open: async () => {
-        const bytes = await watched(context.objects.read(objectKey), onUnread);
+        const bytes = await watched(context.objects.read(objectKey, { from: 0, to: byteSize }), onUnread);
         if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);
         return whileOpen(isOver, watchedBytes(bytes, onUnread));
       },

@@ -102,10 +102,11 @@ function outputsOf({ outputs }: Extract<SubmitAnswer, { outputs: unknown }>, act
 /** Takes anything but an empty file for what was asked for: what adapters make in tests are no generations of a model. */
 export class AnyMediaProbe implements MediaProbe {
   async probe(file: ProbedFile, { kind = 'image' }: ProbeLimits): ReturnType<MediaProbe['probe']> {
-    if ((await collected(await file.read())).byteLength === 0) return { invalid: 'The file is empty.' };
-    const size = { widthPx: 64, heightPx: 64 };
+    const contentBytes = (await collected(await file.read())).byteLength;
+    if (contentBytes === 0) return { invalid: 'The file is empty.' };
+    const facts = { widthPx: 64, heightPx: 64, contentBytes };
     return kind === 'image'
-      ? { kind, mediaType: 'image/png', ...size }
-      : { kind, mediaType: 'video/mp4', durationMs: 1_000, ...size };
+      ? { kind, mediaType: 'image/png', ...facts }
+      : { kind, mediaType: 'video/mp4', durationMs: 1_000, ...facts };
   }
 }

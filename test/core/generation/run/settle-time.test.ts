@@ -149,7 +149,9 @@ describe('a task that its provider does not have', () => {
       };
       const endsAt = { wall: clock.now() + 1_000, monotonic: clock.monotonic() + 1_000 };
       const of = { attempt, timeLeftMs: 9_000, endsAt, otherKeys: async () => g };
-      await handOver(context, { submit }, { settings: {}, model: { inputSchema: {} } }, g, of).catch(() => undefined);
+      await handOver(context, { submit }, { settings: {}, model: { inputSchema: {}, displayName: 'm' } }, g, of).catch(
+        () => undefined,
+      );
       await clock.advance(60_000);
       expect(await sizeOf(reference!), outcome).to.equal(size);
     }

@@ -89,10 +89,13 @@ describe('the metadata of an output', () => {
     const clean = plainImage(64, 64, 'image/png', 'clean');
     const given: Uint8Array[] = [];
     const mediaCleaner: MediaCleaner = {
-      async *clean(bytes) {
-        given.push(await collected(bytes));
-        yield clean;
-      },
+      clean: (bytes) => ({
+        bytes: (async function* () {
+          given.push(await collected(bytes));
+          yield clean;
+        })(),
+        secondPass: () => undefined,
+      }),
     };
     const stored: Uint8Array[] = [];
     const worker = CoreWorker.idle(
