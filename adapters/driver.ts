@@ -5,6 +5,7 @@ import type { Clock } from '../core/ports/clock.js';
 import type { GenerationChanges } from '../core/ports/generation-changes.js';
 import type { MemoryBudget } from '../core/memory-budget.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
+import type { OutputSigner } from '../core/ports/output-signer.js';
 import type { Provider, ProviderPromises } from '../core/ports/provider.js';
 import type { Ports } from '../core/ports/tokens.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
@@ -292,8 +293,15 @@ export interface ProviderDriver extends DriverBase {
   open(opening: ProviderOpening): Promise<Provider & { close?(): Promise<void> }>;
 }
 
+/** Signs outputs. None is built in; a module brings one. */
+export interface SignerDriver extends DriverBase {
+  readonly kind: 'signer';
+  /** Only workers use it. Throws one sentence for options that cannot work, such as a key file that is missing. */
+  open(opening: Opening): Promise<OutputSigner & { close?(): Promise<void> }>;
+}
+
 export type StoreDriver = DatabaseDriver | ObjectsDriver | WakeUpsDriver;
-export type Driver = StoreDriver | ProviderDriver;
+export type Driver = StoreDriver | SignerDriver | ProviderDriver;
 
 /** Text that is not empty, for an option's schema. */
 export const FILLED_TEXT = { type: 'string', pattern: '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$' } as const;

@@ -1,12 +1,23 @@
 import type { Config, Configured } from './config.js';
 import type { DatabaseDriver, Driver, ObjectsDriver, WakeUpsDriver } from '../../adapters/driver.js';
-import { STORE_KEYS } from './config-keys.js';
+import { SIGNER_KEY, STORE_KEYS } from './config-keys.js';
 import { grpcFaults } from './grpc-faults.js';
 import { peopleFaults } from './people-config.js';
 
 type Choice = Pick<
   Config,
-  'role' | 'stores' | 'providers' | 'internal' | 'rest' | 'worker' | 'settings' | 'grpc' | 'signIn' | 'oauth' | 'log'
+  | 'role'
+  | 'stores'
+  | 'signer'
+  | 'providers'
+  | 'internal'
+  | 'rest'
+  | 'worker'
+  | 'settings'
+  | 'grpc'
+  | 'signIn'
+  | 'oauth'
+  | 'log'
 >;
 
 /**
@@ -25,7 +36,7 @@ export function combinationFaults(config: Choice, drivers: readonly Driver[]): s
   ];
 }
 
-function missing({ stores, providers, role, worker }: Choice, drivers: readonly Driver[]): string[] {
+function missing({ stores, signer, providers, role, worker }: Choice, drivers: readonly Driver[]): string[] {
   const { database, objects, wakeUps } = stores;
   const faults = [
     ...required(database, `${STORE_KEYS.database} ${database.driver.name}`),
@@ -33,6 +44,7 @@ function missing({ stores, providers, role, worker }: Choice, drivers: readonly 
     ...required(objects, `${STORE_KEYS.objects} ${objects.driver.name}`),
     ...(objects.driver.faults?.(objects.options) ?? []),
     ...required(wakeUps, `${STORE_KEYS['wake-ups']} ${wakeUps.driver.name}`),
+    ...(signer === undefined ? [] : required(signer, `${SIGNER_KEY} ${signer.driver.name}`)),
     ...[...providers].flatMap(([name, provider]) => required(provider, `providers.${name}`, `providers.${name}`)),
   ];
   return role === 'worker' && !worker.enabled

@@ -85,9 +85,15 @@ export const STORE_KEYS = {
   'wake-ups': 'stores.wake_ups',
 } as const satisfies Readonly<Record<StoreDriver['kind'], string>>;
 
+/** The key that chooses what signs outputs, and its value for nothing. */
+export const SIGNER_KEY = 'ai_marks.signer';
+export const NO_SIGNER_NAME = 'none';
+
 /** The sections that are not a driver's. */
 export const SECTIONS: ReadonlySet<string> = new Set(
-  [...Object.keys(PROGRAM_KEYS), 'stores.', 'providers.', 'settings.'].map((path) => path.split('.')[0] ?? ''),
+  [...Object.keys(PROGRAM_KEYS), SIGNER_KEY, 'stores.', 'providers.', 'settings.'].map(
+    (path) => path.split('.')[0] ?? '',
+  ),
 );
 
 /** Providers by instance, each with the name of its kind. */
@@ -101,14 +107,15 @@ export function configKeys(
   drivers: readonly Driver[],
   providers: ProviderKinds = DEFAULT_PROVIDERS,
 ): ReadonlyMap<string, ConfigKey<unknown>> {
-  const stores = drivers.filter((driver) => driver.kind !== 'provider');
+  const sections = drivers.filter((driver) => driver.kind !== 'provider');
   const kinds = drivers.filter((driver) => driver.kind === 'provider');
   return new Map<string, ConfigKey<unknown>>([
     ...Object.entries(PROGRAM_KEYS),
     ...Object.entries(STORE_KEYS).map(
-      ([kind, path]) => [path, choiceOf(stores.filter((driver) => driver.kind === kind))] as const,
+      ([kind, path]) => [path, choiceOf(sections.filter((driver) => driver.kind === kind))] as const,
     ),
-    ...stores.flatMap(({ name, options }) => keysUnder(name, options)),
+    [SIGNER_KEY, signerChoice(drivers)] as const,
+    ...sections.flatMap(({ name, options }) => keysUnder(name, options)),
     ...[...providers].flatMap(([instance, kind]) => [
       [`providers.${instance}.kind`, choiceOf(kinds, kind)] as const,
       ...keysUnder(`providers.${instance}`, kinds.find(({ name }) => name === kind)?.options ?? {}),
@@ -120,6 +127,11 @@ export function configKeys(
 
 function keysUnder(section: string, options: JsonObject): readonly (readonly [string, ConfigKey<unknown>])[] {
   return optionsOf(options).map(([option, schema]) => [`${section}.${option}`, keyOf(schema)] as const);
+}
+
+function signerChoice(drivers: readonly Driver[]): ConfigKey<string> {
+  const names = drivers.filter(({ kind }) => kind === 'signer').map(({ name }) => name);
+  return oneOf(NO_SIGNER_NAME, [NO_SIGNER_NAME, ...names]);
 }
 
 function choiceOf(drivers: readonly Driver[], byDefault?: string): ConfigKey<string> {

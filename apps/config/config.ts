@@ -1,4 +1,11 @@
-import type { DatabaseDriver, ObjectsDriver, Options, ProviderDriver, WakeUpsDriver } from '../../adapters/driver.js';
+import type {
+  DatabaseDriver,
+  ObjectsDriver,
+  Options,
+  ProviderDriver,
+  SignerDriver,
+  WakeUpsDriver,
+} from '../../adapters/driver.js';
 import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
 import type { RestLimits } from './rest-limits.js';
@@ -28,6 +35,8 @@ export interface Config {
   readonly worker: { readonly enabled: boolean; readonly recoveryIntervalMs: number; readonly stopGraceMs: number };
   /** What one process may hold of the files it checks and the pictures it decodes. */
   readonly images: { readonly memoryBytes: number };
+  /** What signs outputs; nothing when absent. */
+  readonly signer?: Configured<SignerDriver>;
   /** What makes pictures, by the name that a model's `provider` in the catalog gives. */
   readonly providers: ReadonlyMap<string, ConfiguredProvider>;
   /** `auto` is pretty on a terminal and JSON otherwise. */

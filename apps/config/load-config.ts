@@ -10,6 +10,7 @@ import type {
   ObjectsDriver,
   Options,
   ProviderDriver,
+  SignerDriver,
   StoreDriver,
   WakeUpsDriver,
 } from '../../adapters/driver.js';
@@ -19,7 +20,9 @@ import { valueOfText, type ConfigKey } from './config-key.js';
 import {
   configKeys,
   optionsOf,
+  NO_SIGNER_NAME,
   PROGRAM_KEYS,
+  SIGNER_KEY,
   STORE_KEYS,
   variableOf,
   type ProgramValues,
@@ -77,6 +80,7 @@ export async function loadConfig({
     ...(name === undefined ? {} : { file: resolve(folder, name) }),
     ...configOf(values as ProgramValues, folder, role),
     stores: storesOf(values, drivers),
+    ...signerOf(values, drivers),
     providers: providersOf(values, providers, drivers),
     settings,
   };
@@ -229,6 +233,14 @@ function storesOf(values: Readonly<Record<string, unknown>>, drivers: readonly D
     objects: chosen<ObjectsDriver>('objects'),
     wakeUps: chosen<WakeUpsDriver>('wake-ups'),
   };
+}
+
+function signerOf(values: Readonly<Record<string, unknown>>, drivers: readonly Driver[]): Pick<Config, 'signer'> {
+  const name = values[SIGNER_KEY];
+  if (name === NO_SIGNER_NAME) return {};
+  const driver = drivers.find((known): known is SignerDriver => known.kind === 'signer' && known.name === name);
+  assert(driver !== undefined, 'a driver that was checked is there');
+  return { signer: { driver, options: optionsFrom(values, driver.name, driver) } };
 }
 
 function providersOf(

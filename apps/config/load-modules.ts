@@ -15,6 +15,7 @@ const METHODS = {
   'database': ['place', 'open', 'inspect', 'inspectBeforeMigration', 'migrate'],
   'objects': ['open', 'inspect', 'migrate'],
   'wake-ups': ['open', 'inspect', 'migrate'],
+  'signer': ['open'],
   'provider': ['open'],
 } as const satisfies Readonly<Record<Driver['kind'], readonly string[]>>;
 

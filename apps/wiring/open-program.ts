@@ -14,6 +14,7 @@ import type { Log } from '../../core/log.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import type { GenerationChanges } from '../../core/ports/generation-changes.js';
 import type { Catalog } from '../../core/ports/catalog.js';
+import type { OutputSigner } from '../../core/ports/output-signer.js';
 import type { Provider, Providers } from '../../core/ports/provider.js';
 import { TOKENS, type Ports } from '../../core/ports/tokens.js';
 import { takesBytes } from '../../core/uploads/takes-bytes.js';
@@ -112,6 +113,7 @@ export async function openProgram(
         wakeUps,
         webhookSender: opened.keep(openWebhookSender(config, clock)),
         catalog,
+        ...(await openSigner(config, { clock, log }, opened)),
         providers: providersOf(config, await openProviders(config, { clock, log, memory }, opened)),
       }),
     );
@@ -187,6 +189,18 @@ function providersOf({ providers }: Config, connected: ReadonlyMap<string, Provi
     limits: (name) => providers.get(name)?.limits ?? {},
     names: () => [...connected.keys()],
   };
+}
+
+/** What signs outputs, where one is configured. */
+async function openSigner(
+  config: Config,
+  needs: Pick<ProviderNeeds, 'clock' | 'log'>,
+  opened: Opened,
+): Promise<{ readonly outputSigner?: OutputSigner }> {
+  if (config.signer === undefined) return {};
+  const signer = await config.signer.driver.open(openingOf(config, config.signer, needs));
+  opened.keep({ close: async () => signer.close?.() });
+  return { outputSigner: signer };
 }
 
 /** One provider for each configured instance, by its name. */
@@ -287,6 +301,7 @@ function portsFrom(container: Container): Ports {
     catalog: resolve(container, TOKENS.catalog),
     mediaProbe: resolve(container, TOKENS.mediaProbe),
     mediaCleaner: resolve(container, TOKENS.mediaCleaner),
+    ...(container.isBound(TOKENS.outputSigner.id) ? { outputSigner: resolve(container, TOKENS.outputSigner) } : {}),
     previews: resolve(container, TOKENS.previews),
     clock: resolve(container, TOKENS.clock),
     ids: resolve(container, TOKENS.ids),

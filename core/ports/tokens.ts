@@ -12,6 +12,7 @@ import type { JsonSchemas } from './json-schemas.js';
 import type { MediaCleaner } from './media-cleaner.js';
 import type { MediaProbe } from './media-probe.js';
 import type { ObjectStore } from './object-store.js';
+import type { OutputSigner } from './output-signer.js';
 import type { PasskeyVerifier } from './passkey-verifier.js';
 import type { PasswordHasher } from './password-hasher.js';
 import type { PersonStore } from './person-store.js';
@@ -46,6 +47,8 @@ export interface Ports {
   readonly catalog: Catalog;
   readonly mediaProbe: MediaProbe;
   readonly mediaCleaner: MediaCleaner;
+  /** Absent where outputs are not signed. */
+  readonly outputSigner?: OutputSigner;
   readonly previews: Previews;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -62,7 +65,7 @@ export interface Token<T> {
   readonly of?: T;
 }
 
-function token<K extends keyof Ports>(name: K): Token<Ports[K]> {
+function token<K extends keyof Ports>(name: K): Token<NonNullable<Ports[K]>> {
   return { id: Symbol.for(`darkroom.${name}`) };
 }
 
@@ -86,6 +89,7 @@ export const TOKENS = {
   catalog: token('catalog'),
   mediaProbe: token('mediaProbe'),
   mediaCleaner: token('mediaCleaner'),
+  outputSigner: token('outputSigner'),
   previews: token('previews'),
   clock: token('clock'),
   ids: token('ids'),

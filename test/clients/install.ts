@@ -9,10 +9,11 @@ import { CLIENTS } from './clients.js';
 import { MCP_TOOLS } from './mcp/mcp-tools.js';
 import { PYTHON_LIBRARY } from './python-library.js';
 import { PYTHON_MCP } from './mcp/python-client.js';
+import { C2PA_SIGNER } from './signer/c2pa-signer.js';
 
 for (const client of process.env['TEST_SERVERS_INSTALL'] === 'never'
   ? []
-  : [...CLIENTS, MCP_TOOLS, PYTHON_MCP, PYTHON_LIBRARY]) {
+  : [...CLIENTS, MCP_TOOLS, PYTHON_MCP, PYTHON_LIBRARY, C2PA_SIGNER]) {
   try {
     await client.install();
     console.log(`${client.language} client: its packages are there`);

@@ -9,6 +9,7 @@ import type { ObjectStore } from '../../ports/object-store.js';
 import type { ProviderCall, SubmittedOutput } from '../../ports/provider.js';
 import { pause } from '../../pause.js';
 import { outputCountOf, type DeliveredObject, type Generation, type Output } from '../generation.js';
+import { signOutput } from './sign-output.js';
 import type { Execution } from './unknown-model.js';
 import { backoffMs } from './waiting.js';
 
@@ -85,6 +86,11 @@ export async function removeCollected(
     if (!kept.has(index)) await objects.remove(outputKey(g.generationId, fence, index));
 }
 
+type StoringContext = Pick<
+  Context,
+  'objects' | 'mediaCleaner' | 'mediaProbe' | 'outputSigner' | 'settings' | 'clock' | 'log'
+>;
+
 /** What storing an answer depends on. */
 export interface StoringBy {
   readonly signal: AbortSignalLike;
@@ -99,7 +105,7 @@ export interface StoringBy {
  * time.
  */
 export async function storeSubmitted(
-  context: Pick<Context, 'objects' | 'mediaCleaner' | 'settings' | 'clock' | 'log'>,
+  context: StoringContext,
   model: Pick<Model, 'mark' | 'displayName'>,
   g: Generation,
   outputs: readonly SubmittedOutput[],
@@ -122,7 +128,7 @@ export async function storeSubmitted(
 }
 
 async function storeOne(
-  context: Pick<Context, 'objects' | 'mediaCleaner' | 'settings' | 'clock'>,
+  context: StoringContext,
   g: Generation,
   {
     index,
@@ -142,7 +148,13 @@ async function storeOne(
     try {
       if (tries > 1) ({ fence } = await otherKeys());
       const keyOf = (under: number) => outputKey(g.generationId, under, index);
-      const stored = await storeCleaned(context, bytes, { mark, objectKey: keyOf(fence), keyOf, otherKeys });
+      const stored = await storeFinished(context, bytes, {
+        kind: g.modality,
+        mark,
+        objectKey: keyOf(fence),
+        keyOf,
+        otherKeys,
+      });
       if (stored === 'too-large') return undefined;
       // Taken for what was made, it would be refused for being empty, and made once more.
       if (tries > 1 && stored.byteSize === 0) throw new Error('The output could not be read a second time.');
@@ -185,7 +197,13 @@ async function collectOne(
   const keyOf = (fence: number) => outputKey(g.generationId, fence, index);
   const bytesOffered = await provider.output(reference, index, ofModel, call);
   const mark = markOf(context.settings.marks, model, g);
-  const stored = await storeCleaned(context, bytesOffered, { mark, objectKey: keyOf(g.fence), keyOf, otherKeys });
+  const stored = await storeFinished(context, bytesOffered, {
+    kind: g.modality,
+    mark,
+    objectKey: keyOf(g.fence),
+    keyOf,
+    otherKeys,
+  });
   if (stored === 'too-large') return { fault: `Output ${index + 1} is larger than outputs may be.` };
   const inspected = await inspect(context, model, g, stored);
   if (!('fault' in inspected)) return inspected;
@@ -194,10 +212,23 @@ async function collectOne(
 }
 
 interface Storing {
+  readonly kind: Generation['modality'];
   readonly mark: AiMark | undefined;
   readonly objectKey: string;
   readonly keyOf: (fence: number) => string;
   readonly otherKeys: StoringBy['otherKeys'];
+}
+
+/** Stores a file without its metadata, with its mark, and signed where there is a signer. */
+async function storeFinished(
+  context: StoringContext,
+  bytes: AsyncIterable<Uint8Array>,
+  storing: Storing,
+): Promise<DeliveredObject | 'too-large'> {
+  const stored = await storeCleaned(context, bytes, storing);
+  if (stored === 'too-large') return stored;
+  const otherKey = async () => storing.keyOf((await storing.otherKeys()).fence);
+  return signOutput(context, stored, { kind: storing.kind, otherKey });
 }
 
 /**

@@ -1,0 +1,100 @@
+// Goal: the example module signs outputs of every format so that a C2PA reader finds a valid manifest that says AI, leaves a
+// manifest that is there alone, and refuses a key that is not the certificate's.
+// Method: the module, loaded by the configuration as an operator does, in a whole service; its own library as the reader.
+// Without the module's packages on the machine it is skipped with a message.
+import { expect } from 'chai';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { loadConfig } from '../../../apps/config/load-config.js';
+import type { OutputSigner } from '../../../core/ports/output-signer.js';
+import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
+import { Authority, type Pair } from '../../fixtures/authority.js';
+import { collected, fileOf, streamOf } from '../../fixtures/byte-streams.js';
+import { image } from '../../fixtures/images.js';
+import { SILENT } from '../../fixtures/silent-log.js';
+import { mp4 } from '../../fixtures/videos.js';
+import { ManualClock } from '../../fixtures/manual-clock.js';
+import { orSkip } from '../or-skip.js';
+import { C2PA_SIGNER } from './c2pa-signer.js';
+
+/** What the library's reader says; the members that are used here. */
+interface ManifestStore {
+  readonly validation_state: string;
+  readonly validation_status?: readonly { readonly code: string }[];
+}
+interface ReaderClass {
+  fromAsset(asset: { readonly buffer: Buffer; readonly mimeType: string }): Promise<{ json(): ManifestStore } | null>;
+}
+
+const TYPES = {
+  'image/png': async () => image('png', 96, 64),
+  'image/jpeg': async () => image('jpeg', 96, 64),
+  'image/webp': async () => image('webp', 96, 64),
+  'video/mp4': async () => mp4(),
+} as const;
+
+describe('the C2PA signer of the examples', () => {
+  let folder: string;
+  let module: string;
+  let reader: ReaderClass;
+  let pair: Pair;
+  let chain: string;
+  before(async function () {
+    module = await orSkip(this, () => C2PA_SIGNER.find());
+    folder = await mkdtemp(join(tmpdir(), 'darkroom-signer-'));
+    const require = createRequire(join(module, 'package.json'));
+    ({ Reader: reader } = (await import(pathToFileURL(require.resolve('@contentauth/c2pa-node')).href)) as {
+      Reader: ReaderClass;
+    });
+    const authority = await Authority.make(folder, 'authority');
+    pair = authority.issue({ usage: 'emailProtection', commonName: 'Signer/O=Test' });
+    chain = join(folder, 'chain.pem');
+    await writeFile(chain, Buffer.concat([pair.cert, authority.cert]));
+  });
+  after(async () => (folder === undefined ? undefined : rm(folder, { recursive: true, force: true })));
+
+  async function open(keyFile = pair.keyFile): Promise<OutputSigner> {
+    const file = join(folder, 'darkroom.yaml');
+    const options = { certificates_file: chain, key_file: keyFile };
+    await writeFile(file, JSON.stringify({ modules: [module], ai_marks: { signer: 'c2pa' }, c2pa: options }));
+    const { signer, dataFolder } = await loadConfig({ file, environment: {}, folder });
+    expect(signer?.driver.name).to.equal('c2pa');
+    return signer!.driver.open({ options: signer!.options, dataFolder, clock: new ManualClock(), log: SILENT });
+  }
+
+  for (const [mediaType, make] of Object.entries(TYPES)) {
+    it(`signs ${mediaType}, once`, async () => {
+      const signer = await open();
+      const before = await make();
+      const about = (bytes: Uint8Array) =>
+        ({
+          mediaType: mediaType as keyof typeof TYPES,
+          byteSize: bytes.byteLength,
+          mark: { sourceType: 'compositeWithTrainedAlgorithmicMedia' },
+          open: async () => streamOf(bytes),
+        }) as const;
+      const after = Buffer.from(await collected((await signer.sign(about(before)))!));
+      const found = await reader.fromAsset({ buffer: after, mimeType: mediaType });
+      const manifests = found!.json();
+      expect(manifests.validation_state).to.equal('Valid');
+      // The authority of this test is in no list of trusted ones.
+      expect(manifests.validation_status?.map(({ code }) => code)).to.deep.equal(['signingCredential.untrusted']);
+      expect(JSON.stringify(manifests)).to.include('digitalsourcetype/compositeWithTrainedAlgorithmicMedia');
+      const facts = async (bytes: Uint8Array) => {
+        const probed = await new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1_000_000, decode: 'full' });
+        return { ...probed, contentBytes: undefined };
+      };
+      expect(await facts(after)).to.deep.equal(await facts(before));
+      expect(await signer.sign(about(after)), 'it has a manifest').to.equal(null);
+    });
+  }
+
+  it('refuses a key that does not belong to the certificate', async () => {
+    const other = await Authority.make(folder, 'other');
+    const error = await open(other.keyFile).catch((failure: unknown) => failure);
+    expect(String(error)).to.match(/c2pa\.key_file does not belong to/);
+  });
+});
