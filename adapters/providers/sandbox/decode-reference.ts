@@ -1,8 +1,9 @@
 import { decodeBytesOf } from '../../../core/media/decode-cost.js';
-import { MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
+import { readImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
-import { sharp } from './image-library.js';
+import { sharp } from '../../image-library.js';
+import { bytesOf, headOf } from '../shared/reference-bytes.js';
 import type { Size } from './plan.js';
 import type { RenderReference } from './render-job.js';
 
@@ -24,43 +25,17 @@ export async function decodeReference(
   memory: MemoryBudget,
   waits: Waits,
 ): Promise<RenderReference> {
-  const head = await readHead(reference);
+  const head = await headOf(reference);
   if (readImageHeader(head) === 'none')
     throw new ReferenceRefused('A reference file must be a PNG, JPEG or WebP picture.');
   return memory.during(
     reference.byteSize + decodeBytesOf(head) + workBytes(size),
     async () => {
-      const bytes = head.byteLength === reference.byteSize ? head : await fetchBytes(reference);
+      const bytes = await bytesOf(reference, head);
       return { role: reference.role, pixels: await readPixels(bytes, size) };
     },
     waits,
   );
-}
-
-/**
- * The first bytes, as many as the header takes. They are few enough to be held while waiting; the others are fetched
- * after.
- */
-async function readHead(reference: ProviderReference): Promise<Uint8Array> {
-  let head: Uint8Array = new Uint8Array();
-  for await (const chunk of await reference.open()) {
-    head = head.byteLength === 0 ? chunk : Buffer.concat([head, chunk]);
-    if (head.byteLength >= MAX_HEADER_BYTES || readImageHeader(head) !== 'more') break;
-  }
-  return head;
-}
-
-/** Throws when there are more or fewer bytes than announced: then the file is not the one that was checked. */
-async function fetchBytes(reference: ProviderReference): Promise<Uint8Array> {
-  const bytes = new Uint8Array(reference.byteSize);
-  let length = 0;
-  for await (const chunk of await reference.open()) {
-    if (length + chunk.byteLength > bytes.byteLength) throw new Error('A reference file is longer than announced.');
-    bytes.set(chunk, length);
-    length += chunk.byteLength;
-  }
-  if (length !== bytes.byteLength) throw new Error('A reference file is shorter than announced.');
-  return bytes;
 }
 
 /** The shrunk reference, at most twice as long as wide, once as it is turned and once as it is cut. */

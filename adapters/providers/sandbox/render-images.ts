@@ -1,4 +1,4 @@
-import { sharp } from './image-library.js';
+import { sharp } from '../../image-library.js';
 import { drawCaption, setCaption } from './paint/caption.js';
 import type { Canvas } from './paint/canvas.js';
 import { paintScene } from './paint/paint-scene.js';

@@ -1,5 +1,5 @@
 import { throwIfAborted } from '../../../core/abort-signal.js';
-import { MemoryBudget, type Waits } from '../../../core/memory-budget.js';
+import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type {
   Provider,
@@ -10,6 +10,7 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
+import { waitsOf } from '../shared/reference-bytes.js';
 import { ReferenceRefused } from './decode-reference.js';
 import { PlanInvalid, readPlan, type Plan } from './plan.js';
 import { toRenderJob } from './render-submission.js';
@@ -168,7 +169,7 @@ export class SandboxProvider implements Provider {
   async #render(task: SandboxTask, submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>): Promise<void> {
     try {
       const outcome = await this.#pool.run({
-        prepare: () => toRenderJob(submission, plan, this.#memory, whileWanted(task.signal)),
+        prepare: () => toRenderJob(submission, plan, this.#memory, waitsOf(task.signal)),
         signal: task.signal,
         onProgress: (share) => task.advance(share),
       });
@@ -192,18 +193,6 @@ export class SandboxProvider implements Provider {
 /** A task is named by its token, so the same token names the same task in every process. */
 function referenceOf(token: string): string {
   return `sandbox:${token}`;
-}
-
-function whileWanted(signal: AbortSignal): Waits {
-  return {
-    get isOver() {
-      return signal.aborted;
-    },
-    onOver: (tell) => {
-      signal.addEventListener('abort', tell, { once: true });
-      return () => signal.removeEventListener('abort', tell);
-    },
-  };
 }
 
 function unavailable(message: string): ProviderFailure {

@@ -1,0 +1,193 @@
+import { randomUUID } from 'node:crypto';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Sharp } from 'sharp';
+import { throwIfAborted, type AbortSignalLike } from '../../../core/abort-signal.js';
+import { decodeBytes } from '../../../core/media/decode-cost.js';
+import { readImageHeader, type ImageHeader } from '../../../core/media/image-header.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
+import type { ProviderReference } from '../../../core/ports/provider.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
+import { bytesOf, headOf, waitsOf } from './reference-bytes.js';
+import { TaskRefused } from './task-refused.js';
+
+/**
+ * How a provider wants the mask of a picture. `white`: one channel, 255 where the picture is to be made anew; `black`: one
+ * channel, 0 there; `alpha`: a picture that is transparent there.
+ */
+export const MASK_FORMS = ['white', 'black', 'alpha'] as const;
+export type MaskForm = (typeof MASK_FORMS)[number];
+
+/** A reference with transparent areas as two upright pictures of the same size. */
+export interface MaskedPicture {
+  /** The colours without the alpha channel, not blended with anything: also those under transparent pixels. */
+  readonly colours: BodyFile;
+  readonly mask: BodyFile;
+  /** Frees the disk. Never throws. */
+  readonly close: () => Promise<void>;
+}
+
+/** What splitting a picture needs of the call it is made for. */
+export interface Splitting {
+  /** Shared by the process: nothing may be reserved in it meanwhile. */
+  readonly memory: MemoryBudget;
+  readonly signal: AbortSignalLike;
+  /** Where the results wait; the system's folder for temporary files when absent. */
+  readonly folder?: string;
+}
+
+/**
+ * Splits a reference into PNG files of 8-bit sRGB, which wait on disk: the memory is free again when this resolves.
+ * The pixels are split before anything else is done with them, as a resized picture has no colours where it is
+ * transparent. Throws `TaskRefused` for a file that cannot be decoded, and `CallOver` or the signal's error once the call
+ * is over.
+ */
+export async function splitMasked(
+  reference: ProviderReference,
+  form: MaskForm,
+  splitting: Splitting,
+): Promise<MaskedPicture> {
+  return decoding(reference, splitting, async (bytes, header, files) => ({
+    colours: await files.png((image) => image.removeAlpha(), bytes, header),
+    mask: await files.png(MASK_OF[form], bytes, header),
+  }));
+}
+
+/**
+ * The same for a provider that takes the mask as a PNG with an alpha channel. An upright file stays as it is; as the mask only
+ * if it is a PNG below `maxMaskBytes`: another one is encoded anew, without the colours. Throws `TaskRefused` also for a
+ * mask that is still too large.
+ */
+export async function keptMasked(
+  reference: ProviderReference,
+  maxMaskBytes: number,
+  splitting: Splitting,
+): Promise<MaskedPicture> {
+  return decoding(reference, splitting, async (bytes, header, files) => {
+    const isUpright = await files.isUpright(bytes, header);
+    const isMask = isUpright && reference.mediaType === 'image/png' && reference.byteSize < maxMaskBytes;
+    const colours = isUpright ? reference : await files.png((image) => image, bytes, header);
+    const mask = isMask ? reference : await files.png(MASK_OF.alpha, bytes, header);
+    if (mask.byteSize >= maxMaskBytes)
+      throw new TaskRefused(
+        'The transparent areas of a reference file are too intricate for the provider; send fewer pixels.',
+      );
+    return { colours, mask };
+  });
+}
+
+type Edit = (image: Sharp) => Sharp;
+
+const MASK_OF: Readonly<Record<MaskForm, Edit>> = {
+  white: (image) => image.ensureAlpha().extractChannel('alpha').negate(),
+  black: (image) => image.ensureAlpha().extractChannel('alpha'),
+  // Black everywhere: only the alpha channel counts, and the file is small.
+  alpha: (image) => image.ensureAlpha().linear([0, 0, 0, 1], [0, 0, 0, 0]),
+};
+
+/** What the library holds of pixels that it turns, as the rotation in EXIF says: all of them. */
+const WEBP_PIXEL_BYTES = 4;
+
+/** Decodes once the memory is free. The files that were made are freed where it fails. */
+async function decoding(
+  reference: ProviderReference,
+  { memory, signal, folder = tmpdir() }: Splitting,
+  work: (bytes: Uint8Array, header: ImageHeader, files: PngFiles) => Promise<Pick<MaskedPicture, 'colours' | 'mask'>>,
+): Promise<MaskedPicture> {
+  throwIfAborted(signal);
+  const head = await headOf(reference);
+  const header = readImageHeader(head);
+  if (typeof header === 'string') throw unreadable();
+  const { widthPx, heightPx, rowPixelBytes } = header;
+  const turnedBytes = widthPx * heightPx * Math.max(rowPixelBytes, WEBP_PIXEL_BYTES);
+  return memory.during(
+    reference.byteSize + decodeBytes(header) + turnedBytes,
+    async () => {
+      const files = new PngFiles(folder, signal);
+      try {
+        const made = await work(await bytesOf(reference, head), header, files);
+        return { ...made, close: () => files.close() };
+      } catch (error) {
+        await files.close();
+        throw error;
+      }
+    },
+    waitsOf(signal),
+  );
+}
+
+/** Pictures on disk, in files without a name: nothing is left behind if the process ends. */
+class PngFiles {
+  private readonly handles: FileHandle[] = [];
+
+  constructor(
+    private readonly folder: string,
+    private readonly signal: AbortSignalLike,
+  ) {}
+
+  /** Encodes row by row into a file: the result is never in memory. */
+  async png(edit: Edit, bytes: Uint8Array, header: ImageHeader): Promise<BodyFile> {
+    throwIfAborted(this.signal);
+    const path = join(this.folder, `darkroom-${randomUUID()}`);
+    const handle = await open(path, 'wx+', 0o600);
+    this.handles.push(handle);
+    try {
+      const image = (await opened(bytes, header)).autoOrient().toColourspace('srgb');
+      // The library opens the file by its name, and empties it.
+      const { size } = await edit(image)
+        .png()
+        .toFile(path)
+        .catch((error: unknown) => refuse(bytes, header, error));
+      return { mediaType: 'image/png', byteSize: size, open: async () => piecesOf(handle, size) };
+    } finally {
+      await unlink(path);
+    }
+  }
+
+  /** Whether EXIF does not turn the picture. */
+  async isUpright(bytes: Uint8Array, header: ImageHeader): Promise<boolean> {
+    const image = await opened(bytes, header);
+    const { orientation = 1 } = await image.metadata().catch((error: unknown) => refuse(bytes, header, error));
+    return orientation === 1;
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.handles.splice(0).map((handle) => handle.close()));
+  }
+}
+
+/** The first frame, of as many pixels as were counted. */
+async function opened(bytes: Uint8Array, { widthPx, heightPx }: ImageHeader): Promise<Sharp> {
+  const { sharp } = await import('../../image-library.js');
+  return sharp(bytes, { limitInputPixels: widthPx * heightPx, failOn: 'error', pages: 1 });
+}
+
+/** Refuses a picture that cannot be decoded. Where it can, the disk failed: the error is passed on. */
+async function refuse(bytes: Uint8Array, header: ImageHeader, error: unknown): Promise<never> {
+  const image = await opened(bytes, header);
+  await image
+    .extract({ left: 0, top: header.heightPx - 1, width: 1, height: 1 })
+    .raw()
+    .toBuffer()
+    .catch(() => {
+      throw unreadable();
+    });
+  throw error;
+}
+
+function unreadable(): TaskRefused {
+  return new TaskRefused('A reference file could not be read as a picture; send an intact PNG or WebP file.');
+}
+
+const READ_BYTES = 64 * 1024;
+
+async function* piecesOf(file: FileHandle, byteSize: number): AsyncGenerator<Uint8Array> {
+  for (let done = 0; done < byteSize;) {
+    const buffer = new Uint8Array(Math.min(READ_BYTES, byteSize - done));
+    const { bytesRead } = await file.read(buffer, 0, buffer.byteLength, done);
+    if (bytesRead === 0) throw new Error('A temporary file has become shorter.');
+    done += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
