@@ -3,7 +3,8 @@ import { readImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
 import { sharp } from '../../image-library.js';
-import { bytesOf, headOf } from '../shared/reference-bytes.js';
+import { splitMasked } from '../shared/masked-reference.js';
+import { bytesOf, headOf, waitsOf } from '../shared/reference-bytes.js';
 import type { Size } from './plan.js';
 import type { RenderReference } from './render-job.js';
 
@@ -36,6 +37,29 @@ export async function decodeReference(
     },
     waits,
   );
+}
+
+/**
+ * The same for a reference with transparent areas. It is split before it is resized, and only one reservation of memory is
+ * held at a time.
+ */
+export async function decodeMasked(
+  reference: ProviderReference,
+  size: Size,
+  memory: MemoryBudget,
+  signal: AbortSignal,
+): Promise<RenderReference> {
+  const { role } = reference;
+  const { colours, mask, close } = await splitMasked(reference, 'white', { memory, signal });
+  try {
+    const [{ pixels }, { pixels: grey }] = [
+      await decodeReference({ role, ...colours }, size, memory, waitsOf(signal)),
+      await decodeReference({ role, ...mask }, size, memory, waitsOf(signal)),
+    ];
+    return { role, pixels, mask: Uint8Array.from({ length: pixels.length / 3 }, (_, index) => grey[index * 3]!) };
+  } finally {
+    await close();
+  }
 }
 
 /** The shrunk reference, at most twice as long as wide, once as it is turned and once as it is cut. */

@@ -7,10 +7,12 @@ import { throwIfAborted, type AbortSignalLike } from '../../../core/abort-signal
 import { decodeBytes } from '../../../core/media/decode-cost.js';
 import { readImageHeader, type ImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget } from '../../../core/memory-budget.js';
-import type { ProviderReference } from '../../../core/ports/provider.js';
+import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { BodyFile } from '../../http/bodies/body-file.js';
 import { bytesOf, headOf, waitsOf } from './reference-bytes.js';
+import { inputRefusal } from './sentences.js';
 import { TaskRefused } from './task-refused.js';
+import type { WholeReferences } from './whole-references.js';
 
 /**
  * How a provider wants the mask of a picture. `white`: one channel, 255 where the picture is to be made anew; `black`: one
@@ -55,8 +57,8 @@ export async function splitMasked(
 }
 
 /**
- * The same for a provider that takes the mask as a PNG with an alpha channel. An upright file stays as it is; as the mask only
- * if it is a PNG below `maxMaskBytes`: another one is encoded anew, without the colours. Throws `TaskRefused` also for a
+ * The same for a provider that takes the mask as a PNG with an alpha channel. An upright file that has one stays as it is, as the
+ * mask only if it is a PNG below `maxMaskBytes`: another one is encoded anew, without the colours. Throws `TaskRefused` also for a
  * mask that is still too large.
  */
 export async function keptMasked(
@@ -65,9 +67,9 @@ export async function keptMasked(
   splitting: Splitting,
 ): Promise<MaskedPicture> {
   return decoding(reference, splitting, async (bytes, header, files) => {
-    const isUpright = await files.isUpright(bytes, header);
-    const isMask = isUpright && reference.mediaType === 'image/png' && reference.byteSize < maxMaskBytes;
-    const colours = isUpright ? reference : await files.png((image) => image, bytes, header);
+    const isKept = hasAlphaChannel(bytes) && (await files.isUpright(bytes, header));
+    const isMask = isKept && reference.mediaType === 'image/png' && reference.byteSize < maxMaskBytes;
+    const colours = isKept ? reference : await files.png((image) => image, bytes, header);
     const mask = isMask ? reference : await files.png(MASK_OF.alpha, bytes, header);
     if (mask.byteSize >= maxMaskBytes)
       throw new TaskRefused(
@@ -75,6 +77,43 @@ export async function keptMasked(
       );
     return { colours, mask };
   });
+}
+
+/** The files of a task. The colours of the masked reference come first, as servers apply a mask to the first picture. */
+export interface TaskFiles {
+  readonly references: readonly ProviderReference[];
+  /** Of the masked reference; absent where there is none. */
+  readonly mask?: BodyFile;
+}
+
+/**
+ * Sends a task with at most one masked reference, which `split` splits before and whose files are freed after. `split` is
+ * undefined where the provider takes no mask. Returns the refusal of a reference that cannot be split.
+ */
+export async function submitMasked(
+  whole: WholeReferences,
+  split: ((reference: ProviderReference) => Promise<MaskedPicture>) | undefined,
+  { signal }: Pick<Splitting, 'signal'>,
+  send: (files: TaskFiles) => Promise<SubmitAnswer>,
+): Promise<SubmitAnswer> {
+  const { references } = whole;
+  const [masked, another] = references.filter(({ isMasked }) => isMasked === true);
+  if (masked === undefined) return send({ references });
+  if (split === undefined) return inputRefusal('The provider takes no file with transparent areas.');
+  if (another !== undefined) return inputRefusal('The provider takes one file with transparent areas.');
+  const parts = await whole.sent(split(masked), signal).catch((error: unknown) => {
+    if (error instanceof TaskRefused) return inputRefusal(error.message);
+    throw error;
+  });
+  if ('accepted' in parts) return parts;
+  const { colours, mask, close } = parts;
+  const { mediaType, byteSize } = colours;
+  const opaque: ProviderReference = { role: masked.role, mediaType, byteSize, open: () => colours.open() };
+  try {
+    return await send({ references: [opaque, ...references.filter((one) => one !== masked)], mask });
+  } finally {
+    await close();
+  }
 }
 
 type Edit = (image: Sharp) => Sharp;
@@ -85,6 +124,37 @@ const MASK_OF: Readonly<Record<MaskForm, Edit>> = {
   // Black everywhere: only the alpha channel counts, and the file is small.
   alpha: (image) => image.ensureAlpha().linear([0, 0, 0, 1], [0, 0, 0, 0]),
 };
+
+/** A reference as a file that readers find an alpha channel in. */
+export interface AlphaPicture {
+  readonly picture: BodyFile;
+  /** Frees the disk. Never throws. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The reference itself where its pixels have an alpha channel. A PNG whose transparency is that of a palette or of one colour is
+ * encoded anew with one, as many readers see none there. Throws as `splitMasked`.
+ */
+export async function withAlphaChannel(reference: ProviderReference, splitting: Splitting): Promise<AlphaPicture> {
+  if (hasAlphaChannel(await headOf(reference))) return { picture: reference, close: async () => undefined };
+  const { colours: picture, close } = await decoding(reference, splitting, async (bytes, header, files) => {
+    const colours = await files.png((image) => image, bytes, header);
+    return { colours, mask: colours };
+  });
+  return { picture, close };
+}
+
+const PNG_SIGNATURE = 0x89504e47;
+/** Of the bytes of a PNG. */
+const COLOUR_TYPE_AT = 25;
+const WITH_ALPHA: readonly (number | undefined)[] = [4, 6];
+
+/** All that has transparency and is no PNG has an alpha channel. */
+function hasAlphaChannel(head: Uint8Array): boolean {
+  const isPng = head.byteLength > COLOUR_TYPE_AT && Buffer.from(head.subarray(0, 4)).readUInt32BE() === PNG_SIGNATURE;
+  return !isPng || WITH_ALPHA.includes(head[COLOUR_TYPE_AT]);
+}
 
 /** What the library holds of pixels that it turns, as the rotation in EXIF says: all of them. */
 const WEBP_PIXEL_BYTES = 4;
