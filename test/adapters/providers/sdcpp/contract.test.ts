@@ -104,6 +104,7 @@ remoteProviderContract({
       settleMs: 60_000,
       cancels: 'queued',
       keepsResultsMs: 600_000,
+      maxMaskedReferences: 1,
       isPaid: false,
     },
     cost: true,
