@@ -168,7 +168,10 @@ async function decoding(
   throwIfAborted(signal);
   const head = await headOf(reference);
   const header = readImageHeader(head);
-  if (typeof header === 'string') throw unreadable();
+  if (typeof header === 'string') {
+    await readThrough(reference);
+    throw unreadable();
+  }
   const { widthPx, heightPx, rowPixelBytes } = header;
   const turnedBytes = widthPx * heightPx * Math.max(rowPixelBytes, WEBP_PIXEL_BYTES);
   return memory.during(
@@ -185,6 +188,13 @@ async function decoding(
     },
     waitsOf(signal),
   );
+}
+
+/** Throws where the bytes are not those that were announced: then the file is not at fault. */
+async function readThrough(reference: ProviderReference): Promise<void> {
+  let byteLength = 0;
+  for await (const chunk of await reference.open()) byteLength += chunk.byteLength;
+  if (byteLength !== reference.byteSize) throw new Error('A reference file has another length than announced.');
 }
 
 /** Pictures on disk, in files without a name: nothing is left behind if the process ends. */
