@@ -24,7 +24,7 @@ import {
 } from '../../providers/fakes/read-masks.js';
 import { SdcppFake } from '../../providers/fakes/sdcpp-fake.js';
 import { a1111At, SETTINGS as A1111_SETTINGS, task as a1111Task } from './a1111/opened-a1111.js';
-import { openStudio, reference, task as comfyUiTask, type Studio } from './comfyui/opened-comfyui.js';
+import { openStudio, task as comfyUiTask, type Studio } from './comfyui/opened-comfyui.js';
 import { EDIT, PROMPT } from './comfyui/workflows.js';
 import { openAiAt, task as openAiTask } from './openai/opened-openai.js';
 import { referenceOf } from './sample-task.js';
@@ -51,7 +51,7 @@ const FILES: Readonly<Record<string, () => Promise<ProviderReference>>> = {
   'a WebP': async () =>
     maskedReference(await maskedPicture().webp({ lossless: true, exact: true }).toBuffer(), 'image/webp'),
   'a PNG that EXIF turns': async () => {
-    const stored = await sharp(await maskedPicture().png().toBuffer())
+    const stored = sharp(await maskedPicture().png().toBuffer())
       .rotate(270)
       .withMetadata({ orientation: 6 });
     return maskedReference(await stored.png().toBuffer());
@@ -344,7 +344,7 @@ describe('masks for ComfyUI', () => {
       4: node('SaveImage', { images: ['11', 0], filename_prefix: 'ComfyUI' }),
     };
     const settings = await settingsOf(workflow, '8', '10');
-    const references = [reference(await image('png')), await FILES['a PNG']!()];
+    const references = [referenceOf(await image('png')), await FILES['a PNG']!()];
     const answer = await studio.provider.submit(comfyUiTask({ settings, references }), WANTED);
     expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
     expect(studio.fake.server.requests).to.have.length(0);

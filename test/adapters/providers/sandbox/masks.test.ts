@@ -25,8 +25,7 @@ function colourAt(x: number, y: number): readonly number[] {
 async function reference(alphas: readonly [number, number, number] = [0, 128, 255]): Promise<ProviderReference> {
   const pixels: number[] = [];
   for (let y = 0; y < SIDE_PX; y += 1)
-    for (let x = 0; x < SIDE_PX; x += 1)
-      pixels.push(...colourAt(x, y), alphas[x < CLEAR_PX ? 0 : x < SOFT_PX ? 1 : 2]!);
+    for (let x = 0; x < SIDE_PX; x += 1) pixels.push(...colourAt(x, y), alphas[x < CLEAR_PX ? 0 : x < SOFT_PX ? 1 : 2]);
   const raw = { width: SIDE_PX, height: SIDE_PX, channels: 4 } as const;
   return maskedReference(await sharp(Buffer.from(pixels), { raw }).png().toBuffer());
 }
