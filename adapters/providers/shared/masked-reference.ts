@@ -168,7 +168,7 @@ async function decoding(
   throwIfAborted(signal);
   const head = await headOf(reference);
   const header = readImageHeader(head);
-  if (typeof header === 'string') {
+  if (typeof header === 'string' || !hasUsableSides(header)) {
     await readThrough(reference);
     throw unreadable();
   }
@@ -188,6 +188,13 @@ async function decoding(
     },
     waitsOf(signal),
   );
+}
+
+/** As long as a side of an upload may be. */
+const MAX_SIDE_PX = 65_535;
+
+function hasUsableSides({ widthPx, heightPx }: ImageHeader): boolean {
+  return [widthPx, heightPx].every((side) => side >= 1 && side <= MAX_SIDE_PX);
 }
 
 /** Throws where the bytes are not those that were announced: then the file is not at fault. */

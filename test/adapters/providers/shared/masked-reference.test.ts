@@ -179,7 +179,13 @@ describe('splitting a masked reference', () => {
   it('refuses a file that cannot be decoded', async () => {
     const png = await maskedPicture().png({ compressionLevel: 0 }).toBuffer();
     const damaged = Buffer.concat([png.subarray(0, 300), Buffer.alloc(png.byteLength - 300)]);
-    for (const bytes of [Buffer.from('no picture at all'), Buffer.from('short'), png.subarray(0, 400), damaged]) {
+    const ofHeight = (height: number): Buffer => {
+      const bytes = Buffer.from(png);
+      bytes.writeUInt32BE(height, 20);
+      return bytes;
+    };
+    const others = [Buffer.from('no picture at all'), Buffer.from('short'), png.subarray(0, 400), damaged];
+    for (const bytes of [...others, ofHeight(0), ofHeight(2 ** 32 - 1)]) {
       for (const splits of [
         () => splitMasked(maskedReference(bytes), 'white', splitting()),
         () => keptMasked(maskedReference(bytes), 10, splitting()),
