@@ -281,9 +281,9 @@ export interface ProviderDriver extends DriverBase {
   readonly sendsCount?: true;
   /**
    * What an instance with these options promises of the tasks of a model with these settings, as the open provider does.
-   * `catalog check` cannot show it where it is absent.
+   * `catalog check` cannot show it where it is absent. Paths in the settings begin in `catalogFolder`.
    */
-  promises?(settings: JsonObject, options: Options): ProviderPromises;
+  promises?(settings: JsonObject, options: Options, catalogFolder: string): ProviderPromises;
   /** Of a built-in driver; absent where models are written by hand. */
   readonly imports?: CatalogImport;
   /**

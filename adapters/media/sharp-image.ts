@@ -1,23 +1,13 @@
-import sharp, { type Sharp } from 'sharp';
+import type { Sharp } from 'sharp';
 import { readImageHeader, type HeaderAnswer } from '../../core/media/image-header.js';
 import type { MediaFacts } from '../../core/ports/media-probe.js';
+import { sharp } from '../image-library.js';
 import { decodeFault, sizeFault } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 import { pngHead } from './png-head.js';
 import { isSoundSmallPng } from './small-png.js';
 
 export type ImageType = Extract<MediaFacts, { kind: 'image' }>['mediaType'];
-
-/**
- * All loaders of libvips except those three are blocked for the whole process: SVG, PDF, TIFF and the like are never
- * parsed, whatever a file claims to be.
- */
-sharp.block({ operation: ['VipsForeignLoad'] });
-sharp.unblock({ operation: ['VipsForeignLoadPngBuffer', 'VipsForeignLoadJpegBuffer', 'VipsForeignLoadWebpBuffer'] });
-
-/** What was decoded would otherwise be kept for the next to ask, and more rows are held with every thread. */
-sharp.cache(false);
-sharp.concurrency(1);
 
 /** A fully decoded WebP picture is shrunk to this side length: its pixels are not needed. */
 const SHRUNK_PX = 16;

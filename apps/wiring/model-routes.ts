@@ -1,3 +1,4 @@
+import { dirname } from 'node:path';
 import type { FileCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import type { Model, RouteEntry } from '../../core/catalog/model.js';
 import type { ProviderDriver } from '../../adapters/driver.js';
@@ -21,11 +22,14 @@ export interface CatalogWarning {
 }
 
 /** Who makes the models of a catalog, in its order, and what these providers promise. Opens nothing. */
-export function modelRoutes(catalog: FileCatalog, config: Pick<Config, 'providers'>): readonly ModelAtProvider[] {
+export function modelRoutes(
+  catalog: FileCatalog,
+  config: Pick<Config, 'providers' | 'catalog'>,
+): readonly ModelAtProvider[] {
   return catalog.models().flatMap((model) =>
     model.route.map(({ provider, weight, settings }) => {
       const configured = config.providers.get(provider);
-      const promises = configured?.driver.promises?.(settings, configured.options);
+      const promises = configured?.driver.promises?.(settings, configured.options, dirname(config.catalog));
       const unsent = unsentParameters(model, settings, configured?.driver);
       return { modelKey: model.modelKey, provider, weight, unsent, ...(promises === undefined ? {} : { promises }) };
     }),

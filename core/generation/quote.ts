@@ -124,7 +124,7 @@ function refuseMask(
 ): void {
   if (upload.ready?.isMasked !== true) return;
   if (upload.role !== 'reference_image')
-    throw fieldInvalid(pointer, `A ${upload.role} must not have transparent areas; upload an opaque file.`);
+    throw fieldInvalid(pointer, `The ${upload.role} must not have transparent areas; upload an opaque file.`);
   const connected = model.route.flatMap(({ provider, settings }) => providers.find(provider)?.promises(settings) ?? []);
   const maxMasked = Math.min(...connected.map(({ maxMaskedReferences = 0 }) => maxMaskedReferences));
   if (maxMasked === 0)

@@ -39,7 +39,8 @@ export const GENERATION_REQUEST_SCHEMA = {
       type: 'array',
       maxItems: MAX_REFERENCE_UPLOADS,
       items: { type: 'string', format: 'uuid' },
-      description: 'Ids of completed uploads, without repetition.',
+      description:
+        'Ids of completed uploads, without repetition. Transparent areas of a reference image are made anew, where the model can.',
     },
     client_trace_id: {
       type: 'string',

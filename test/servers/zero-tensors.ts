@@ -9,6 +9,12 @@ type Tensors = readonly Tensor[];
 const CONTEXT = 768;
 const TIME_EMBEDDING = 1_280;
 
+/** The convolutions that a picture passes on its way through the small autoencoder; its blocks add to what passes them. */
+export const COLOUR_LAYERS: readonly string[] = [
+  ...[0, 2, 6, 10, 14].map((layer) => `tae.encoder.layers.${layer}.weight`),
+  ...[0, 6, 11, 16, 18].map((layer) => `tae.decoder.layers.${layer}.weight`),
+];
+
 /** The tensors of SDXS-512: the denoiser, the text encoder and the small autoencoder. */
 export function zeroTensors(): Tensors {
   return [

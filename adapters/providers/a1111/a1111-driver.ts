@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { A1111_PROMISES } from './a1111-promises.js';
+import { a1111Promises } from './a1111-promises.js';
 import { settingsFault } from './a1111-settings.js';
 
 /** Stable Diffusion web UI of AUTOMATIC1111, Forge and SD.Next. */
@@ -19,13 +19,14 @@ export const a1111Driver: ProviderDriver = {
   parametersSent: parametersOfFields,
   sendsCount: true,
 
-  promises: () => A1111_PROMISES,
+  promises: a1111Promises,
 
-  async open({ options, instance, log }) {
+  async open({ options, instance, log, memory }) {
     const [{ openConnection }, { A1111Provider }] = await Promise.all([
       import('../shared/connection.js'),
       import('./a1111-provider.js'),
     ]);
-    return new A1111Provider(openConnection({ options, instance, scheme: 'Basic' }), instance, log);
+    const connection = openConnection({ options, instance, scheme: 'Basic' });
+    return new A1111Provider({ connection, instance, log, memory });
   },
 };

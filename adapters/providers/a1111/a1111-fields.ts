@@ -33,4 +33,16 @@ export const A1111_FIELDS: Readonly<Record<string, KnownField>> = {
   hr_scale: { type: 'number', minimum: 1, maximum: 4 },
   hr_upscaler: { type: 'string' },
   hr_second_pass_steps: { type: 'integer', minimum: 0, maximum: 150 },
+  inpainting_fill: { type: 'integer', minimum: 0, maximum: 3 },
+  inpaint_full_res: { type: 'boolean' },
+  inpaint_full_res_padding: { type: 'integer', minimum: 0, maximum: 256 },
+  mask_blur: { type: 'integer', minimum: 0, maximum: 64 },
 };
+
+/** Those that are sent with a mask only. */
+export const MASK_FIELDS: readonly string[] = [
+  'inpainting_fill',
+  'inpaint_full_res',
+  'inpaint_full_res_padding',
+  'mask_blur',
+];

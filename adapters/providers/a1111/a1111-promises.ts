@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
 
 /** What a web UI promises of every task. */
-export const A1111_PROMISES: ProviderPromises = {
+const A1111_PROMISES: ProviderPromises = {
   answersWithOutputs: true,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -10,3 +11,8 @@ export const A1111_PROMISES: ProviderPromises = {
   cancels: 'nothing',
   isPaid: false,
 };
+
+/** A picture to begin with may have a mask. */
+export function a1111Promises({ references }: JsonObject): ProviderPromises {
+  return references === undefined ? A1111_PROMISES : { ...A1111_PROMISES, maxMaskedReferences: 1 };
+}

@@ -1,10 +1,12 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { Log } from '../../../core/log.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type {
   Provider,
   ProviderCall,
   ProviderCheck,
   ProviderPromises,
+  ProviderReference,
   ProviderReport,
   RecoverAnswer,
   Submission,
@@ -12,6 +14,7 @@ import type {
 } from '../../../core/ports/provider.js';
 import { submit } from '../../http/submit.js';
 import type { Connection } from '../shared/connection.js';
+import { splitMasked, submitMasked, type TaskFiles } from '../shared/masked-reference.js';
 import { withPolicy } from '../shared/policy-codes.js';
 import { refusal } from '../shared/sentences.js';
 import { limitsOfAnswer } from '../shared/spooled-outputs.js';
@@ -19,13 +22,30 @@ import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './a1111-check.js';
 import { deliveredPictures, MAX_PICTURE_BYTES } from './a1111-pictures.js';
-import { A1111_PROMISES } from './a1111-promises.js';
+import { a1111Promises } from './a1111-promises.js';
 import { A1111_CONTRACT, refusalOf } from './a1111-refusal.js';
 import { requestOf } from './a1111-request.js';
-import { readSettings } from './a1111-settings.js';
+import { readSettings, type A1111Settings } from './a1111-settings.js';
 
 /** Pictures of one colour compress far better than others. */
 const MAX_DECOMPRESSION_RATIO = 2_000;
+
+/** One configured instance. */
+export interface A1111Instance {
+  readonly connection: Connection;
+  /** The name, for the log. */
+  readonly instance: string;
+  readonly log: Log;
+  /** For decoding references, shared by the process. */
+  readonly memory: MemoryBudget;
+}
+
+interface Task {
+  readonly submission: Submission;
+  readonly settings: A1111Settings;
+  readonly whole: WholeReferences;
+  readonly call: ProviderCall;
+}
 
 /**
  * Stable Diffusion web UI of AUTOMATIC1111, Forge and SD.Next, by the API that they have in common. Its pictures exist in
@@ -34,21 +54,37 @@ const MAX_DECOMPRESSION_RATIO = 2_000;
  * delivers it as if it were finished: so nothing is stopped.
  */
 export class A1111Provider implements Provider {
-  constructor(
-    private readonly connection: Connection,
-    private readonly instance: string,
-    private readonly log: Log,
-  ) {}
+  private readonly connection: Connection;
+  private readonly instance: string;
+  private readonly log: Log;
+  private readonly memory: MemoryBudget;
 
-  promises(): ProviderPromises {
-    return A1111_PROMISES;
+  constructor({ connection, instance, log, memory }: A1111Instance) {
+    this.connection = connection;
+    this.instance = instance;
+    this.log = log;
+    this.memory = memory;
+  }
+
+  promises(settings: JsonObject): ProviderPromises {
+    return a1111Promises(settings);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const settings = readSettings(submission.settings);
     if ('fault' in settings || submission.operation !== 'image_generation') return refusal('settings wrong');
     const whole = new WholeReferences(submission.references);
-    const made = requestOrRefusal(() => requestOf({ ...submission, references: whole.references }, settings));
+    // Before anything is decoded: a task that is refused needs no mask.
+    const fault = requestOrRefusal(() => requestOf(submission, settings));
+    if ('refused' in fault) return fault.refused;
+    const splitting = { memory: this.memory, signal: call.signal };
+    const split = (reference: ProviderReference) => splitMasked(reference, 'white', splitting);
+    const task = { submission, settings, whole, call };
+    return submitMasked(whole, split, call, (files) => this.send(task, files));
+  }
+
+  private async send({ submission, settings, whole, call }: Task, files: TaskFiles): Promise<SubmitAnswer> {
+    const made = requestOrRefusal(() => requestOf(submission, settings, files));
     if ('refused' in made) return made.refused;
     const { route, headers, body } = made.request;
     const { client, credentials } = this.connection;

@@ -62,15 +62,15 @@ ComfyUI with Workflow > Export (API).`,
     },
   },
 
-  promises(_settings, options) {
+  promises(settings, options, catalogFolder) {
     const { settle_seconds: settleSeconds } = options as { readonly settle_seconds: number };
-    return comfyUiPromises(settleMsOf(settleSeconds));
+    return comfyUiPromises(settings, workflowFolderOf(options, catalogFolder), settleMsOf(settleSeconds));
   },
 
-  async open({ options, catalogFolder, instance, log, clock }) {
+  async open({ options, catalogFolder, instance, log, clock, memory }) {
     const { openComfyUi } = await import('./open-comfyui.js');
     const workflowFolder = workflowFolderOf(options, catalogFolder);
-    return openComfyUi({ options, workflowFolder, instance, log, clock });
+    return openComfyUi({ options, workflowFolder, instance, log, clock, memory });
   },
 };
 

@@ -1,15 +1,44 @@
+import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
+import { PlanInvalid } from './plan-invalid.js';
+import { planOf } from './read-workflow.js';
 
-/** What ComfyUI promises of every task; a request may be on its way for `settleMs`. */
-export function comfyUiPromises(settleMs: number): ProviderPromises {
+/** How long it is known what a workflow file uses. */
+const KNOWN_FOR_MS = 5_000;
+
+const known = new WeakMap<JsonObject, { readonly folder: string; readonly until: number; readonly count: number }>();
+
+/** What ComfyUI promises of a model's tasks; a request may be on its way for `settleMs`. */
+export function comfyUiPromises(settings: JsonObject, folder: string, settleMs: number): ProviderPromises {
+  const maxMaskedReferences = masksOf(settings, folder);
   return {
     answersWithOutputs: false,
     isAskedBy: 'token',
     takesTokenOnce: false,
     settleMs,
     cancels: 'running',
+    ...(maxMaskedReferences === 0 ? {} : { maxMaskedReferences }),
     isPaid: false,
   };
+}
+
+/** How many files of a task the workflow uses a mask of. The file is read now and then: this is called for each task. */
+function masksOf(settings: JsonObject, folder: string): number {
+  const now = performance.now();
+  const before = known.get(settings);
+  if (before !== undefined && before.folder === folder && now < before.until) return before.count;
+  const count = freshMasksOf(settings, folder);
+  known.set(settings, { folder, until: now + KNOWN_FOR_MS, count });
+  return count;
+}
+
+function freshMasksOf(settings: JsonObject, folder: string): number {
+  try {
+    return planOf(settings, folder).masks.filter((use) => use !== undefined).length;
+  } catch (error) {
+    if (error instanceof PlanInvalid) return 0;
+    throw error;
+  }
 }
 
 /** From the option `settle_seconds`. */

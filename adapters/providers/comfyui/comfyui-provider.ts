@@ -42,8 +42,9 @@ export class ComfyUiProvider implements Provider {
     this.#options = options;
   }
 
-  promises(): ProviderPromises {
-    return comfyUiPromises(this.#options.settleMs);
+  promises(settings: JsonObject): ProviderPromises {
+    const { workflowFolder, settleMs } = this.#options;
+    return comfyUiPromises(settings, workflowFolder, settleMs);
   }
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {

@@ -1,11 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { Clock } from '../../../core/ports/clock.js';
-import {
-  hintsOf,
-  type FailedCallHints,
-  type ProviderCall,
-  type ProviderReference,
-} from '../../../core/ports/provider.js';
+import { hintsOf, type FailedCallHints, type ProviderCall } from '../../../core/ports/provider.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { jsonOf } from '../../http/json-body.js';
 import { ListedHosts } from '../../http/listed-hosts.js';
@@ -156,8 +152,8 @@ export class ComfyUiServer {
   }
 
   /** Keeps a reference file on the server, and answers what a node calls it. */
-  async upload(reference: ProviderReference, call: ProviderCall): Promise<string> {
-    const { headers, body } = await uploadForm(reference);
+  async upload(file: BodyFile, call: ProviderCall): Promise<string> {
+    const { headers, body } = await uploadForm(file);
     const answer = await this.connection.client.request({
       method: 'POST',
       url: this.connection.urlOf('upload', 'image'),

@@ -1,4 +1,5 @@
 import type { Log } from '../../../core/log.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ComfyUiServer } from './comfyui-server.js';
 import type { Progress } from './progress.js';
 
@@ -15,4 +16,6 @@ export interface ComfyUiInstance {
   /** The name of the instance, for the log. */
   readonly instance: string;
   readonly log: Log;
+  /** For decoding references, shared by the process. */
+  readonly memory: MemoryBudget;
 }

@@ -1,4 +1,5 @@
 import type { Log } from '../../../core/log.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type { Options } from '../../driver.js';
 import { openConnection } from '../shared/connection.js';
@@ -20,10 +21,18 @@ export interface ComfyUiOpening {
   readonly instance: string;
   readonly log: Log;
   readonly clock: Clock;
+  readonly memory: MemoryBudget;
 }
 
 /** Opens an instance, and sends nothing. Throws one sentence for options that cannot work. */
-export function openComfyUi({ options, workflowFolder, instance, log, clock }: ComfyUiOpening): ComfyUiProvider {
+export function openComfyUi({
+  options,
+  workflowFolder,
+  instance,
+  log,
+  clock,
+  memory,
+}: ComfyUiOpening): ComfyUiProvider {
   const { servers, max_queue: maxQueue, settle_seconds: settleSeconds } = options as unknown as Section;
   return new ComfyUiProvider({
     servers: servers.map((address) => {
@@ -36,5 +45,6 @@ export function openComfyUi({ options, workflowFolder, instance, log, clock }: C
     progress: new Progress(clock),
     instance,
     log,
+    memory,
   });
 }

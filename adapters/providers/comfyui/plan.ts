@@ -1,11 +1,17 @@
-import type { JsonObject } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { checkSettings } from '../shared/settings.js';
 import { checkTargets, isRole, nodeAt } from './check-targets.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { knownPrefixOf, knownSaveNodes, saveNodeFault, saveNodeOf, type SaveNode } from './save-nodes.js';
 import { isSize, SETTINGS_SCHEMA, type ComfyUiSettings, type SizeTargets, type Target } from './settings-schema.js';
-import { nameOfNode, type Workflow, type WorkflowNode } from './workflow.js';
+import { linkOf, nameOfNode, neededNodes, type Workflow, type WorkflowNode } from './workflow.js';
+
+/**
+ * What a workflow takes as the mask of a file: `alpha`, its alpha channel, 1 where it is transparent; `white`, one of its
+ * colours.
+ */
+export type MaskUse = 'alpha' | 'white';
 
 /** How a model's tasks become a graph: checked, so that every target is an input with a value of its own. */
 export interface Plan {
@@ -14,6 +20,8 @@ export interface Plan {
   readonly negativePrompt?: readonly Target[];
   /** The inputs that take the names of uploaded files, one file each. */
   readonly references: Readonly<Record<ReferenceRole, readonly Target[]>>;
+  /** What the workflow uses as a mask of each `reference_image`. */
+  readonly masks: readonly (MaskUse | undefined)[];
   readonly parameters: ReadonlyMap<string, readonly Target[] | SizeTargets>;
   /** The nodes whose files are delivered, in this order. */
   readonly outputs: readonly SaveNode[];
@@ -44,9 +52,34 @@ export function readPlan({ inputs, outputs }: ComfyUiSettings, workflow: Workflo
       end_frame: listOf(inputs['end_frame']),
     },
     parameters: new Map(Object.entries(rest).filter(([name]) => !isRole(name))),
+    masks: listOf(inputs['reference_image']).map((target) => maskUseOf(target, workflow, delivered)),
     outputs: delivered,
     otherSaves: others,
   };
+}
+
+/** The second output of nodes that load a picture is its mask. */
+const MASK_SLOT = 1;
+
+/** Undefined where the mask of a file has no effect on the outputs. */
+function maskUseOf({ node: id }: Target, workflow: Workflow, outputs: readonly SaveNode[]): MaskUse | undefined {
+  const needed = neededNodes(
+    workflow,
+    outputs.map(({ node }) => node),
+  );
+  const loader = needed.find((node) => node.id === id);
+  if (loader?.classType === 'LoadImageMask') return ofChannel(loader.inputs['channel']);
+  if (loader === undefined || !/image/i.test(loader.classType)) return undefined;
+  const isMaskOf = (input: Json): boolean => {
+    const link = linkOf(input);
+    return link?.node === id && link.slot === MASK_SLOT;
+  };
+  return needed.some(({ inputs }) => Object.values(inputs).some(isMaskOf)) ? 'alpha' : undefined;
+}
+
+function ofChannel(channel: Json | undefined): MaskUse | undefined {
+  if (channel === 'alpha') return 'alpha';
+  return typeof channel === 'string' ? 'white' : undefined;
 }
 
 function knownOutputs(workflow: Workflow): readonly SaveNode[] {

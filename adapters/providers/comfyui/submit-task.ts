@@ -1,8 +1,10 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
-import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { ProviderCall, ProviderReference, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
 import { HttpError } from '../../http/http-error.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import type { SubmissionAnswered } from '../../http/submit.js';
+import { splitMasked, withAlphaChannel, type Splitting } from '../shared/masked-reference.js';
 import { ParameterInvalid } from '../shared/request-fields.js';
 import { policyRefusalIn, withPolicy } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
@@ -14,14 +16,17 @@ import type { ComfyUiInstance } from './instance.js';
 import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
 import { AnswerUnreadable } from './job.js';
 import { filledWorkflow, type UploadedNames } from './fill-workflow.js';
-import type { Plan } from './plan.js';
+import type { MaskUse, Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { planOf } from './read-workflow.js';
 import { refusedGraph } from './refusals.js';
 import { referenceOf } from './task-reference.js';
 import { isObject, neededNodes } from './workflow.js';
 
-type Needs = Pick<ComfyUiInstance, 'servers' | 'workflowFolder' | 'maxQueue' | 'progress' | 'instance' | 'log'>;
+type Needs = Pick<
+  ComfyUiInstance,
+  'servers' | 'workflowFolder' | 'maxQueue' | 'progress' | 'instance' | 'log' | 'memory'
+>;
 
 type Refusal = ReturnType<typeof refusal> | typeof REFERENCE_UNREAD;
 
@@ -45,13 +50,13 @@ export async function submitTask(needs: Needs, submission: Submission, call: Pro
 async function prepare(needs: Needs, submission: Submission, call: ProviderCall): Promise<Prepared | Refusal> {
   try {
     const plan = planOf(submission.settings, needs.workflowFolder);
-    const lacking = countFault(plan, submission);
+    const lacking = countFault(plan, submission) ?? maskFault(plan, submission);
     if (lacking !== undefined) return inputRefusal(lacking);
     // Before anything is uploaded: values that do not fit need no server.
     filledWorkflow(plan, submission, NOTHING_UPLOADED);
     const server = await chooseServer(needs, call);
     if ('accepted' in server) return server;
-    const uploaded = await uploadAll(server, submission, call);
+    const uploaded = await uploadAll({ server, plan, memory: needs.memory }, submission, call);
     if ('accepted' in uploaded) return uploaded;
     return { server, plan, graph: filledWorkflow(plan, submission, uploaded) };
   } catch (error) {
@@ -82,9 +87,18 @@ function countFault({ references }: Plan, submission: Submission): string | unde
   return undefined;
 }
 
+/** A mask that the workflow does not use would have no effect. */
+function maskFault({ masks }: Plan, { references }: Submission): string | undefined {
+  const images = references.filter(({ role }) => role === 'reference_image');
+  const index = images.findIndex(({ isMasked }, at) => isMasked === true && masks[at] === undefined);
+  return index === -1
+    ? undefined
+    : `The model makes no areas of reference image ${index + 1} anew; use an opaque file.`;
+}
+
 /** Nothing is submitted yet, so a failure is certain: the task is taken later, or by another provider. */
 async function uploadAll(
-  server: ComfyUiServer,
+  { server, plan, memory }: Pick<Prepared, 'server' | 'plan'> & Pick<Needs, 'memory'>,
   submission: Submission,
   call: ProviderCall,
 ): Promise<UploadedNames | Refusal> {
@@ -92,7 +106,10 @@ async function uploadAll(
   const names: Record<ReferenceRole, string[]> = { reference_image: [], start_frame: [], end_frame: [] };
   try {
     for (const reference of whole.references) {
-      const name = await whole.sent(server.upload(reference, call), call.signal);
+      const use = reference.isMasked === true ? plan.masks[names.reference_image.length] : undefined;
+      const splitting = { memory, signal: call.signal };
+      const upload = async () => uploadMasked(reference, use, splitting, (file) => server.upload(file, call));
+      const name = await whole.sent(upload(), call.signal);
       if (typeof name !== 'string') return name;
       names[reference.role].push(name);
     }
@@ -105,6 +122,22 @@ async function uploadAll(
     if (isOfServer) return refusal('unreachable');
     throw error;
   }
+}
+
+/** Uploads a file in the form in which its node finds the mask. */
+async function uploadMasked(
+  reference: ProviderReference,
+  use: MaskUse | undefined,
+  splitting: Splitting,
+  upload: (file: BodyFile) => Promise<string>,
+): Promise<string> {
+  if (use === undefined) return upload(reference);
+  if (use === 'alpha') {
+    const { picture, close } = await withAlphaChannel(reference, splitting);
+    return upload(picture).finally(() => void close());
+  }
+  const { mask, close } = await splitMasked(reference, 'white', splitting);
+  return upload(mask).finally(() => void close());
 }
 
 async function post(

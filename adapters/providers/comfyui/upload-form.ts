@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { ProviderReference } from '../../../core/ports/provider.js';
 import { formRequest } from '../../http/bodies/form-request.js';
-import type { SizedRequest } from '../../http/bodies/body-file.js';
+import type { BodyFile, SizedRequest } from '../../http/bodies/body-file.js';
 
 /** Reference files that a server keeps for tasks of this service. */
 const FOLDER = 'darkroom';
@@ -12,13 +11,13 @@ const EXTENSIONS: Readonly<Record<string, string>> = { 'image/png': 'png', 'imag
  * The form of `POST /upload/image`. The file has a name by its content, so that equal files are kept once; it is read here for
  * that, and again while it is sent: give it a reference of `WholeReferences`, which notices other bytes.
  */
-export async function uploadForm(reference: ProviderReference): Promise<SizedRequest> {
+export async function uploadForm(file: BodyFile): Promise<SizedRequest> {
   const hash = createHash('sha256');
-  for await (const piece of await reference.open()) hash.update(piece);
-  const fileName = `${hash.digest('hex')}.${EXTENSIONS[reference.mediaType] ?? 'bin'}`;
+  for await (const piece of await file.open()) hash.update(piece);
+  const fileName = `${hash.digest('hex')}.${EXTENSIONS[file.mediaType] ?? 'bin'}`;
   return formRequest([
     { name: 'type', value: 'input' },
     { name: 'subfolder', value: FOLDER },
-    { name: 'image', fileName, file: reference },
+    { name: 'image', fileName, file },
   ]);
 }

@@ -80,7 +80,7 @@ function isModelError({ code, param }: ServerError): boolean {
 function isInputError({ code, type, param }: ServerError): boolean {
   return (
     type === 'image_generation_user_error' ||
-    /^(?:prompt|image|input_reference)/.test(param) ||
+    /^(?:prompt|image|mask|input_reference)/.test(param) ||
     /^(?:invalid_|unsupported_)?image_|^string_above_max_length$/.test(code)
   );
 }

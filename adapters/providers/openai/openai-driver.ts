@@ -29,7 +29,7 @@ export const openAiDriver: ProviderDriver = {
 
   promises: openAiPromises,
 
-  async open({ options, instance, log }) {
+  async open({ options, instance, log, memory }) {
     const { openConnection } = await import('../shared/connection.js');
     const { OpenAiProvider } = await import('./openai-provider.js');
     const { max_output_mib: maxOutputMib } = options as { readonly max_output_mib: number };
@@ -38,6 +38,7 @@ export const openAiDriver: ProviderDriver = {
       name: instance,
       maxOutputBytes: maxOutputMib * MEBIBYTE,
       log,
+      memory,
     });
   },
 };

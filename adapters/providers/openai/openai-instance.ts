@@ -1,4 +1,5 @@
 import type { Log } from '../../../core/log.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { Connection } from '../shared/connection.js';
 
 /** One configured instance. */
@@ -8,4 +9,6 @@ export interface OpenAiInstance {
   /** Of one picture or video, in bytes. */
   readonly maxOutputBytes: number;
   readonly log: Log;
+  /** For decoding references, shared by the process. */
+  readonly memory: MemoryBudget;
 }

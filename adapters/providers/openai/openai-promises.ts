@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
-import { readSettings } from './openai-settings.js';
+import { maskForm, readSettings } from './openai-settings.js';
 
 /** How long a request may be on its way once we have given it up. */
 const SETTLE_MS = 60_000;
@@ -9,12 +9,14 @@ const SETTLE_MS = 60_000;
 export function openAiPromises(settings: JsonObject): ProviderPromises {
   const read = readSettings(settings);
   const { api, cancel, paid } = 'fault' in read ? { api: 'sync', cancel: 'none', paid: true } : read.settings;
+  const takesMask = 'settings' in read && maskForm(read.settings) !== undefined;
   return {
     answersWithOutputs: api === 'sync',
     isAskedBy: 'nothing',
     takesTokenOnce: false,
     settleMs: SETTLE_MS,
     cancels: cancel === 'delete' ? 'running' : 'nothing',
+    ...(takesMask ? { maxMaskedReferences: 1 } : {}),
     isPaid: paid,
   };
 }

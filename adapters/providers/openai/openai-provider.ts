@@ -4,11 +4,13 @@ import type {
   ProviderCall,
   ProviderCheck,
   ProviderPromises,
+  ProviderReference,
   ProviderReport,
   RecoverAnswer,
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
+import { keptMasked, splitMasked, submitMasked } from '../shared/masked-reference.js';
 import { refusal } from '../shared/sentences.js';
 import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
@@ -16,9 +18,13 @@ import { checkServer } from './check-server.js';
 import { submitImages } from './image-task.js';
 import type { OpenAiInstance } from './openai-instance.js';
 import { openAiPromises } from './openai-promises.js';
-import { readSettings } from './openai-settings.js';
+import { maskForm, readSettings } from './openai-settings.js';
+import type { ServerSettings } from './presets.js';
 import { taskRequest } from './task-request.js';
 import { VideoJobs } from './video-jobs.js';
+
+/** OpenAI takes masks of less than 4 MB; whether that means 4,000,000 or 4 MiB is not documented. */
+const MAX_ALPHA_MASK_BYTES = 4_000_000;
 
 /** Servers with the Images and the Videos API of OpenAI. They cannot say what became of a submission. */
 export class OpenAiProvider implements Provider {
@@ -37,10 +43,25 @@ export class OpenAiProvider implements Provider {
     if ('fault' in read) return refusal('settings wrong');
     const { settings } = read;
     const whole = new WholeReferences(submission.references);
-    const made = requestOrRefusal(() => taskRequest(settings, { ...submission, references: whole.references }));
-    if ('refused' in made) return made.refused;
-    const task = { settings, submission, whole, request: made.request, call };
-    return settings.api === 'sync' ? submitImages(task, this.instance) : this.videos.submit(task);
+    // Before anything is decoded: a task that is refused needs no mask.
+    const fault = requestOrRefusal(() => taskRequest(settings, submission));
+    if ('refused' in fault) return fault.refused;
+    return submitMasked(whole, this.splitter(settings, call), call, async (files) => {
+      const made = requestOrRefusal(() => taskRequest(settings, submission, files));
+      if ('refused' in made) return made.refused;
+      const task = { settings, submission, whole, request: made.request, call };
+      return settings.api === 'sync' ? submitImages(task, this.instance) : this.videos.submit(task);
+    });
+  }
+
+  private splitter(settings: ServerSettings, { signal }: ProviderCall) {
+    const form = maskForm(settings);
+    if (form === undefined) return undefined;
+    const splitting = { memory: this.instance.memory, signal };
+    return (reference: ProviderReference) =>
+      form === 'alpha'
+        ? keptMasked(reference, MAX_ALPHA_MASK_BYTES, splitting)
+        : splitMasked(reference, form, splitting);
   }
 
   async poll(reference: string, settings: JsonObject, call: ProviderCall): Promise<ProviderReport> {

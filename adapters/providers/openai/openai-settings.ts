@@ -2,6 +2,7 @@ import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { formatFault } from '../../../core/media/format-fault.js';
 import { ListedHosts } from '../../http/listed-hosts.js';
+import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from '../shared/operator-fields.js';
 import {
   FIELD_RULES_SCHEMA,
@@ -34,6 +35,15 @@ const SCHEMA: JsonObject = {
         as: { type: 'string', enum: ['multipart', 'json'] },
         field: FIELD_NAME,
         max: { type: 'integer', minimum: 0, maximum: 16 },
+      },
+    },
+    mask: {
+      type: 'object',
+      additionalProperties: false,
+      required: ['form'],
+      properties: {
+        field: { ...FIELD_NAME, default: 'mask' },
+        form: { type: 'string', enum: [...MASK_FORMS, 'none'] },
       },
     },
     negative_prompt_field: FIELD_NAME,
@@ -71,6 +81,11 @@ export function readSettings(given: JsonObject): ReadSettings {
   const read = freshlyRead(given);
   known.set(given, read);
   return read;
+}
+
+/** The form of the mask that the server takes; undefined where it takes none. */
+export function maskForm({ mask, references: { max } }: ServerSettings): MaskForm | undefined {
+  return mask === undefined || mask.form === 'none' || max === 0 ? undefined : mask.form;
 }
 
 export function settingsFault(given: JsonObject): string | undefined {
@@ -120,11 +135,22 @@ function settingsContradiction(settings: ServerSettings, preset: PresetName): st
     return 'server_errors must be unknown where paid is true: a task that was taken before an error would be paid twice.';
   const { result_hosts: hosts, fields, reference_fields: further } = settings;
   return (
+    maskFault(settings) ??
     hostsFault(hosts) ??
     rulesFault(fields, 'fields') ??
     rulesFault(further, 'reference_fields') ??
     negativeFieldFault(settings)
   );
+}
+
+function maskFault({ api, references, mask, fields, reference_fields: further }: ServerSettings): string | undefined {
+  if (mask === undefined || mask.form === 'none') return undefined;
+  if (api === 'video') return 'mask must be absent with api video: a mask belongs to a picture.';
+  if (references.as === 'json') return 'mask needs references.as to be multipart: only forms have a mask.';
+  if (mask.field === references.field) return `mask.field may not be ${mask.field}: this field takes the references.`;
+  if ([...OWN_FIELDS, ...ACCOUNT_FIELDS, ...Object.keys(fields), ...Object.keys(further)].includes(mask.field))
+    return `The field ${mask.field} is given twice.`;
+  return undefined;
 }
 
 function negativeFieldFault(settings: ServerSettings): string | undefined {

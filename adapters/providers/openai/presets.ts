@@ -1,3 +1,4 @@
+import type { MaskForm } from '../shared/masked-reference.js';
 import type { FieldRule, FieldRules } from '../shared/request-fields.js';
 
 /** What one server can, and how it is asked: a model's settings with everything filled in. */
@@ -15,6 +16,8 @@ export interface ServerSettings {
   /** How a task without reference files is sent. */
   readonly request: 'json' | 'multipart';
   readonly references: ReferenceSettings;
+  /** How the mask of a reference with transparent areas is sent; none is taken where it is absent. */
+  readonly mask?: MaskSettings;
   /** The field for the negative prompt. */
   readonly negative_prompt_field?: string;
   /** Whether an answer of 5xx in JSON ends a task, or leaves open whether the server works on it. */
@@ -34,6 +37,12 @@ export interface ReferenceSettings {
   readonly field: string;
   /** How many files the server takes; 0 where it takes none. */
   readonly max: number;
+}
+
+export interface MaskSettings {
+  readonly field: string;
+  /** `none`: the server takes no mask. */
+  readonly form: MaskForm | 'none';
 }
 
 export const PRESET_NAMES = ['openai', 'localai', 'vllm-omni', 'sglang', 'sd-cpp'] as const;
@@ -108,6 +117,7 @@ export const PRESETS: Readonly<Record<PresetName, ServerPreset>> = {
       api: 'sync',
       response_format: 'none',
       references: { as: 'multipart', field: 'image[]', max: 16 },
+      mask: { field: 'mask', form: 'alpha' },
       fields: {
         size: { ...SIZE, pattern: `auto|${SIZE.pattern}` },
         n: COUNT,
@@ -180,6 +190,7 @@ export const PRESETS: Readonly<Record<PresetName, ServerPreset>> = {
       response_format: 'none',
       refused_in_prompts: ['<sd_cpp_extra_args', LORA],
       references: { ...NO_REFERENCES, max: 1 },
+      mask: { field: 'mask', form: 'white' },
       fields: { size: SIZE, n: integer('n', 1, 8), output_format: choice('output_format', ['png', 'jpeg']) },
     },
   },

@@ -2,6 +2,7 @@ import type { ProviderReference, Submission } from '../../../core/ports/provider
 import { formRequest, type FormField } from '../../http/bodies/form-request.js';
 import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
 import type { SizedRequest } from '../../http/bodies/body-file.js';
+import type { TaskFiles } from '../shared/masked-reference.js';
 import { fieldsFrom, type FieldValue } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import type { ServerSettings } from './presets.js';
@@ -16,8 +17,12 @@ export interface TaskRequest extends SizedRequest {
  * The request for a task: the fields that the settings name, and nothing else of what the user sent. Throws
  * `TaskRefused`, and `ParameterInvalid` for a parameter outside of its rule.
  */
-export function taskRequest(settings: ServerSettings, submission: Submission): TaskRequest {
-  const { references, parameters } = submission;
+export function taskRequest(
+  settings: ServerSettings,
+  submission: Submission,
+  { references, mask }: TaskFiles = submission,
+): TaskRequest {
+  const { parameters } = submission;
   refuseTexts(settings, submission);
   if (references.length > settings.references.max)
     throw new TaskRefused(`The provider takes at most ${settings.references.max} reference files.`);
@@ -31,7 +36,10 @@ export function taskRequest(settings: ServerSettings, submission: Submission): T
   const isForm = hasReferences ? settings.references.as === 'multipart' : settings.request === 'multipart';
   const path = settings.api === 'video' ? ['videos'] : ['images', hasReferences && isForm ? 'edits' : 'generations'];
   const { field } = settings.references;
-  if (isForm) return { path, ...formRequest([...textFields(fields), ...fileFields(field, references)]) };
+  if (isForm) {
+    const files = [...fileFields(field, references), ...maskField(settings, mask)];
+    return { path, ...formRequest([...textFields(fields), ...files]) };
+  }
   return { path, ...jsonRequest(hasReferences ? { ...fields, [field]: encoded(references) } : fields) };
 }
 
@@ -62,6 +70,12 @@ function textFields(fields: Readonly<Record<string, FieldValue>>): readonly Form
 /** The names of the files are ours: a server may put them into a path. */
 function fileFields(name: string, references: readonly ProviderReference[]): readonly FormField[] {
   return references.map((file, index) => ({ name, file, fileName: fileNameOf(file, index) }));
+}
+
+function maskField({ mask: settings }: ServerSettings, mask: TaskFiles['mask']): readonly FormField[] {
+  return mask === undefined || settings === undefined
+    ? []
+    : [{ name: settings.field, file: mask, fileName: 'mask.png' }];
 }
 
 function fileNameOf({ mediaType }: ProviderReference, index: number): string {

@@ -1,8 +1,10 @@
 import { decodeBytesOf } from '../../../core/media/decode-cost.js';
-import { MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
+import { readImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
-import { sharp } from './image-library.js';
+import { sharp } from '../../image-library.js';
+import { splitMasked } from '../shared/masked-reference.js';
+import { bytesOf, headOf, waitsOf } from '../shared/reference-bytes.js';
 import type { Size } from './plan.js';
 import type { RenderReference } from './render-job.js';
 
@@ -24,13 +26,13 @@ export async function decodeReference(
   memory: MemoryBudget,
   waits: Waits,
 ): Promise<RenderReference> {
-  const head = await readHead(reference);
+  const head = await headOf(reference);
   if (readImageHeader(head) === 'none')
     throw new ReferenceRefused('A reference file must be a PNG, JPEG or WebP picture.');
   return memory.during(
     reference.byteSize + decodeBytesOf(head) + workBytes(size),
     async () => {
-      const bytes = head.byteLength === reference.byteSize ? head : await fetchBytes(reference);
+      const bytes = await bytesOf(reference, head);
       return { role: reference.role, pixels: await readPixels(bytes, size) };
     },
     waits,
@@ -38,29 +40,26 @@ export async function decodeReference(
 }
 
 /**
- * The first bytes, as many as the header takes. They are few enough to be held while waiting; the others are fetched
- * after.
+ * The same for a reference with transparent areas. It is split before it is resized, and only one reservation of memory is
+ * held at a time.
  */
-async function readHead(reference: ProviderReference): Promise<Uint8Array> {
-  let head: Uint8Array = new Uint8Array();
-  for await (const chunk of await reference.open()) {
-    head = head.byteLength === 0 ? chunk : Buffer.concat([head, chunk]);
-    if (head.byteLength >= MAX_HEADER_BYTES || readImageHeader(head) !== 'more') break;
+export async function decodeMasked(
+  reference: ProviderReference,
+  size: Size,
+  memory: MemoryBudget,
+  signal: AbortSignal,
+): Promise<RenderReference> {
+  const { role } = reference;
+  const { colours, mask, close } = await splitMasked(reference, 'white', { memory, signal });
+  try {
+    const [{ pixels }, { pixels: grey }] = [
+      await decodeReference({ role, ...colours }, size, memory, waitsOf(signal)),
+      await decodeReference({ role, ...mask }, size, memory, waitsOf(signal)),
+    ];
+    return { role, pixels, mask: Uint8Array.from({ length: pixels.length / 3 }, (_, index) => grey[index * 3]!) };
+  } finally {
+    await close();
   }
-  return head;
-}
-
-/** Throws when there are more or fewer bytes than announced: then the file is not the one that was checked. */
-async function fetchBytes(reference: ProviderReference): Promise<Uint8Array> {
-  const bytes = new Uint8Array(reference.byteSize);
-  let length = 0;
-  for await (const chunk of await reference.open()) {
-    if (length + chunk.byteLength > bytes.byteLength) throw new Error('A reference file is longer than announced.');
-    bytes.set(chunk, length);
-    length += chunk.byteLength;
-  }
-  if (length !== bytes.byteLength) throw new Error('A reference file is shorter than announced.');
-  return bytes;
 }
 
 /** The shrunk reference, at most twice as long as wide, once as it is turned and once as it is cut. */

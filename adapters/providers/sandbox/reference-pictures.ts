@@ -30,6 +30,14 @@ export function readBackdrop(references: readonly RenderReference[], size: Size)
   return backdrop;
 }
 
+/** Lays a masked reference over painted bytes, three a pixel: where it is opaque, exactly its colours remain. */
+export function keepOpaque(painted: Uint8Array, { pixels, mask }: RenderReference): void {
+  if (mask === undefined) return;
+  for (let pixel = 0, at = 0; pixel < mask.length; pixel += 1)
+    for (const end = at + 3; at < end; at += 1)
+      painted[at] = Math.round((painted[at]! * mask[pixel]! + pixels[at]! * (255 - mask[pixel]!)) / 255);
+}
+
 /** The mean colours of the upper, middle and lower third: what the rest of the scene is tinted with. */
 export function tintsOf(picture: Canvas | undefined): Color[] {
   if (picture === undefined) return [];

@@ -6,6 +6,8 @@ import type { ImageFormat, Size } from './plan.js';
 export interface RenderReference {
   readonly role: ReferenceRole;
   readonly pixels: Uint8Array;
+  /** One byte a pixel: 255 where the picture is to be painted anew, 0 where this reference is kept. Absent for all of it. */
+  readonly mask?: Uint8Array;
 }
 
 interface RenderSubject {

@@ -1,6 +1,7 @@
-import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { Submission } from '../../../core/ports/provider.js';
-import { decodeReference } from './decode-reference.js';
+import { waitsOf } from '../shared/reference-bytes.js';
+import { decodeMasked, decodeReference } from './decode-reference.js';
 import type { Plan, Size } from './plan.js';
 import type { RenderJob, RenderReference } from './render-job.js';
 import { sizeToPaint } from './test-outputs.js';
@@ -13,14 +14,14 @@ export async function toRenderJob(
   submission: Submission,
   plan: Exclude<Plan, { painter: 'noop' }>,
   memory: MemoryBudget,
-  waits: Waits,
+  signal: AbortSignal,
 ): Promise<RenderJob> {
   const size = plan.painter === 'test' ? sizeToPaint(plan) : plan.size;
   const subject = {
     prompt: submission.prompt,
     negativePrompt: submission.negativePrompt ?? '',
     size,
-    references: await decodeReferences(submission, size, memory, waits),
+    references: await decodeReferences(submission, size, memory, signal),
     ...(plan.seed === undefined ? {} : { seed: plan.seed }),
   };
   switch (plan.painter) {
@@ -42,9 +43,14 @@ async function decodeReferences(
   { references }: Submission,
   size: Size,
   memory: MemoryBudget,
-  waits: Waits,
+  signal: AbortSignal,
 ): Promise<RenderReference[]> {
   const decoded: RenderReference[] = [];
-  for (const reference of references) decoded.push(await decodeReference(reference, size, memory, waits));
+  for (const reference of references)
+    decoded.push(
+      reference.isMasked === true
+        ? await decodeMasked(reference, size, memory, signal)
+        : await decodeReference(reference, size, memory, waitsOf(signal)),
+    );
   return decoded;
 }

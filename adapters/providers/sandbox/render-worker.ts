@@ -43,7 +43,9 @@ export class RenderWorker {
         // The pixels of the references are transferred; they are no longer needed here.
         this.#worker.postMessage(
           { job, abort } satisfies RenderRequest,
-          job.references.map(({ pixels }) => pixels.buffer as ArrayBuffer),
+          job.references.flatMap(({ pixels, mask }) =>
+            [pixels, ...(mask === undefined ? [] : [mask])].map(({ buffer }) => buffer as ArrayBuffer),
+          ),
         );
       });
     } finally {

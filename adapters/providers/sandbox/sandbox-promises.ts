@@ -1,8 +1,9 @@
+import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
 import { TASK_CACHE_LIMITS } from './task-cache.js';
 
 /** What the sandbox promises of every task. */
-export const SANDBOX_PROMISES: ProviderPromises = {
+const SANDBOX_PROMISES: ProviderPromises = {
   answersWithOutputs: false,
   isAskedBy: 'token',
   takesTokenOnce: true,
@@ -11,3 +12,8 @@ export const SANDBOX_PROMISES: ProviderPromises = {
   keepsResultsMs: TASK_CACHE_LIMITS.keepReadMs,
   isPaid: false,
 };
+
+/** Only what paints pictures can keep a part of one. */
+export function sandboxPromises({ painter }: JsonObject): ProviderPromises {
+  return painter === 'image' || painter === 'test' ? { ...SANDBOX_PROMISES, maxMaskedReferences: 1 } : SANDBOX_PROMISES;
+}

@@ -1,5 +1,6 @@
 import { throwIfAborted } from '../../../core/abort-signal.js';
-import { MemoryBudget, type Waits } from '../../../core/memory-budget.js';
+import { MemoryBudget } from '../../../core/memory-budget.js';
+import type { JsonObject } from '../../../core/json.js';
 import type { Clock } from '../../../core/ports/clock.js';
 import type {
   Provider,
@@ -10,12 +11,13 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
+import { TaskRefused } from '../shared/task-refused.js';
 import { ReferenceRefused } from './decode-reference.js';
 import { PlanInvalid, readPlan, type Plan } from './plan.js';
 import { toRenderJob } from './render-submission.js';
 import { RenderPool } from './render-pool.js';
 import type { RenderOutcome } from './render-job.js';
-import { SANDBOX_PROMISES } from './sandbox-promises.js';
+import { sandboxPromises } from './sandbox-promises.js';
 import { SandboxTask } from './sandbox-task.js';
 import { SubmissionCounter } from './submission-counter.js';
 import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
@@ -63,8 +65,8 @@ export class SandboxProvider implements Provider {
     return this.#tasks.byteSize;
   }
 
-  promises(): ProviderPromises {
-    return SANDBOX_PROMISES;
+  promises(settings: JsonObject): ProviderPromises {
+    return sandboxPromises(settings);
   }
 
   async submit(submission: Submission, call?: ProviderCall): Promise<SubmitAnswer> {
@@ -168,14 +170,14 @@ export class SandboxProvider implements Provider {
   async #render(task: SandboxTask, submission: Submission, plan: Exclude<Plan, { painter: 'noop' }>): Promise<void> {
     try {
       const outcome = await this.#pool.run({
-        prepare: () => toRenderJob(submission, plan, this.#memory, whileWanted(task.signal)),
+        prepare: () => toRenderJob(submission, plan, this.#memory, task.signal),
         signal: task.signal,
         onProgress: (share) => task.advance(share),
       });
       this.#finish(task, plan.painter === 'test' ? misbehave(plan.behaviour, outcome) : outcome);
     } catch (error) {
       const failure =
-        error instanceof ReferenceRefused
+        error instanceof ReferenceRefused || error instanceof TaskRefused
           ? ({ code: 'INPUT_INVALID', message: error.message, mayRetry: false } as const)
           : unavailable('A reference file could not be fetched.');
       this.#finish(task, { state: 'failed', failure });
@@ -192,18 +194,6 @@ export class SandboxProvider implements Provider {
 /** A task is named by its token, so the same token names the same task in every process. */
 function referenceOf(token: string): string {
   return `sandbox:${token}`;
-}
-
-function whileWanted(signal: AbortSignal): Waits {
-  return {
-    get isOver() {
-      return signal.aborted;
-    },
-    onOver: (tell) => {
-      signal.addEventListener('abort', tell, { once: true });
-      return () => signal.removeEventListener('abort', tell);
-    },
-  };
 }
 
 function unavailable(message: string): ProviderFailure {

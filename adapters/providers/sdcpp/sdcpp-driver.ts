@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { SDCPP_PROMISES } from './sdcpp-promises.js';
+import { sdcppPromises } from './sdcpp-promises.js';
 import { settingsFault } from './sdcpp-settings.js';
 
 /** sd-server of stable-diffusion.cpp, by its native routes. */
@@ -19,13 +19,13 @@ export const sdcppDriver: ProviderDriver = {
   parametersSent: parametersOfFields,
   sendsCount: true,
 
-  promises: () => SDCPP_PROMISES,
+  promises: sdcppPromises,
 
-  async open({ options, instance, log }) {
+  async open({ options, instance, log, memory }) {
     const [{ openConnection }, { SdcppProvider }] = await Promise.all([
       import('../shared/connection.js'),
       import('./sdcpp-provider.js'),
     ]);
-    return new SdcppProvider(openConnection({ options, instance }), instance, log);
+    return new SdcppProvider({ connection: openConnection({ options, instance }), instance, log, memory });
   },
 };

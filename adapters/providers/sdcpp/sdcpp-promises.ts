@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
 
 /** What sd-server promises of every task. */
-export const SDCPP_PROMISES: ProviderPromises = {
+const SDCPP_PROMISES: ProviderPromises = {
   answersWithOutputs: false,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -10,3 +11,8 @@ export const SDCPP_PROMISES: ProviderPromises = {
   keepsResultsMs: 600_000,
   isPaid: false,
 };
+
+/** The mask belongs to the picture to begin with; pictures that the model looks at have none. */
+export function sdcppPromises({ references }: JsonObject): ProviderPromises {
+  return references === 'init_image' ? { ...SDCPP_PROMISES, maxMaskedReferences: 1 } : SDCPP_PROMISES;
+}

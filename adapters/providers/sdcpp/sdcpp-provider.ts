@@ -1,10 +1,12 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { Log } from '../../../core/log.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type {
   Provider,
   ProviderCall,
   ProviderCheck,
   ProviderPromises,
+  ProviderReference,
   ProviderReport,
   RecoverAnswer,
   Submission,
@@ -14,6 +16,7 @@ import type { HttpAnswer } from '../../http/http-answer.js';
 import { submit } from '../../http/submit.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
+import { splitMasked, submitMasked, type TaskFiles } from '../shared/masked-reference.js';
 import { refusal } from '../shared/sentences.js';
 import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
@@ -22,36 +25,70 @@ import { memberOf } from '../shared/json-members.js';
 import { withPolicy } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { JOB_ID, MAX_ANSWER_BYTES, pictureOf, reportOf, unexpected } from './sdcpp-job.js';
-import { SDCPP_PROMISES } from './sdcpp-promises.js';
+import { sdcppPromises } from './sdcpp-promises.js';
 import { refusalOf } from './sdcpp-refusal.js';
 import { requestOf } from './sdcpp-request.js';
-import { readSettings } from './sdcpp-settings.js';
+import { readSettings, type SdcppSettings } from './sdcpp-settings.js';
 
 /** Of an answer to a submission, beside what it may repeat of it. */
 const MAX_ACCEPTANCE_BYTES = 1024 * 1024;
 /** An output is read as fast as the object store takes it. */
 const OUTPUT_TIMEOUT_MS = 30 * 60_000;
 
+/** One configured instance. */
+export interface SdcppInstance {
+  readonly connection: Connection;
+  /** The name, for the log. */
+  readonly instance: string;
+  readonly log: Log;
+  /** For decoding references, shared by the process. */
+  readonly memory: MemoryBudget;
+}
+
+interface Task {
+  readonly submission: Submission;
+  readonly settings: SdcppSettings;
+  readonly whole: WholeReferences;
+  readonly call: ProviderCall;
+}
+
 /**
  * Tasks are jobs of sd-server, the server of stable-diffusion.cpp, by its native routes: one job after another, in its
  * memory alone. A reference is the id of a job. A job is not found by anything else, and a running one is not stopped.
  */
 export class SdcppProvider implements Provider {
-  constructor(
-    private readonly connection: Connection,
-    private readonly instance: string,
-    private readonly log: Log,
-  ) {}
+  private readonly connection: Connection;
+  private readonly instance: string;
+  private readonly log: Log;
+  private readonly memory: MemoryBudget;
 
-  promises(): ProviderPromises {
-    return SDCPP_PROMISES;
+  constructor({ connection, instance, log, memory }: SdcppInstance) {
+    this.connection = connection;
+    this.instance = instance;
+    this.log = log;
+    this.memory = memory;
   }
 
-  async submit(submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
+  promises(settings: JsonObject): ProviderPromises {
+    return sdcppPromises(settings);
+  }
+
+  async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const settings = readSettings(submission.settings);
     if ('fault' in settings || submission.operation !== 'image_generation') return refusal('settings wrong');
     const whole = new WholeReferences(submission.references);
-    const made = requestOrRefusal(() => requestOf({ ...submission, references: whole.references }, settings));
+    // Before anything is decoded: a task that is refused needs no mask.
+    const fault = requestOrRefusal(() => requestOf(submission, settings));
+    if ('refused' in fault) return fault.refused;
+    const splitting = { memory: this.memory, signal: call.signal };
+    const isMaskable = settings.references === 'init_image';
+    const split = (reference: ProviderReference) => splitMasked(reference, 'white', splitting);
+    const task = { submission, settings, whole, call };
+    return submitMasked(whole, isMaskable ? split : undefined, call, (files) => this.send(task, files));
+  }
+
+  private async send({ submission, settings, whole, call: { signal } }: Task, files: TaskFiles): Promise<SubmitAnswer> {
+    const made = requestOrRefusal(() => requestOf(submission, settings, files));
     if ('refused' in made) return made.refused;
     const { request } = made;
     const { client, credentials } = this.connection;

@@ -4,6 +4,7 @@ import type { SizedRequest } from '../../http/bodies/body-file.js';
 import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
 import { chosenSeed, drawnSeed } from '../shared/drawn-seed.js';
 import { sizeOf } from '../shared/image-size.js';
+import type { TaskFiles } from '../shared/masked-reference.js';
 import { fieldsFrom, ParameterInvalid, type FieldRule, type FieldValue } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import { SEEDS, SIZE_FIELD } from './sdcpp-fields.js';
@@ -19,7 +20,11 @@ const COMMANDS = /<\s*(?:sd_cpp_extra_args|lora\s*:)/i;
  * What is sent for a task. Nothing but numbers, truth values and listed texts comes from its parameters. Throws
  * `TaskRefused`, and `ParameterInvalid` for a value that the rules do not allow.
  */
-export function requestOf(submission: Submission, settings: SdcppSettings): SizedRequest {
+export function requestOf(
+  submission: Submission,
+  settings: SdcppSettings,
+  files: TaskFiles = submission,
+): SizedRequest {
   const { prompt, negativePrompt = '', outputCount } = submission;
   if (COMMANDS.test(prompt) || COMMANDS.test(negativePrompt))
     throw new TaskRefused(
@@ -38,17 +43,21 @@ export function requestOf(submission: Submission, settings: SdcppSettings): Size
     lora: settings.loras,
     // The server would write the prompt and its own settings into each picture.
     embed_image_metadata: false,
-    ...referencesOf(submission, settings),
+    ...referencesOf(files, settings),
   });
 }
 
-function referencesOf({ references }: Submission, { references: field }: SdcppSettings): object {
+function referencesOf({ references, mask }: TaskFiles, { references: field }: SdcppSettings): object {
   if (references.length === 0) return {};
   if (field === undefined) throw new TaskRefused('This model takes no reference files.');
   const files = references.map((file) => new Base64File(file, 'base64'));
   if (field === 'ref_images') return { ref_images: files };
   if (files.length > 1) throw new TaskRefused('This model takes one reference file.');
-  return { init_image: files[0] };
+  return {
+    init_image: files[0],
+    // White where the picture is made anew: the server reads one channel.
+    ...(mask === undefined ? {} : { mask_image: new Base64File(mask, 'base64') }),
+  };
 }
 
 /**

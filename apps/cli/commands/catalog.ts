@@ -24,9 +24,10 @@ async function check(io: CliIo, file: string | undefined, options: StoreOptions)
   const config = await configOf(io, options);
   const path = file ?? config.catalog;
   const resolved = resolve(io.folder, path);
-  const catalog = await loadCatalog(resolved, catalogTools({ ...config, catalog: resolved }), path);
+  const checked = { ...config, catalog: resolved };
+  const catalog = await loadCatalog(resolved, catalogTools(checked), path);
   const keys = catalog.models().map(({ modelKey }) => modelKey);
-  const routes = modelRoutes(catalog, config);
+  const routes = modelRoutes(catalog, checked);
   const warnings = catalogWarnings(catalog, routes);
   for (const { line, message } of warnings) say(io, `darkroom: ${path}:${line}: ${message}`);
   show(

@@ -43,6 +43,30 @@ export function describeReferences(proves: Cases): void {
       expect(outcome, 'the vendor is not to blame').to.not.have.nested.property('answer.because');
     });
 
+  proves('submits a task with a masked reference once', async (one) => {
+    const submission = maskedTask(one, referenceOf(PICTURE_BYTES));
+    expect((await submittedWhole(one, one.provider, submission, WANTED)).answer.accepted).to.equal(true);
+    await expectPosts(one, { posts: 1, handled: 1 });
+  });
+
+  proves('refuses a masked reference that cannot be split, and sends nothing', async (one) => {
+    const submission = maskedTask(one, referenceOf(Buffer.from('These bytes are not a picture of any kind.')));
+    const { answer } = await submittedWhole(one, one.provider, submission, WANTED);
+    if (answer.accepted) throw new NotApplicable('masked references are sent as they are');
+    expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
+    expect(answer, 'the vendor is not to blame').to.not.have.property('because');
+    await expectNoneWhole(one);
+  });
+
+  for (const [name, open] of UNREADABLE)
+    proves(`refuses for certain a task whose masked reference ${name}`, async (one) => {
+      const submission = maskedTask(one, { ...referenceOf(PICTURE_BYTES), open });
+      const outcome = await submittedWhole(one, one.provider, submission, WANTED).catch((error: unknown) => error);
+      await expectNoneWhole(one);
+      if (outcome instanceof Error) throw outcome;
+      expect(outcome).to.have.nested.property('answer.failure').that.includes(UNREAD);
+    });
+
   proves('submits no task whose reference the vendor has not taken', async (one) => {
     one.server.plan({ type: 'html', status: 502, isHandled: false }, { of: 'upload' });
     const submission = taskWith(one, randomUUID(), referenceOf(PICTURE_BYTES));
@@ -57,6 +81,13 @@ export function describeReferences(proves: Cases): void {
 function taskWith({ withReference }: Case, token: string, reference: ProviderReference): Submission {
   if (withReference === undefined) throw new NotApplicable('this vendor takes no references');
   return withReference(token, reference);
+}
+
+function maskedTask(one: Case, reference: ProviderReference): Submission {
+  const submission = taskWith(one, randomUUID(), { ...reference, isMasked: true });
+  const { maxMaskedReferences = 0 } = one.provider.promises(submission.settings);
+  if (maxMaskedReferences === 0) throw new NotApplicable('this vendor takes no masks');
+  return submission;
 }
 
 async function expectNoneWhole(one: Case): Promise<void> {

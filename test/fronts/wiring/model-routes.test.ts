@@ -81,7 +81,7 @@ describe('the warning about resubmit', () => {
       ['first', configured({ ...driver, promises: () => PROMISES })],
       ['second', configured(promises === undefined ? driver : { ...driver, promises: () => promises })],
     ]);
-    return [...catalogWarnings(catalog, modelRoutes(catalog, { providers }))];
+    return [...catalogWarnings(catalog, modelRoutes(catalog, { providers, catalog: 'catalog.yaml' }))];
   }
 
   it('names the line and the providers that are paid and cannot be asked', () => {
@@ -137,7 +137,7 @@ describe('the warning about a parameter without effect', () => {
       LINES,
     );
     const providers = new Map<string, ConfiguredProvider>([['own', { driver, options: {}, limits: {} }]]);
-    return catalogWarnings(catalog, modelRoutes(catalog, { providers }));
+    return catalogWarnings(catalog, modelRoutes(catalog, { providers, catalog: 'catalog.yaml' }));
   }
 
   const messageOf = ({ message }: { readonly message: string }) => message;

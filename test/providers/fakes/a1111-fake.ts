@@ -2,6 +2,8 @@ import { image } from '../../fixtures/images.js';
 import { a1111Error, a1111Exception, type A1111Vendor } from './a1111-error.js';
 import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
 
+import { readByWebUi, type ReadMask } from './read-masks.js';
+
 export type { A1111Vendor } from './a1111-error.js';
 
 /** The types of the fields that are checked; others are ignored. */
@@ -16,6 +18,9 @@ const TYPES: Readonly<Record<string, string>> = {
   cfg_scale: 'number',
   n_iter: 'number',
   batch_size: 'number',
+  inpainting_fill: 'number',
+  mask_blur: 'number',
+  inpaint_full_res: 'boolean',
 };
 
 export const CHECKPOINTS = [
@@ -45,6 +50,8 @@ export interface TakenTask {
  */
 export class A1111Fake {
   readonly taken: TakenTask[] = [];
+  /** What it made of each mask and the first picture. */
+  readonly masks: ReadMask[] = [];
   /** How the options of the server have pictures written. */
   samplesFormat = 'png';
   server!: FakeServer;
@@ -101,10 +108,13 @@ export class A1111Fake {
     return a1111Error(this.vendor, 401, 'Incorrect username or password');
   }
 
-  private make(route: TakenTask['route'], request: FakeRequest): FakeAnswer {
+  private async make(route: TakenTask['route'], request: FakeRequest): Promise<FakeAnswer> {
     const fields = request.json() as Record<string, unknown>;
     const refused = this.refusal(route, fields);
     if (refused !== undefined) return refused;
+    const { init_images: [given] = [], mask, inpainting_mask_invert: inverts = 0 } = fields as MaskedFields;
+    if (given !== undefined && mask !== undefined)
+      this.masks.push(await readByWebUi(bytesOf(given), bytesOf(mask), Boolean(inverts)));
     this.taken.push({ route, fields });
     const { prompt, n_iter: batches = 1, batch_size: size = 1 } = fields;
     if (prompt === 'nan')
@@ -136,4 +146,14 @@ function isPicture(base64: unknown): boolean {
   return typeof base64 === 'string' && Buffer.from(base64, 'base64').toString('latin1', 1, 4) === 'PNG';
 }
 
-type Handler = (request: FakeRequest) => FakeAnswer;
+interface MaskedFields {
+  readonly init_images?: readonly string[];
+  readonly mask?: string;
+  readonly inpainting_mask_invert?: number | boolean;
+}
+
+function bytesOf(base64: string): Buffer {
+  return Buffer.from(base64, 'base64');
+}
+
+type Handler = (request: FakeRequest) => FakeAnswer | Promise<FakeAnswer>;

@@ -37,6 +37,12 @@ export const NODE_CLASSES: Readonly<Record<string, NodeClass>> = {
     ['IMAGE'],
   ),
   LoadImage: node({ image: [['example.png'], { image_upload: true }] }, ['IMAGE', 'MASK']),
+  LoadImageMask: node(
+    { image: [['example.png'], { image_upload: true }], channel: [['alpha', 'red', 'green', 'blue'], {}] },
+    ['MASK'],
+  ),
+  MaskToImage: node({ mask: ['MASK', {}] }, ['IMAGE']),
+  ImageCompositeMasked: node({ destination: ['IMAGE', {}], source: ['IMAGE', {}], mask: ['MASK', {}] }, ['IMAGE']),
   PrimitiveStringMultiline: node({ value: TEXT }, ['STRING']),
   AlwaysNewText: node({ value: TEXT }, ['STRING']),
   PreviewAny: node({ source: ['*', {}] }, [], true),

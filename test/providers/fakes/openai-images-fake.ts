@@ -1,5 +1,6 @@
 import { openAiError, type OpenAiVendor } from './openai-error.js';
 import type { FakeAnswer, FakeRequest } from './fake-server.js';
+import { MaskUnusable, readByOpenAi, type ReadMask } from './read-masks.js';
 
 /** The fields that each vendor documents for pictures; OpenAI refuses others, and the rest ignore them. */
 const OPENAI_FIELDS = new Set(
@@ -25,6 +26,8 @@ export interface TakenImages {
  */
 export class ImagesFake {
   readonly taken: TakenImages[] = [];
+  /** What OpenAI made of each mask and the first picture. */
+  readonly masks: ReadMask[] = [];
   origin = '';
   /** In place of the pictures' own addresses. */
   address: string | undefined;
@@ -50,11 +53,24 @@ export class ImagesFake {
       else files.push({ field, name: value.name, type: value.type, bytes: Buffer.from(await value.arrayBuffer()) });
     }
     if (files.length === 0) return openAiError(400, { type: 'invalid_request_error', code: null, param: 'image' });
-    return this.make({ fields, files });
+    return (await this.refusedMask(files)) ?? this.make({ fields, files });
   }
 
   content(): FakeAnswer {
     return { headers: { 'content-type': 'image/png' }, body: this.picture };
+  }
+
+  private async refusedMask(files: TakenImages['files']): Promise<FakeAnswer | undefined> {
+    const mask = files.find(({ field }) => field === 'mask');
+    const picture = files.find(({ field }) => field.startsWith('image'));
+    if (this.vendor !== 'openai' || mask === undefined || picture === undefined) return undefined;
+    try {
+      this.masks.push(await readByOpenAi(picture.bytes, mask.bytes));
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof MaskUnusable)) throw error;
+      return openAiError(400, { type: 'invalid_request_error', code: null, param: 'mask' });
+    }
   }
 
   private make(task: TakenImages): FakeAnswer {

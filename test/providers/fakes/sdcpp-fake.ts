@@ -1,5 +1,6 @@
 import sharp from 'sharp';
 import { FakeServer, type FakeAnswer, type FakeRequest, type FakeRoute } from './fake-server.js';
+import { readBySdServer, type ReadMask } from './read-masks.js';
 import { SdcppJobs } from './sdcpp-jobs.js';
 
 const ROOT = '/sdcpp/v1';
@@ -15,6 +16,8 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export class SdcppFake {
   readonly jobs = new SdcppJobs();
+  /** What it made of each mask and its picture. */
+  readonly masks: ReadMask[] = [];
   /** Whether the server has the LoRA files that it is asked for. */
   takesLoras = false;
   /** The next job fails with this message. */
@@ -74,6 +77,8 @@ export class SdcppFake {
     const hasLora = !this.takesLoras && Array.isArray(fields['lora']) && fields['lora'].length > 0;
     const isOutside = typeof strength === 'number' && (strength < 0 || strength > 1);
     if (hasLora || isOutside || !(await areReadable(fields))) return refused('invalid generation parameters');
+    const [picture, mask] = [fields['init_image'], fields['mask_image']].map(bytesOf);
+    if (picture !== undefined && mask !== undefined) this.masks.push(await readBySdServer(picture, mask));
     return this.jobs.submit({
       outputFormat: format,
       isHeld: stepsOf(fields) === HELD_STEPS,
@@ -142,13 +147,18 @@ function stepsOf(fields: Fields): number {
   return clamped(steps, 1, HELD_STEPS, 20);
 }
 
+function bytesOf(picture: unknown): Buffer | undefined {
+  return typeof picture === 'string' ? Buffer.from(picture.slice(picture.indexOf(',') + 1), 'base64') : undefined;
+}
+
 async function areReadable(fields: Fields): Promise<boolean> {
   const given = [fields['init_image'], fields['mask_image'], ...((fields['ref_images'] as unknown[]) ?? [])];
   for (const picture of given) {
     if (picture === undefined || picture === null) continue;
-    if (typeof picture !== 'string') return false;
+    const bytes = bytesOf(picture);
+    if (bytes === undefined) return false;
     try {
-      await sharp(Buffer.from(picture.slice(picture.indexOf(',') + 1), 'base64')).metadata();
+      await sharp(bytes).metadata();
     } catch {
       return false;
     }

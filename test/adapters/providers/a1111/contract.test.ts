@@ -20,6 +20,7 @@ const PROMISES: ProviderPromises = {
   takesTokenOnce: false,
   settleMs: 60_000,
   cancels: 'nothing',
+  maxMaskedReferences: 1,
   isPaid: false,
 };
 

@@ -2,6 +2,7 @@ import { a1111Driver } from '../../../../adapters/providers/a1111/a1111-driver.j
 import { A1111Provider } from '../../../../adapters/providers/a1111/a1111-provider.js';
 import { openConnection } from '../../../../adapters/providers/shared/connection.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Log } from '../../../../core/log.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
@@ -23,7 +24,8 @@ export const SETTINGS: JsonObject = {
 /** An instance with the defaults of its driver. */
 export function a1111At(base: string, options: JsonObject = {}, log: Log = SILENT): A1111Provider {
   const given = { ...defaultsOf(a1111Driver.options), base_url: base, ...options };
-  return new A1111Provider(openConnection({ options: given, instance: 'studio', scheme: 'Basic' }), 'studio', log);
+  const connection = openConnection({ options: given, instance: 'studio', scheme: 'Basic' });
+  return new A1111Provider({ connection, instance: 'studio', log, memory: new MemoryBudget(64 * 1024 * 1024) });
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {

@@ -4,6 +4,7 @@ import type { ComfyUiProvider } from '../../../../adapters/providers/comfyui/com
 import { openComfyUi } from '../../../../adapters/providers/comfyui/open-comfyui.js';
 import { SystemClock } from '../../../../adapters/system/system-clock.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Clock } from '../../../../core/ports/clock.js';
 import type { Log } from '../../../../core/log.js';
 import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
@@ -27,7 +28,14 @@ export function comfyUiAt(
   { folder, options = {}, log = SILENT, clock = new SystemClock() }: ComfyUiWishes,
 ): ComfyUiProvider {
   const given = { ...defaultsOf(comfyUiDriver.options), servers: [...servers], ...options };
-  return openComfyUi({ options: given, workflowFolder: folder, instance: 'comfyui', log, clock });
+  return openComfyUi({
+    options: given,
+    workflowFolder: folder,
+    instance: 'comfyui',
+    log,
+    clock,
+    memory: new MemoryBudget(64 * 1024 * 1024),
+  });
 }
 
 /** A log that keeps its lines. */

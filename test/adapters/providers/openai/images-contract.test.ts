@@ -17,6 +17,7 @@ function imagesContract(vendor: OpenAiVendor, settings: JsonObject, isPaid: bool
     takesTokenOnce: false,
     settleMs: 60_000,
     cancels: 'nothing',
+    ...(vendor === 'openai' ? { maxMaskedReferences: 1 } : {}),
     isPaid,
   };
 

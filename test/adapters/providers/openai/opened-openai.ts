@@ -2,6 +2,7 @@ import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-pro
 import { openAiDriver } from '../../../../adapters/providers/openai/openai-driver.js';
 import { openConnection } from '../../../../adapters/providers/shared/connection.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Log } from '../../../../core/log.js';
 import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
@@ -18,6 +19,7 @@ export function openAiAt(base: string, options: JsonObject = {}, log: Log = SILE
     connection: openConnection({ options: given, instance: 'openai' }),
     maxOutputBytes: 4 * 1024 * 1024,
     log,
+    memory: new MemoryBudget(64 * 1024 * 1024),
   });
 }
 

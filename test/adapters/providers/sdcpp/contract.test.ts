@@ -5,11 +5,20 @@
  */
 import { expect } from 'chai';
 import type { Log } from '../../../../core/log.js';
-import { providerContract, WANTED, type OpenedProvider } from '../../../contracts/provider.contract.js';
+import type { JsonObject } from '../../../../core/json.js';
+import {
+  providerContract,
+  reportsUntilOver,
+  submitted,
+  WANTED,
+  type OpenedProvider,
+} from '../../../contracts/provider.contract.js';
 import { remoteProviderContract, type OpenedRemoteProvider } from '../../../contracts/remote-provider.contract.js';
+import { collected } from '../../../fixtures/byte-streams.js';
+import { halfMasked, keptOf } from '../../../fixtures/masked-pictures.js';
 import { HELD_STEPS, SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { orSkip, sdServer } from '../../../servers/servers.js';
-import { KEY, sdcppAt, task } from './opened-sdcpp.js';
+import { KEY, sdcppAt, SETTINGS, task } from './opened-sdcpp.js';
 
 const TASKS = {
   quick: (token: string) => task({ token }),
@@ -47,6 +56,21 @@ describe('with a real sd-server', () => {
     };
     const provider = sdcppAt(url);
     expect(await provider.check([{ fields }], WANTED)).to.have.deep.property('faults', []);
+    await provider.close();
+  });
+
+  it('makes anew what is transparent in a reference, and keeps the rest', async () => {
+    const provider = sdcppAt(url);
+    const fields = { ...(SETTINGS['fields'] as JsonObject), strength: { value: 1 } };
+    const submission = task({ settings: { ...SETTINGS, fields }, references: [await halfMasked()] });
+    const reference = await submitted(provider, submission);
+    const last = (await reportsUntilOver(provider, reference, submission)).at(-1);
+    expect(last).to.have.property('state', 'succeeded');
+    const { left, right, all } = await keptOf(
+      await collected(await provider.output(reference, 0, submission.settings, WANTED)),
+    );
+    expect(right).to.equal(all);
+    expect(left).to.be.lessThan(all / 10);
     await provider.close();
   });
 
@@ -104,6 +128,7 @@ remoteProviderContract({
       settleMs: 60_000,
       cancels: 'queued',
       keepsResultsMs: 600_000,
+      maxMaskedReferences: 1,
       isPaid: false,
     },
     cost: true,

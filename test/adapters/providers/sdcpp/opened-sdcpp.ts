@@ -2,6 +2,7 @@ import { openConnection } from '../../../../adapters/providers/shared/connection
 import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.js';
 import { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Log } from '../../../../core/log.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
@@ -25,7 +26,8 @@ export const KEY = 'key-of-the-test';
 /** An instance with the defaults of its driver. */
 export function sdcppAt(base: string, options: JsonObject = {}, log: Log = SILENT): SdcppProvider {
   const given = { ...defaultsOf(sdcppDriver.options), base_url: base, ...options };
-  return new SdcppProvider(openConnection({ options: given, instance: 'studio' }), 'studio', log);
+  const connection = openConnection({ options: given, instance: 'studio' });
+  return new SdcppProvider({ connection, instance: 'studio', log, memory: new MemoryBudget(64 * 1024 * 1024) });
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {

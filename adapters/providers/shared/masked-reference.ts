@@ -1,0 +1,280 @@
+import { randomUUID } from 'node:crypto';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Sharp } from 'sharp';
+import { throwIfAborted, type AbortSignalLike } from '../../../core/abort-signal.js';
+import { decodeBytes } from '../../../core/media/decode-cost.js';
+import { readImageHeader, type ImageHeader } from '../../../core/media/image-header.js';
+import type { MemoryBudget } from '../../../core/memory-budget.js';
+import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
+import { bytesOf, headOf, waitsOf } from './reference-bytes.js';
+import { inputRefusal } from './sentences.js';
+import { TaskRefused } from './task-refused.js';
+import type { WholeReferences } from './whole-references.js';
+
+/**
+ * How a provider wants the mask of a picture. `white`: one channel, 255 where the picture is to be made anew; `black`: one
+ * channel, 0 there; `alpha`: a picture that is transparent there.
+ */
+export const MASK_FORMS = ['white', 'black', 'alpha'] as const;
+export type MaskForm = (typeof MASK_FORMS)[number];
+
+/** A reference with transparent areas as two upright pictures of the same size. */
+export interface MaskedPicture {
+  /** The colours without the alpha channel, not blended with anything: also those under transparent pixels. */
+  readonly colours: BodyFile;
+  readonly mask: BodyFile;
+  /** Frees the disk. Never throws. */
+  readonly close: () => Promise<void>;
+}
+
+/** What splitting a picture needs of the call it is made for. */
+export interface Splitting {
+  /** Shared by the process: nothing may be reserved in it meanwhile. */
+  readonly memory: MemoryBudget;
+  readonly signal: AbortSignalLike;
+  /** Where the results wait; the system's folder for temporary files when absent. */
+  readonly folder?: string;
+}
+
+/**
+ * Splits a reference into PNG files of 8-bit sRGB, which wait on disk: the memory is free again when this resolves.
+ * The pixels are split before anything else is done with them, as a resized picture has no colours where it is
+ * transparent. Throws `TaskRefused` for a file that cannot be decoded, and `CallOver` or the signal's error once the call
+ * is over.
+ */
+export async function splitMasked(
+  reference: ProviderReference,
+  form: MaskForm,
+  splitting: Splitting,
+): Promise<MaskedPicture> {
+  return decoding(reference, splitting, async (bytes, header, files) => ({
+    colours: await files.png((image) => image.removeAlpha(), bytes, header),
+    mask: await files.png(MASK_OF[form], bytes, header),
+  }));
+}
+
+/**
+ * The same for a provider that takes the mask as a PNG with an alpha channel. An upright file that has one stays as it is, as the
+ * mask only if it is a PNG below `maxMaskBytes`: another one is encoded anew, without the colours. Throws `TaskRefused` also for a
+ * mask that is still too large.
+ */
+export async function keptMasked(
+  reference: ProviderReference,
+  maxMaskBytes: number,
+  splitting: Splitting,
+): Promise<MaskedPicture> {
+  return decoding(reference, splitting, async (bytes, header, files) => {
+    const isKept = hasAlphaChannel(bytes) && (await files.isUpright(bytes, header));
+    const isMask = isKept && reference.mediaType === 'image/png' && reference.byteSize < maxMaskBytes;
+    const colours = isKept ? reference : await files.png((image) => image, bytes, header);
+    const mask = isMask ? reference : await files.png(MASK_OF.alpha, bytes, header);
+    if (mask.byteSize >= maxMaskBytes)
+      throw new TaskRefused(
+        'The transparent areas of a reference file are too intricate for the provider; send fewer pixels.',
+      );
+    return { colours, mask };
+  });
+}
+
+/** The files of a task. The colours of the masked reference come first, as servers apply a mask to the first picture. */
+export interface TaskFiles {
+  readonly references: readonly ProviderReference[];
+  /** Of the masked reference; absent where there is none. */
+  readonly mask?: BodyFile;
+}
+
+/**
+ * Sends a task with at most one masked reference, which `split` splits before and whose files are freed after. `split` is
+ * undefined where the provider takes no mask. Returns the refusal of a reference that cannot be split.
+ */
+export async function submitMasked(
+  whole: WholeReferences,
+  split: ((reference: ProviderReference) => Promise<MaskedPicture>) | undefined,
+  { signal }: Pick<Splitting, 'signal'>,
+  send: (files: TaskFiles) => Promise<SubmitAnswer>,
+): Promise<SubmitAnswer> {
+  const { references } = whole;
+  const [masked, another] = references.filter(({ isMasked }) => isMasked === true);
+  if (masked === undefined) return send({ references });
+  if (split === undefined) return inputRefusal('The provider takes no file with transparent areas.');
+  if (another !== undefined) return inputRefusal('The provider takes one file with transparent areas.');
+  const parts = await whole.sent(split(masked), signal).catch((error: unknown) => {
+    if (error instanceof TaskRefused) return inputRefusal(error.message);
+    throw error;
+  });
+  if ('accepted' in parts) return parts;
+  const { colours, mask, close } = parts;
+  const { mediaType, byteSize } = colours;
+  const opaque: ProviderReference = { role: masked.role, mediaType, byteSize, open: () => colours.open() };
+  try {
+    return await send({ references: [opaque, ...references.filter((one) => one !== masked)], mask });
+  } finally {
+    await close();
+  }
+}
+
+type Edit = (image: Sharp) => Sharp;
+
+const MASK_OF: Readonly<Record<MaskForm, Edit>> = {
+  white: (image) => image.ensureAlpha().extractChannel('alpha').negate(),
+  black: (image) => image.ensureAlpha().extractChannel('alpha'),
+  // Black everywhere: only the alpha channel counts, and the file is small.
+  alpha: (image) => image.ensureAlpha().linear([0, 0, 0, 1], [0, 0, 0, 0]),
+};
+
+/** A reference as a file that readers find an alpha channel in. */
+export interface AlphaPicture {
+  readonly picture: BodyFile;
+  /** Frees the disk. Never throws. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The reference itself where its pixels have an alpha channel. A PNG whose transparency is that of a palette or of one colour is
+ * encoded anew with one, as many readers see none there. Throws as `splitMasked`.
+ */
+export async function withAlphaChannel(reference: ProviderReference, splitting: Splitting): Promise<AlphaPicture> {
+  if (hasAlphaChannel(await headOf(reference))) return { picture: reference, close: async () => undefined };
+  const { colours: picture, close } = await decoding(reference, splitting, async (bytes, header, files) => {
+    const colours = await files.png((image) => image, bytes, header);
+    return { colours, mask: colours };
+  });
+  return { picture, close };
+}
+
+const PNG_SIGNATURE = 0x89504e47;
+/** Of the bytes of a PNG. */
+const COLOUR_TYPE_AT = 25;
+const WITH_ALPHA: readonly (number | undefined)[] = [4, 6];
+
+/** All that has transparency and is no PNG has an alpha channel. */
+function hasAlphaChannel(head: Uint8Array): boolean {
+  const isPng = head.byteLength > COLOUR_TYPE_AT && Buffer.from(head.subarray(0, 4)).readUInt32BE() === PNG_SIGNATURE;
+  return !isPng || WITH_ALPHA.includes(head[COLOUR_TYPE_AT]);
+}
+
+/** What the library holds of pixels that it turns, as the rotation in EXIF says: all of them. */
+const WEBP_PIXEL_BYTES = 4;
+
+/** Decodes once the memory is free. The files that were made are freed where it fails. */
+async function decoding(
+  reference: ProviderReference,
+  { memory, signal, folder = tmpdir() }: Splitting,
+  work: (bytes: Uint8Array, header: ImageHeader, files: PngFiles) => Promise<Pick<MaskedPicture, 'colours' | 'mask'>>,
+): Promise<MaskedPicture> {
+  throwIfAborted(signal);
+  const head = await headOf(reference);
+  const header = readImageHeader(head);
+  if (typeof header === 'string' || !hasUsableSides(header)) {
+    await readThrough(reference);
+    throw unreadable();
+  }
+  const { widthPx, heightPx, rowPixelBytes } = header;
+  const turnedBytes = widthPx * heightPx * Math.max(rowPixelBytes, WEBP_PIXEL_BYTES);
+  return memory.during(
+    reference.byteSize + decodeBytes(header) + turnedBytes,
+    async () => {
+      const files = new PngFiles(folder, signal);
+      try {
+        const made = await work(await bytesOf(reference, head), header, files);
+        return { ...made, close: () => files.close() };
+      } catch (error) {
+        await files.close();
+        throw error;
+      }
+    },
+    waitsOf(signal),
+  );
+}
+
+/** As long as a side of an upload may be. */
+const MAX_SIDE_PX = 65_535;
+
+function hasUsableSides({ widthPx, heightPx }: ImageHeader): boolean {
+  return [widthPx, heightPx].every((side) => side >= 1 && side <= MAX_SIDE_PX);
+}
+
+/** Throws where the bytes are not those that were announced: then the file is not at fault. */
+async function readThrough(reference: ProviderReference): Promise<void> {
+  let byteLength = 0;
+  for await (const chunk of await reference.open()) byteLength += chunk.byteLength;
+  if (byteLength !== reference.byteSize) throw new Error('A reference file has another length than announced.');
+}
+
+/** Pictures on disk, in files without a name: nothing is left behind if the process ends. */
+class PngFiles {
+  private readonly handles: FileHandle[] = [];
+
+  constructor(
+    private readonly folder: string,
+    private readonly signal: AbortSignalLike,
+  ) {}
+
+  /** Encodes row by row into a file: the result is never in memory. */
+  async png(edit: Edit, bytes: Uint8Array, header: ImageHeader): Promise<BodyFile> {
+    throwIfAborted(this.signal);
+    const path = join(this.folder, `darkroom-${randomUUID()}`);
+    const handle = await open(path, 'wx+', 0o600);
+    this.handles.push(handle);
+    try {
+      const image = (await opened(bytes, header)).autoOrient().toColourspace('srgb');
+      // The library opens the file by its name, and empties it.
+      const { size } = await edit(image)
+        .png()
+        .toFile(path)
+        .catch((error: unknown) => refuse(bytes, header, error));
+      return { mediaType: 'image/png', byteSize: size, open: async () => piecesOf(handle, size) };
+    } finally {
+      await unlink(path);
+    }
+  }
+
+  /** Whether EXIF does not turn the picture. */
+  async isUpright(bytes: Uint8Array, header: ImageHeader): Promise<boolean> {
+    const image = await opened(bytes, header);
+    const { orientation = 1 } = await image.metadata().catch((error: unknown) => refuse(bytes, header, error));
+    return orientation === 1;
+  }
+
+  async close(): Promise<void> {
+    await Promise.allSettled(this.handles.splice(0).map((handle) => handle.close()));
+  }
+}
+
+/** The first frame, of as many pixels as were counted. */
+async function opened(bytes: Uint8Array, { widthPx, heightPx }: ImageHeader): Promise<Sharp> {
+  const { sharp } = await import('../../image-library.js');
+  return sharp(bytes, { limitInputPixels: widthPx * heightPx, failOn: 'error', pages: 1 });
+}
+
+/** Refuses a picture that cannot be decoded. Where it can, the disk failed: the error is passed on. */
+async function refuse(bytes: Uint8Array, header: ImageHeader, error: unknown): Promise<never> {
+  const image = await opened(bytes, header);
+  await image
+    .extract({ left: 0, top: header.heightPx - 1, width: 1, height: 1 })
+    .raw()
+    .toBuffer()
+    .catch(() => {
+      throw unreadable();
+    });
+  throw error;
+}
+
+function unreadable(): TaskRefused {
+  return new TaskRefused('A reference file could not be read as a picture; send an intact PNG or WebP file.');
+}
+
+const READ_BYTES = 64 * 1024;
+
+async function* piecesOf(file: FileHandle, byteSize: number): AsyncGenerator<Uint8Array> {
+  for (let done = 0; done < byteSize;) {
+    const buffer = new Uint8Array(Math.min(READ_BYTES, byteSize - done));
+    const { bytesRead } = await file.read(buffer, 0, buffer.byteLength, done);
+    if (bytesRead === 0) throw new Error('A temporary file has become shorter.');
+    done += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
