@@ -2,7 +2,9 @@ import { falDriver } from '../../../../adapters/providers/fal/fal-driver.js';
 import { openFal, type FalProvider } from '../../../../adapters/providers/fal/fal-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Submission } from '../../../../core/ports/provider.js';
+import { MEMORY_BYTES } from '../../../fixtures/masked-pictures.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';
 import { sampleTask } from '../sample-task.js';
@@ -15,9 +17,14 @@ export const SETTINGS: JsonObject = {
 };
 
 /** An instance with the defaults of its driver. */
-export function falAt(base: string, options: JsonObject = {}, log: Log = SILENT): FalProvider {
+export function falAt(
+  base: string,
+  options: JsonObject = {},
+  log: Log = SILENT,
+  memory = new MemoryBudget(MEMORY_BYTES),
+): FalProvider {
   const given = { ...defaultsOf(falDriver.options), base_url: base, api_key: 'id:secret', ...options };
-  return openFal({ options: given, instance: 'fal', log });
+  return openFal({ options: given, instance: 'fal', log, memory });
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {
