@@ -5,10 +5,7 @@ import { inputRefusal } from './sentences.js';
 /** Splits a masked reference. Throws as `splitMasked` does. */
 export type Split = (reference: ProviderReference, form: MaskForm) => Promise<MaskedPicture>;
 
-/**
- * Does the work, which may split references, and then frees the disk that the pictures wait on. The work ends when its
- * request was sent.
- */
+/** Does the work, which may split references and ends when its request was sent, and then frees the disk of the pictures. */
 export async function withSplits<Result>(
   splitting: Splitting,
   work: (split: Split) => Promise<Result>,

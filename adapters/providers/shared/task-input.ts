@@ -29,8 +29,8 @@ export interface InputSettings {
 interface MaskField {
   /** Takes the mask; absent where the model reads the transparency of the picture itself. */
   readonly field?: string;
-  /** Which areas the model makes anew: the white or the black ones of the mask, or the transparent ones. */
-  readonly edit: MaskForm;
+  /** Which areas of the mask, or of the picture itself, the model makes anew: the white, the black or the transparent ones. */
+  readonly form: MaskForm;
 }
 
 interface ReferenceField {
@@ -51,8 +51,8 @@ const REFERENCE_FIELD: JsonObject = {
 const MASK_FIELD: JsonObject = {
   type: 'object',
   additionalProperties: false,
-  required: ['edit'],
-  properties: { field: FIELD_NAME, edit: { type: 'string', enum: [...MASK_FORMS] } },
+  required: ['form'],
+  properties: { field: FIELD_NAME, form: { type: 'string', enum: [...MASK_FORMS] } },
 };
 
 /** The properties of `InputSettings` for the JSON Schema of `provider_settings`. */
@@ -94,8 +94,8 @@ function maskFault({ references, mask }: InputSettings): string | undefined {
   if (mask === undefined) return undefined;
   if (references.reference_image === undefined)
     return 'mask belongs to a reference_image; references must name the field for it.';
-  return mask.field === undefined && mask.edit !== 'alpha'
-    ? `mask.field must name the field that takes the mask whose ${mask.edit} areas are made anew.`
+  return mask.field === undefined && mask.form !== 'alpha'
+    ? `mask.field must name the field that takes the mask whose ${mask.form} areas are made anew.`
     : undefined;
 }
 
@@ -154,7 +154,7 @@ async function splitMask(
   const masked = references.find(({ isMasked }) => isMasked === true);
   if (masked === undefined || mask?.field === undefined) return { of: new Map() };
   try {
-    const { colours, mask: file } = await split(masked, mask.edit);
+    const { colours, mask: file } = await split(masked, mask.form);
     return { of: new Map([[masked, colours]]), mask: { field: mask.field, file } };
   } catch (error) {
     if (error instanceof TaskRefused) return { refused: inputRefusal(error.message) };

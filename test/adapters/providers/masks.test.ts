@@ -62,7 +62,7 @@ function inputSettings(taking: Taking): JsonObject {
   ];
   return {
     references: { reference_image: { field: 'images', many: true }, start_frame: { field: 'frame' } },
-    ...(mask === undefined ? {} : { mask: { ...(taking === 'in the picture' ? {} : { field: 'mask' }), edit: mask } }),
+    ...(mask === undefined ? {} : { mask: { ...(taking === 'in the picture' ? {} : { field: 'mask' }), form: mask } }),
   };
 }
 
