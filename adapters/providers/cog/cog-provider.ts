@@ -14,7 +14,7 @@ import { submit } from '../../http/submit.js';
 import { openConnection, type Connection } from '../shared/connection.js';
 import { policyRefusalIn, withPolicy } from '../shared/policy-codes.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
-import { withSplits, type Split } from '../shared/split-references.js';
+import { withSplits, type Splits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkHealth } from './check-health.js';
@@ -75,15 +75,15 @@ export class CogProvider implements Provider {
 
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const { memory } = this.context;
-    return withSplits({ memory, signal: call.signal }, (split) => this.submitWith(split, submission, call));
+    return withSplits({ memory, signal: call.signal }, (splits) => this.submitWith(splits, submission, call));
   }
 
-  private async submitWith(split: Split, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+  private async submitWith(splits: Splits, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const whole = new WholeReferences(submission.references);
     const task = { ...submission, references: whole.references };
-    const mapping = taskInput(read.settings, task, async (file) => new Base64File(file, 'data-url'), split);
+    const mapping = taskInput(read.settings, task, async (file) => new Base64File(file, 'data-url'), splits);
     const mapped = await whole.sent(mapping, call.signal);
     if ('accepted' in mapped) return mapped;
     if ('refused' in mapped) return mapped.refused;

@@ -17,7 +17,7 @@ import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-fil
 import { withPolicy } from '../shared/policy-codes.js';
 import { refusedBy } from '../shared/refused-in-success.js';
 import { refusal } from '../shared/sentences.js';
-import { withSplits, type Split } from '../shared/split-references.js';
+import { withSplits, type Splits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkQueue } from './check-queue.js';
@@ -69,16 +69,16 @@ export class FalProvider implements Provider {
 
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const { memory } = this.about;
-    return withSplits({ memory, signal: call.signal }, (split) => this.submitWith(split, submission, call));
+    return withSplits({ memory, signal: call.signal }, (splits) => this.submitWith(splits, submission, call));
   }
 
-  private async submitWith(split: Split, submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
+  private async submitWith(splits: Splits, submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const { settings } = read;
     const whole = new WholeReferences(submission.references);
     const task = { ...submission, references: whole.references };
-    const mapping = taskInput(settings, task, async (file) => new Base64File(file, 'data-url'), split);
+    const mapping = taskInput(settings, task, async (file) => new Base64File(file, 'data-url'), splits);
     const mapped = await whole.sent(mapping, signal);
     if ('accepted' in mapped) return mapped;
     if ('refused' in mapped) return mapped.refused;

@@ -3,7 +3,7 @@ import type { ProviderOpening } from '../../driver.js';
 import { jsonRequest } from '../../http/bodies/json-request.js';
 import type { SubmissionContract } from '../../http/submission-outcome.js';
 import { submit } from '../../http/submit.js';
-import { withSplits, type Split } from '../shared/split-references.js';
+import { withSplits, type Splits } from '../shared/split-references.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import type { ApiCalls } from './api-calls.js';
 import { errorIn, isAboutContent, isAboutTask, isListed, meaningOf, refusalOf } from './error-meaning.js';
@@ -21,17 +21,17 @@ export interface Submitting extends Pick<ProviderOpening, 'instance' | 'log' | '
 
 /** Sends a task once. Throws `HttpError` where it is unknown whether it was taken. */
 export function submitTask(by: Submitting, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-  return withSplits({ memory: by.memory, signal: call.signal }, (split) => submitWith(split, by, submission, call));
+  return withSplits({ memory: by.memory, signal: call.signal }, (splits) => submitWith(splits, by, submission, call));
 }
 
 async function submitWith(
-  split: Split,
+  splits: Splits,
   { calls, settings, instance, log }: Submitting,
   submission: Submission,
   { signal }: ProviderCall,
 ): Promise<SubmitAnswer> {
   const whole = new WholeReferences(submission.references);
-  const making = taskRequest(settings, { ...submission, references: whole.references }, split);
+  const making = taskRequest(settings, { ...submission, references: whole.references }, splits);
   const request = await whole.sent(making, signal);
   if ('accepted' in request) return request;
   if ('refused' in request) return request.refused;

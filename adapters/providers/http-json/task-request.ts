@@ -5,7 +5,7 @@ import { Base64File } from '../../http/bodies/json-request.js';
 import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 import { fieldsFrom, ParameterInvalid, type FieldValue } from '../shared/request-fields.js';
 import { inputRefusal, refusal } from '../shared/sentences.js';
-import { maskedFirst, maskRefusal, type Split } from '../shared/split-references.js';
+import { maskedFirst, maskRefusal, type Splits } from '../shared/split-references.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import { filledBody, maskedPlaces, placeholdersOf, type Placeholder } from './body-template.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
@@ -20,14 +20,11 @@ export interface TaskRequest {
   readonly body: unknown;
 }
 
-/**
- * The request that submits a task, or the refusal of a task that the settings cannot map to one. `split` takes references
- * apart whose masks the API gets as pictures.
- */
+/** The request that submits a task, or the refusal of a task that the settings cannot map to one. */
 export async function taskRequest(
   settings: HttpJsonSettings,
   submission: Submission,
-  split: Split,
+  splits: Splits,
 ): Promise<TaskRequest | { readonly refused: SubmitAnswer }> {
   const { submit } = settings;
   const refused = referencesRefusal(settings, submission);
@@ -35,7 +32,7 @@ export async function taskRequest(
   const fields = fieldsOrRefusal(settings, submission);
   if ('refused' in fields) return fields;
   const { token, references } = submission;
-  const files = await filesOrRefusal(settings, references, split);
+  const files = await filesOrRefusal(settings, references, splits);
   if ('refused' in files) return files;
   const body = filledBody(submit.body, (placeholder) => valueOf(placeholder, submission, files, fields.values));
   const left = leftRefusal(files, filesIn(body));
@@ -63,27 +60,29 @@ interface SentFile {
 async function filesOrRefusal(
   { submit, files_as: form }: HttpJsonSettings,
   references: readonly ProviderReference[],
-  split: Split,
+  splits: Splits,
 ): Promise<readonly SentFile[] | { readonly refused: SubmitAnswer }> {
   const placeholders = placeholdersOf(submit.body);
   const files: SentFile[] = [];
   try {
     for (const reference of maskedFirst(references)) {
       // No other file has come before a masked one, and all of these have the same role.
-      const forms = reference.isMasked === true ? maskForms(placeholders, files.length) : [];
+      const isMasked = reference.isMasked === true;
+      const forms = isMasked ? maskForms(placeholders, files.length) : [];
       const masks = new Map<MaskForm, Base64File>();
       let picture: BodyFile = reference;
       for (const one of forms) {
-        const { colours, mask } = await split(reference, one);
+        const { colours, mask } = await splits.split(reference, one);
         picture = colours;
         masks.set(one, new Base64File(mask, form));
       }
+      if (isMasked && forms.length === 0) picture = await splits.withAlpha(reference);
       files.push({
         role: reference.role,
-        isMasked: reference.isMasked === true,
+        isMasked,
         mediaType: picture.mediaType,
         picture: new Base64File(picture, form),
-        withAlpha: new Base64File(reference, form),
+        withAlpha: new Base64File(picture, form),
         masks,
       });
     }

@@ -2,7 +2,7 @@ import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports
 import type { BodyFile } from '../../http/bodies/body-file.js';
 import { Base64File } from '../../http/bodies/json-request.js';
 import type { Connection } from '../shared/connection.js';
-import type { Split } from '../shared/split-references.js';
+import type { Splits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import type { ReplicateSettings } from './replicate-settings.js';
 import { uploadFile } from './upload-file.js';
@@ -19,7 +19,7 @@ export interface PredictionRequest {
 interface PredictionOf {
   readonly connection: Connection;
   readonly settings: ReplicateSettings;
-  readonly split: Split;
+  readonly splits: Splits;
 }
 
 /** Replicate advises data URLs up to this size; larger files are uploaded first. */
@@ -33,13 +33,13 @@ const [LEAST_SECONDS, MOST_SECONDS] = [5, 24 * 60 * 60];
  * Throws `UploadRefused`; nothing was submitted then.
  */
 export async function predictionRequest(
-  { connection, settings, split }: PredictionOf,
+  { connection, settings, splits }: PredictionOf,
   submission: Submission,
   call: ProviderCall,
 ): Promise<PredictionRequest | SubmitAnswer> {
   const valueOf = async (file: BodyFile) =>
     file.byteSize <= MAX_DATA_URL_BYTES ? new Base64File(file, 'data-url') : uploadFile(connection, file, call);
-  const mapped = await taskInput(settings, submission, valueOf, split);
+  const mapped = await taskInput(settings, submission, valueOf, splits);
   if ('refused' in mapped) return mapped.refused;
   const { version } = settings;
   return {

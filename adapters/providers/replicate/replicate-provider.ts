@@ -19,7 +19,7 @@ import { withPolicy } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { dataUrlBytes, listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
-import { withSplits, type Split } from '../shared/split-references.js';
+import { withSplits, type Splits } from '../shared/split-references.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
@@ -67,12 +67,12 @@ export class ReplicateProvider implements Provider {
 
   submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const { memory } = this.about;
-    return withSplits({ memory, signal: call.signal }, (split) => this.submitWith(split, submission, call));
+    return withSplits({ memory, signal: call.signal }, (splits) => this.submitWith(splits, submission, call));
   }
 
-  private async submitWith(split: Split, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+  private async submitWith(splits: Splits, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const whole = new WholeReferences(submission.references);
-    const request = await this.requestFor(submission, { whole, split }, call);
+    const request = await this.requestFor(submission, { whole, splits }, call);
     if ('accepted' in request) return request;
     const sized = jsonRequest(request.body);
     const sending = submit(
@@ -159,14 +159,14 @@ export class ReplicateProvider implements Provider {
   /** What is to be sent, or the refusal of a task that cannot be. Files are uploaded before. */
   private async requestFor(
     submission: Submission,
-    { whole, split }: { readonly whole: WholeReferences; readonly split: Split },
+    { whole, splits }: { readonly whole: WholeReferences; readonly splits: Splits },
     call: ProviderCall,
   ): Promise<PredictionRequest | SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     try {
       const task = { ...submission, references: whole.references };
-      const to = { connection: this.connection, settings: read.settings, split };
+      const to = { connection: this.connection, settings: read.settings, splits };
       return await whole.sent(predictionRequest(to, task, call), call.signal);
     } catch (error) {
       if (error instanceof UploadRefused && !call.signal.aborted) return error.answer;

@@ -1,24 +1,39 @@
 import type { ProviderReference } from '../../../core/ports/provider.js';
-import { splitMasked, type MaskedPicture, type MaskForm, type Splitting } from './masked-reference.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
+import {
+  splitMasked,
+  withAlphaChannel,
+  type MaskedPicture,
+  type MaskForm,
+  type Splitting,
+} from './masked-reference.js';
 import { inputRefusal } from './sentences.js';
 
-/** Splits a masked reference. Throws as `splitMasked` does. */
-export type Split = (reference: ProviderReference, form: MaskForm) => Promise<MaskedPicture>;
+/** What the masked references of a submission are sent as. */
+export interface Splits {
+  /** The colours and the mask. Throws as `splitMasked`. */
+  split(reference: ProviderReference, form: MaskForm): Promise<Pick<MaskedPicture, 'colours' | 'mask'>>;
+  /** The picture for a model that reads its transparency. Throws as `withAlphaChannel`. */
+  withAlpha(reference: ProviderReference): Promise<BodyFile>;
+}
 
 /** Does the work, which may split references and ends when its request was sent, and then frees the disk of the pictures. */
 export async function withSplits<Result>(
   splitting: Splitting,
-  work: (split: Split) => Promise<Result>,
+  work: (splits: Splits) => Promise<Result>,
 ): Promise<Result> {
-  const pictures: MaskedPicture[] = [];
+  const made: Pick<MaskedPicture, 'close'>[] = [];
+  const kept = <Made extends Pick<MaskedPicture, 'close'>>(one: Made): Made => {
+    made.push(one);
+    return one;
+  };
   try {
-    return await work(async (reference, form) => {
-      const picture = await splitMasked(reference, form, splitting);
-      pictures.push(picture);
-      return picture;
+    return await work({
+      split: async (reference, form) => kept(await splitMasked(reference, form, splitting)),
+      withAlpha: async (reference) => kept(await withAlphaChannel(reference, splitting)).picture,
     });
   } finally {
-    for (const picture of pictures) await picture.close();
+    for (const { close } of made) await close();
   }
 }
 

@@ -12,7 +12,7 @@ import {
   type FieldRules,
 } from './request-fields.js';
 import { inputRefusal, refusal } from './sentences.js';
-import { maskedFirst, maskRefusal, type Split } from './split-references.js';
+import { maskedFirst, maskRefusal, type Splits } from './split-references.js';
 import { TaskRefused } from './task-refused.js';
 
 /** The part of `provider_settings` that says which field of a model's input has what. What it does not name is never sent. */
@@ -110,14 +110,13 @@ export type TaskInput =
   | { readonly refused: ReturnType<typeof refusal> };
 
 /**
- * The input of a model. `valueOf` gives what a file is sent as; it is called only where all else is in order. `split` takes a
- * masked reference apart, for models that get its mask as a picture of its own.
+ * The input of a model. `valueOf` gives what a file is sent as; it is called only where all else is in order.
  */
 export async function taskInput(
   settings: InputSettings,
   submission: Submission,
   valueOf: (file: BodyFile) => Promise<unknown>,
-  split: Split,
+  splits: Splits,
 ): Promise<TaskInput> {
   const { prompt, negativePrompt, references } = submission;
   const { prompt_field: promptField, negative_prompt_field: negativeField } = settings;
@@ -127,13 +126,13 @@ export async function taskInput(
   if (refused !== undefined) return { refused };
   const input: Record<string, unknown> = { ...fields.input, [promptField]: prompt };
   if (negativeField !== undefined && negativePrompt !== undefined) input[negativeField] = negativePrompt;
-  const colours = await splitMask(settings, references, split);
-  if ('refused' in colours) return colours;
-  if (colours.mask !== undefined) input[colours.mask.field] = await valueOf(colours.mask.file);
+  const sent = await splitMask(settings, references, splits);
+  if ('refused' in sent) return sent;
+  if (sent.mask !== undefined) input[sent.mask.field] = await valueOf(sent.mask.file);
   for (const [role, { field, many }] of entriesOf(settings.references)) {
     const values: unknown[] = [];
     for (const reference of maskedFirst(references))
-      if (reference.role === role) values.push(await valueOf(colours.of.get(reference) ?? reference));
+      if (reference.role === role) values.push(await valueOf(sent.of.get(reference) ?? reference));
     if (values.length > 0) input[field] = many ? values : values[0];
   }
   return { input };
@@ -145,16 +144,17 @@ interface SplitMask {
   readonly mask?: { readonly field: string; readonly file: BodyFile };
 }
 
-/** The masked reference as its colours and its mask, where the model takes the mask in a field of its own. */
+/** What the masked reference is sent as: its colours and its mask, or a picture with transparency. */
 async function splitMask(
   { mask }: InputSettings,
   references: readonly ProviderReference[],
-  split: Split,
+  splits: Splits,
 ): Promise<SplitMask | { readonly refused: ReturnType<typeof refusal> }> {
   const masked = references.find(({ isMasked }) => isMasked === true);
-  if (masked === undefined || mask?.field === undefined) return { of: new Map() };
+  if (masked === undefined || mask === undefined) return { of: new Map() };
   try {
-    const { colours, mask: file } = await split(masked, mask.form);
+    if (mask.field === undefined) return { of: new Map([[masked, await splits.withAlpha(masked)]]) };
+    const { colours, mask: file } = await splits.split(masked, mask.form);
     return { of: new Map([[masked, colours]]), mask: { field: mask.field, file } };
   } catch (error) {
     if (error instanceof TaskRefused) return { refused: inputRefusal(error.message) };
