@@ -56,11 +56,12 @@ interface Kind {
   settings(taking: Taking): JsonObject;
 }
 
-function inputSettings(taking: Taking): JsonObject {
+function inputSettings({ mask: _, ...others }: JsonObject, taking: Taking): JsonObject {
   const mask = { 'white': 'white', 'black': 'black', 'alpha': 'alpha', 'in the picture': 'alpha', 'none': undefined }[
     taking
   ];
   return {
+    ...others,
     references: { reference_image: { field: 'images', many: true }, start_frame: { field: 'frame' } },
     ...(mask === undefined ? {} : { mask: { ...(taking === 'in the picture' ? {} : { field: 'mask' }), form: mask } }),
   };
@@ -97,7 +98,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       const provider = falAt(fake.base, {}, undefined, memory);
       return { provider, fake, input: () => fake.queue.at(-1)!.input, bytesOf: ofDataUrl };
     },
-    settings: (taking) => ({ ...FAL, ...inputSettings(taking) }),
+    settings: (taking) => inputSettings(FAL, taking),
   },
   'replicate': {
     driver: replicateDriver,
@@ -108,7 +109,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
         String(value).startsWith('data:') ? ofDataUrl(value) : fake.files.get(String(value).split('/').at(-1)!)!;
       return { provider, fake, input: () => fake.predictions.at(-1)!.input, bytesOf };
     },
-    settings: (taking) => ({ ...REPLICATE, ...inputSettings(taking) }),
+    settings: (taking) => inputSettings(REPLICATE, taking),
   },
   'cog': {
     driver: cogDriver,
@@ -117,7 +118,7 @@ const KINDS: Readonly<Record<string, Kind>> = {
       const provider = cogAt(fake.base, {}, undefined, memory);
       return { provider, fake, input: () => fake.predictions.at(-1)!.input, bytesOf: ofDataUrl };
     },
-    settings: (taking) => ({ ...COG, ...inputSettings(taking) }),
+    settings: (taking) => inputSettings(COG, taking),
   },
   'http-json': {
     driver: httpJsonDriver,

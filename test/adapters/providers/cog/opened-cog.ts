@@ -11,6 +11,7 @@ import { sampleTask } from '../sample-task.js';
 
 export const SETTINGS: JsonObject = {
   references: { reference_image: { field: 'image' } },
+  mask: { field: 'mask', form: 'white' },
   fields: {
     num_outputs: { parameter: 'n', type: 'integer', minimum: 1, maximum: 4 },
     seconds: { parameter: 'seconds', type: 'integer', minimum: 0, maximum: 600 },

@@ -12,6 +12,7 @@ import { sampleTask } from '../sample-task.js';
 export const SETTINGS: JsonObject = {
   endpoint: 'fal-ai/flux/schnell',
   references: { reference_image: { field: 'image_urls', many: true }, start_frame: { field: 'image_url' } },
+  mask: { field: 'mask_url', form: 'white' },
   fields: { num_images: { parameter: 'n', type: 'integer', minimum: 1, maximum: 4 }, output_format: { value: 'png' } },
   output: { media_type: 'image/png', at: '/images/*/url', withheld_at: '/has_nsfw_concepts/*' },
 };

@@ -21,7 +21,10 @@ function changed(path: string, value: Json | undefined): JsonObject {
   const names = path.split('/');
   const last = names.pop() ?? '';
   let at = settings;
-  for (const name of names) at = (at[name] ??= {}) as JsonObject;
+  for (const name of names) {
+    if (typeof at[name] !== 'object') at[name] = {};
+    at = at[name] as JsonObject;
+  }
   if (value === undefined) delete at[last];
   else at[last] = value;
   return settings;

@@ -13,6 +13,7 @@ export const SETTINGS: JsonObject = {
   model: 'black-forest-labs/flux-schnell',
   negative_prompt_field: 'negative_prompt',
   references: { reference_image: { field: 'input_images', many: true }, start_frame: { field: 'image' } },
+  mask: { field: 'mask', form: 'white' },
   fields: { num_outputs: { parameter: 'n', type: 'integer', minimum: 1, maximum: 4 }, output_format: { value: 'png' } },
   output: { media_type: 'image/png' },
 };
