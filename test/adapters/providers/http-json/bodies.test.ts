@@ -169,7 +169,7 @@ describe('masks in a body', () => {
   /** The body that is sent, or the answer where none is sent. */
   async function bodyOf(body: JsonObject, references: Submission['references']): Promise<Record<string, unknown>> {
     const answer = await provider.submit(task({ settings: settingsOf(body), references, token: randomUUID() }), WANTED);
-    return (fake.server.requests.length === 0 ? answer : fake.jobs.at(-1)!.task) as Record<string, unknown>;
+    return fake.server.requests.length === 0 ? { ...answer } : fake.jobs.at(-1)!.task;
   }
 
   const channelsOf = async (base64: unknown) => (await decodedPicture(Buffer.from(String(base64), 'base64'))).channels;
