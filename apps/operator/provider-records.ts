@@ -31,6 +31,7 @@ export function promisesJson(p: ProviderPromises) {
     cancels: p.cancels,
     ...(p.keepsResultsMs === undefined ? {} : { keeps_results_ms: p.keepsResultsMs }),
     is_paid: p.isPaid,
+    ...(p.maxMaskedReferences === undefined ? {} : { max_masked_references: p.maxMaskedReferences }),
   };
 }
 

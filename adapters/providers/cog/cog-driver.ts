@@ -1,7 +1,7 @@
 import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { COG_PROMISES } from './cog-promises.js';
+import { cogPromises } from './cog-promises.js';
 import { settingsFault } from './cog-settings.js';
 
 /** A model in a container of Cog, which Replicate's models are packed in. */
@@ -30,10 +30,10 @@ export const cogDriver: ProviderDriver = {
 
   parametersSent: parametersOfFields,
 
-  promises: () => COG_PROMISES,
+  promises: cogPromises,
 
-  async open({ options, instance, log }) {
+  async open(opening) {
     const { openCog } = await import('./cog-provider.js');
-    return openCog({ options, instance, log });
+    return openCog(opening);
   },
 };

@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
+import { maskPromise } from '../shared/task-input.js';
 
-/** What a container of Cog promises of every task. */
-export const COG_PROMISES: ProviderPromises = {
+const OF_EVERY_TASK: ProviderPromises = {
   answersWithOutputs: true,
   isAskedBy: 'nothing',
   // Only while it runs: after its end the same id runs again.
@@ -10,3 +11,8 @@ export const COG_PROMISES: ProviderPromises = {
   cancels: 'nothing',
   isPaid: false,
 };
+
+/** What a container of Cog promises of the tasks of its model. */
+export function cogPromises(settings: JsonObject): ProviderPromises {
+  return { ...OF_EVERY_TASK, ...maskPromise(settings) };
+}

@@ -14,10 +14,11 @@ import { submit } from '../../http/submit.js';
 import { openConnection, type Connection } from '../shared/connection.js';
 import { policyRefusalIn, withPolicy } from '../shared/policy-codes.js';
 import { refusal, type FailureName } from '../shared/sentences.js';
+import { withSplits, type Splits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkHealth } from './check-health.js';
-import { COG_PROMISES } from './cog-promises.js';
+import { cogPromises } from './cog-promises.js';
 import { readSettings } from './cog-settings.js';
 import { answerOf } from './prediction-answer.js';
 
@@ -44,12 +45,17 @@ const BY_STATUS: Readonly<Record<number, FailureName>> = {
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** Throws one sentence for options that cannot work. */
-export function openCog({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
+export function openCog({
+  options,
+  instance,
+  log,
+  memory,
+}: Pick<ProviderOpening, 'options' | 'instance' | 'log' | 'memory'>) {
   const { max_output_bytes: maxFileBytes } = options as unknown as { readonly max_output_bytes: number };
-  return new CogProvider(openConnection({ options, instance }), { maxFileBytes, instance, log });
+  return new CogProvider(openConnection({ options, instance }), { maxFileBytes, instance, log, memory });
 }
 
-interface CogContext extends Pick<ProviderOpening, 'instance' | 'log'> {
+interface CogContext extends Pick<ProviderOpening, 'instance' | 'log' | 'memory'> {
   readonly maxFileBytes: number;
 }
 
@@ -63,16 +69,23 @@ export class CogProvider implements Provider {
     private readonly context: CogContext,
   ) {}
 
-  promises(): ProviderPromises {
-    return COG_PROMISES;
+  promises(settings: JsonObject): ProviderPromises {
+    return cogPromises(settings);
   }
 
-  async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+  submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const { memory } = this.context;
+    return withSplits({ memory, signal: call.signal }, (splits) => this.submitWith(splits, submission, call));
+  }
+
+  private async submitWith(splits: Splits, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const whole = new WholeReferences(submission.references);
     const task = { ...submission, references: whole.references };
-    const mapped = await taskInput(read.settings, task, async (file) => new Base64File(file, 'data-url'));
+    const mapping = taskInput(read.settings, task, async (file) => new Base64File(file, 'data-url'), splits);
+    const mapped = await whole.sent(mapping, call.signal);
+    if ('accepted' in mapped) return mapped;
     if ('refused' in mapped) return mapped.refused;
     const { headers, body } = jsonRequest({ id: submission.token, input: mapped.input });
     const timeoutMs = Math.min(LONGEST_TIMER_MS, Math.max(1, submission.timeLeftMs));

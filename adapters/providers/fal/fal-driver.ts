@@ -41,10 +41,10 @@ export const falDriver: ProviderDriver = {
 
   parametersSent: parametersOfFields,
 
-  promises: (_, options) => falPromises(options as { readonly keeps_payloads: boolean }),
+  promises: (settings, options) => falPromises(settings, options as { readonly keeps_payloads: boolean }),
 
-  async open({ options, instance, log }) {
+  async open(opening) {
     const { openFal } = await import('./fal-provider.js');
-    return openFal({ options, instance, log });
+    return openFal(opening);
   },
 };

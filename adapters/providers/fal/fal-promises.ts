@@ -1,11 +1,16 @@
 import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { JsonObject } from '../../../core/json.js';
+import { maskPromise } from '../shared/task-input.js';
 import type { FalOptions } from './platform-headers.js';
 
 /** Without stored payloads, an answer of 10 kB or more is kept for the shorter time. */
 const [KEEPS_RESULTS_MS, KEEPS_LEAST_MS] = [60 * 60 * 1_000, 6 * 60 * 1_000];
 
-/** What fal promises of every task at an instance with these options. */
-export function falPromises({ keeps_payloads: keepsPayloads }: Pick<FalOptions, 'keeps_payloads'>): ProviderPromises {
+/** What fal promises of the tasks of a model at an instance with these options. */
+export function falPromises(
+  settings: JsonObject,
+  { keeps_payloads: keepsPayloads }: Pick<FalOptions, 'keeps_payloads'>,
+): ProviderPromises {
   return {
     answersWithOutputs: false,
     isAskedBy: 'nothing',
@@ -15,5 +20,6 @@ export function falPromises({ keeps_payloads: keepsPayloads }: Pick<FalOptions, 
     cancels: 'queued',
     keepsResultsMs: keepsPayloads ? KEEPS_RESULTS_MS : KEEPS_LEAST_MS,
     isPaid: true,
+    ...maskPromise(settings),
   };
 }

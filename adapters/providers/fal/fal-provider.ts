@@ -17,6 +17,7 @@ import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-fil
 import { withPolicy } from '../shared/policy-codes.js';
 import { refusedBy } from '../shared/refused-in-success.js';
 import { refusal } from '../shared/sentences.js';
+import { withSplits, type Splits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkQueue } from './check-queue.js';
@@ -33,12 +34,18 @@ import { refusalOf, statedRefusal } from './submission-refusal.js';
 const MAX_ACCEPTANCE_BYTES = 1024 * 1024;
 
 /** Throws one sentence for options that cannot work. */
-export function openFal({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
+export function openFal({
+  options,
+  instance,
+  log,
+  memory,
+}: Pick<ProviderOpening, 'options' | 'instance' | 'log' | 'memory'>) {
   const known = options as unknown as FalOptions;
   const hosts = listedHosts(known.output_hosts, `providers.${instance}.output_hosts`);
   return new FalProvider({ connection: openConnection({ options, instance, scheme: 'Key' }), hosts }, known, {
     instance,
     log,
+    memory,
   });
 }
 
@@ -50,23 +57,30 @@ export class FalProvider implements Provider {
   constructor(
     private readonly files: ResultFiles,
     private readonly options: FalOptions,
-    private readonly about: Pick<ProviderOpening, 'instance' | 'log'>,
+    private readonly about: Pick<ProviderOpening, 'instance' | 'log' | 'memory'>,
   ) {
     this.connection = files.connection;
     this.requests = new QueuedRequests(this.connection);
   }
 
-  promises(): ProviderPromises {
-    return falPromises(this.options);
+  promises(settings: JsonObject): ProviderPromises {
+    return falPromises(settings, this.options);
   }
 
-  async submit(submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
+  submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const { memory } = this.about;
+    return withSplits({ memory, signal: call.signal }, (splits) => this.submitWith(splits, submission, call));
+  }
+
+  private async submitWith(splits: Splits, submission: Submission, { signal }: ProviderCall): Promise<SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const { settings } = read;
     const whole = new WholeReferences(submission.references);
     const task = { ...submission, references: whole.references };
-    const mapped = await taskInput(settings, task, async (file) => new Base64File(file, 'data-url'));
+    const mapping = taskInput(settings, task, async (file) => new Base64File(file, 'data-url'), splits);
+    const mapped = await whole.sent(mapping, signal);
+    if ('accepted' in mapped) return mapped;
     if ('refused' in mapped) return mapped.refused;
     const { headers, body } = jsonRequest(mapped.input);
     const sending = submit(

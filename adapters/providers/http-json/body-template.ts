@@ -1,11 +1,19 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { escapePointerToken, type Json, type JsonObject } from '../../../core/json.js';
+import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 
 /** What a text such as `{prompt}` in the body of a submission stands for. */
 export type Placeholder =
   | { readonly kind: 'prompt' | 'negative_prompt' | 'token' }
   | { readonly kind: 'parameter'; readonly name: string }
-  | { readonly kind: 'reference'; readonly role: ReferenceRole; readonly index: number | 'all' }
+  /** `hasAlpha`: the API reads the transparency of the file itself. */
+  | {
+      readonly kind: 'reference';
+      readonly role: ReferenceRole;
+      readonly index: number | 'all';
+      readonly hasAlpha?: true;
+    }
+  | { readonly kind: 'mask'; readonly role: ReferenceRole; readonly index: number; readonly form: MaskForm }
   | { readonly kind: 'media_type'; readonly role: ReferenceRole; readonly index: number };
 
 /** A value in a body that has no others in it. */
@@ -44,9 +52,29 @@ export function placeholderOf(text: string): Placeholder | undefined {
   const role = ROLES.find((one) => one === word);
   if (role === undefined) return undefined;
   if (rest === '*') return { kind: 'reference', role, index: 'all' };
-  const [, index, of] = /^(\d{1,2})(\.media_type)?$/.exec(rest) ?? [];
-  if (index === undefined) return undefined;
-  return { kind: of === undefined ? 'reference' : 'media_type', role, index: Number(index) };
+  const [, digits, of] = /^(\d{1,2})(?:\.([a-z_]+))?$/.exec(rest) ?? [];
+  if (digits === undefined) return undefined;
+  const index = Number(digits);
+  if (of === undefined) return { kind: 'reference', role, index };
+  if (of === 'media_type') return { kind: 'media_type', role, index };
+  if (of === 'with_alpha') return { kind: 'reference', role, index, hasAlpha: true };
+  const form = MASK_FORMS.find((one) => of === `${one}_mask`);
+  return form === undefined ? undefined : { kind: 'mask', role, index, form };
+}
+
+/**
+ * How many files with transparent areas a body takes. They come first among the files of their role, so that those from the
+ * first one on count of which the body has the mask or the transparency.
+ */
+export function maskedPlaces(body: Json): number {
+  const indexes = new Set(
+    placeholdersOf(body).flatMap((one) =>
+      one.kind === 'mask' || (one.kind === 'reference' && one.hasAlpha === true) ? [one.index] : [],
+    ),
+  );
+  let places = 0;
+  while (indexes.has(places)) places += 1;
+  return places;
 }
 
 /** Every value of a body, with its place. */
@@ -121,6 +149,6 @@ function holds(condition: Json, valueOf: ValueOf): boolean {
 function isIdleItem(item: Json, valueOf: ValueOf): boolean {
   const placeholders = placeholdersOf(item);
   if (placeholders.length === 0 || placeholders.some(({ kind }) => kind === 'prompt')) return false;
-  const files = placeholders.filter(({ kind }) => kind === 'reference');
+  const files = placeholders.filter(({ kind }) => kind === 'reference' || kind === 'mask');
   return (files.length > 0 ? files : placeholders).every((one) => valueOf(one) === undefined);
 }

@@ -38,8 +38,8 @@ export const httpJsonDriver: ProviderDriver = {
 
   promises: httpJsonPromises,
 
-  async open({ options, instance, log }) {
+  async open(opening) {
     const { openHttpJson } = await import('./http-json-provider.js');
-    return openHttpJson({ options, instance, log });
+    return openHttpJson(opening);
   },
 };

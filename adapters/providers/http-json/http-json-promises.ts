@@ -1,11 +1,13 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
+import { maskedPlaces } from './body-template.js';
 import { readSettings } from './read-settings.js';
 
 /** What the API of a model with these settings promises; settings that cannot be used promise nothing. */
 export function httpJsonPromises(given: JsonObject): ProviderPromises {
   const read = readSettings(given);
   const settings = 'settings' in read ? read.settings : undefined;
+  const maxMasked = settings === undefined ? 0 : maskedPlaces(settings.submit.body);
   const keepsSeconds = settings?.keeps_results_seconds;
   return {
     answersWithOutputs: false,
@@ -15,5 +17,6 @@ export function httpJsonPromises(given: JsonObject): ProviderPromises {
     cancels: settings?.cancel?.stops ?? 'nothing',
     ...(keepsSeconds === undefined ? {} : { keepsResultsMs: keepsSeconds * 1_000 }),
     isPaid: settings?.is_paid ?? true,
+    ...(maxMasked === 0 ? {} : { maxMaskedReferences: maxMasked }),
   };
 }

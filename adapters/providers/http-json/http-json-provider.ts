@@ -34,13 +34,18 @@ interface HttpJsonOptions {
   readonly send_credentials: readonly string[];
 }
 
-type About = Pick<ProviderOpening, 'instance' | 'log'>;
+type About = Pick<ProviderOpening, 'instance' | 'log' | 'memory'>;
 
 /** Throws one sentence for options that cannot work. */
-export function openHttpJson({ options, instance, log }: About & Pick<ProviderOpening, 'options'>): HttpJsonProvider {
+export function openHttpJson({
+  options,
+  instance,
+  log,
+  memory,
+}: About & Pick<ProviderOpening, 'options'>): HttpJsonProvider {
   const { auth } = options as unknown as HttpJsonOptions;
   const lists = hostLists(options as unknown as HttpJsonOptions, instance);
-  return providerOn(openConnection({ options, instance, ...authOf(auth) }), lists, { instance, log });
+  return providerOn(openConnection({ options, instance, ...authOf(auth) }), lists, { instance, log, memory });
 }
 
 /** The hosts beside that of `base_url` that an instance calls, and those of them that get its key. */
@@ -97,7 +102,7 @@ export class HttpJsonProvider implements Provider {
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
-    return submitTask(this.calls, read.settings, submission, call, this.about);
+    return submitTask({ calls: this.calls, settings: read.settings, ...this.about }, submission, call);
   }
 
   async poll(reference: string, given: JsonObject, call: ProviderCall): Promise<ProviderReport> {

@@ -132,7 +132,7 @@ function bodyFault({ submit, parameters }: HttpJsonSettings): string | undefined
   if (prompts.length === 0) return '/submit/body: Nothing in it takes {prompt}.';
   return prompts.every(({ isConditional }) => isConditional)
     ? `/submit/body: {prompt} must also be where no ${CONDITION} leaves it out.`
-    : filesFault(placeholdersOf(submit.body));
+    : (filesFault(placeholdersOf(submit.body)) ?? masksFault(placeholdersOf(submit.body)));
 }
 
 /** Names with a dollar are for these settings, and are not sent. */
@@ -153,12 +153,12 @@ function reservedNameFault(body: Json, at: string): string | undefined {
   return undefined;
 }
 
-/** No file between others may be left out, and a type needs its file. */
+/** No file between others may be left out, and a type or a mask needs its file. */
 function filesFault(placeholders: readonly Placeholder[]): string | undefined {
-  const lone = placeholders.find((one) => one.kind === 'media_type' && !takesFile(placeholders, one));
-  if (lone?.kind === 'media_type') {
-    const file = `${lone.role}.${lone.index}`;
-    return `/submit/body: {${file}.media_type} is taken, and {${file}} is not.`;
+  for (const one of placeholders) {
+    if ((one.kind !== 'media_type' && one.kind !== 'mask') || takesFile(placeholders, one)) continue;
+    const file = `${one.role}.${one.index}`;
+    return `/submit/body: {${file}.${one.kind === 'mask' ? `${one.form}_mask` : one.kind}} is taken, and {${file}} is not.`;
   }
   for (const one of placeholders) {
     if (one.kind !== 'reference' || one.index === 'all' || one.index === 0) continue;
@@ -167,6 +167,22 @@ function filesFault(placeholders: readonly Placeholder[]): string | undefined {
       return `/submit/body: {${role}.${own}} is taken, and {${role}.${own - 1}} is not.`;
   }
   return undefined;
+}
+
+/** Files with masks come first, and such a file is sent either as it is or as its colours. */
+function masksFault(placeholders: readonly Placeholder[]): string | undefined {
+  const masks = placeholders.filter(takesMask);
+  for (const { index } of masks) {
+    if (index !== 0 && !masks.some((other) => other.index === Number(index) - 1))
+      return `/submit/body: {reference_image.${index}} has a mask, and {reference_image.${Number(index) - 1}} has none; files with a mask come first.`;
+    const kinds = new Set(masks.filter((other) => other.index === index).map(({ kind }) => kind));
+    if (kinds.size > 1) return `/submit/body: {reference_image.${index}.with_alpha} is taken, and needs no other mask.`;
+  }
+  return undefined;
+}
+
+function takesMask(one: Placeholder): one is Extract<Placeholder, { readonly kind: 'reference' | 'mask' }> {
+  return one.kind === 'mask' || (one.kind === 'reference' && one.hasAlpha === true);
 }
 
 function takesFile(
@@ -192,6 +208,8 @@ function leafFault({ names, value, isCondition }: Leaf, parameters: FieldRules):
     placeholder.kind === 'prompt' ||
     placeholder.kind === 'negative_prompt' ||
     (placeholder.kind === 'parameter' && isFreeText(parameters[placeholder.name]));
+  if (takesMask(placeholder) && placeholder.role !== 'reference_image')
+    return `${shown(value)} is never there: only a reference_image has a mask.`;
   return isText && !isCondition && isOfOperator(...names)
     ? 'Text that users write cannot go to a member for places, addresses, files, keys or options.'
     : undefined;

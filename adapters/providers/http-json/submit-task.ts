@@ -3,6 +3,7 @@ import type { ProviderOpening } from '../../driver.js';
 import { jsonRequest } from '../../http/bodies/json-request.js';
 import type { SubmissionContract } from '../../http/submission-outcome.js';
 import { submit } from '../../http/submit.js';
+import { withSplits, type Splits } from '../shared/split-references.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import type { ApiCalls } from './api-calls.js';
 import { errorIn, isAboutContent, isAboutTask, isListed, meaningOf, refusalOf } from './error-meaning.js';
@@ -12,16 +13,27 @@ import { listedCode } from './shown-words.js';
 import { referenceIn } from './task-reference.js';
 import { taskRequest } from './task-request.js';
 
+/** What a task is sent with. */
+export interface Submitting extends Pick<ProviderOpening, 'instance' | 'log' | 'memory'> {
+  readonly calls: ApiCalls;
+  readonly settings: HttpJsonSettings;
+}
+
 /** Sends a task once. Throws `HttpError` where it is unknown whether it was taken. */
-export async function submitTask(
-  calls: ApiCalls,
-  settings: HttpJsonSettings,
+export function submitTask(by: Submitting, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+  return withSplits({ memory: by.memory, signal: call.signal }, (splits) => submitWith(splits, by, submission, call));
+}
+
+async function submitWith(
+  splits: Splits,
+  { calls, settings, instance, log }: Submitting,
   submission: Submission,
   { signal }: ProviderCall,
-  { instance, log }: Pick<ProviderOpening, 'instance' | 'log'>,
 ): Promise<SubmitAnswer> {
   const whole = new WholeReferences(submission.references);
-  const request = taskRequest(settings, { ...submission, references: whole.references });
+  const making = taskRequest(settings, { ...submission, references: whole.references }, splits);
+  const request = await whole.sent(making, signal);
+  if ('accepted' in request) return request;
   if ('refused' in request) return request.refused;
   const { headers, body } = jsonRequest(request.body);
   const sending = submit(

@@ -1,9 +1,13 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
-import type { Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { ProviderReference, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
 import { Base64File } from '../../http/bodies/json-request.js';
+import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 import { fieldsFrom, ParameterInvalid, type FieldValue } from '../shared/request-fields.js';
 import { inputRefusal, refusal } from '../shared/sentences.js';
-import { filledBody, placeholdersOf, type Placeholder } from './body-template.js';
+import { maskedFirst, maskRefusal, type Splits } from '../shared/split-references.js';
+import { TaskRefused } from '../shared/task-refused.js';
+import { filledBody, maskedPlaces, placeholdersOf, type Placeholder } from './body-template.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { filledPath } from './path-template.js';
 
@@ -17,29 +21,93 @@ export interface TaskRequest {
 }
 
 /** The request that submits a task, or the refusal of a task that the settings cannot map to one. */
-export function taskRequest(
+export async function taskRequest(
   settings: HttpJsonSettings,
   submission: Submission,
-): TaskRequest | { readonly refused: SubmitAnswer } {
+  splits: Splits,
+): Promise<TaskRequest | { readonly refused: SubmitAnswer }> {
   const { submit } = settings;
   const refused = referencesRefusal(settings, submission);
   if (refused !== undefined) return { refused };
   const fields = fieldsOrRefusal(settings, submission);
   if ('refused' in fields) return fields;
   const { token, references } = submission;
-  const files = references.map((reference) => new Base64File(reference, settings.files_as));
+  const files = await filesOrRefusal(settings, references, splits);
+  if ('refused' in files) return files;
   const body = filledBody(submit.body, (placeholder) => valueOf(placeholder, submission, files, fields.values));
-  const isSent = filesIn(body);
-  const left = references.find((_, index) => !isSent.has(files[index]));
-  if (left !== undefined)
-    return {
-      refused: inputRefusal(`The model takes no file of the role ${left.role} together with the other inputs.`),
-    };
+  const left = leftRefusal(files, filesIn(body));
+  if (left !== undefined) return { refused: left };
   return {
     path: filledPath(submit.path, { token }),
     headers: submit.idempotency_header === undefined ? {} : { [submit.idempotency_header]: token },
     body,
   };
+}
+
+/** A reference as the places of a body may have it. */
+interface SentFile {
+  readonly role: ReferenceRole;
+  readonly isMasked: boolean;
+  readonly mediaType: string;
+  /** The picture: its colours where it was split. */
+  readonly picture: Base64File;
+  /** The same where the API reads its transparency. */
+  readonly withAlpha: Base64File;
+  readonly masks: ReadonlyMap<MaskForm, Base64File>;
+}
+
+/** The files of a task, those with a mask first. */
+async function filesOrRefusal(
+  { submit, files_as: form }: HttpJsonSettings,
+  references: readonly ProviderReference[],
+  splits: Splits,
+): Promise<readonly SentFile[] | { readonly refused: SubmitAnswer }> {
+  const placeholders = placeholdersOf(submit.body);
+  const files: SentFile[] = [];
+  try {
+    for (const reference of maskedFirst(references)) {
+      // No other file has come before a masked one, and all of these have the same role.
+      const isMasked = reference.isMasked === true;
+      const forms = isMasked ? maskForms(placeholders, files.length) : [];
+      const masks = new Map<MaskForm, Base64File>();
+      let picture: BodyFile = reference;
+      for (const one of forms) {
+        const { colours, mask } = await splits.split(reference, one);
+        picture = colours;
+        masks.set(one, new Base64File(mask, form));
+      }
+      if (isMasked && forms.length === 0) picture = await splits.withAlpha(reference);
+      files.push({
+        role: reference.role,
+        isMasked,
+        mediaType: picture.mediaType,
+        picture: new Base64File(picture, form),
+        withAlpha: new Base64File(picture, form),
+        masks,
+      });
+    }
+  } catch (error) {
+    if (error instanceof TaskRefused) return { refused: inputRefusal(error.message) };
+    throw error;
+  }
+  return files;
+}
+
+function maskForms(placeholders: readonly Placeholder[], index: number): readonly MaskForm[] {
+  return MASK_FORMS.filter((form) =>
+    placeholders.some((one) => one.kind === 'mask' && one.index === index && one.form === form),
+  );
+}
+
+/** The refusal of a task with a file, or a mask, that has no place where `$if` leaves objects out. */
+function leftRefusal(files: readonly SentFile[], isSent: ReadonlySet<unknown>): SubmitAnswer | undefined {
+  for (const { role, isMasked, picture, withAlpha, masks } of files) {
+    if (!isSent.has(picture) && !isSent.has(withAlpha))
+      return inputRefusal(`The model takes no file of the role ${role} together with the other inputs.`);
+    if (isMasked && !isSent.has(withAlpha) && ![...masks.values()].some((mask) => isSent.has(mask)))
+      return inputRefusal('The model takes no file with transparent areas together with the other inputs.');
+  }
+  return undefined;
 }
 
 /** The files in a document. */
@@ -65,8 +133,8 @@ function fieldsOrRefusal(
 
 function valueOf(
   placeholder: Placeholder,
-  { prompt, negativePrompt, token, references }: Submission,
-  files: readonly Base64File[],
+  { prompt, negativePrompt, token }: Submission,
+  files: readonly SentFile[],
   fields: Fields,
 ): unknown {
   switch (placeholder.kind) {
@@ -79,13 +147,18 @@ function valueOf(
     case 'parameter':
       return Object.hasOwn(fields, placeholder.name) ? fields[placeholder.name] : undefined;
     case 'reference': {
-      const { role, index } = placeholder;
-      const found = files.filter((_, at) => references[at]?.role === role);
-      if (index !== 'all') return found[index];
-      return found.length === 0 ? undefined : found;
+      const { role, index, hasAlpha } = placeholder;
+      const found = files.filter((file) => file.role === role);
+      if (index === 'all') return found.length === 0 ? undefined : found.map(({ picture }) => picture);
+      return hasAlpha === true ? found[index]?.withAlpha : found[index]?.picture;
+    }
+    case 'mask': {
+      const file = files.filter(({ role }) => role === placeholder.role)[placeholder.index];
+      // A condition may name a form of the mask that is not sent.
+      return file?.isMasked === true ? (file.masks.get(placeholder.form) ?? true) : undefined;
     }
     case 'media_type':
-      return references.filter(({ role }) => role === placeholder.role)[placeholder.index]?.mediaType;
+      return files.filter(({ role }) => role === placeholder.role)[placeholder.index]?.mediaType;
   }
 }
 
@@ -98,7 +171,7 @@ function referencesRefusal({ submit }: HttpJsonSettings, { references }: Submiss
     if (references.filter((other) => other.role === role).length > most)
       return inputRefusal(`The model takes no more than ${most} of the role ${role}.`);
   }
-  return undefined;
+  return maskRefusal(references, maskedPlaces(submit.body));
 }
 
 function mostFiles(placeholders: readonly Placeholder[], role: ReferenceRole): number {

@@ -1,6 +1,8 @@
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
 import { Base64File } from '../../http/bodies/json-request.js';
 import type { Connection } from '../shared/connection.js';
+import type { Splits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import type { ReplicateSettings } from './replicate-settings.js';
 import { uploadFile } from './upload-file.js';
@@ -11,6 +13,13 @@ export interface PredictionRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Files may stand in it. */
   readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** The model that a prediction is made by, and how its files are got ready. */
+interface PredictionOf {
+  readonly connection: Connection;
+  readonly settings: ReplicateSettings;
+  readonly splits: Splits;
 }
 
 /** Replicate advises data URLs up to this size; larger files are uploaded first. */
@@ -24,16 +33,13 @@ const [LEAST_SECONDS, MOST_SECONDS] = [5, 24 * 60 * 60];
  * Throws `UploadRefused`; nothing was submitted then.
  */
 export async function predictionRequest(
-  connection: Connection,
-  settings: ReplicateSettings,
+  { connection, settings, splits }: PredictionOf,
   submission: Submission,
   call: ProviderCall,
 ): Promise<PredictionRequest | SubmitAnswer> {
-  const mapped = await taskInput(settings, submission, async (reference) =>
-    reference.byteSize <= MAX_DATA_URL_BYTES
-      ? new Base64File(reference, 'data-url')
-      : uploadFile(connection, reference, call),
-  );
+  const valueOf = async (file: BodyFile) =>
+    file.byteSize <= MAX_DATA_URL_BYTES ? new Base64File(file, 'data-url') : uploadFile(connection, file, call);
+  const mapped = await taskInput(settings, submission, valueOf, splits);
   if ('refused' in mapped) return mapped.refused;
   const { version } = settings;
   return {

@@ -2,7 +2,7 @@ import type { ProviderDriver } from '../../driver.js';
 import { connectionOptions } from '../shared/connection-options.js';
 import { outputHostsOption } from '../shared/output-settings.js';
 import { parametersOfFields } from '../shared/request-fields.js';
-import { REPLICATE_PROMISES } from './replicate-promises.js';
+import { replicatePromises } from './replicate-promises.js';
 import { settingsFault } from './replicate-settings.js';
 
 /** Models that run at Replicate, by its HTTP API. */
@@ -24,10 +24,10 @@ export const replicateDriver: ProviderDriver = {
 
   parametersSent: parametersOfFields,
 
-  promises: () => REPLICATE_PROMISES,
+  promises: replicatePromises,
 
-  async open({ options, instance, log }) {
+  async open(opening) {
     const { openReplicate } = await import('./replicate-provider.js');
-    return openReplicate({ options, instance, log });
+    return openReplicate(opening);
   },
 };

@@ -1,7 +1,8 @@
+import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
+import { maskPromise } from '../shared/task-input.js';
 
-/** What Replicate promises of every task. */
-export const REPLICATE_PROMISES: ProviderPromises = {
+const OF_EVERY_TASK: ProviderPromises = {
   answersWithOutputs: false,
   isAskedBy: 'nothing',
   takesTokenOnce: false,
@@ -10,3 +11,8 @@ export const REPLICATE_PROMISES: ProviderPromises = {
   keepsResultsMs: 60 * 60 * 1_000,
   isPaid: true,
 };
+
+/** What Replicate promises of the tasks of a model. */
+export function replicatePromises(settings: JsonObject): ProviderPromises {
+  return { ...OF_EVERY_TASK, ...maskPromise(settings) };
+}

@@ -19,12 +19,13 @@ import { withPolicy } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { dataUrlBytes, listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
+import { withSplits, type Splits } from '../shared/split-references.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
 import { predictionRequest, type PredictionRequest } from './prediction-request.js';
 import { placeOfResults, readPrediction, reportOf, resultsOf, type Prediction } from './prediction.js';
-import { REPLICATE_PROMISES } from './replicate-promises.js';
+import { replicatePromises } from './replicate-promises.js';
 import { readSettings, type ReplicateSettings } from './replicate-settings.js';
 import { refusalOf, waitInText } from './submission-refusal.js';
 import { UploadRefused } from './upload-file.js';
@@ -35,13 +36,18 @@ const MAX_PREDICTION_BYTES = 1_536 * MEBIBYTE;
 const MAX_ERROR_BYTES = 8 * MEBIBYTE;
 
 /** Throws one sentence for options that cannot work. */
-export function openReplicate({ options, instance, log }: Pick<ProviderOpening, 'options' | 'instance' | 'log'>) {
+export function openReplicate({
+  options,
+  instance,
+  log,
+  memory,
+}: Pick<ProviderOpening, 'options' | 'instance' | 'log' | 'memory'>) {
   const { output_hosts: hosts } = options as unknown as { readonly output_hosts: readonly string[] };
   const files = {
     hosts: listedHosts(hosts, `providers.${instance}.output_hosts`),
     connection: openConnection({ options, instance }),
   };
-  return new ReplicateProvider(files, instance, log);
+  return new ReplicateProvider(files, { instance, log, memory });
 }
 
 /** Runs each task as one prediction. Its id is the reference. */
@@ -50,19 +56,23 @@ export class ReplicateProvider implements Provider {
 
   constructor(
     private readonly files: ResultFiles,
-    private readonly instance: string,
-    private readonly log: ProviderOpening['log'],
+    private readonly about: Pick<ProviderOpening, 'instance' | 'log' | 'memory'>,
   ) {
     this.connection = files.connection;
   }
 
-  promises(): ProviderPromises {
-    return REPLICATE_PROMISES;
+  promises(settings: JsonObject): ProviderPromises {
+    return replicatePromises(settings);
   }
 
-  async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+  submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
+    const { memory } = this.about;
+    return withSplits({ memory, signal: call.signal }, (splits) => this.submitWith(splits, submission, call));
+  }
+
+  private async submitWith(splits: Splits, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const whole = new WholeReferences(submission.references);
-    const request = await this.requestFor(submission, whole, call);
+    const request = await this.requestFor(submission, { whole, splits }, call);
     if ('accepted' in request) return request;
     const sized = jsonRequest(request.body);
     const sending = submit(
@@ -94,8 +104,8 @@ export class ReplicateProvider implements Provider {
     if (prediction === undefined) return { state: 'unknown' };
     const report = reportOf(prediction, settings, this.files);
     if (report.state === 'failed')
-      this.log.warn('task failed at the provider', {
-        provider: this.instance,
+      this.about.log.warn('task failed at the provider', {
+        provider: this.about.instance,
         task: prediction.id,
         status: prediction.status,
         code: errorCode(prediction.error),
@@ -149,14 +159,15 @@ export class ReplicateProvider implements Provider {
   /** What is to be sent, or the refusal of a task that cannot be. Files are uploaded before. */
   private async requestFor(
     submission: Submission,
-    whole: WholeReferences,
+    { whole, splits }: { readonly whole: WholeReferences; readonly splits: Splits },
     call: ProviderCall,
   ): Promise<PredictionRequest | SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     try {
       const task = { ...submission, references: whole.references };
-      return await whole.sent(predictionRequest(this.connection, read.settings, task, call), call.signal);
+      const to = { connection: this.connection, settings: read.settings, splits };
+      return await whole.sent(predictionRequest(to, task, call), call.signal);
     } catch (error) {
       if (error instanceof UploadRefused && !call.signal.aborted) return error.answer;
       throw error;
@@ -165,7 +176,7 @@ export class ReplicateProvider implements Provider {
 
   private refused(sent: SubmissionRefusal, submission: Submission): SubmitAnswer {
     const { because, status } = sent;
-    this.log.warn('provider refused a task', { provider: this.instance, because, status });
+    this.about.log.warn('provider refused a task', { provider: this.about.instance, because, status });
     return refusalOf(sent, submission);
   }
 

@@ -1,5 +1,6 @@
-import type { ProviderCall, ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
+import type { ProviderCall, SubmitAnswer } from '../../../core/ports/provider.js';
 import { answerAddress } from '../../http/answer-address.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
 import { formRequest } from '../../http/bodies/form-request.js';
 import { HttpError } from '../../http/http-error.js';
 import { ListedHosts } from '../../http/listed-hosts.js';
@@ -25,23 +26,19 @@ const NO_OTHER_HOSTS = new ListedHosts([]);
  * Uploads a file, which the API keeps for a day, and gives the address that an input can have. A file whose upload has an
  * unknown outcome is left there; it is never used. Throws `UploadRefused`, and `HttpError` when the call was aborted.
  */
-export async function uploadFile(
-  connection: Connection,
-  reference: ProviderReference,
-  call: ProviderCall,
-): Promise<string> {
+export async function uploadFile(connection: Connection, file: BodyFile, call: ProviderCall): Promise<string> {
   try {
-    return await sent(connection, reference, call);
+    return await sent(connection, file, call);
   } catch (error) {
     if (call.signal.aborted || !(error instanceof HttpError)) throw error;
     throw new UploadRefused(refusal('no capacity'), { cause: error });
   }
 }
 
-async function sent(connection: Connection, reference: ProviderReference, { signal }: ProviderCall): Promise<string> {
+async function sent(connection: Connection, file: BodyFile, { signal }: ProviderCall): Promise<string> {
   // The names that users give are not passed on.
-  const fileName = `reference.${reference.mediaType.replace(/^.*\//, '')}`;
-  const form = formRequest([{ name: 'content', fileName, file: reference }]);
+  const fileName = `reference.${file.mediaType.replace(/^.*\//, '')}`;
+  const form = formRequest([{ name: 'content', fileName, file }]);
   const answered = await submit(connection.client, {
     method: 'POST',
     url: connection.urlOf('files'),

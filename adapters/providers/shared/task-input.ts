@@ -1,6 +1,8 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { ProviderReference, Submission } from '../../../core/ports/provider.js';
+import type { ProviderPromises, ProviderReference, Submission } from '../../../core/ports/provider.js';
+import type { BodyFile } from '../../http/bodies/body-file.js';
+import { MASK_FORMS, type MaskForm } from './masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from './operator-fields.js';
 import {
   FIELD_RULES_SCHEMA,
@@ -10,6 +12,8 @@ import {
   type FieldRules,
 } from './request-fields.js';
 import { inputRefusal, refusal } from './sentences.js';
+import { maskedFirst, maskRefusal, type Splits } from './split-references.js';
+import { TaskRefused } from './task-refused.js';
 
 /** The part of `provider_settings` that says which field of a model's input has what. What it does not name is never sent. */
 export interface InputSettings {
@@ -17,7 +21,16 @@ export interface InputSettings {
   readonly negative_prompt_field?: string;
   /** Reference files, by their role. */
   readonly references: Readonly<Partial<Record<ReferenceRole, ReferenceField>>>;
+  /** How the model learns which areas of a reference image it makes anew; without it, the model takes no masks. */
+  readonly mask?: MaskField;
   readonly fields: FieldRules;
+}
+
+interface MaskField {
+  /** Takes the mask; absent where the model reads the transparency of the picture itself. */
+  readonly field?: string;
+  /** Which areas of the mask, or of the picture itself, the model makes anew: the white, the black or the transparent ones. */
+  readonly form: MaskForm;
 }
 
 interface ReferenceField {
@@ -35,6 +48,13 @@ const REFERENCE_FIELD: JsonObject = {
   properties: { field: FIELD_NAME, many: { type: 'boolean', default: false } },
 };
 
+const MASK_FIELD: JsonObject = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['form'],
+  properties: { field: FIELD_NAME, form: { type: 'string', enum: [...MASK_FORMS] } },
+};
+
 /** The properties of `InputSettings` for the JSON Schema of `provider_settings`. */
 export const INPUT_SETTINGS: JsonObject = {
   prompt_field: { ...FIELD_NAME, default: 'prompt' },
@@ -45,16 +65,18 @@ export const INPUT_SETTINGS: JsonObject = {
     default: {},
     properties: { reference_image: REFERENCE_FIELD, start_frame: REFERENCE_FIELD, end_frame: REFERENCE_FIELD },
   },
+  mask: MASK_FIELD,
   fields: { ...FIELD_RULES_SCHEMA, default: {} },
 };
 
 /** The first thing in the settings that contradicts another, or would let users write what is the operator's, as one sentence. */
 export function inputSettingsFault(settings: InputSettings): string | undefined {
-  const { prompt_field: prompt, negative_prompt_field: negative, references, fields } = settings;
+  const { prompt_field: prompt, negative_prompt_field: negative, references, mask, fields } = settings;
   const fed = [
     prompt,
     ...(negative === undefined ? [] : [negative]),
     ...Object.values(references).map(({ field }) => field),
+    ...(mask?.field === undefined ? [] : [mask.field]),
     ...Object.keys(fields),
   ];
   const twice = fed.find((field, index) => fed.indexOf(field) !== index);
@@ -62,9 +84,24 @@ export function inputSettingsFault(settings: InputSettings): string | undefined 
   return (
     promptFieldFault('prompt_field', prompt) ??
     promptFieldFault('negative_prompt_field', negative) ??
+    maskFault(settings) ??
     operatorFieldsFault(fields) ??
     fieldRulesFault(fields)
   );
+}
+
+function maskFault({ references, mask }: InputSettings): string | undefined {
+  if (mask === undefined) return undefined;
+  if (references.reference_image === undefined)
+    return 'mask belongs to a reference_image; references must name the field for it.';
+  return mask.field === undefined && mask.form !== 'alpha'
+    ? `mask.field must name the field that takes the mask whose ${mask.form} areas are made anew.`
+    : undefined;
+}
+
+/** The part of a model's promises about masks, from its `provider_settings`. */
+export function maskPromise(given: JsonObject): Pick<ProviderPromises, 'maxMaskedReferences'> {
+  return given['mask'] === undefined ? {} : { maxMaskedReferences: 1 };
 }
 
 /** A model's input, or the refusal of a task that the settings cannot map to one. */
@@ -72,11 +109,14 @@ export type TaskInput =
   | { readonly input: Readonly<Record<string, unknown>> }
   | { readonly refused: ReturnType<typeof refusal> };
 
-/** The input of a model. `valueOf` gives what a file is sent as; it is called only where all else is in order. */
+/**
+ * The input of a model. `valueOf` gives what a file is sent as; it is called only where all else is in order.
+ */
 export async function taskInput(
   settings: InputSettings,
   submission: Submission,
-  valueOf: (reference: ProviderReference) => Promise<unknown>,
+  valueOf: (file: BodyFile) => Promise<unknown>,
+  splits: Splits,
 ): Promise<TaskInput> {
   const { prompt, negativePrompt, references } = submission;
   const { prompt_field: promptField, negative_prompt_field: negativeField } = settings;
@@ -86,12 +126,40 @@ export async function taskInput(
   if (refused !== undefined) return { refused };
   const input: Record<string, unknown> = { ...fields.input, [promptField]: prompt };
   if (negativeField !== undefined && negativePrompt !== undefined) input[negativeField] = negativePrompt;
+  const sent = await splitMask(settings, references, splits);
+  if ('refused' in sent) return sent;
+  if (sent.mask !== undefined) input[sent.mask.field] = await valueOf(sent.mask.file);
   for (const [role, { field, many }] of entriesOf(settings.references)) {
     const values: unknown[] = [];
-    for (const reference of references) if (reference.role === role) values.push(await valueOf(reference));
+    for (const reference of maskedFirst(references))
+      if (reference.role === role) values.push(await valueOf(sent.of.get(reference) ?? reference));
     if (values.length > 0) input[field] = many ? values : values[0];
   }
   return { input };
+}
+
+interface SplitMask {
+  /** What is sent in place of a reference. */
+  readonly of: ReadonlyMap<ProviderReference, BodyFile>;
+  readonly mask?: { readonly field: string; readonly file: BodyFile };
+}
+
+/** What the masked reference is sent as: its colours and its mask, or a picture with transparency. */
+async function splitMask(
+  { mask }: InputSettings,
+  references: readonly ProviderReference[],
+  splits: Splits,
+): Promise<SplitMask | { readonly refused: ReturnType<typeof refusal> }> {
+  const masked = references.find(({ isMasked }) => isMasked === true);
+  if (masked === undefined || mask === undefined) return { of: new Map() };
+  try {
+    if (mask.field === undefined) return { of: new Map([[masked, await splits.withAlpha(masked)]]) };
+    const { colours, mask: file } = await splits.split(masked, mask.form);
+    return { of: new Map([[masked, colours]]), mask: { field: mask.field, file } };
+  } catch (error) {
+    if (error instanceof TaskRefused) return { refused: inputRefusal(error.message) };
+    throw error;
+  }
 }
 
 function fieldsOrRefusal({ fields }: InputSettings, { parameters }: Submission): TaskInput {
@@ -103,14 +171,14 @@ function fieldsOrRefusal({ fields }: InputSettings, { parameters }: Submission):
   }
 }
 
-function referencesRefusal({ references: known }: InputSettings, references: readonly ProviderReference[]) {
+function referencesRefusal({ references: known, mask }: InputSettings, references: readonly ProviderReference[]) {
   for (const { role } of references) {
     const field = known[role];
     if (field === undefined) return refusal('settings wrong');
     if (!field.many && references.filter((other) => other.role === role).length > 1)
       return inputRefusal(`The model takes one file of the role ${role}.`);
   }
-  return undefined;
+  return maskRefusal(references, mask === undefined ? 0 : 1);
 }
 
 function entriesOf(references: InputSettings['references']): readonly (readonly [string, ReferenceField])[] {

@@ -42,7 +42,9 @@ export function costOf({ attempt, provider, inputTokens, outputTokens, computeMs
 }
 
 function promisesOf(message: PromisesMessage | undefined): ProviderPromises {
-  const { answersWithOutputs, askedByToken, takesTokenOnce, settleTime, cancels, resultsKept, paid } = present(message);
+  const promises = present(message);
+  const { answersWithOutputs, askedByToken, takesTokenOnce, settleTime, cancels, resultsKept, paid } = promises;
+  const { maxMaskedReferences } = promises;
   return {
     answersWithOutputs,
     isAskedBy: askedByToken ? 'token' : 'nothing',
@@ -51,6 +53,7 @@ function promisesOf(message: PromisesMessage | undefined): ProviderPromises {
     cancels: wordOf(CANCELS, cancels),
     ...(resultsKept === undefined ? {} : { keepsResultsMs: durationMs(resultsKept) }),
     isPaid: paid,
+    ...(maxMaskedReferences === 0 ? {} : { maxMaskedReferences }),
   };
 }
 

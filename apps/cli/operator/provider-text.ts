@@ -14,6 +14,7 @@ const CANCELS: Readonly<Record<ProviderPromises['cancels'], string>> = {
 /** What a provider promises, as one short line. */
 export function promisesLine(p: ProviderPromises): string {
   const { isAskedBy, takesTokenOnce, settleMs, cancels, keepsResultsMs, answersWithOutputs, isPaid } = p;
+  const { maxMaskedReferences = 0 } = p;
   const lost =
     isAskedBy === 'token'
       ? `asked after a lost answer${settleMs === 0 ? '' : `, believed after ${timeText(settleMs)}`}`
@@ -24,6 +25,7 @@ export function promisesLine(p: ProviderPromises): string {
     CANCELS[cancels],
     ...(answersWithOutputs ? ['results in the answer only'] : []),
     ...(keepsResultsMs === undefined ? [] : [`keeps results ${timeText(keepsResultsMs)}`]),
+    ...(maxMaskedReferences === 0 ? [] : [`takes ${counted(maxMaskedReferences, 'mask')}`]),
     isPaid ? 'paid' : 'not paid',
   ].join('; ');
 }

@@ -72,6 +72,7 @@ function renderPromises(p: CorePromises): MessageInitShape<typeof ProviderPromis
     cancels: CANCELS[p.cancels],
     ...(p.keepsResultsMs === undefined ? {} : { resultsKept: duration(p.keepsResultsMs) }),
     paid: p.isPaid,
+    maxMaskedReferences: p.maxMaskedReferences ?? 0,
   };
 }
 

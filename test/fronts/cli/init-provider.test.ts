@@ -217,12 +217,15 @@ describe('darkroom init --provider', () => {
     [['comfi'], `There is no example of a provider comfi; there are ${NAMES.toSorted().join(', ')}.`],
     [['../catalog'], `There is no example of a provider ../catalog; there are ${NAMES.toSorted().join(', ')}.`],
     [['cog'], '--base-url is missing: the address of the server, such as http://127.0.0.1:5000.'],
-    [['fal'], '--model is missing: one or more of flux-schnell, flux-kontext, kling-turbo.'],
+    [['fal'], '--model is missing: one or more of flux-schnell, flux-kontext, flux-fill, kling-turbo.'],
     [
       ['comfyui'],
       '--model is missing: one or more of sdxl, sdxl-edit, wan-video; or --import names a workflow in API format.',
     ],
-    [['fal', '--model', 'flux'], 'The example has no model flux; it has flux-schnell, flux-kontext, kling-turbo.'],
+    [
+      ['fal', '--model', 'flux'],
+      'The example has no model flux; it has flux-schnell, flux-kontext, flux-fill, kling-turbo.',
+    ],
     [
       ['openai', '--model', 'gpt-image', '--model', 'studio-image'],
       'gpt-image, studio-image are of different providers; name those of one.',

@@ -188,6 +188,25 @@ describe('darkroom providers list', () => {
     expect(stdout).to.match(/^unused:\n {2}no model has it in its route\n {2}not used in the last hour$/m);
   });
 
+  it('shows how many masks a model takes, over gRPC as on the stores', async () => {
+    const canned = grpc.harness.context.providers.find('canned');
+    if (canned === undefined) throw new Error('There is no such provider.');
+    for (const [maxMaskedReferences, words] of [
+      [1, 'takes 1 mask'],
+      [3, 'takes 3 masks'],
+    ] as const) {
+      Object.assign(canned, { promises: () => ({ ...PROMISES, maxMaskedReferences }) });
+      const listed = await new StoreOperator(grpc.harness.context).listProviders();
+      const asJson = JSON.parse((await grpc.operate(['providers', 'list', '--json'])).stdout) as object;
+      expect(asJson).to.deep.equal({ providers: listed.map(providerJson) });
+      expect(asJson).to.have.nested.property(
+        'providers[0].models[0].promises.max_masked_references',
+        maxMaskedReferences,
+      );
+      expect((await grpc.operate(['providers'])).stdout).to.include(`stops running tasks; ${words}; not paid\n`);
+    }
+  });
+
   it('needs the scope operations:read', async () => {
     const { code, stderr } = await grpc.operate(['providers', 'list'], 'reader');
     expect([code, stderr.includes('operations:read')]).to.deep.equal([3, true]);

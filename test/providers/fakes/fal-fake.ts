@@ -41,6 +41,7 @@ const MODELS: readonly string[] = [
   'fal-ai/flux/schnell',
   'fal-ai/flux',
   'fal-ai/flux-pro/kontext',
+  'fal-ai/flux-pro/v1/fill',
   'workflows/acme/portrait',
 ];
 

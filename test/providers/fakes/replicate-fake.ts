@@ -43,6 +43,7 @@ export class ReplicateFake {
   readonly known = new Set([
     'models/black-forest-labs/flux-schnell',
     'models/black-forest-labs/flux-kontext-pro',
+    'models/black-forest-labs/flux-fill-pro',
     'models/acme/portrait',
     `models/acme/portrait/versions/${'a1'.repeat(32)}`,
     'deployments/acme/studio',

@@ -15,14 +15,16 @@ class Predictor(BaseRunner):
         seconds: float = Input(default=0, ge=0, le=600),
         num_outputs: int = Input(default=1, ge=1, le=4),
         image: Path = Input(default=None),
+        mask: Path = Input(default=None),
     ) -> list[Path]:
         if prompt == "withheld":
             raise ValueError("NSFW content detected. Try running it again, or try a different prompt.")
         until = time.monotonic() + (600 if prompt == "endless" else seconds)
         while time.monotonic() < until:
             time.sleep(0.02)
-        picture = png(64, 64) if image is None else File(str(image)).read_bytes()
-        return [written(index, picture) for index in range(num_outputs)]
+        # What it was sent comes back, in turn.
+        pictures = [File(str(file)).read_bytes() for file in (image, mask) if file is not None] or [png(64, 64)]
+        return [written(index, pictures[index % len(pictures)]) for index in range(num_outputs)]
 
 
 def written(index: int, picture: bytes) -> Path:

@@ -23,6 +23,7 @@ const subject: RemoteProviderSubject = {
       takesTokenOnce: false,
       settleMs: 30_000,
       cancels: 'nothing',
+      maxMaskedReferences: 1,
       isPaid: false,
     },
     cost: true,

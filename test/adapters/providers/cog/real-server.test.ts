@@ -9,6 +9,7 @@ import type { ProviderCall, Submission, SubmitAnswer } from '../../../../core/po
 import { providerContract, WANTED, type OpenedProvider } from '../../../contracts/provider.contract.js';
 import { collected, inPieces } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
+import { decodedPicture, maskedPicture, maskedReference, pixelAt } from '../../../fixtures/masked-pictures.js';
 import { isCogReady } from '../../../servers/readiness.js';
 import { cogServer, orSkip } from '../../../servers/servers.js';
 import { cogAt, task } from './opened-cog.js';
@@ -40,6 +41,18 @@ describe('a real container of Cog', () => {
     const reference = { role: 'reference_image', mediaType: 'image/jpeg', byteSize: sent.byteLength, open } as const;
     const [picture] = await picturesOf(await provider.submit(task({ references: [reference] }), WANTED));
     expect(Buffer.from(picture ?? []).equals(sent)).to.equal(true);
+  });
+
+  it('is sent the colours and the mask of a masked file', async () => {
+    const references = [maskedReference(await maskedPicture().png().toBuffer())];
+    const answer = await provider.submit(task({ references, parameters: { n: 2 }, outputCount: 2 }), WANTED);
+    const [colours, mask] = await Promise.all((await picturesOf(answer)).map(decodedPicture));
+    expect([colours?.channels, mask?.channels]).to.deep.equal([3, 1]);
+    for (const x of [0, 12, 23]) {
+      const [red, green, blue, alpha] = pixelAt(x, 3);
+      expect(colours?.at(x, 3)).to.deep.equal([red, green, blue]);
+      expect(mask?.at(x, 3)).to.deep.equal([255 - alpha]);
+    }
   });
 
   it('tells when its model throws, without its words', async () => {

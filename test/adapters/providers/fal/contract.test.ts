@@ -27,6 +27,7 @@ const subject: RemoteProviderSubject = {
       settleMs: 60_000,
       cancels: 'queued',
       keepsResultsMs: 3_600_000,
+      maxMaskedReferences: 1,
       isPaid: true,
     },
     cost: true,

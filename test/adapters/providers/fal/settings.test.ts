@@ -46,6 +46,25 @@ describe('settings of a model at fal', () => {
       [{ ...SETTINGS, fields: { sync_mode: { value: true } } }, /^fields must not have sync_mode/],
       [{ ...SETTINGS, fields: { image_url: { value: 'x' } } }, /^The field image_url of the input is given twice\.$/],
       [
+        { ...SETTINGS, mask: { field: 'image_urls', form: 'white' } },
+        /^The field image_urls of the input is given twice\.$/,
+      ],
+      [
+        { ...SETTINGS, mask: { field: 'mask_url', form: 'white' }, fields: { mask_url: { value: 'x' } } },
+        /^The field mask_url of the input is given twice\.$/,
+      ],
+      [
+        { ...SETTINGS, mask: { form: 'black' } },
+        /^mask\.field must name the field that takes the mask whose black areas are made anew\.$/,
+      ],
+      [{ ...SETTINGS, mask: { field: 'mask_url' } }, /^mask\.form is required\.$/],
+      [{ ...SETTINGS, mask: { field: 'mask_url', form: 'grey' } }, /^mask\.form must be one of/],
+      [{ ...SETTINGS, mask: { field: 'mask url', form: 'white' } }, /^mask\.field /],
+      [
+        { ...SETTINGS, references: { start_frame: { field: 'image_url' } }, mask: { form: 'alpha' } },
+        /^mask belongs to a reference_image; references must name the field for it\.$/,
+      ],
+      [
         { ...SETTINGS, fields: { lora_path: text } },
         /^fields\.lora_path needs an enum, values or a value: users must not/,
       ],

@@ -3,12 +3,14 @@
  * file of a task is lost.
  * Method: bodies with one form each, and what a fake received for tasks with and without files.
  */
+import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
+import { decodedPicture, maskedPicture, maskedReference } from '../../../fixtures/masked-pictures.js';
 import { referenceOf } from '../sample-task.js';
 import { AUTH, httpJsonAt, studioMapping, task } from './opened-http-json.js';
 
@@ -142,5 +144,107 @@ describe('items of a list in a body', () => {
       .to.have.nested.property('failure.message')
       .that.matches(/^The model takes no file of the role end_frame together with the other inputs\.$/);
     expect(fake.server.requests).to.have.length(0);
+  });
+});
+
+describe('masks in a body', () => {
+  let fake: StudioFake;
+  let provider: HttpJsonProvider;
+  let png: Uint8Array;
+  before(async () => {
+    png = await maskedPicture().png().toBuffer();
+  });
+  beforeEach(async () => {
+    fake = await StudioFake.open(KEY);
+    provider = httpJsonAt(fake.base, { auth: AUTH.studio, api_key: KEY });
+  });
+  afterEach(async () => {
+    await provider.close();
+    await fake.close();
+  });
+
+  const plain = referenceOf(Buffer.from('opaque'));
+  const settingsOf = (body: JsonObject): JsonObject => ({ ...STUDIO, parameters: {}, submit: { ...SUBMIT, body } });
+
+  /** The body that is sent, or the answer where none is sent. */
+  async function bodyOf(body: JsonObject, references: Submission['references']): Promise<Record<string, unknown>> {
+    const answer = await provider.submit(task({ settings: settingsOf(body), references, token: randomUUID() }), WANTED);
+    return fake.server.requests.length === 0 ? { ...answer } : fake.jobs.at(-1)!.task;
+  }
+
+  const channelsOf = async (base64: unknown) => (await decodedPicture(Buffer.from(String(base64), 'base64'))).channels;
+
+  it('are as many as the body takes, with the colours in the places of their files', async () => {
+    const place = (index: number): JsonObject => ({
+      kind: 'region',
+      image: `{reference_image.${index}}`,
+      type: `{reference_image.${index}.media_type}`,
+      mask: `{reference_image.${index}.white_mask}`,
+    });
+    const body = { prompt: '{prompt}', regions: [place(0), place(1)], all: ['{reference_image.2}'] };
+    expect(provider.promises(settingsOf(body))).to.have.property('maxMaskedReferences', 2);
+    const webp = await maskedPicture().webp({ lossless: true }).toBuffer();
+    const masked = [maskedReference(png), maskedReference(webp, 'image/webp')];
+    const { regions, all } = await bodyOf(body, [masked[0]!, plain, masked[1]!]);
+    expect(all).to.deep.equal([Buffer.from('opaque').toString('base64')]);
+    for (const { kind, image, type, mask } of regions as JsonObject[]) {
+      expect([kind, type]).to.deep.equal(['region', 'image/png']);
+      expect([await channelsOf(image), await channelsOf(mask)]).to.deep.equal([3, 1]);
+    }
+    const one = await bodyOf(body, [plain, masked[1]!]);
+    const [first, second] = one['regions'] as JsonObject[];
+    expect(await channelsOf(first?.['mask'])).to.equal(1);
+    expect(second).to.deep.equal({
+      kind: 'region',
+      image: Buffer.from('opaque').toString('base64'),
+      type: 'image/png',
+    });
+    expect(one).to.not.have.property('all');
+  });
+
+  it('are conditions, and items of a list are left out without them', async () => {
+    const body = {
+      prompt: '{prompt}',
+      image: '{reference_image.0}',
+      mode: { $if: '{reference_image.0.white_mask}', name: 'inpaint' },
+      layers: [{ type: 'mask', data: '{reference_image.0.white_mask}' }],
+    };
+    const masked = await bodyOf(body, [maskedReference(png)]);
+    expect(masked).to.have.deep.property('mode', { name: 'inpaint' });
+    expect(await channelsOf((masked['layers'] as JsonObject[])[0]?.['data'])).to.equal(1);
+    expect(await bodyOf(body, [plain])).to.have.all.keys('prompt', 'image');
+    expect(await bodyOf(body, [])).to.have.all.keys('prompt');
+  });
+
+  it('may be sent in several forms, and be asked for by a condition alone', async () => {
+    const body = {
+      prompt: '{prompt}',
+      image: '{reference_image.0}',
+      edit: '{reference_image.0.white_mask}',
+      keep: '{reference_image.0.black_mask}',
+      masked: { $if: '{reference_image.0.alpha_mask}', is: true },
+    };
+    const sent = await bodyOf(body, [maskedReference(png)]);
+    const [edit, keep] = await Promise.all(
+      ['edit', 'keep'].map((name) => decodedPicture(Buffer.from(String(sent[name]), 'base64'))),
+    );
+    expect([edit!.at(0, 0), keep!.at(0, 0), edit!.at(23, 0), keep!.at(23, 0)]).to.deep.equal([[255], [0], [0], [255]]);
+    expect(sent['masked']).to.deep.equal({ is: true });
+  });
+
+  it('refuse the task where a condition leaves them out', async () => {
+    for (const place of ['{reference_image.0.white_mask}', '{reference_image.0.with_alpha}']) {
+      const body = {
+        prompt: '{prompt}',
+        image: '{reference_image.0}',
+        inpaint: { $if: '{start_frame.0}', mask: place, frame: '{start_frame.0}' },
+      };
+      const answer = await bodyOf(body, [maskedReference(png)]);
+      expect(answer).to.have.deep.property('failure', {
+        code: 'INPUT_INVALID',
+        message: 'The model takes no file with transparent areas together with the other inputs.',
+        mayRetry: false,
+      });
+    }
   });
 });

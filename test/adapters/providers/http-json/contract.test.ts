@@ -224,7 +224,7 @@ proveContracts({
   auth: AUTH.studio,
   settings: studio,
   hasAddresses: false,
-  promises: { ...PROMISES, isAskedBy: 'token', takesTokenOnce: true },
+  promises: { ...PROMISES, isAskedBy: 'token', takesTokenOnce: true, maxMaskedReferences: 1 },
   refusals: [
     ...BY_STATUS,
     {

@@ -10,8 +10,10 @@ import {
 } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import { Connection } from '../../../../adapters/providers/shared/connection.js';
 import type { JsonObject } from '../../../../core/json.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import { submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
+import { MEMORY_BYTES } from '../../../fixtures/masked-pictures.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { orSkip } from '../../../servers/servers.js';
 import { TlsServers, type Answering, type TlsServer } from '../../http/tls-servers.js';
@@ -63,7 +65,8 @@ describe('the key of an HTTP API', () => {
   function opened(lists: Partial<Lists>): HttpJsonProvider {
     const base = new URL(`https://one.example:${first.port}`);
     const connection = new Connection({ base, client: tls.client(), credentials: KEY });
-    return providerOn(connection, hostLists({ ...LISTS, ...lists }, 'own'), { instance: 'own', log: SILENT });
+    const about = { instance: 'own', log: SILENT, memory: new MemoryBudget(MEMORY_BYTES) };
+    return providerOn(connection, hostLists({ ...LISTS, ...lists }, 'own'), about);
   }
 
   /** Submits, polls and fetches the output. */

@@ -5,8 +5,10 @@ import { httpJsonDriver } from '../../../../adapters/providers/http-json/http-js
 import { openHttpJson, type HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { ROOT } from '../../../docs/pages.js';
+import { MEMORY_BYTES } from '../../../fixtures/masked-pictures.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';
 
@@ -41,9 +43,14 @@ export const AUTH = {
 } as const;
 
 /** An instance with the defaults of its driver. */
-export function httpJsonAt(base: string, options: JsonObject = {}, log: Log = SILENT): HttpJsonProvider {
+export function httpJsonAt(
+  base: string,
+  options: JsonObject = {},
+  log: Log = SILENT,
+  memory = new MemoryBudget(MEMORY_BYTES),
+): HttpJsonProvider {
   const given = { ...defaultsOf(httpJsonDriver.options), base_url: base, ...options };
-  return openHttpJson({ options: given, instance: 'http-json', log });
+  return openHttpJson({ options: given, instance: 'http-json', log, memory });
 }
 
 export function task(wish: Partial<Submission> & { readonly settings: JsonObject }): Submission {

@@ -21,7 +21,10 @@ function changed(path: string, value: Json | undefined): JsonObject {
   const names = path.split('/');
   const last = names.pop() ?? '';
   let at = settings;
-  for (const name of names) at = (at[name] ??= {}) as JsonObject;
+  for (const name of names) {
+    if (typeof at[name] !== 'object') at[name] = {};
+    at = at[name] as JsonObject;
+  }
   if (value === undefined) delete at[last];
   else at[last] = value;
   return settings;
@@ -129,6 +132,41 @@ const WRONG: readonly (readonly [path: string, value: Json | undefined, sentence
     '/submit/body: {start_frame.0.media_type} is taken, and {start_frame.0} is not.',
   ],
   ['submit/body/frame', '{start_frame.*.media_type}', '/submit/body/frame: "{start_frame.*.media_type}" stands for'],
+  [
+    'submit/body/mask',
+    '{reference_image.0.grey_mask}',
+    '/submit/body/mask: "{reference_image.0.grey_mask}" stands for nothing that is known.',
+  ],
+  [
+    'submit/body/mask',
+    '{reference_image.*.white_mask}',
+    '/submit/body/mask: "{reference_image.*.white_mask}" stands for',
+  ],
+  [
+    'submit/body/mask',
+    '{start_frame.0.white_mask}',
+    '/submit/body/mask: "{start_frame.0.white_mask}" is never there: only a reference_image has a mask.',
+  ],
+  [
+    'submit/body/mask',
+    '{end_frame.0.with_alpha}',
+    '/submit/body/mask: "{end_frame.0.with_alpha}" is never there: only',
+  ],
+  [
+    'submit/body/mask',
+    '{reference_image.2.black_mask}',
+    '/submit/body: {reference_image.2.black_mask} is taken, and {reference_image.2} is not.',
+  ],
+  [
+    'submit/body/mask',
+    '{reference_image.1.black_mask}',
+    '/submit/body: {reference_image.1} has a mask, and {reference_image.0} has none; files with a mask come first.',
+  ],
+  [
+    'submit/body/mask',
+    ['{reference_image.0.with_alpha}', '{reference_image.0.alpha_mask}'],
+    '/submit/body: {reference_image.0.with_alpha} is taken, and needs no other mask.',
+  ],
   ['output/media_type', 'image/gif', '/output/media_type or a format that is sent: "image/gif" cannot be delivered'],
   ['submit/body/format', 'tiff', '/output/media_type or a format that is sent: "tiff" cannot be delivered'],
 ];

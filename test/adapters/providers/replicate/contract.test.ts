@@ -28,6 +28,7 @@ const subject: RemoteProviderSubject = {
       settleMs: 60_000,
       cancels: 'running',
       keepsResultsMs: 3_600_000,
+      maxMaskedReferences: 1,
       isPaid: true,
     },
     cost: true,

@@ -2,7 +2,9 @@ import { openReplicate, type ReplicateProvider } from '../../../../adapters/prov
 import { replicateDriver } from '../../../../adapters/providers/replicate/replicate-driver.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Submission } from '../../../../core/ports/provider.js';
+import { MEMORY_BYTES } from '../../../fixtures/masked-pictures.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';
 import { sampleTask } from '../sample-task.js';
@@ -11,14 +13,20 @@ export const SETTINGS: JsonObject = {
   model: 'black-forest-labs/flux-schnell',
   negative_prompt_field: 'negative_prompt',
   references: { reference_image: { field: 'input_images', many: true }, start_frame: { field: 'image' } },
+  mask: { field: 'mask', form: 'white' },
   fields: { num_outputs: { parameter: 'n', type: 'integer', minimum: 1, maximum: 4 }, output_format: { value: 'png' } },
   output: { media_type: 'image/png' },
 };
 
 /** An instance with the defaults of its driver. */
-export function replicateAt(base: string, options: JsonObject = {}, log: Log = SILENT): ReplicateProvider {
+export function replicateAt(
+  base: string,
+  options: JsonObject = {},
+  log: Log = SILENT,
+  memory = new MemoryBudget(MEMORY_BYTES),
+): ReplicateProvider {
   const given = { ...defaultsOf(replicateDriver.options), base_url: base, api_key: 'r8_test', ...options };
-  return openReplicate({ options: given, instance: 'replicate', log });
+  return openReplicate({ options: given, instance: 'replicate', log, memory });
 }
 
 export function task(wish: Partial<Submission> = {}): Submission {
