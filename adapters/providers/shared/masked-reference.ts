@@ -12,7 +12,7 @@ import type { BodyFile } from '../../http/bodies/body-file.js';
 import { bytesOf, headOf, waitsOf } from './reference-bytes.js';
 import { inputRefusal } from './sentences.js';
 import { TaskRefused } from './task-refused.js';
-import type { WholeReferences } from './whole-references.js';
+import { ReferenceUnprepared, type WholeReferences } from './whole-references.js';
 
 /**
  * How a provider wants the mask of a picture. `white`: one channel, 255 where the picture is to be made anew; `black`: one
@@ -42,8 +42,7 @@ export interface Splitting {
 /**
  * Splits a reference into PNG files of 8-bit sRGB, which wait on disk: the memory is free again when this resolves.
  * The pixels are split before anything else is done with them, as a resized picture has no colours where it is
- * transparent. Throws `TaskRefused` for a file that cannot be decoded, and `CallOver` or the signal's error once the call
- * is over.
+ * transparent. Throws `TaskRefused` for a file that cannot be decoded, and `ReferenceUnprepared` for all else.
  */
 export async function splitMasked(
   reference: ProviderReference,
@@ -159,11 +158,26 @@ function hasAlphaChannel(head: Uint8Array): boolean {
 /** What the library holds of pixels that it turns, as the rotation in EXIF says: all of them. */
 const WEBP_PIXEL_BYTES = 4;
 
+type Decoded = (
+  bytes: Uint8Array,
+  header: ImageHeader,
+  files: PngFiles,
+) => Promise<Pick<MaskedPicture, 'colours' | 'mask'>>;
+
+/** What is not the file's fault, such as a full disk or the end of the call, is told apart: nothing was sent by then. */
+async function decoding(reference: ProviderReference, splitting: Splitting, work: Decoded): Promise<MaskedPicture> {
+  try {
+    return await decodedBy(reference, splitting, work);
+  } catch (error) {
+    throw error instanceof TaskRefused ? error : new ReferenceUnprepared(error);
+  }
+}
+
 /** Decodes once the memory is free. The files that were made are freed where it fails. */
-async function decoding(
+async function decodedBy(
   reference: ProviderReference,
   { memory, signal, folder = tmpdir() }: Splitting,
-  work: (bytes: Uint8Array, header: ImageHeader, files: PngFiles) => Promise<Pick<MaskedPicture, 'colours' | 'mask'>>,
+  work: Decoded,
 ): Promise<MaskedPicture> {
   throwIfAborted(signal);
   const head = await headOf(reference);

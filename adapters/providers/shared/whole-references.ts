@@ -7,6 +7,14 @@ interface Content {
   digest?: string;
 }
 
+/** A reference could not be prepared for the request, for a reason that is not the file's: nothing was sent. */
+export class ReferenceUnprepared extends Error {
+  constructor(cause: unknown) {
+    super('A reference file could not be prepared.', { cause });
+    this.name = 'ReferenceUnprepared';
+  }
+}
+
 /**
  * The references of a submission, which note whether one of them could not be read to its end, or had other bytes when it
  * was read again.
@@ -23,14 +31,14 @@ export class WholeReferences {
   }
 
   /**
-   * What `send` resolves with, or the refusal of the task where a reference ended its request early: no server takes half
-   * a request. Only for the request itself: an answer that has begun may be to a task that was taken.
+   * What `send` resolves with, or the refusal of the task where a reference ended its request early, as no server takes half a
+   * request, or where it could not be prepared. Only for the request itself: an answer that has begun may be to a task that was taken.
    */
   async sent<T>(send: Promise<T>, signal: { readonly aborted: boolean }): Promise<T | typeof REFERENCE_UNREAD> {
     try {
       return await send;
     } catch (error) {
-      if (this.isCut && !signal.aborted) return REFERENCE_UNREAD;
+      if (error instanceof ReferenceUnprepared || (this.isCut && !signal.aborted)) return REFERENCE_UNREAD;
       throw error;
     }
   }
