@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { MAX_REMOVED_BYTES } from '../../../adapters/media/cleaning/edited-bytes.js';
 import { StreamingMediaCleaner } from '../../../adapters/media/streaming-media-cleaner.js';
 import { mediaCleanerContract } from '../../contracts/media-cleaner.contract.js';
+import { mediaMarksContract } from '../../contracts/media-marks.contract.js';
 import { inPieces } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 import { exifTiff, webpCanvas, webpChunk, webpChunks, webpOf } from '../../fixtures/tagged-images.js';
@@ -13,12 +14,13 @@ import { mp4 } from '../../fixtures/videos.js';
 const KIB = 1024;
 const PIECE_BYTES = 16 * KIB;
 
-mediaCleanerContract({
-  name: 'streaming',
-  open: async () => new StreamingMediaCleaner(),
-  close: async () => undefined,
-  supports: {},
-});
+for (const contract of [mediaCleanerContract, mediaMarksContract])
+  contract({
+    name: 'streaming',
+    open: async () => new StreamingMediaCleaner(),
+    close: async () => undefined,
+    supports: {},
+  });
 
 /** The most bytes that were given and had not come out, of a file that keeps its length. */
 async function mostHeldBytes(bytes: Uint8Array): Promise<number> {
