@@ -122,10 +122,9 @@ class Editor {
     this.#leftBytes -= byteCount;
     if (byteCount === 0) return;
     if (how !== 'remove') this.#writtenBytes += byteCount;
-    const bytes = window.ahead().subarray(0, byteCount);
-    if (how === 'keep manifest') this.#pass.scanManifest(bytes);
-    const isKept = how === 'keep' || how === 'keep manifest' || (how === 'blank' && isBlank(bytes));
-    if (isKept) return window.keep(byteCount);
+    if (how === 'keep manifest') this.#pass.scanManifest(window.ahead().subarray(0, byteCount));
+    const isKept = how === 'keep' || how === 'keep manifest';
+    if (isKept || (how === 'blank' && isBlank(window.ahead().subarray(0, byteCount)))) return window.keep(byteCount);
     this.#pass.hasChanged = true;
     yield* window.kept();
     window.skip(byteCount);
