@@ -1,6 +1,3 @@
-import type { Model } from '../catalog/model.js';
-import type { Generation } from '../generation/generation.js';
-
 /**
  * How media came into being, in the words of IPTC's vocabulary of digital source types: made by a trained model; made from
  * existing media by one; made by an algorithm without training.
@@ -51,8 +48,8 @@ export interface ModelMark {
 /** The mark of the outputs of a generation; undefined where they get none. */
 export function markOf(
   policy: MarkPolicy,
-  { mark, displayName }: Pick<Model, 'mark' | 'displayName'>,
-  { references }: Pick<Generation, 'references'>,
+  { mark, displayName }: { readonly mark?: ModelMark; readonly displayName: string },
+  { references }: { readonly references: readonly unknown[] },
 ): AiMark | undefined {
   const { source = 'by-references', system = policy.namesModel ? displayName : undefined, systemVersion } = mark ?? {};
   if (!policy.isWritten || source === 'none') return undefined;
