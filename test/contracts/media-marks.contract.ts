@@ -226,6 +226,7 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         const before = await make();
         const after = await cleaned(before);
         await expectMarked(after);
+        expect((await cleanedTwice(before, KEEP)).passes).to.equal(1);
         expect(await shown(after)).to.deep.equal(await shown(before));
         expect(await cleaned(after)).to.deep.equal(after);
         const remarked = await cleaned(after, { mark: COMPOSITE, manifests: 'keep' });
@@ -323,7 +324,12 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         pngChunk('sRGB', '\0'),
       ]);
       const files = [png, ...(await Promise.all(Object.values(PLAIN).map(async (make) => withMark(await make()))))];
-      for (const bytes of files) expect(await cleanedTwice(bytes, KEEP)).to.deep.equal({ after: bytes, passes: 1 });
+      for (const bytes of files) {
+        const { after, passes } = await cleanedTwice(bytes, KEEP);
+        expect(after).to.deep.equal(bytes);
+        // The length of a WebP is stated before its mark is found.
+        expect(passes).to.equal(formatOf(bytes) === 'webp' ? 2 : 1);
+      }
     });
 
     it('removes XMP of other writers at every place where readers look', async () => {

@@ -32,8 +32,8 @@ export class CleaningPass {
   hasChanged = false;
   /** Whether the output has the mark. */
   isMarked = false;
-  /** Set where the file ended, and there was no room left for its mark. */
-  hasNoRoomForMark = false;
+  /** Set where a mark was written into a file that turned out to have it. */
+  isMarkedTwice = false;
   readonly patches: Patch[] = [];
   readonly #mark: { readonly mark?: AiMark };
   readonly #keepsManifests: boolean;
@@ -79,8 +79,9 @@ export class CleaningPass {
   secondPass(): SecondPass | undefined {
     if (this.isSecond) return undefined;
     const drop: SecondPass = { ...this.#mark, manifests: 'drop', isSecond: true };
-    if (!this.#hasManifest) return this.hasNoRoomForMark ? drop : undefined;
+    const restore: SecondPass = { ...drop, manifests: 'restore', patches: this.patches };
+    if (!this.#hasManifest) return this.isMarkedTwice ? restore : undefined;
     if (this.hasChanged || !this.#saysAi) return drop;
-    return this.patches.length === 0 ? undefined : { ...drop, manifests: 'restore', patches: this.patches };
+    return this.patches.length === 0 ? undefined : restore;
   }
 }

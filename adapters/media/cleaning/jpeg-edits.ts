@@ -41,7 +41,7 @@ export function* jpegEdits(pass: CleaningPass): Edits {
     else {
       const segmentBytes = segmentBytesIn(head);
       if (segmentBytes === undefined) {
-        if (head.length > 0 && pass.hasChanged) yield insert(INVALID);
+        if (head.length > 0 && marker !== START_OF_IMAGE && pass.hasChanged) yield insert(INVALID);
         return;
       }
       yield* segments.edits(marker!, segmentBytes);

@@ -51,8 +51,8 @@ interface MarkPlan {
   readonly chunk?: Buffer;
   /** What makes a simple file an extended one, which may have more chunks than the picture. */
   readonly canvas?: Buffer;
-  /** Whether the file says that it has XMP, so that it is taken for one that has the mark already. */
-  readonly expectsMark: boolean;
+  /** Whether the file says that it has XMP, which may be the mark already. */
+  readonly hasXmp: boolean;
 }
 
 /**
@@ -64,9 +64,9 @@ export function* webpEdits(pass: CleaningPass): Edits {
   const riffBytes = head.readUInt32LE(4);
   const plan = markPlan(head, pass);
   // Some programs do not count the byte that makes the last chunk even.
-  const lacksPadding = riffBytes % 2 === 1 && plan.chunk !== undefined && !plan.expectsMark;
+  const lacksPadding = riffBytes % 2 === 1 && plan.chunk !== undefined;
   yield keep(4);
-  if (plan.chunk !== undefined && !plan.expectsMark) {
+  if (plan.chunk !== undefined) {
     const size = Buffer.alloc(4);
     size.writeUInt32LE(riffBytes + (lacksPadding ? 1 : 0) + plan.chunk.length + (plan.canvas?.length ?? 0));
     yield overwriteForMark(size);
@@ -76,8 +76,10 @@ export function* webpEdits(pass: CleaningPass): Edits {
   const isComplete = yield* chunksEdits(riffBytes + 8 - RIFF_HEADER_BYTES, plan, pass);
   if (!isComplete) return;
   if (lacksPadding) yield insert(Buffer.alloc(1));
-  if (plan.chunk && !plan.expectsMark) yield insertForMark(plan.chunk);
-  if (plan.expectsMark && !pass.isMarked) pass.hasNoRoomForMark = true;
+  if (plan.chunk) {
+    pass.isMarkedTwice = pass.isMarked;
+    yield insertForMark(plan.chunk);
+  }
   yield removeRest();
 }
 
@@ -89,8 +91,8 @@ function* chunksEdits(byteCount: number, plan: MarkPlan, pass: CleaningPass): Ed
     if (chunk === undefined) return false;
     const { name, dataBytes, paddedBytes } = chunk;
     leftBytes -= CHUNK_HEADER_BYTES + paddedBytes;
-    const isMarkExpected = plan.expectsMark && name === 'XMP ' && leftBytes === 0;
-    if (isMarkExpected) yield* lastXmpEdits(chunk, plan, pass);
+    const mayBeMark = plan.hasXmp && name === 'XMP ' && leftBytes === 0 && !pass.isSecond;
+    if (mayBeMark) yield* lastXmpEdits(chunk, plan, pass);
     else if (name === 'C2PA' && pass.keepsManifest()) yield keepManifest(CHUNK_HEADER_BYTES + paddedBytes);
     // Nothing but the picture was read in a simple file.
     else if (plan.canvas && !isFirst) yield* chunkEdits(chunk, {});
@@ -117,14 +119,12 @@ function markPlan(head: Buffer, pass: CleaningPass): MarkPlan {
   const chunk = pass.packet && webpChunk('XMP ', pass.packet);
   const riffBytes = head.readUInt32LE(4);
   if (chunk === undefined || first === undefined || riffBytes + 2 * chunk.length > MAX_RIFF_BYTES)
-    return { expectsMark: false };
+    return { hasXmp: false };
   const data = head.subarray(RIFF_HEADER_BYTES + CHUNK_HEADER_BYTES);
-  if (first.name === 'VP8X' && first.dataBytes >= CANVAS_BYTES && data.length > 0) {
-    const expectsMark = (data[0]! & HAS_XMP) !== 0 && riffBytes % 2 === 0 && !pass.isSecond;
-    return { chunk, expectsMark };
-  }
+  if (first.name === 'VP8X' && first.dataBytes >= CANVAS_BYTES && data.length > 0)
+    return { chunk, hasXmp: (data[0]! & HAS_XMP) !== 0 };
   const canvas = first.name === 'VP8 ' ? lossyCanvas(data) : first.name === 'VP8L' ? losslessCanvas(data) : undefined;
-  return canvas === undefined ? { expectsMark: false } : { chunk, canvas, expectsMark: false };
+  return canvas === undefined ? { hasXmp: false } : { chunk, canvas, hasXmp: false };
 }
 
 function lossyCanvas(data: Buffer): Buffer | undefined {
@@ -154,7 +154,10 @@ function webpChunk(name: string, data: Buffer): Buffer {
   return Buffer.concat([header, data, Buffer.alloc(data.length % 2)]);
 }
 
-/** XMP at the end of a file that says that it has some is the mark of an earlier pass, or becomes filler. */
+/**
+ * XMP at the end of a file that says that it has some is the mark of an earlier pass, or becomes filler. When it is found, the
+ * stated length has room for another one, which a second pass takes back.
+ */
 function* lastXmpEdits(chunk: Chunk, { chunk: mark }: MarkPlan, pass: CleaningPass): Edits {
   const chunkBytes = CHUNK_HEADER_BYTES + chunk.paddedBytes;
   const ahead = chunkBytes === mark?.length ? (yield look(chunkBytes)).subarray(0, chunkBytes) : undefined;
