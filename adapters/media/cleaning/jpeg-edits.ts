@@ -13,9 +13,6 @@ const APP15 = 0xef;
 const DEFINE_LINES = 0xdc;
 const COMMENT = 0xfe;
 
-/** No reader of segments accepts the start of an image within an image. */
-const INVALID = Buffer.of(0xff, START_OF_IMAGE);
-
 /** Marker and length. */
 const HEADER_BYTES = 4;
 const EXIF = 'Exif\0\0';
@@ -25,7 +22,7 @@ const XMP = 'http://ns.adobe.com/xap/1.0/\0';
 /**
  * Removes comments, the application segments that do not say how to show the picture, and bytes between segments, which
  * decoders skip. The mark is written before the first segment that has to follow it. Corrects values that a decoder warns
- * about and does not use.
+ * about and does not use. Where no segment can be read, none can be read in the output either.
  */
 export function* jpegEdits(pass: CleaningPass): Edits {
   yield keep(2);
@@ -40,10 +37,7 @@ export function* jpegEdits(pass: CleaningPass): Edits {
     else if (marker !== undefined && standsAlone(marker)) yield keep(2);
     else {
       const segmentBytes = segmentBytesIn(head);
-      if (segmentBytes === undefined) {
-        if (head.length > 0 && marker !== START_OF_IMAGE && pass.hasChanged) yield insert(INVALID);
-        return;
-      }
+      if (segmentBytes === undefined) return;
       yield* segments.edits(marker!, segmentBytes);
       if (marker === START_OF_SCAN) yield* scanEdits();
     }
