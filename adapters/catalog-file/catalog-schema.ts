@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../core/json.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/request.js';
+import { MAX_SYSTEM_CHARACTERS } from '../../core/media/ai-mark.js';
 import { UPLOAD_MEDIA_TYPES } from '../../core/uploads/request.js';
 
 const NAME = { type: 'string', minLength: 1, maxLength: 128 } as const;
@@ -71,6 +72,19 @@ const ROUTE_ENTRY = {
   },
 } as const;
 
+const SYSTEM_NAME = { type: 'string', minLength: 1, maxLength: MAX_SYSTEM_CHARACTERS } as const;
+
+const AI_MARK = {
+  type: 'object',
+  additionalProperties: false,
+  minProperties: 1,
+  properties: {
+    source: { type: 'string', enum: ['by_references', 'trained', 'composite', 'algorithmic', 'none'] },
+    system: SYSTEM_NAME,
+    system_version: SYSTEM_NAME,
+  },
+} as const;
+
 const MODEL = {
   type: 'object',
   additionalProperties: false,
@@ -116,6 +130,7 @@ const MODEL = {
     on_unknown_acceptance: { type: 'string', enum: ['resubmit', 'fail'] },
     on_invalid_output: { type: 'string', enum: ['resubmit', 'fail'] },
     on_other_size: { type: 'string', enum: ['deliver', 'refuse'] },
+    ai_mark: AI_MARK,
     poll_interval_ms: { type: 'integer', minimum: 10, maximum: 600_000 },
   },
 } as const;
@@ -175,5 +190,10 @@ export interface ModelEntry {
   readonly on_unknown_acceptance: 'resubmit' | 'fail';
   readonly on_invalid_output?: 'resubmit' | 'fail';
   readonly on_other_size?: 'deliver' | 'refuse';
+  readonly ai_mark?: {
+    readonly source?: 'by_references' | 'trained' | 'composite' | 'algorithmic' | 'none';
+    readonly system?: string;
+    readonly system_version?: string;
+  };
   readonly poll_interval_ms: number;
 }

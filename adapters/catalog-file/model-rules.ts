@@ -1,4 +1,5 @@
 import { defaultConcurrencyPerAccount, type Model, type RouteEntry } from '../../core/catalog/model.js';
+import type { ModelMark } from '../../core/media/ai-mark.js';
 import type { ModelEntry } from './catalog-schema.js';
 import type { PlaceFault } from './input-schema-rules.js';
 import { priceTerms } from './price-rules.js';
@@ -48,6 +49,7 @@ export function modelFaults(entry: ModelEntry, isSound: (...names: (keyof ModelE
     );
   }
   for (const fault of routeFaults(entry, isSound)) faults.push(fault);
+  if (isSound('ai_mark')) for (const fault of markFaults(entry.ai_mark)) faults.push(fault);
   if (isSound('price', 'cancel_floor_credits') && entry.cancel_floor_credits > entry.price.maximum_credits) {
     say('/cancel_floor_credits', 'must not be above price.maximum_credits');
   }
@@ -73,6 +75,22 @@ function* routeFaults(
   }
   if (route.some(({ weight }) => weight !== undefined) && route.every(({ weight = 0 }) => weight === 0))
     yield { pointer: '/route', message: 'must have a weight above 0' };
+}
+
+/** XML has no place for these characters, escaped or not. */
+// oxlint-disable-next-line no-control-regex
+const NOT_IN_XML = /[\u0000-\u001f\u007f-\u009f\ud800-\udfff\ufffe\uffff]/u;
+
+function* markFaults(mark: ModelEntry['ai_mark']): Generator<PlaceFault> {
+  for (const name of ['system', 'system_version'] as const) {
+    const text = mark?.[name];
+    if (text === undefined) continue;
+    const pointer = `/ai_mark/${name}`;
+    if (mark?.source === 'none')
+      yield { pointer, message: 'must not be given where source is none: no mark is written' };
+    else if (NOT_IN_XML.test(text)) yield { pointer, message: 'must not have control characters' };
+    else if (text.trim() === '') yield { pointer, message: 'must not be blank' };
+  }
 }
 
 /** A checked entry of the file as core's model. */
@@ -104,7 +122,29 @@ export function modelOf(entry: ModelEntry, sourceOf: (pointer: string) => string
     onUnknownAcceptance: entry.on_unknown_acceptance,
     ...(entry.on_invalid_output === undefined ? {} : { onInvalidOutput: entry.on_invalid_output }),
     onOtherSize: entry.on_other_size ?? 'deliver',
+    ...(entry.ai_mark === undefined ? {} : { mark: markOf(entry.ai_mark) }),
     pollIntervalMs: entry.poll_interval_ms,
+  };
+}
+
+/** What the file calls the ways in which media come into being. */
+const MARK_SOURCES = {
+  by_references: 'by-references',
+  trained: 'trainedAlgorithmicMedia',
+  composite: 'compositeWithTrainedAlgorithmicMedia',
+  algorithmic: 'algorithmicMedia',
+  none: 'none',
+} as const;
+
+function markOf({
+  source = 'by_references',
+  system,
+  system_version: systemVersion,
+}: NonNullable<ModelEntry['ai_mark']>): ModelMark {
+  return {
+    source: MARK_SOURCES[source],
+    ...(system === undefined ? {} : { system }),
+    ...(systemVersion === undefined ? {} : { systemVersion }),
   };
 }
 

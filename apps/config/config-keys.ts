@@ -1,5 +1,6 @@
 import type { Driver, StoreDriver } from '../../adapters/driver.js';
 import type { JsonObject } from '../../core/json.js';
+import { DEFAULT_MARK_POLICY } from '../../core/media/ai-mark.js';
 import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../wiring/built-in-drivers.js';
 import {
   boolean,
@@ -71,6 +72,9 @@ export const PROGRAM_KEYS = {
   'worker.recovery_interval_seconds': duration(15, SECOND, 86_400),
   'worker.stop_grace_seconds': duration(20, SECOND, 86_400),
   'images.memory_mib': integer(192, 16, 1_048_576),
+  'ai_marks.enabled': boolean(DEFAULT_MARK_POLICY.isWritten),
+  'ai_marks.provider_manifests': oneOf(DEFAULT_MARK_POLICY.manifests, ['keep', 'drop']),
+  'ai_marks.name_model': boolean(DEFAULT_MARK_POLICY.namesModel),
   'log.level': oneOf('info', ['trace', 'debug', 'info', 'warn', 'error', 'silent']),
   'log.format': oneOf('auto', ['auto', 'pretty', 'json']),
 } as const;

@@ -189,9 +189,13 @@ function readFile(file: string, folder: string): string {
 }
 
 function settingsOf(values: Readonly<Record<string, unknown>>): Settings {
-  return Object.fromEntries(
-    Object.entries(SETTING_KEYS).map(([field, { name }]) => [field, values[`settings.${name}`]]),
-  ) as unknown as Settings;
+  const numbers = Object.entries(SETTING_KEYS).map(([field, { name }]) => [field, values[`settings.${name}`]] as const);
+  const marks = {
+    isWritten: values['ai_marks.enabled'],
+    manifests: values['ai_marks.provider_manifests'],
+    namesModel: values['ai_marks.name_model'],
+  };
+  return { ...Object.fromEntries(numbers), marks } as unknown as Settings;
 }
 
 function configOf(

@@ -5,8 +5,8 @@ export interface CleanOptions {
   readonly mark?: AiMark;
   /**
    * `keep`: a C2PA manifest that says AI stays, and the file gets no other mark, if nothing else has to change. `drop`: every
-   * manifest is removed. `restore`: brings back the bytes of a file whose manifest was kept and that was marked as well;
-   * only `secondPass` asks for it.
+   * manifest is removed. `restore`: takes back what a first pass wrote for the mark, where the file has a manifest that stays, or
+   * had the mark already; only `secondPass` asks for it.
    */
   readonly manifests: 'keep' | 'drop' | 'restore';
 }

@@ -23,6 +23,7 @@ import { readPage, ROOT } from '../docs/pages.js';
 import { freePort } from '../servers/free-port.js';
 import { ServedProcess } from '../faults/served-process.js';
 import { programEnvironment } from '../harness/run-sizes.js';
+import { withMark } from '../fixtures/marked-media.js';
 
 const CATALOG = `version: 1
 models:
@@ -164,6 +165,7 @@ describe('an adapter in its own package', () => {
     expect(run(process.execPath, [main(), 'catalog', 'check'])).to.include('catalog.yaml is right: 1 model (still).');
     await server?.start();
     run(process.execPath, [main(), 'generate', 'anything', '--model', 'still', '--out', 'made.png']);
-    expect(readFileSync(join(folder, 'made.png')).equals(readFileSync(join(folder, 'picture.png')))).to.equal(true);
+    const delivered = withMark(readFileSync(join(folder, 'picture.png')));
+    expect(readFileSync(join(folder, 'made.png')).equals(delivered)).to.equal(true);
   });
 });

@@ -16,11 +16,26 @@ import { collectOutputs, outputKey } from '../../core/generation/run/collect-out
 import type { Output } from '../../core/generation/generation.js';
 import type { Execution } from '../../core/generation/run/unknown-model.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
-import { inPieces } from '../fixtures/byte-streams.js';
+import { collected, inPieces } from '../fixtures/byte-streams.js';
+import { COMPOSITE, countOf, packetOf, withMark } from '../fixtures/marked-media.js';
+import { image } from '../fixtures/images.js';
 import { largeMp4 } from '../fixtures/large-videos.js';
 import { aGeneration } from '../fixtures/stored-records.js';
+import {
+  jpegSegment,
+  jumbfSegments,
+  pngChunk,
+  webpChunk,
+  webpChunks,
+  webpOf,
+  withJpegSegments,
+  withPngChunks,
+} from '../fixtures/tagged-images.js';
 
 const SIDE = 1_000;
+/** Of the box around the packet. */
+const MP4_MARK_BYTES = 24 + packetOf(COMPOSITE.sourceType).byteLength;
+const MANIFEST = 'c2pa.actions digitalSourceType .../trainedAlgorithmicMedia';
 
 /** A picture whose pixels do not compress. */
 async function noise(): Promise<Uint8Array> {
@@ -56,7 +71,7 @@ async function counted<T extends object>(
 }
 
 /** Counts what passes while `bytes` arrive and are delivered; answers the counts, and what was delivered. */
-async function delivered(folder: string, modality: 'image' | 'video', bytes: AsyncIterable<Uint8Array>) {
+async function delivered(folder: string, modality: 'image' | 'video', offered: AsyncIterable<Uint8Array>) {
   const objects = await FileObjectStore.open({
     folder,
     publicBaseUrl: () => 'http://localhost',
@@ -72,11 +87,18 @@ async function delivered(folder: string, modality: 'image' | 'video', bytes: Asy
     ids: { uuid: () => 'media' },
   } as unknown as Context;
   const execution = {
-    provider: { output: async () => bytes },
+    provider: { output: async () => offered },
     model: { price: { kind: 'fixed' } },
   } as unknown as Execution;
   const call = { signal: new AbortController().signal };
-  const task = { reference: 'task', offered: 1, isLastTry: true, arrived: new Map(), call, otherKeys: async () => g };
+  const task = {
+    reference: 'task',
+    offered: 1,
+    isLastTry: true,
+    arrived: new Map(),
+    call,
+    otherKeys: async () => ({ fence: 2 }),
+  };
   const totals = { writes: 0, reads: 0, readBytes: 0, decodes: 0, digested: 0 };
   let output: Output | undefined;
   const read = objects.read.bind(objects);
@@ -100,7 +122,10 @@ async function delivered(folder: string, modality: 'image' | 'video', bytes: Asy
     totals.decodes = decodes.calls;
   });
   totals.digested = digests.bytes;
-  return { totals, output: output!, kept: await objects.stat(outputKey(g.generationId, 1, 0)) };
+  const isKept = async (fence: number) => (await objects.stat(outputKey(g.generationId, fence, 0))) !== null;
+  const fences = [(await isKept(1)) ? 1 : undefined, (await isKept(2)) ? 2 : undefined].filter(Boolean);
+  const bytes = await collected((await read(output!.objectKey))!);
+  return { totals, output: output!, kept: await objects.stat(output!.objectKey), fences, bytes };
 }
 
 describe('the passes over an output', () => {
@@ -113,20 +138,51 @@ describe('the passes over an output', () => {
   it('are one write, one read, one decode and one digest of a picture of 2 MB', async () => {
     const picture = await noise();
     expect(picture.byteLength).to.be.above(2_000_000);
+    const marked = withMark(picture, COMPOSITE);
     const { totals, output, kept } = await delivered(folder, 'image', inPieces(picture));
-    expect(output).to.include({ widthPx: SIDE, heightPx: SIDE, byteSize: picture.byteLength });
-    const expected = { writes: 1, reads: 1, readBytes: Infinity, decodes: 1, digested: picture.byteLength };
+    expect(output).to.include({ widthPx: SIDE, heightPx: SIDE, byteSize: marked.byteLength });
+    const expected = { writes: 1, reads: 1, readBytes: Infinity, decodes: 1, digested: marked.byteLength };
     expect(totals).to.deep.equal(expected);
-    expect(kept?.etag).to.equal(createHash('sha256').update(picture).digest('hex'));
+    expect(kept?.etag).to.equal(createHash('sha256').update(marked).digest('hex'));
   });
 
   it('are one write and one digest of a video of 24 MiB, of which at most two blocks are read', async () => {
     const video = await largeMp4(24 * 1024 * 1024);
     const { totals, output, kept } = await delivered(folder, 'video', video.stream());
-    expect(output).to.include({ widthPx: 64, heightPx: 48, durationMs: 6_400, byteSize: video.byteSize });
+    expect(output).to.include({
+      widthPx: 64,
+      heightPx: 48,
+      durationMs: 6_400,
+      byteSize: video.byteSize + MP4_MARK_BYTES,
+    });
     const { readBytes, ...others } = totals;
-    expect(others).to.deep.equal({ writes: 1, reads: 2, decodes: 0, digested: video.byteSize });
+    expect(others).to.deep.equal({ writes: 1, reads: 2, decodes: 0, digested: video.byteSize + MP4_MARK_BYTES });
     expect(readBytes).to.be.at.most(2 * BLOCK_BYTES);
     expect(kept).to.deep.equal({ byteSize: output.byteSize, etag: output.sha256 });
+  });
+
+  for (const [what, make, writes] of [
+    ['a PNG', async () => withPngChunks(await image('png'), [pngChunk('caBX', MANIFEST)]), 1],
+    ['a JPEG', async () => withJpegSegments(await image('jpeg'), jumbfSegments('c2pa', MANIFEST, 1)), 1],
+    ['a WebP', async () => webpOf(webpChunks(await image('webp')), webpChunk('C2PA', MANIFEST)), 2],
+  ] as const) {
+    it(`leave ${what} with a manifest that says AI as its provider made it, after ${writes} of them`, async () => {
+      const made = await make();
+      const other = await mkdtemp(join(folder, 'kept-'));
+      const { totals, output, fences, bytes } = await delivered(other, 'image', inPieces(made));
+      expect(bytes).to.deep.equal(made);
+      expect(output).to.include({ byteSize: made.byteLength, sha256: createHash('sha256').update(made).digest('hex') });
+      expect([totals.writes, fences]).to.deep.equal([writes, [writes]]);
+    });
+  }
+
+  it('drop the manifest of an edited picture, and mark it, in a second write', async () => {
+    const manifest = jumbfSegments('c2pa', MANIFEST, 1);
+    const made = withJpegSegments(await image('jpeg'), [...manifest, jpegSegment(0xed, 'Photoshop 3.0\0 8BIM')]);
+    const other = await mkdtemp(join(folder, 'dropped-'));
+    const { totals, output, fences, bytes } = await delivered(other, 'image', inPieces(made));
+    expect(bytes).to.deep.equal(withMark(await image('jpeg'), COMPOSITE));
+    expect([countOf(bytes, 'c2pa'), output.mark]).to.deep.equal([0, COMPOSITE]);
+    expect([totals.writes, totals.decodes, fences]).to.deep.equal([2, 1, [2]]);
   });
 });

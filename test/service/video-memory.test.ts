@@ -10,6 +10,7 @@ import { expect } from 'chai';
 import type { Context } from 'mocha';
 import type { JsonObject } from '../../core/json.js';
 import { largeMp4, type LargeFile } from '../fixtures/large-videos.js';
+import { mp4Xmp, packetOf } from '../fixtures/marked-media.js';
 import { peakResidentBytes, resetPeakResidentBytes, tellsResidentMemory } from '../fixtures/resident-memory.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { OpenAiFake } from '../providers/fakes/openai-fake.js';
@@ -84,6 +85,12 @@ const BUCKET: Place = {
   },
 };
 
+/** The video as it is delivered. */
+async function* marked(video: LargeFile): AsyncGenerator<Uint8Array> {
+  yield* video.stream();
+  yield mp4Xmp(packetOf('trainedAlgorithmicMedia'));
+}
+
 for (const place of [EMBEDDED, BUCKET]) {
   describe(`the memory of videos on ${place.name}`, () => {
     let studio: OpenAiFake;
@@ -119,7 +126,7 @@ for (const place of [EMBEDDED, BUCKET]) {
       expect(task, JSON.stringify(task)).to.include({ status: 'succeeded' });
       const [output] = task['outputs'] as JsonObject[];
       const answer = await fetch(output!['url'] as string);
-      expect(await digestOf(answer.body!)).to.deep.equal(await digestOf(video.stream()));
+      expect(await digestOf(answer.body!)).to.deep.equal(await digestOf(marked(video)));
     }
 
     /** Sends it as a picture, and completes that upload, which is refused. */

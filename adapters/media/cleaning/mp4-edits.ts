@@ -1,31 +1,95 @@
 import { type Box, boxIn, LOOKED_AT_BYTES } from '../mp4-box.js';
-import { blank, type Edits, keep, look, overwrite } from './edits.js';
-import { BYTES_BEFORE_NAME, type Kept, type Layout, MAX_NAME_BYTES, MP4_LAYOUT, MP4_UNWANTED } from './mp4-layout.js';
 import { sampleEntryIn, STSD_BYTES } from '../mp4-sample-entry.js';
+import type { CleaningPass } from './cleaning-pass.js';
+import { blank, type Edits, insertForMark, keep, keepManifest, look, overwrite, removeRest } from './edits.js';
+import { BYTES_BEFORE_NAME, type Kept, type Layout, MAX_NAME_BYTES, MP4_LAYOUT, MP4_UNWANTED } from './mp4-layout.js';
 
 const FREE = Buffer.from('free');
 const FREE_HEADER_BYTES = 8;
 /** Of a box whose size is counted in 32 bits. */
 const MAX_BOX_BYTES = 0xffff_ffff;
+/** Of an unknown box that may be between others, and of an index of fragments that the mark is written before. */
+const MAX_HELD_BOX_BYTES = 64 * 1024;
+const XMP_UUID = Buffer.from('be7acfcb97a942e89c71999491e3afac', 'hex');
 
 /**
- * The file keeps its length, as the places of its samples are stated: a box that is not in the layout becomes a free box
- * of zeros.
+ * The file keeps its length up to its end, as the places of its samples are stated: a box that is not in the layout becomes a
+ * free box of zeros. The mark is the last box, or the last but an index of fragments, whose place is stated from the end.
  */
-export function* mp4Edits(): Edits {
+export function* mp4Edits(pass: CleaningPass): Edits {
+  const mark = pass.packet && xmpBox(pass.packet);
+  const seen = new Set<string>();
   for (;;) {
+    const isPlayable = seen.has('moov') && seen.has('mdat');
+    if (isPlayable && (yield* isEndAt(0))) break;
     const box = boxIn(yield look(LOOKED_AT_BYTES), Infinity);
-    if (box === undefined) return;
-    const kept = box.isManifest ? 'all' : MP4_LAYOUT[box.type];
-    if (kept === undefined && !MP4_UNWANTED.has(box.type)) return;
-    yield* boxEdits(box, kept);
+    if (box === undefined || (!isKnown(box) && !isPlayable)) return;
+    seen.add(box.type);
+    if (box.isManifest) yield* manifestEdits(box, pass);
+    else if (isPlayable && mark && pass.writesMark) yield* lastBoxEdits(box, mark, pass);
+    else yield* boxEdits(box, MP4_LAYOUT[box.type]);
   }
+  if (mark && pass.writesMark) yield insertForMark(mark);
+  yield removeRest();
+}
+
+function xmpBox(packet: Buffer): Buffer {
+  const header = Buffer.alloc(8);
+  header.writeUInt32BE(header.length + XMP_UUID.length + packet.length);
+  header.write('uuid', 4, 'latin1');
+  return Buffer.concat([header, XMP_UUID, packet]);
+}
+
+function isKnown({ type, isManifest }: Box): boolean {
+  return isManifest || MP4_LAYOUT[type] !== undefined || MP4_UNWANTED.has(type);
+}
+
+const bytesOf = ({ headerBytes, contentBytes }: Box): number => headerBytes + contentBytes;
+
+/**
+ * Whether a playable file ends so many bytes further on: nothing follows, or what is no box of such a file. A small box may be
+ * of a kind that is not known here.
+ */
+function* isEndAt(offset: number): Edits<boolean> {
+  const box = boxIn((yield look(offset + LOOKED_AT_BYTES)).subarray(offset), Infinity);
+  if (box === undefined) return true;
+  if (isKnown(box)) return false;
+  const end = offset + bytesOf(box);
+  return bytesOf(box) > MAX_HELD_BOX_BYTES || (yield look(end)).length < end;
+}
+
+function* manifestEdits(box: Box, pass: CleaningPass): Edits {
+  if (pass.keepsManifest()) yield keepManifest(bytesOf(box));
+  else yield* boxEdits(box, undefined);
+}
+
+/** A box that may be the last one, or the mark of an earlier pass at its place. */
+function* lastBoxEdits(box: Box, mark: Buffer, pass: CleaningPass): Edits {
+  if (box.type === 'mfra') {
+    const isLast = bytesOf(box) <= MAX_HELD_BOX_BYTES && (yield* isEndAt(bytesOf(box)));
+    if (isLast) {
+      yield insertForMark(mark);
+      pass.isMarked = true;
+    }
+    return yield* boxEdits(box, isLast ? MP4_LAYOUT.mfra : undefined);
+  }
+  const isOurs = bytesOf(box) === mark.length && mark.equals((yield look(mark.length)).subarray(0, mark.length));
+  if (!isOurs || !(yield* isPlaceOfMark(mark.length))) return yield* boxEdits(box, MP4_LAYOUT[box.type]);
+  pass.adoptMark();
+  yield keep(mark.length);
+}
+
+function* isPlaceOfMark(markBytes: number): Edits<boolean> {
+  if (yield* isEndAt(markBytes)) return true;
+  const next = boxIn((yield look(markBytes + LOOKED_AT_BYTES)).subarray(markBytes), Infinity);
+  if (next?.type !== 'mfra' || bytesOf(next) > MAX_HELD_BOX_BYTES) return false;
+  return yield* isEndAt(markBytes + bytesOf(next));
 }
 
 function* boxEdits(box: Box, kept: Kept | undefined): Edits {
   if (kept === undefined) {
     yield keep(4);
-    yield* overwrite(FREE);
+    yield overwrite(FREE);
     yield keep(box.headerBytes - 8);
     yield blank(box.contentBytes);
     return;
@@ -45,11 +109,11 @@ function* boxEdits(box: Box, kept: Kept | undefined): Edits {
 function* contentEdits(contentBytes: number, layout: Layout): Edits {
   for (let leftBytes = contentBytes; leftBytes > 0;) {
     const ahead = yield look(Math.min(leftBytes, LOOKED_AT_BYTES));
-    if (ahead.length === 0) return;
+    if (ahead.length === 0) return yield* cutEdits(leftBytes);
     const box = boxIn(ahead, leftBytes);
     if (box === undefined) yield* freeEdits(leftBytes);
     else yield* boxEdits(box, layout[box.type]);
-    leftBytes = box === undefined ? 0 : leftBytes - box.headerBytes - box.contentBytes;
+    leftBytes = box === undefined ? 0 : leftBytes - bytesOf(box);
   }
 }
 
@@ -60,15 +124,20 @@ function* sampleEntriesEdits(contentBytes: number): Edits {
   yield keep(Math.min(contentBytes, STSD_BYTES));
   for (let leftBytes = contentBytes - STSD_BYTES; leftBytes > 0;) {
     const entryAhead = yield look(Math.min(leftBytes, LOOKED_AT_BYTES));
-    if (entryAhead.length === 0) return;
+    if (entryAhead.length === 0) return yield* cutEdits(leftBytes);
     const box = boxIn(entryAhead, leftBytes);
     if (box === undefined) return yield* freeEdits(leftBytes);
     const entry = sampleEntryIn(entryAhead, box, version);
     const fixedBytes = Math.min(entry?.fixedBytes ?? box.contentBytes, box.contentBytes);
     yield keep(box.headerBytes + fixedBytes);
     if (entry !== undefined) yield* contentEdits(box.contentBytes - fixedBytes, entry.boxes);
-    leftBytes -= box.headerBytes + box.contentBytes;
+    leftBytes -= bytesOf(box);
   }
+}
+
+/** The file ended within a box: what comes after it here would be taken for its content. */
+function* cutEdits(missingBytes: number): Edits {
+  yield keep(missingBytes);
 }
 
 /** A size of 0 says that the box ends with the file: a content of so many bytes is in no file that can be played. */
@@ -78,6 +147,6 @@ function* freeEdits(byteCount: number): Edits {
     header.writeUInt32BE(byteCount > MAX_BOX_BYTES ? 0 : byteCount);
     header.set(FREE, 4);
   }
-  yield* overwrite(header);
+  yield overwrite(header);
   yield blank(byteCount - header.length);
 }

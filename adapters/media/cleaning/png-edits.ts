@@ -1,5 +1,6 @@
 import { crc32 } from 'node:zlib';
-import { type Edits, insert, keep, look, remove } from './edits.js';
+import type { CleaningPass } from './cleaning-pass.js';
+import { type Edits, insert, insertForMark, keep, keepManifest, look, overwrite, remove, removeRest } from './edits.js';
 import { MAX_EXIF_LOOKED_AT_BYTES, orientationOf, orientationTiff, UPRIGHT } from './exif-orientation.js';
 
 const SIGNATURE_BYTES = 8;
@@ -9,7 +10,7 @@ const CHECKSUM_BYTES = 4;
 
 /**
  * The most bytes of the chunks without which the picture is not shown the same: colours, transparency, density,
- * animation. A decoder ignores one of another size. `caBX` has a C2PA manifest.
+ * animation. A decoder ignores one of another size.
  */
 const KEPT_BYTES: Readonly<Record<string, number>> = {
   tRNS: 256,
@@ -27,8 +28,13 @@ const KEPT_BYTES: Readonly<Record<string, number>> = {
   acTL: 8,
   fcTL: 26,
   fdAT: Infinity,
-  caBX: Infinity,
 };
+
+/** The chunks with which the pixels begin. Some readers look for XMP only before them. */
+const FIRST_OF_PIXELS: ReadonlySet<string> = new Set(['IDAT', 'fcTL']);
+
+/** The keyword of XMP, and that the text is neither compressed nor in a language. */
+const XMP_PREFIX = Buffer.from('XML:com.adobe.xmp\0\0\0\0\0', 'latin1');
 
 /**
  * Whether the first letter is a capital: a decoder must not skip such a chunk. One that it does not know makes the file
@@ -38,27 +44,55 @@ function isCritical(type: string): boolean {
   return (type.charCodeAt(0) & 0x20) === 0;
 }
 
-/** Removes chunks that are neither critical nor in the list. Of EXIF data, an orientation stays: browsers apply it. */
-export function* pngEdits(): Edits {
+/**
+ * Removes chunks that are neither critical nor in the list. Of EXIF data, an orientation stays: browsers apply it. The mark
+ * comes last before the pixels: a manifest is usually before them as well.
+ */
+export function* pngEdits(pass: CleaningPass): Edits {
   yield keep(SIGNATURE_BYTES);
+  const mark = pass.packet && pngChunk('iTXt', Buffer.concat([XMP_PREFIX, pass.packet]));
+  let isBeforePixels = true;
   for (;;) {
     const header = yield look(HEADER_BYTES);
     if (header.length < HEADER_BYTES) return;
     const dataBytes = header.readUInt32BE(0);
     const type = header.toString('latin1', 4, HEADER_BYTES);
     const chunkBytes = HEADER_BYTES + dataBytes + CHECKSUM_BYTES;
+    if (isBeforePixels && FIRST_OF_PIXELS.has(type)) {
+      isBeforePixels = false;
+      if (mark && pass.writesMark) {
+        yield insertForMark(mark);
+        pass.isMarked = true;
+      }
+    }
     if (type === 'eXIf') yield* exifEdits(dataBytes);
+    else if (type === 'caBX') yield pass.keepsManifest() ? keepManifest(chunkBytes) : remove(chunkBytes);
+    else if (type === 'iTXt' && isBeforePixels && mark?.length === chunkBytes) yield* textEdits(mark, pass);
     else yield isCritical(type) || dataBytes <= (KEPT_BYTES[type] ?? -1) ? keep(chunkBytes) : remove(chunkBytes);
-    if (type === 'IEND') return;
+    if (type === 'IEND') break;
   }
+  yield removeRest();
+}
+
+/** A text as long as the mark, which may be the mark of an earlier pass. */
+function* textEdits(mark: Buffer, pass: CleaningPass): Edits {
+  const isOurs = mark.equals((yield look(mark.length)).subarray(0, mark.length));
+  const isKept = isOurs && !pass.isMarked;
+  if (isKept) pass.adoptMark();
+  yield isKept ? keep(mark.length) : remove(mark.length);
 }
 
 function* exifEdits(dataBytes: number): Edits {
   const lookedAtBytes = Math.min(dataBytes, MAX_EXIF_LOOKED_AT_BYTES);
   const chunk = yield look(HEADER_BYTES + lookedAtBytes);
   const orientation = orientationOf(chunk.subarray(HEADER_BYTES, HEADER_BYTES + lookedAtBytes));
-  yield remove(HEADER_BYTES + dataBytes + CHECKSUM_BYTES);
-  if (orientation !== UPRIGHT) yield insert(pngChunk('eXIf', orientationTiff(orientation)));
+  const chunkBytes = HEADER_BYTES + dataBytes + CHECKSUM_BYTES;
+  const kept = orientation === UPRIGHT ? undefined : pngChunk('eXIf', orientationTiff(orientation));
+  if (kept?.length === chunkBytes) yield overwrite(kept);
+  else {
+    yield remove(chunkBytes);
+    if (kept) yield insert(kept);
+  }
 }
 
 function pngChunk(type: string, data: Buffer): Buffer {

@@ -253,7 +253,8 @@ async function storeCleaned(
   const { fence } = await otherKeys();
   const again = mediaCleaner.clean(whole(first, objectKey, stored.byteSize), secondPass);
   const kept = await objects.write(keyOf(fence), again.bytes, limit);
-  await objects.remove(objectKey);
+  // The output is stored; retention removes what is left here.
+  await objects.remove(objectKey).catch(() => undefined);
   return kept === 'too-large' ? kept : { objectKey: keyOf(fence), ...kept, ...marked };
 }
 

@@ -54,6 +54,44 @@ const VECTORS: readonly {
     faults: ['c.yaml:25: models[0].price.unit must be one of image, megapixel, second, video, task.'],
   },
   {
+    of: 'an unknown source of the mark',
+    from: 'max_attempts: 3',
+    to: 'max_attempts: 3\n    ai_mark: { source: digitalCapture }',
+    faults: [
+      'c.yaml:40: models[0].ai_mark.source must be one of by_references, trained, composite, algorithmic, none.',
+    ],
+  },
+  {
+    of: 'a mark that says nothing',
+    from: 'max_attempts: 3',
+    to: 'max_attempts: 3\n    ai_mark: {}',
+    faults: ['c.yaml:40: models[0].ai_mark must have at least 1 field.'],
+  },
+  {
+    of: 'a long name of a system',
+    from: 'max_attempts: 3',
+    to: `max_attempts: 3\n    ai_mark: { system: ${'x'.repeat(201)}, system_version: "" }`,
+    faults: [
+      'c.yaml:40: models[0].ai_mark.system must be at most 200 characters.',
+      'c.yaml:40: models[0].ai_mark.system_version must not be empty.',
+    ],
+  },
+  {
+    of: 'names that no reader can show',
+    from: 'max_attempts: 3',
+    to: 'max_attempts: 3\n    ai_mark: { system: "a\\tb", system_version: " " }',
+    faults: [
+      'c.yaml:40: models[0].ai_mark.system must not have control characters.',
+      'c.yaml:40: models[0].ai_mark.system_version must not be blank.',
+    ],
+  },
+  {
+    of: 'a system of outputs that get no mark',
+    from: 'max_attempts: 3',
+    to: 'max_attempts: 3\n    ai_mark: { source: none, system: Imager }',
+    faults: ['c.yaml:40: models[0].ai_mark.system must not be given where source is none: no mark is written.'],
+  },
+  {
     of: 'an unknown key of a model',
     from: 'max_attempts: 3',
     to: 'max_attempts: 3\n    colour: red',
@@ -408,6 +446,21 @@ describe('catalog file', () => {
       expect(faultsOf(edited(from, to))).to.deep.equal(faults);
     });
   }
+
+  it('reads what the mark of a model says', () => {
+    const markOf = (text: string) =>
+      parseCatalog(edited('max_attempts: 3', `max_attempts: 3\n    ai_mark: ${text}`), 'c.yaml', tools).models()[0]
+        ?.mark;
+    expect(markOf('{ source: composite, system: A & B, system_version: "2" }')).to.deep.equal({
+      source: 'compositeWithTrainedAlgorithmicMedia',
+      system: 'A & B',
+      systemVersion: '2',
+    });
+    expect(markOf('{ system: Imager }')).to.deep.equal({ source: 'by-references', system: 'Imager' });
+    expect(
+      ['by_references', 'trained', 'algorithmic', 'none'].map((source) => markOf(`{ source: ${source} }`)?.source),
+    ).to.deep.equal(['by-references', 'trainedAlgorithmicMedia', 'algorithmicMedia', 'none']);
+  });
 
   it('lists all faults at once, by line', () => {
     const text = edited('max_attempts: 3', 'max_attempts: 0')

@@ -4,7 +4,10 @@ import { expect } from 'chai';
 import { MAX_REMOVED_BYTES } from '../../../adapters/media/cleaning/edited-bytes.js';
 import { StreamingMediaCleaner } from '../../../adapters/media/streaming-media-cleaner.js';
 import { mediaCleanerContract } from '../../contracts/media-cleaner.contract.js';
-import { inPieces } from '../../fixtures/byte-streams.js';
+import { mediaMarksContract } from '../../contracts/media-marks.contract.js';
+import type { CleanOptions } from '../../../core/ports/media-cleaner.js';
+import { TRAINED, withMark } from '../../fixtures/marked-media.js';
+import { collected, inPieces } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 import { exifTiff, webpCanvas, webpChunk, webpChunks, webpOf } from '../../fixtures/tagged-images.js';
 import { box } from '../../fixtures/tagged-videos.js';
@@ -13,15 +16,20 @@ import { mp4 } from '../../fixtures/videos.js';
 const KIB = 1024;
 const PIECE_BYTES = 16 * KIB;
 
-mediaCleanerContract({
-  name: 'streaming',
-  open: async () => new StreamingMediaCleaner(),
-  close: async () => undefined,
-  supports: {},
-});
+for (const contract of [mediaCleanerContract, mediaMarksContract])
+  contract({
+    name: 'streaming',
+    open: async () => new StreamingMediaCleaner(),
+    close: async () => undefined,
+    supports: {},
+  });
 
 /** The most bytes that were given and had not come out, of a file that keeps its length. */
-async function mostHeldBytes(bytes: Uint8Array): Promise<number> {
+async function mostHeldBytes(
+  bytes: Uint8Array,
+  options: CleanOptions = { manifests: 'keep' },
+  addedBytes = 0,
+): Promise<number> {
   let givenBytes = 0;
   let takenBytes = 0;
   let mostBytes = 0;
@@ -33,9 +41,8 @@ async function mostHeldBytes(bytes: Uint8Array): Promise<number> {
       yield piece;
     }
   }
-  for await (const piece of new StreamingMediaCleaner().clean(source(), { manifests: 'keep' }).bytes)
-    takenBytes += piece.byteLength;
-  expect(takenBytes).to.equal(bytes.byteLength);
+  for await (const piece of new StreamingMediaCleaner().clean(source(), options).bytes) takenBytes += piece.byteLength;
+  expect(takenBytes).to.equal(bytes.byteLength + addedBytes);
   return mostBytes;
 }
 
@@ -84,5 +91,45 @@ describe('StreamingMediaCleaner', () => {
       takenBytes += piece.byteLength;
     expect([takenBytes, isClosed]).to.deep.equal([33, true]);
     expect(givenBytes).to.be.within(MAX_REMOVED_BYTES, MAX_REMOVED_BYTES + 2 * text.byteLength);
+  });
+
+  for (const [what, make] of [
+    ['a PNG', () => image('png')],
+    ['a JPEG', () => image('jpeg')],
+    ['a WebP', () => image('webp')],
+    ['an MP4', () => mp4()],
+  ] as const) {
+    it(`reads what follows ${what} to its end, up to a bound, and delivers the file`, async () => {
+      const bytes = await make();
+      const junk = new Uint8Array(KIB * KIB).fill(0x41);
+      for (const junkPieces of [3, Infinity]) {
+        let givenBytes = 0;
+        let isClosed = false;
+        let isReadToItsEnd = false;
+        async function* withTail(): AsyncGenerator<Uint8Array> {
+          try {
+            yield bytes;
+            for (let piece = 0; piece < junkPieces; piece += 1) {
+              givenBytes += junk.byteLength;
+              yield junk;
+            }
+            isReadToItsEnd = true;
+          } finally {
+            isClosed = true;
+          }
+        }
+        const { bytes: cleaned } = new StreamingMediaCleaner().clean(withTail(), { mark: TRAINED, manifests: 'keep' });
+        expect(await collected(cleaned)).to.deep.equal(withMark(bytes));
+        expect([isReadToItsEnd, isClosed]).to.deep.equal([junkPieces === 3, true]);
+        expect(givenBytes).to.be.at.most(MAX_REMOVED_BYTES + 2 * junk.byteLength);
+      }
+    });
+  }
+
+  it('holds some hundred KiB at most where it has to see what follows a box', async () => {
+    const size = 60 * KIB;
+    const boxes = [box('mfra', new Uint8Array(size)), box('junk', new Uint8Array(size))];
+    const bytes = Buffer.concat([await mp4(), ...boxes, ...boxes, box('mdat', new Uint8Array(KIB * KIB))]);
+    expect(await mostHeldBytes(bytes, { mark: TRAINED, manifests: 'keep' }, 464)).to.be.at.most(200 * KIB);
   });
 });

@@ -58,6 +58,24 @@ describe('configuration', () => {
     expect(config.settings).to.deep.equal(DEFAULT_SETTINGS);
   });
 
+  it('reads what an operator decides about marks, from the file and the environment', async () => {
+    writeFileSync(join(folder, 'darkroom.yaml'), 'ai_marks: { enabled: false, provider_manifests: drop }\n');
+    const marksWith = async (environment: Record<string, string>) =>
+      (await loadConfig({ folder, environment })).settings.marks;
+    expect(await marksWith({ DARKROOM_AI_MARKS_NAME_MODEL: 'true' })).to.deep.equal({
+      isWritten: false,
+      manifests: 'drop',
+      namesModel: true,
+    });
+    expect(
+      await marksWith({ DARKROOM_AI_MARKS_ENABLED: 'true', DARKROOM_AI_MARKS_PROVIDER_MANIFESTS: 'keep' }),
+    ).to.deep.equal(DEFAULT_SETTINGS.marks);
+    expect(await faultsOf('ai_marks: { enabled: maybe, provider_manifests: sign }\n')).to.deep.equal([
+      'darkroom.yaml:1: ai_marks.enabled must be true or false, not maybe.',
+      'darkroom.yaml:1: ai_marks.provider_manifests must be one of keep, drop, not sign.',
+    ]);
+  });
+
   it('lets variables override the file, and the file the defaults', async () => {
     writeFileSync(
       join(folder, 'mine.yaml'),

@@ -9,7 +9,7 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { keptMasked, splitMasked, type MaskForm } from '../../../../adapters/providers/shared/masked-reference.js';
 import { TaskRefused } from '../../../../adapters/providers/shared/task-refused.js';
-import { WholeReferences, REFERENCE_UNREAD } from '../../../../adapters/providers/shared/whole-references.js';
+import { REFERENCE_UNREAD, ReferenceUnprepared, WholeReferences } from '../../../../adapters/providers/shared/whole-references.js';
 import { CallOver } from '../../../../core/cancellation.js';
 import { decodeBytesOf } from '../../../../core/media/decode-cost.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
@@ -246,6 +246,6 @@ describe('splitting a masked reference', () => {
     const reference = { ...maskedReference(new Uint8Array(9)), open: () => Promise.reject(new Error('read')) };
     const over = { memory, signal: AbortSignal.abort(new Error('over')), folder };
     const error = await splitMasked(reference, 'white', over).catch((thrown: Error) => thrown);
-    expect((error as Error).message).to.equal('over');
+    expect(((error as Error).cause as Error).message).to.equal('over');
   });
 });

@@ -7,12 +7,15 @@ import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { MediaCleaner } from '../../../../core/ports/media-cleaner.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
-import { breakingOff, bytesOf, collected, streamOf } from '../../../fixtures/byte-streams.js';
+import { breakingOff, bytesOf, collected, readableAgain, streamOf } from '../../../fixtures/byte-streams.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
+import { imageModel } from '../../../fixtures/core-models.js';
 import type { Interceptor, PortCall } from '../../../fixtures/intercepted.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
+import { PROMISES } from '../../../fixtures/scripted-provider.js';
+import { Life } from '../../../harness/cut-processes.js';
 
 const JUNK = bytesOf('junk');
 
@@ -117,6 +120,142 @@ describe('the metadata of an output', () => {
       'PLAIN image/png 64x64 read 2',
     ]);
   });
+});
+
+describe('an output that is cleaned once more', () => {
+  const marks = { mark: { sourceType: 'trainedAlgorithmicMedia' }, manifests: 'keep' } as const;
+  const first = plainImage(64, 64, 'image/png', 'first pass');
+  const second = plainImage(64, 64, 'image/png', 'second pass');
+
+  /** Asks for a second pass, which has to be given what the first one made. */
+  const mediaCleaner: MediaCleaner = {
+    clean(bytes, options) {
+      const isSecond = options.manifests === 'drop';
+      if (!isSecond) expect(options).to.deep.equal(marks);
+      return {
+        bytes: (async function* () {
+          const given = Buffer.from(await collected(bytes)).toString();
+          yield isSecond && given.endsWith('first pass') ? second : first;
+        })(),
+        secondPass: () => (isSecond ? undefined : { ...options, manifests: 'drop' }),
+      };
+    },
+  };
+
+  /** Every key that was written, also by calls that failed. */
+  const keys = new Set<string>();
+  function newWorker(harness: CoreHarness, name: string, interceptor: Interceptor = (call) => call.proceed()) {
+    return CoreWorker.idle(
+      harness,
+      name,
+      async (call) => {
+        if (call.name === 'objects.write') keys.add(String(call.args[0]));
+        return interceptor(call);
+      },
+      { mediaCleaner },
+    );
+  }
+
+  async function working(...of: Parameters<typeof newWorker>): Promise<void> {
+    const worker = newWorker(...of);
+    await worker.context.wakeUps.start(({ id }) => worker.dispatcher.deliver(id), 10_000);
+  }
+
+  async function keptKeys(harness: CoreHarness): Promise<readonly string[]> {
+    const facts = await Promise.all(
+      [...keys].map(async (key) => ((await harness.ports.objects.stat(key)) ? [key] : [])),
+    );
+    return facts.flat();
+  }
+
+  async function expectSecondPass(harness: CoreHarness, g: Generation, count: number): Promise<void> {
+    await expectDelivered(harness, g, count);
+    for (const { objectKey, mark } of g.outputs) {
+      expect(await collected((await harness.ports.objects.read(objectKey))!)).to.deep.equal(second);
+      expect(mark).to.deep.equal(marks.mark);
+    }
+  }
+
+  async function expectNothingLeft(harness: CoreHarness): Promise<void> {
+    await expectAtRest(harness, 1);
+    harness.clock.jump(harness.settings.outputRetentionMs);
+    await harness.clock.run(new Recovery(harness.context).pass());
+    expect(await keptKeys(harness)).to.deep.equal([]);
+  }
+
+  const inTheAnswer = (harness: CoreHarness, count: number) => {
+    harness.provider.promised = { ...PROMISES, answersWithOutputs: true, isAskedBy: 'nothing', cancels: 'nothing' };
+    harness.provider.submitScript = [{ deliver: Array.from({ length: count }, () => readableAgain(plainImage())) }];
+  };
+
+  beforeEach(() => keys.clear());
+
+  for (const [where, prepare] of [
+    ['fetched', () => undefined],
+    ['in the answer', inTheAnswer],
+  ] as const) {
+    it(`goes to another key, and its first one is removed (${where})`, async () => {
+      const harness = await open();
+      prepare(harness, 2);
+      await working(harness, 'worker');
+      const g = await untilSettled(harness, (await harness.create({ count: 2 })).generationId);
+      await expectSecondPass(harness, g, 2);
+      expect([keys.size, await keptKeys(harness)]).to.deep.equal([4, g.outputs.map(({ objectKey }) => objectKey)]);
+      await expectNothingLeft(harness);
+    });
+
+    for (const name of ['objects.write', 'objects.read', 'objects.remove', 'generations.replace']) {
+      for (const cut of ['before', 'after'] as const) {
+        it(`is not lost where a call of ${name} fails ${cut} its work (${where})`, async () => {
+          let calls = Infinity;
+          let isCut = true;
+          for (let nth = 0; isCut; nth += 1) {
+            keys.clear();
+            calls = 0;
+            isCut = false;
+            const harness = await open();
+            prepare(harness, 1);
+            await working(harness, 'worker', async (call) => {
+              if (call.name !== name || keys.size === 0 || calls++ !== nth) return call.proceed();
+              isCut = true;
+              if (cut === 'after') await call.proceed();
+              throw new StoreUnavailable('The line broke.');
+            });
+            const { generationId } = await harness.create();
+            await harness.clock.advance(60_000);
+            await harness.clock.run(new Recovery(harness.context).pass());
+            await expectSecondPass(harness, await untilSettled(harness, generationId), 1);
+            await expectNothingLeft(harness);
+          }
+          expect(calls, 'the call is made').to.be.above(0);
+        });
+      }
+    }
+
+    it(`is delivered by another worker where one dies between the passes (${where})`, async () => {
+      for (const dyingCall of ['objects.read', 'objects.remove']) {
+        const harness = await open();
+        if (where === 'in the answer') harness.models = [imageModel({ onUnknownAcceptance: 'resubmit' })];
+        prepare(harness, 1);
+        const [script] = harness.provider.submitScript;
+        harness.provider.submitScript = where === 'in the answer' ? [script!, script!] : harness.provider.submitScript;
+        harness.provider.recoverScript = where === 'in the answer' ? 'unsupported' : harness.provider.recoverScript;
+        const life = new Life();
+        await working(harness, 'first', async (call) => {
+          if (call.name === dyingCall && keys.size > 0) life.isDead = true;
+          return life.interceptor(call);
+        });
+        const { generationId } = await harness.create();
+        await harness.clock.until(() => life.isDead, 'the first worker has died');
+        await harness.clock.advance(harness.settings.leaseMs + 1);
+        void newWorker(harness, 'second').dispatcher.deliver(generationId);
+        const g = await untilSettled(harness, generationId);
+        expect([g.status, g.outputs.length, g.chargedCredits]).to.deep.equal(['succeeded', 1, 10]);
+        expect(await collected((await harness.ports.objects.read(g.outputs[0]!.objectKey))!)).to.deep.equal(second);
+        await expectNothingLeft(harness);
+      }
+    });
+  }
 });
 
 describe('a call on output bytes that arrives long after it was abandoned', () => {

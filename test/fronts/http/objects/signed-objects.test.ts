@@ -8,6 +8,7 @@ import { expect } from 'chai';
 import { FileObjectStore } from '../../../../adapters/files/file-object-store.js';
 import { SystemClock } from '../../../../adapters/system/system-clock.js';
 import { image } from '../../../fixtures/images.js';
+import { COMPOSITE, withMark } from '../../../fixtures/marked-media.js';
 import { referenceFile } from '../../../fixtures/reference-files.js';
 import { sha256Of } from '../../../fixtures/sha256.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
@@ -95,7 +96,8 @@ describe('REST serves signed objects', () => {
       result.headers.get('content-type'),
       result.headers.get('x-content-type-options'),
     ]).to.deep.equal([200, 'image/png', 'nosniff']);
-    expect(bytes.equals(await image('png', 96, 64)), 'the picture of the provider').to.equal(true);
+    const delivered = withMark(await image('png', 96, 64), COMPOSITE);
+    expect(bytes.equals(delivered), 'the picture of the provider, with its mark').to.equal(true);
     expect((await fetch(url, { headers: { Range: 'bytes=0-7' } })).status).to.equal(206);
     expect((await fetch(url, { method: 'HEAD' })).headers.get('content-length')).to.equal(String(bytes.byteLength));
   });
