@@ -193,9 +193,9 @@ describe('modules of the configuration', () => {
 
   const BROKEN: Readonly<Record<string, string>> = {
     [CAMERA.replace("kind: 'provider'", "kind: 'lamp'")]:
-      'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, provider.',
+      'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, signer, provider.',
     [CAMERA.replace("kind: 'provider'", "kind: 'toString'")]:
-      'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, provider.',
+      'The driver camera of the module ./broken.mjs must have a kind, one of database, objects, wake-ups, signer, provider.',
     [DATABASE.replace(' lends: [],', '')]:
       'The driver cards of the module ./broken.mjs must have lends, a list of names.',
     [CAMERA.replace("required: ['lens']", 'required: true')]:

@@ -9,7 +9,11 @@ import { expect } from 'chai';
 import sharp from 'sharp';
 import { keptMasked, splitMasked, type MaskForm } from '../../../../adapters/providers/shared/masked-reference.js';
 import { TaskRefused } from '../../../../adapters/providers/shared/task-refused.js';
-import { REFERENCE_UNREAD, ReferenceUnprepared, WholeReferences } from '../../../../adapters/providers/shared/whole-references.js';
+import {
+  REFERENCE_UNREAD,
+  ReferenceUnprepared,
+  WholeReferences,
+} from '../../../../adapters/providers/shared/whole-references.js';
 import { CallOver } from '../../../../core/cancellation.js';
 import { decodeBytesOf } from '../../../../core/media/decode-cost.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
