@@ -47,6 +47,8 @@ export interface FaultProfile {
   readonly receiverPerMille: number;
   /** How long a client thinks between two requests, at most. */
   readonly thinkMs: number;
+  /** Whether every output has to be cleaned a second time, and so is stored under two keys. */
+  readonly cleansTwice: boolean;
 }
 
 export const DISTURBANCES = [
@@ -115,7 +117,7 @@ export function drawFaultProfile(chance: Chance): FaultProfile {
   for (let count = chance.pick([0, 0, 1, 2, 3]); count > 0; count -= 1)
     focus.set(chance.pick(FAULTED_CALLS), chance.pick(CALL_FAULTS));
   const sometimes = (values: readonly number[]) => (chance.happens(500) ? chance.pick(values) : 0);
-  return {
+  const profile = {
     odds,
     focus,
     focusPerMille: chance.pick([100, 250, 500]),
@@ -131,6 +133,8 @@ export function drawFaultProfile(chance: Chance): FaultProfile {
     thinkMs: chance.pick([50, 500, 3_000, 3_000, 10_000, 60_000]),
     receiverPerMille: sometimes([50, 300, 700]),
   };
+  // Not drawn, so that the other seeds stay what they were.
+  return { ...profile, cleansTwice: profile.thinkMs === 10_000 };
 }
 
 /** Nothing goes wrong. */
@@ -149,4 +153,5 @@ export const NO_FAULTS: FaultProfile = {
   objectPerMille: 0,
   receiverPerMille: 0,
   thinkMs: 500,
+  cleansTwice: false,
 };

@@ -1,6 +1,7 @@
 import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
+import type { MediaCleaner } from '../../../core/ports/media-cleaner.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
 import type { MemoryStores } from '../../fixtures/memory-stores.js';
@@ -35,6 +36,11 @@ const STORES = [
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
 /** The stores all processes share, the provider, and the processes: one in each place, replaced when it ends. */
+/** Asks for a second pass over every output, as for one whose manifest comes late. */
+const CLEANS_TWICE: MediaCleaner = {
+  clean: (bytes, options) => ({ bytes, secondPass: () => options }),
+};
+
 export class Service {
   readonly objects: FaultyObjects;
   readonly processes: SimulatedProcess[] = [];
@@ -148,6 +154,7 @@ export class Service {
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
       ...STATELESS_PORTS,
+      ...(this.context.profile.cleansTwice ? { mediaCleaner: CLEANS_TWICE } : {}),
       webhookSender: this.receivers.senderOf(process),
       wakeUps: {
         schedule: async (subject, at) => {
