@@ -532,6 +532,9 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
       const free = box('free', new Uint8Array(small.length - 8));
       const large = box('junk', new Uint8Array(70_000));
       const tail = box('free', new Uint8Array(8));
+      const index = await lastIndex();
+      const indexAt = partsOf(index).find(({ type }) => type === 'moov')!.at;
+      const beforeIndex = (bytes: Uint8Array) => joined(index.subarray(0, indexAt), bytes, index.subarray(indexAt));
       for (const [before, plain] of [
         [joined(video, small), joined(video, free)],
         [joined(video, small, tail), joined(video, free, tail)],
@@ -543,6 +546,9 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         expect(after).to.deep.equal(withMark(plain));
         await expectMarked(after);
       }
+      const after = await cleaned(beforeIndex(small));
+      expect(after).to.deep.equal(await cleaned(beforeIndex(free)));
+      await expectMarked(after);
     });
 
     it('writes the mark before a last index of fragments alone', async () => {

@@ -23,7 +23,7 @@ export function* mp4Edits(pass: CleaningPass): Edits {
     const isPlayable = seen.has('moov') && seen.has('mdat');
     if (isPlayable && (yield* isEndAt(0))) break;
     const box = boxIn(yield look(LOOKED_AT_BYTES), Infinity);
-    if (box === undefined || (!isKnown(box) && !isPlayable)) return;
+    if (box === undefined || (!isKnown(box) && !isPlayable && !(yield* isSmallAndWhole(box)))) return;
     seen.add(box.type);
     if (box.isManifest) yield* manifestEdits(box, pass);
     else if (isPlayable && mark && pass.writesMark) yield* lastBoxEdits(box, mark, pass);
@@ -53,9 +53,13 @@ const bytesOf = ({ headerBytes, contentBytes }: Box): number => headerBytes + co
 function* isEndAt(offset: number): Edits<boolean> {
   const box = boxIn((yield look(offset + LOOKED_AT_BYTES)).subarray(offset), Infinity);
   if (box === undefined) return true;
-  if (isKnown(box)) return false;
+  return !isKnown(box) && !(yield* isSmallAndWhole(box, offset));
+}
+
+/** Whether an unknown box so many bytes further on may be part of the file: players skip it. */
+function* isSmallAndWhole(box: Box, offset = 0): Edits<boolean> {
   const end = offset + bytesOf(box);
-  return bytesOf(box) > MAX_HELD_BOX_BYTES || (yield look(end)).length < end;
+  return bytesOf(box) <= MAX_HELD_BOX_BYTES && (yield look(end)).length >= end;
 }
 
 function* manifestEdits(box: Box, pass: CleaningPass): Edits {
