@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { CHUNKS_A_TURN } from '../../../adapters/media/png-end.js';
+import { CHUNKS_A_TURN } from '../../../adapters/media/png-file.js';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { mediaProbeContract } from '../../contracts/media-probe.contract.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
