@@ -85,7 +85,7 @@ export function jpegEnd(bytes: Uint8Array): ContainerEnd {
       return scans > 0 ? { complete: true, byteSize: end, frames: 1, isTurned: swapsSides(orientation) } : BROKEN;
     if (isArithmetic(marker)) return ARITHMETIC;
     if (OTHER_FRAMES.has(marker)) return LOSSLESS;
-    if (marker === FRAME_OF_JPEG_LS) return JPEG_LS;
+    if (marker === FRAME_OF_JPEG_LS && !hasFrame) return JPEG_LS;
     if (FRAMES_READ.has(marker)) {
       const fault = hasFrame ? BROKEN : frameFault(view, segment);
       if (fault !== undefined) return fault;
