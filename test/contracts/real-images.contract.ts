@@ -27,7 +27,7 @@ const DECODES = ['header', 'full'] as const;
 const [WIDTH, HEIGHT] = [24, 16];
 
 /** A lossless WebP of one colour: nothing is left of it but the header and five prefix codes. */
-const SHORT_WEBP = Buffer.from('524946461400000057454250' + '5650384c08000000' + '2f3fc00f10888808', 'hex');
+const SHORT_WEBP = Buffer.from('5249464614000000574542505650384c080000002f3fc00f10888808', 'hex');
 
 const progressive = async () =>
   sharp(await image('png'))
