@@ -122,12 +122,12 @@ function isMetadata(marker: number): boolean {
   return (marker >= APP0 && marker <= APP15) || marker === COMMENT;
 }
 
-/** Of the first rows of blocks, at the highest sampling factor. */
-const OUTLINE_HEIGHT_PX = 32;
+/** No fault of a header depends on the size, unless it is none. */
+const OUTLINE_SIDE_PX = 8;
 
 /**
- * A JPEG with the headers of this one, a few rows high and without coded data: a decoder finds every fault of the headers in it,
- * and takes next to no time and memory. The bytes are those of a picture whose end `jpegEnd` found.
+ * A JPEG with the headers of this one, a few pixels large and without coded data: a decoder finds every fault of the headers in
+ * it, and takes next to no time and memory. The bytes are those of a picture whose end `jpegEnd` found.
  */
 export function jpegOutline(bytes: Uint8Array): Uint8Array {
   const view = viewOf(bytes);
@@ -135,7 +135,8 @@ export function jpegOutline(bytes: Uint8Array): Uint8Array {
   for (const { marker, at, contentEnd } of segmentsOf(view)) {
     if (isMetadata(marker) && marker !== APP0 && marker !== APP14) continue;
     const part = Buffer.from(view.subarray(at, contentEnd));
-    if (FRAMES_READ.has(marker)) part.writeUInt16BE(Math.min(OUTLINE_HEIGHT_PX, part.readUInt16BE(5)), 5);
+    if (FRAMES_READ.has(marker))
+      for (const side of [5, 7]) part.writeUInt16BE(Math.min(OUTLINE_SIDE_PX, part.readUInt16BE(side)), side);
     parts.push(part);
   }
   return Buffer.concat(parts);

@@ -50,6 +50,9 @@ export async function probeImage(
     if (tooLarge !== undefined) return tooLarge;
     const tooDear = decodeFault(bytes, limits.maxDecodeBytes);
     if (tooDear !== undefined) return tooDear;
+    const isSearched = limits.findsTransparency === true && alpha !== undefined;
+    // A decoder checks them, too.
+    if (limits.decode === 'header' && format === 'png' && !isSearched && !hasSoundChunks(bytes)) return broken;
     if (limits.decode === 'full' && !isSoundSmallPng(bytes)) await decodeFully(bytes, format, widthPx, heightPx);
     const contentBytes = bytes.byteLength;
     return {
@@ -100,10 +103,9 @@ async function pictureIn(bytes: Uint8Array, format: string, header: HeaderAnswer
   if (format === 'jpeg') {
     const size = sizeInHeader(header);
     if (size === undefined) throw new Error('The JPEG has no header.');
-    await pixelAt(openImage(jpegOutline(bytes)), size.widthPx - 1, 0);
+    await pixelAt(openImage(jpegOutline(bytes)), 0, 0);
     return size;
   }
-  if (format === 'png' && !hasSoundChunks(bytes)) throw new Error('The checksum of a chunk is wrong.');
   const found = await openStrictly(format === 'png' ? pngHead(bytes) : bytes, format).metadata();
   if (found.format !== format) throw new Error('The decoder finds another format.');
   return {

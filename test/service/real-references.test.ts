@@ -21,13 +21,13 @@ class ReadingProvider extends ScriptedProvider {
   readonly received: { readonly byteSize: number; readonly bytes: Uint8Array }[] = [];
 
   override async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    for (const { byteSize, open } of submission.references)
-      this.received.push({ byteSize, bytes: await collected(await open()) });
+    for (const reference of submission.references)
+      this.received.push({ byteSize: reference.byteSize, bytes: await collected(await reference.open()) });
     return super.submit(submission, call);
   }
 }
 
-async function open() {
+async function opened() {
   const provider = new ReadingProvider();
   const harness = await CoreHarness.open({
     models: [imageModel({ maxAttempts: 1 })],
@@ -61,7 +61,7 @@ describe('a reference with data behind its picture', () => {
   };
   for (const [what, made] of Object.entries(pictures))
     it(`is stored as declared, and sent without that data: ${what}`, async () => {
-      const { harness, provider } = await open();
+      const { harness, provider } = await opened();
       const [mediaType, picture, more] = await made();
       const bytes = Buffer.concat([picture, more]);
       const upload = await uploaded(harness, bytes, mediaType);
@@ -77,7 +77,7 @@ describe('a reference with data behind its picture', () => {
     });
 
   it('has the sides that a browser shows, and says when it has transparent areas', async () => {
-    const { harness } = await open();
+    const { harness } = await opened();
     const turned = inserted(await image('jpeg', 64, 48), 2, exifSegment(orientationExif(6)));
     expect((await uploaded(harness, turned, 'image/jpeg')).ready).to.include({ widthPx: 48, heightPx: 64 });
     const clear = Buffer.from('5249464614000000574542505650384c080000002f3fc00f10888808', 'hex');
@@ -89,7 +89,7 @@ describe('a reference with data behind its picture', () => {
   });
 
   it('is refused at completion where no later step could decode it', async () => {
-    const { harness } = await open();
+    const { harness } = await opened();
     for (const odd of [oddJpeg({ frame: 0xc3, bits: 16 }), oddJpeg({ frame: 0xc1, bits: 12 })])
       expect(await codeOf(uploaded(harness, odd, 'image/jpeg'))).to.equal('FIELD_INVALID');
   });

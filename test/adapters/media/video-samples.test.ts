@@ -207,7 +207,7 @@ describe('the size of a video', () => {
       (bytes) => matrix(matrix(bytes, QUARTER, 'mvhd'), QUARTER),
       '64x48',
     ],
-    ['an eighth of a turn', (bytes) => matrix(bytes, [0.707, 0.707, -0.707, 0.707]), '64x48'],
+    ['an eighth of a turn', (bytes) => matrix(bytes, [0.7, 0.7, -0.7, 0.7]), '64x48'],
     ['a matrix of zeros', (bytes) => matrix(bytes, [0, 0, 0, 0]), '64x48'],
     ['another size in its sample entry', (bytes) => withNumber(bytes, 'avc1', 24, (120 << 16) | 60, 'last'), '64x72'],
   ];
