@@ -1,8 +1,15 @@
-/** What a walk over a file's structure found. */
+/** What a walk over a picture's structure found. */
 export type ContainerEnd =
-  /** The file's own structure ends after `byteSize` bytes; `frames` is 1 where the walk does not count them. */
-  | { readonly complete: true; readonly byteSize: number; readonly frames: number }
-  /** The structure is incomplete or invalid, or makes a decoder do too much; the sentence says which. */
+  | {
+      readonly complete: true;
+      /** Where the picture ends. What follows it in the file is not part of it. */
+      readonly byteSize: number;
+      /** 1 where the walk does not count them. */
+      readonly frames: number;
+      /** Whether a browser swaps width and height, by the orientation that the file states. */
+      readonly isTurned: boolean;
+    }
+  /** The structure is incomplete or invalid, or no decoder should read it; the sentence says which. */
   | { readonly complete: false; readonly invalid: string };
 
 export const BROKEN: ContainerEnd = { complete: false, invalid: 'The file is damaged or incomplete.' };

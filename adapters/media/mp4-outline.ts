@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BlockReader } from './block-reader.js';
-import { boxIn, BOXES_A_TURN, LOOKED_AT_BYTES } from './mp4-box.js';
+import { type Box, boxIn, BOXES_A_TURN, LOOKED_AT_BYTES } from './mp4-box.js';
 import type { Invalid } from './probe-limits.js';
 
 /** What all index boxes and all box headers take: enough for ten hours with 30 pictures a second. */
@@ -32,10 +32,16 @@ const TOP_BOXES = new Set([
  * another box that look like one. It is left out.
  */
 const INDEX_BOXES = new Set(['moov', 'moof']);
+/** Other boxes, which players skip, are part of the file up to this size; a larger one is taken for what is behind the file. */
+const MAX_UNKNOWN_BYTES = 64 * 1024;
+const BOX_NAME = /^[\x20-\x7e\xa9]{4}$/;
 /** What a demuxer asks for to read the header of a box. */
 const HEADER_BYTES = 16;
 
 const DAMAGED: Invalid = { invalid: 'The file is damaged or incomplete.' };
+const NO_SIZE: Invalid = {
+  invalid: 'The last box of the video does not state its size; send a file in which every box does.',
+};
 const LONG_INDEX: Invalid = {
   invalid: `The index of the video takes more than ${MAX_INDEX_BYTES / (1024 * 1024)} MiB.`,
 };
@@ -47,6 +53,7 @@ interface Part {
 
 /** A file of which some parts are known, as it can be sent to a thread. In the order of the file. */
 export interface KnownParts {
+  /** Where its last box ends. */
   readonly byteSize: number;
   readonly parts: readonly Part[];
 }
@@ -91,19 +98,21 @@ function partAt(parts: readonly Part[], place: number): number {
 }
 
 /**
- * Walks the top-level boxes, which must fill the file exactly and be of the kinds an MP4 file has. Other bytes are read only
- * where they share a block with what the outline has.
+ * Walks the top-level boxes, of the kinds an MP4 file has. Once an index and media data were seen, bytes that are no box end the
+ * file. Other bytes are read only where they share a block with what the outline has.
  */
 export async function readOutline(reader: BlockReader, byteSize: number): Promise<Mp4Outline | Invalid> {
   const parts: Part[] = [];
   const indexBoxes: IndexBox[] = [];
+  const seen = new Set<string>();
   let [at, heldBytes] = [0, 0];
   while (at + 8 <= byteSize) {
     const head = await reader.bytes(at, Math.min(byteSize, at + LOOKED_AT_BYTES));
-    if (!TOP_BOXES.has(head.toString('latin1', 4, 8))) break;
-    const box = boxIn(head, Infinity);
-    const end = box === undefined ? Infinity : endOf(at, box.headerBytes + box.contentBytes, byteSize);
-    if (box === undefined || end > byteSize) return DAMAGED;
+    const found = boxAt(head, byteSize - at);
+    if (found === 'none') break;
+    if ('invalid' in found) return found;
+    const { box, boxBytes } = found;
+    const end = at + boxBytes;
     const isIndex = INDEX_BOXES.has(box.type);
     const partEnd = Math.min(byteSize, Math.max(at + HEADER_BYTES, isIndex ? end : 0));
     heldBytes += BOX_BYTES + partEnd - at;
@@ -111,16 +120,23 @@ export async function readOutline(reader: BlockReader, byteSize: number): Promis
     const bytes = isIndex ? await reader.bytes(at, partEnd) : head.subarray(0, HEADER_BYTES);
     if (bytes.length !== partEnd - at) return DAMAGED;
     parts.push({ at, bytes });
-    if (isIndex) indexBoxes.push({ type: box.type, content: bytes.subarray(box.headerBytes, end - at) });
+    if (isIndex) indexBoxes.push({ type: box.type, content: bytes.subarray(box.headerBytes, boxBytes) });
+    seen.add(box.type);
     at = end;
     if (parts.length % BOXES_A_TURN === 0) await setImmediate();
   }
-  if (at === 0) return DAMAGED;
-  const trailing = byteSize - at;
-  if (trailing > 0) return { invalid: `The file has ${trailing} extra bytes after the end of its content.` };
-  return { known: { byteSize, parts }, indexBoxes, heldBytes };
+  if (at === 0 || (at < byteSize && !(seen.has('moov') && seen.has('mdat')))) return DAMAGED;
+  return { known: { byteSize: at, parts }, indexBoxes, heldBytes };
 }
 
-function endOf(at: number, boxBytes: number, byteSize: number): number {
-  return boxBytes === Infinity ? byteSize : at + boxBytes;
+/** The box that begins with these bytes; `none` where they are no box of an MP4 file. */
+function boxAt(head: Buffer, leftBytes: number): { readonly box: Box; readonly boxBytes: number } | 'none' | Invalid {
+  const type = head.toString('latin1', 4, 8);
+  const box = boxIn(head, leftBytes);
+  const boxBytes = box === undefined ? 0 : box.headerBytes + box.contentBytes;
+  if (TOP_BOXES.has(type)) {
+    if (head.readUInt32BE(0) === 0) return NO_SIZE;
+    return box === undefined ? DAMAGED : { box, boxBytes };
+  }
+  return box === undefined || boxBytes > MAX_UNKNOWN_BYTES || !BOX_NAME.test(type) ? 'none' : { box, boxBytes };
 }

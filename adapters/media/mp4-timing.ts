@@ -1,5 +1,6 @@
 import { viewOf } from './container-end.js';
 import { boxesOf, boxIn, contentsOf, LOOKED_AT_BYTES, wordAt } from './mp4-box.js';
+import { moviesIn, trackIdOf, wordAfterTimes } from './mp4-movie.js';
 import type { KnownParts } from './mp4-outline.js';
 
 /** Where the tables of samples say how many entries they have. */
@@ -42,21 +43,15 @@ export function fragmentsAlone(known: KnownParts): KnownParts | undefined {
  * fragments is written before anybody knows.
  */
 export function editedMs(known: KnownParts, trackId: number): number | undefined {
-  for (const { bytes } of known.parts) {
-    if (typeOf(bytes) !== 'moov') continue;
-    const moov = contentOf(viewOf(bytes));
-    const [mvhd] = contentsOf([moov], ['mvhd']);
-    if (mvhd === undefined || contentsOf([moov], ['mvex']).length > 0) return undefined;
-    const timescale = wordAfterTimes(mvhd);
-    const tracks = contentsOf([moov], ['trak']).filter((trak) => {
-      const [tkhd] = contentsOf([trak], ['tkhd']);
-      return tkhd !== undefined && wordAfterTimes(tkhd) === trackId;
-    });
-    const [list] = contentsOf(tracks.slice(0, 1), ['edts', 'elst']);
-    const shown = list === undefined ? 0 : shownIn(list);
-    return shown > 0 && timescale > 0 ? (shown / timescale) * 1_000 : undefined;
-  }
-  return undefined;
+  const [moov] = moviesIn(known);
+  if (moov === undefined) return undefined;
+  const [mvhd] = contentsOf([moov], ['mvhd']);
+  if (mvhd === undefined || contentsOf([moov], ['mvex']).length > 0) return undefined;
+  const timescale = wordAfterTimes(mvhd);
+  const tracks = contentsOf([moov], ['trak']).filter((trak) => trackIdOf(trak) === trackId);
+  const [list] = contentsOf(tracks.slice(0, 1), ['edts', 'elst']);
+  const shown = list === undefined ? 0 : shownIn(list);
+  return shown > 0 && timescale > 0 ? (shown / timescale) * 1_000 : undefined;
 }
 
 /** The durations of all edits but the empty ones, together; 0 where one says none. */
@@ -72,11 +67,6 @@ function shownIn(list: Buffer): number {
     sum += duration;
   }
   return sum;
-}
-
-/** Behind a version, flags and two times, which take eight bytes each in version 1. */
-function wordAfterTimes(content: Buffer): number {
-  return wordAt(content, content[0] === 1 ? 20 : 12);
 }
 
 function contentOf(box: Buffer): Buffer {

@@ -2,6 +2,8 @@ import { CustomSource, EncodedPacketSink, Input, MP4 } from 'mediabunny';
 import type { InputVideoTrack } from 'mediabunny';
 import type { MediaFacts } from '../../core/ports/media-probe.js';
 import { bytesOf, type KnownParts } from './mp4-outline.js';
+import { samplesFault } from './mp4-samples.js';
+import { hideShortColours, shownSizeOf } from './mp4-shown-size.js';
 import { editedMs, fragmentsAlone } from './mp4-timing.js';
 import { sizeFault, UNREADABLE_VIDEO } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
@@ -11,6 +13,8 @@ const MAX_DURATION_MS = 24 * 60 * 60 * 1000;
 /** No sample of H.264 is larger, at its highest level. */
 const MAX_SAMPLE_BYTES = 32 * 1024 * 1024;
 const WORD_BYTES = 4;
+/** What browsers play: H.264, AV1 and VP9, as mediabunny names them. */
+const CODECS: ReadonlySet<string> = new Set(['avc', 'av1', 'vp9']);
 
 /**
  * Looks at the entry of every sample, so that tables that cannot be read are found, and at whether the first sample that has
@@ -25,12 +29,6 @@ async function hasSamples(track: InputVideoTrack): Promise<boolean> {
     packet = await sink.getNextPacket(packet, { metadataOnly: isFound });
   }
   return isFound;
-}
-
-/** Pixels as they are stored, the way round they are shown: what a file says of their shape makes them no more. */
-async function sizeOf(track: InputVideoTrack): Promise<readonly [widthPx: number, heightPx: number]> {
-  const stored = [await track.getCodedWidth(), await track.getCodedHeight()] as const;
-  return (await track.getRotation()) % 180 === 0 ? stored : [stored[1], stored[0]];
 }
 
 /** When its pictures are shown, in seconds. */
@@ -74,14 +72,21 @@ async function probeTrack(
   known: KnownParts,
   limits: ProbeLimits,
 ): Promise<MediaFacts | Invalid> {
-  if ((await track.getCodec()) !== 'avc') return { invalid: 'The video is not encoded as H.264.' };
-  const [widthPx, heightPx] = await sizeOf(track);
-  const tooLarge = sizeFault(widthPx, heightPx, 1, limits.maxPixels);
+  const codec = await track.getCodec();
+  if (codec === null || !CODECS.has(codec)) return { invalid: 'The video is not encoded as H.264, AV1 or VP9.' };
+  const described = { widthPx: await track.getCodedWidth(), heightPx: await track.getCodedHeight() };
+  const { stored, shown } = shownSizeOf(known, track.id, described);
+  const tooLarge =
+    sizeFault(described.widthPx, described.heightPx, 1, limits.maxPixels) ??
+    sizeFault(stored.widthPx, stored.heightPx, 1, limits.maxPixels) ??
+    sizeFault(shown.widthPx, shown.heightPx, 1, Infinity);
   if (tooLarge !== undefined) return tooLarge;
   const durationMs = await durationOf(track, known, limits);
   if (typeof durationMs === 'object') return durationMs;
+  const missing = samplesFault(known);
+  if (missing !== undefined) return missing;
   if (limits.decode === 'full' && !(await hasSamples(track))) return UNREADABLE_VIDEO;
-  return { kind: 'video', mediaType: 'video/mp4', widthPx, heightPx, durationMs, contentBytes: known.byteSize };
+  return { kind: 'video', mediaType: 'video/mp4', ...shown, durationMs, contentBytes: known.byteSize };
 }
 
 /**
@@ -100,10 +105,12 @@ function sourceOf(known: KnownParts): CustomSource {
 }
 
 /**
- * Size and duration of the video track. H.264 is not decoded here, and no sample is read: `full` looks at the table of samples
- * instead. Of the file, the index boxes and the headers of all boxes are to be known.
+ * Size and duration of the video track, of a file that has every sample its index names. Pictures are not decoded here, and no
+ * sample is read: `full` looks at the tables of samples with the demuxer, too. Of the file, the index boxes and the headers of
+ * all boxes are to be known; an index that the demuxer does not read is changed.
  */
-export function probeVideo(known: KnownParts, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+export async function probeVideo(known: KnownParts, limits: ProbeLimits): Promise<MediaFacts | Invalid> {
+  hideShortColours(known);
   return withVideoTrack(known, (track) => probeTrack(track, known, limits));
 }
 

@@ -4,9 +4,11 @@ const TYPE_BYTES = 4;
 const CHECKSUM_BYTES = 4;
 
 export const IHDR = typeNamed('IHDR');
+export const PLTE = typeNamed('PLTE');
 export const IDAT = typeNamed('IDAT');
 export const IEND = typeNamed('IEND');
 export const ACTL = typeNamed('acTL');
+export const EXIF = typeNamed('eXIf');
 export const PHYS = typeNamed('pHYs');
 export const TEXT = typeNamed('tEXt');
 export const ZTXT = typeNamed('zTXt');

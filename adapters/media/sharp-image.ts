@@ -1,10 +1,12 @@
-import type { Sharp } from 'sharp';
+import type { Metadata, Sharp } from 'sharp';
 import { readImageHeader, type HeaderAnswer } from '../../core/media/image-header.js';
 import type { MediaFacts } from '../../core/ports/media-probe.js';
 import { sharp } from '../image-library.js';
+import type { ContainerEnd } from './container-end.js';
+import { jpegOutline, withoutOddities } from './jpeg-file.js';
+import { hasSoundChunks, pngHead } from './png-file.js';
 import { decodeFault, sizeFault } from './probe-limits.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
-import { pngHead } from './png-head.js';
 import { isSoundSmallPng } from './small-png.js';
 
 export type ImageType = Extract<MediaFacts, { kind: 'image' }>['mediaType'];
@@ -13,77 +15,138 @@ export type ImageType = Extract<MediaFacts, { kind: 'image' }>['mediaType'];
 const SHRUNK_PX = 16;
 
 /**
- * Reads the header, and for `full` decodes every pixel (of every frame of a WebP, of the first of an animated PNG), or
- * checks a small PNG without libvips. The
- * caps of pixels and of memory are applied before anything is decoded. Width and height are those of the stored pixels,
- * without an EXIF rotation.
+ * Reads the header, and for `full` decodes every pixel (of every frame of a WebP, of the first of an animated PNG), or checks a
+ * small PNG without libvips. The caps of pixels and of memory are those of the stored pixels, and are applied before anything
+ * is decoded; width and height are as the picture is shown. `bytes` end where the picture ends; those of a JPEG may be changed.
  */
 export async function probeImage(
   bytes: Uint8Array,
   mediaType: ImageType,
-  frames: number,
+  { frames, isTurned }: Extract<ContainerEnd, { complete: true }>,
   limits: ProbeLimits,
 ): Promise<MediaFacts | Invalid> {
   const format = mediaType.slice('image/'.length);
   const broken = { invalid: `The file starts like a ${format.toUpperCase()} image but cannot be decoded.` };
-  // No limit here: our own check reports the fault, before any pixel is decoded.
-  const input = () => sharp(bytes, { failOn: 'warning', limitInputPixels: false, pages: format === 'webp' ? -1 : 1 });
   try {
     const header = readImageHeader(bytes);
     // Before libvips looks at all frames of an animation.
     const tooMany =
       typeof header === 'string' ? undefined : sizeFault(header.widthPx, header.heightPx, frames, limits.maxPixels);
     if (tooMany !== undefined) return tooMany;
-    const size =
-      (limits.decode === 'full' ? sizeInHeader(header) : undefined) ??
-      (await sizeIn(format === 'png' ? openImage(pngHead(bytes)) : input(), format));
-    if (size === undefined) return broken;
-    const { widthPx, heightPx, pages } = size;
+    const needsHeader = limits.decode !== 'full' || limits.findsTransparency === true;
+    const size = needsHeader ? undefined : sizeInHeader(header);
+    const { widthPx, heightPx, pages, alpha } = size ?? (await pictureIn(bytes, format, header));
     const tooLarge = sizeFault(widthPx, heightPx, Math.max(frames, pages), limits.maxPixels);
     if (tooLarge !== undefined) return tooLarge;
     const tooDear = decodeFault(bytes, limits.maxDecodeBytes);
     if (tooDear !== undefined) return tooDear;
-    if (limits.decode === 'full' && !isSoundSmallPng(bytes)) await decodeFully(input(), format, heightPx);
-    return { kind: 'image', mediaType, widthPx, heightPx, contentBytes: bytes.byteLength };
+    const isSearched = limits.findsTransparency === true && alpha !== undefined;
+    // A decoder checks them, too.
+    if (limits.decode === 'header' && format === 'png' && !isSearched && !hasSoundChunks(bytes)) return broken;
+    if (limits.decode === 'full' && !isSoundSmallPng(bytes)) await decodeFully(bytes, format, widthPx, heightPx);
+    const contentBytes = bytes.byteLength;
+    return {
+      kind: 'image',
+      mediaType,
+      ...(isTurned ? { widthPx: heightPx, heightPx: widthPx } : { widthPx, heightPx }),
+      contentBytes,
+      ...(limits.findsTransparency === true ? { isTransparent: await hasTransparentPixel(bytes, alpha) } : {}),
+    };
   } catch {
     return broken;
   }
 }
 
-/** Opens bytes whose size and form were checked before; of an animation, its first frame. */
+/**
+ * Opens bytes whose size and form were checked before; of an animation, its first frame. What a decoder only warns about is no
+ * fault: the picture is shown.
+ */
 export function openImage(bytes: Uint8Array): Sharp {
-  return sharp(bytes, { failOn: 'warning', limitInputPixels: false, pages: 1 });
+  return sharp(bytes, { failOn: 'error', limitInputPixels: false, pages: 1 });
 }
 
-interface PictureSize {
+/** The picture or all its frames; a decoder that has to guess a pixel fails, which it only warns about. */
+function openStrictly(bytes: Uint8Array, format: string): Sharp {
+  // No limit of pixels here: our own check reports the fault, before any is decoded.
+  return sharp(bytes, { failOn: 'warning', limitInputPixels: false, pages: format === 'webp' ? -1 : 1 });
+}
+
+interface Picture {
   readonly widthPx: number;
   readonly heightPx: number;
   readonly pages: number;
+  /** Of the channel of transparency, the last one; undefined where there is none, or it was not looked for. */
+  readonly alpha?: Pick<Metadata, 'channels' | 'space' | 'depth'>;
 }
 
 /**
  * The size of a PNG or JPEG that is decoded afterwards, in any case: to have libvips read the header first would cost as much
  * as to decode a small picture. Where the decoder reads another header than we do, its last row is not where we look.
  */
-function sizeInHeader(header: HeaderAnswer): PictureSize | undefined {
+function sizeInHeader(header: HeaderAnswer): Picture | undefined {
   if (typeof header === 'string' || header.form === 'WebP') return undefined;
   return { widthPx: header.widthPx, heightPx: header.heightPx, pages: 1 };
 }
 
-async function sizeIn(input: Sharp, format: string): Promise<PictureSize | undefined> {
-  const header = await input.metadata();
-  if (header.format !== format) return undefined;
-  return { widthPx: header.width, heightPx: header.pageHeight ?? header.height, pages: header.pages ?? 1 };
+/** Throws where a decoder finds a fault without the pixels. */
+async function pictureIn(bytes: Uint8Array, format: string, header: HeaderAnswer): Promise<Picture> {
+  if (format === 'jpeg') {
+    const size = sizeInHeader(header);
+    if (size === undefined) throw new Error('The JPEG has no header.');
+    await pixelAt(openImage(jpegOutline(bytes)), 0, 0);
+    return size;
+  }
+  const found = await openStrictly(format === 'png' ? pngHead(bytes) : bytes, format).metadata();
+  if (found.format !== format) throw new Error('The decoder finds another format.');
+  return {
+    widthPx: found.width,
+    heightPx: found.pageHeight ?? found.height,
+    pages: found.pages ?? 1,
+    ...(found.hasAlpha ? { alpha: found } : {}),
+  };
 }
 
 /**
  * Decodes every row and keeps none. Decoders of PNG and JPEG go from row to row, so that the last one takes all before it,
  * in less time than to shrink them. That of WebP decodes all of it in any case, and shrinks while it does.
+ *
+ * A decoder of JPEG reports its first warning alone, which may be one of those that change no pixel: then what is left of the
+ * file without its oddities must decode without a warning.
  */
-async function decodeFully(input: Sharp, format: string, heightPx: number): Promise<void> {
-  const rows =
-    format === 'webp'
-      ? input.resize(SHRUNK_PX, SHRUNK_PX, { fit: 'fill' })
-      : input.extract({ left: 0, top: heightPx - 1, width: 1, height: 1 });
-  await rows.raw().toBuffer();
+async function decodeFully(bytes: Uint8Array, format: string, widthPx: number, heightPx: number): Promise<void> {
+  const input = openStrictly(bytes, format);
+  if (format === 'webp') await input.resize(SHRUNK_PX, SHRUNK_PX, { fit: 'fill' }).raw().toBuffer();
+  else if (format === 'png') await pixelAt(input, 0, heightPx - 1);
+  else
+    await pixelAt(input, widthPx - 1, heightPx - 1).catch(async (error: unknown) => {
+      const plain = withoutOddities(bytes);
+      if (plain === undefined) throw error;
+      await pixelAt(openStrictly(plain, format), widthPx - 1, heightPx - 1);
+    });
+}
+
+async function pixelAt(input: Sharp, left: number, top: number): Promise<void> {
+  await input.extract({ left, top, width: 1, height: 1 }).raw().toBuffer();
+}
+
+const OPAQUE = Buffer.alloc(64 * 1024, 0xff);
+
+/**
+ * Decodes the channel of transparency as it is stored, of an animation that of its first frame, and holds it: `alphaBytes` are
+ * reserved for it.
+ */
+async function hasTransparentPixel(bytes: Uint8Array, alpha: Picture['alpha']): Promise<boolean> {
+  if (alpha === undefined) return false;
+  // A conversion to another colour space would take longer, and move the channel.
+  const values = await openImage(bytes)
+    .pipelineColourspace(alpha.space)
+    .toColourspace(alpha.space)
+    .extractChannel(alpha.channels === 2 ? 1 : 3)
+    .raw({ depth: alpha.depth === 'ushort' ? 'ushort' : 'uchar' })
+    .toBuffer();
+  for (let at = 0; at < values.length; at += OPAQUE.length) {
+    const part = values.subarray(at, at + OPAQUE.length);
+    if (!part.equals(OPAQUE.subarray(0, part.length))) return true;
+  }
+  return false;
 }

@@ -1,20 +1,20 @@
 import PQueue from 'p-queue';
-import { decodeBytesOf } from '../../core/media/decode-cost.js';
+import { alphaBytes, decodeBytesOf } from '../../core/media/decode-cost.js';
 import { readImageHeader } from '../../core/media/image-header.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
 import type { MediaFacts, MediaProbe, ProbedFile } from '../../core/ports/media-probe.js';
 import { BlockReader } from './block-reader.js';
 import { BytesCollector } from './collect-bytes.js';
 import type { ContainerEnd } from './container-end.js';
-import { jpegEnd } from './jpeg-end.js';
+import { jpegEnd } from './jpeg-file.js';
 import { readOutline } from './mp4-outline.js';
 import { hasOtherTracks } from './mp4-tracks.js';
 import { tableBytes } from './mp4-work.js';
-import { pngEnd } from './png-end.js';
+import { pngEnd } from './png-file.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 import type { ImageType } from './sharp-image.js';
 import { VideoProber } from './video-prober.js';
-import { webpEnd } from './webp-end.js';
+import { webpEnd } from './webp-file.js';
 
 const MIB = 1024 * 1024;
 const VIDEO = 'video/mp4';
@@ -109,8 +109,7 @@ export class SharpMediaProbe implements MediaProbe {
     if (kind === undefined || kind === VIDEO) await collector.close();
     if (kind === undefined) return notMeant(limits);
     if (kind === VIDEO) return this.#probeVideo(new BlockReader(file), file, limits);
-    const neededBytes = file.byteSize + (limits.decode === 'full' ? decodeBytesOf(head) : 0);
-    return this.#memory.during(neededBytes, async () => {
+    return this.#memory.during(file.byteSize + decodedBytes(head, limits), async () => {
       const collected = await collector.all();
       if (collected === undefined) return { invalid: `The file has more than ${file.byteSize} bytes.` };
       return probeBytes(collected, limits);
@@ -133,10 +132,15 @@ async function probeBytes(bytes: Uint8Array, limits: ProbeLimits): Promise<Media
   if (kind === undefined || kind === VIDEO) return notMeant(limits);
   const end = await ENDS[kind](bytes);
   if (!end.complete) return { invalid: end.invalid };
-  const trailing = bytes.byteLength - end.byteSize;
-  if (trailing > 0) return { invalid: `The file has ${trailing} extra bytes after the end of its content.` };
   const { probeImage } = await import('./sharp-image.js');
-  return probeImage(bytes, kind, end.frames, limits);
+  return probeImage(bytes.subarray(0, end.byteSize), kind, end, limits);
+}
+
+/** What decoding takes beside the bytes of the file, by its first bytes: nothing where only the header is read. */
+function decodedBytes(head: Uint8Array, { decode, findsTransparency }: ProbeLimits): number {
+  const header = readImageHeader(head);
+  const isSearched = findsTransparency === true && typeof header === 'object' && header.mayHaveAlpha;
+  return (decode === 'full' || isSearched ? decodeBytesOf(head) : 0) + (isSearched ? alphaBytes(header) : 0);
 }
 
 function notMeant({ kind }: ProbeLimits): Invalid {

@@ -4,6 +4,7 @@ import { readImageHeader } from '../../core/media/image-header.js';
 import { MemoryBudget, type Waits } from '../../core/memory-budget.js';
 import type { Preview, Previews } from '../../core/ports/previews.js';
 import { BytesCollector } from './collect-bytes.js';
+import { xmpPacket } from './xmp-packet.js';
 
 const MIB = 1024 * 1024;
 
@@ -32,7 +33,7 @@ export class SharpPreviews implements Previews {
 
   async ofImage(
     bytes: AsyncIterable<Uint8Array>,
-    { sourceBytes, maxBytes }: { readonly sourceBytes: number; readonly maxBytes: number },
+    { sourceBytes, maxBytes, mark }: Parameters<Previews['ofImage']>[1],
     waits?: Waits,
   ): Promise<Preview | null> {
     const collector = new BytesCollector(bytes, Math.min(sourceBytes, MAX_SOURCE_BYTES));
@@ -43,18 +44,19 @@ export class SharpPreviews implements Previews {
     return this.#queue.add(async () => {
       const head = await collector.head((found) => readImageHeader(found) !== 'more');
       const decodeBytes = decodeBytesOf(head);
-      const isPicture = decodeBytes > 0 && decodeBytes <= MAX_DECODE_BYTES;
+      // A colour profile can make the header longer than the head: then the most is reserved, until the header is known.
+      const isPicture = decodeBytes > 0 && (decodeBytes <= MAX_DECODE_BYTES || decodeBytes === Infinity);
       if (!isPicture || sourceBytes > MAX_SOURCE_BYTES) {
         await collector.close();
         return null;
       }
       return this.#memory.during(
-        sourceBytes + decodeBytes,
+        sourceBytes + Math.min(decodeBytes, MAX_DECODE_BYTES),
         async () => {
           const collected = await collector.all();
-          if (collected === undefined) return null;
+          if (collected === undefined || decodeBytesOf(collected) > MAX_DECODE_BYTES) return null;
           const { shrinkImage } = await import('./shrink-image.js');
-          return shrinkImage(collected, maxBytes);
+          return shrinkImage(collected, maxBytes, mark === undefined ? undefined : xmpPacket(mark));
         },
         waits,
       );

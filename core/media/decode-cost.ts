@@ -14,8 +14,13 @@ export function decodeBytes({ widthPx, heightPx, rowPixelBytes, heldBytes }: Ima
   return heldBytes + widthPx * rowPixelBytes * Math.min(heightPx * 2, ROWS_HELD);
 }
 
+/** What the channel of transparency takes, with 16 bits a pixel at most, while it is looked through. */
+export function alphaBytes({ widthPx, heightPx }: ImageHeader): number {
+  return widthPx * heightPx * 2;
+}
+
 /**
- * The same for the first bytes of a file: `Infinity` while they do not determine it, 0 for a file that is not a
+ * `decodeBytes` for the first bytes of a file: `Infinity` while they do not determine it, 0 for a file that is not a
  * picture.
  */
 export function decodeBytesOf(head: Uint8Array): number {

@@ -12,6 +12,8 @@ export interface ImageHeader {
    * another.
    */
   readonly heldBytes: number;
+  /** Whether pixels can be transparent; false only where the header excludes it. */
+  readonly mayHaveAlpha: boolean;
 }
 
 /**
@@ -21,7 +23,8 @@ export interface ImageHeader {
 export type HeaderAnswer = ImageHeader | 'more' | 'none';
 
 /**
- * Longer than any usual header, metadata included. If it is not complete in so many bytes, the worst case is assumed.
+ * Longer than any usual header, metadata included; a JPEG with a large colour profile has a longer one. If it is not complete in
+ * so many bytes, the worst case is assumed.
  */
 export const MAX_HEADER_BYTES = 256 * 1024;
 
@@ -30,7 +33,8 @@ export function readImageHeader(bytes: Uint8Array): HeaderAnswer {
   if (bytes.byteLength < 12) return 'more';
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint32(0) === 0x89504e47) return readPng(view);
-  if (view.getUint16(0) === 0xffd8) return readJpeg(view);
+  // Browsers and sniffers take no file for a JPEG without a marker here.
+  if (view.getUint16(0) === 0xffd8 && view.getUint8(2) === 0xff) return readJpeg(view);
   return view.getUint32(0) === RIFF && view.getUint32(8) === WEBP ? readWebp(view) : 'none';
 }
 
@@ -54,6 +58,8 @@ function readPng(view: DataView): HeaderAnswer {
     heightPx,
     rowPixelBytes: pixelBytes,
     heldBytes: isInterlaced ? widthPx * heightPx * pixelBytes : 0,
+    // With any colour type, a later chunk may name transparent colours.
+    mayHaveAlpha: true,
   };
 }
 
@@ -63,33 +69,38 @@ const LOSSY = 0x56503820;
 const LOSSLESS = 0x5650384c;
 const EXTENDED = 0x56503858;
 const IS_ANIMATED = 0x02;
+const HAS_ALPHA = 0x10;
 /** Four channels of a byte each, whatever the file has. */
 const WEBP_PIXEL_BYTES = 4;
+/** Where the sides are, by the first chunk: behind the signature of a lossless picture, and in the header of others. */
+const WEBP_SIZE_END: Readonly<Record<number, number>> = { [LOSSY]: 30, [LOSSLESS]: 25, [EXTENDED]: 30 };
 
 function readWebp(view: DataView): HeaderAnswer {
-  if (view.byteLength < 30) return 'more';
-  switch (view.getUint32(12)) {
-    case LOSSY:
-      return webp(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff, 1);
-    case LOSSLESS: {
-      const packed = view.getUint32(21, true);
-      return webp((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1, 1);
-    }
-    // Of an animation the canvas is held as well as the frame that is decoded.
-    case EXTENDED:
-      return webp(uint24(view, 24) + 1, uint24(view, 27) + 1, (view.getUint8(20) & IS_ANIMATED) === 0 ? 1 : 2);
-    default:
-      return 'none';
+  if (view.byteLength < 16) return 'more';
+  const first = view.getUint32(12);
+  const sizeEnd = WEBP_SIZE_END[first];
+  if (sizeEnd === undefined) return 'none';
+  if (view.byteLength < sizeEnd) return 'more';
+  if (first === LOSSY) return webp(view.getUint16(26, true) & 0x3fff, view.getUint16(28, true) & 0x3fff, 1, false);
+  if (first === LOSSLESS) {
+    const packed = view.getUint32(21, true);
+    return webp((packed & 0x3fff) + 1, ((packed >>> 14) & 0x3fff) + 1, 1, ((packed >>> 28) & 1) === 1);
   }
+  const flags = view.getUint8(20);
+  // Of an animation the canvas is held as well as the frame that is decoded. Its frames need not cover the canvas.
+  const isAnimated = (flags & IS_ANIMATED) !== 0;
+  const mayHaveAlpha = isAnimated || (flags & HAS_ALPHA) !== 0;
+  return webp(uint24(view, 24) + 1, uint24(view, 27) + 1, isAnimated ? 2 : 1, mayHaveAlpha);
 }
 
-function webp(widthPx: number, heightPx: number, picturesHeld: number): ImageHeader {
+function webp(widthPx: number, heightPx: number, picturesHeld: number, mayHaveAlpha: boolean): ImageHeader {
   return {
     form: 'WebP',
     widthPx,
     heightPx,
     rowPixelBytes: 0,
     heldBytes: widthPx * heightPx * WEBP_PIXEL_BYTES * picturesHeld,
+    mayHaveAlpha,
   };
 }
 
@@ -112,13 +123,16 @@ const isStartOfFrame = (marker: number): boolean =>
 const isProgressiveFrame = (marker: number): boolean => (marker & 0x03) === 2;
 const standsAlone = (marker: number): boolean => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd7);
 
-/** Walks the segments up to the first scan: only it shows whether all components are interleaved. */
+/**
+ * Walks the segments up to the first scan: only it shows whether all components are interleaved. Bytes between segments are
+ * skipped, as decoders skip them.
+ */
 function readJpeg(view: DataView): HeaderAnswer {
   let frame: Frame | undefined;
   for (let at = 2; at + 4 <= view.byteLength;) {
-    if (view.getUint8(at) !== 0xff) return 'none';
     const marker = view.getUint8(at + 1);
-    if (marker === 0xff) at += 1;
+    if (view.getUint8(at) !== 0xff || marker === 0xff) at += 1;
+    else if (marker === 0x00) at += 2;
     else if (standsAlone(marker)) at += 2;
     else if (marker === END_OF_IMAGE) return 'none';
     else {
@@ -164,5 +178,6 @@ function jpegHeader(
     heightPx,
     rowPixelBytes: componentCount,
     heldBytes: hasSeveralScans ? blocks * BLOCK_BYTES : 0,
+    mayHaveAlpha: false,
   };
 }

@@ -7,6 +7,7 @@ import type { Previews } from '../../core/ports/previews.js';
 import { breakingOff, bytesOf, inPieces } from '../fixtures/byte-streams.js';
 import { TestedCall } from '../fixtures/cancellation.js';
 import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
+import { exifSegment, inserted, jpegSegment, orientationExif, segmentsAt } from '../fixtures/real-images.js';
 import { mp4 } from '../fixtures/videos.js';
 import type { ContractSubject } from './subject.js';
 
@@ -72,6 +73,36 @@ export function previewsContract(subject: ContractSubject<Previews>): void {
         expect([preview?.mediaType, shown, width, height]).to.deep.equal(['image/jpeg', 'jpeg', 768, 384]);
       });
     }
+
+    it('has the mark that it is given, and no other metadata', async () => {
+      const bytes = inserted(await image('jpeg', 300, 200), 2, exifSegment(orientationExif(6)));
+      const mark = { sourceType: 'trainedAlgorithmicMedia', system: 'A & B' } as const;
+      const limits = { sourceBytes: bytes.byteLength, maxBytes: MAX_BYTES };
+      const marked = await previews.ofImage(inPieces(bytes), { ...limits, mark });
+      const { xmp, exif, icc, width, height } = await sharp(marked?.bytes).metadata();
+      expect([width, height, exif, icc]).to.deep.equal([200, 300, undefined, undefined]);
+      expect(xmp?.toString()).to.include('/digitalsourcetype/trainedAlgorithmicMedia<').and.include('>A &amp; B<');
+      const plain = await previews.ofImage(inPieces(bytes), limits);
+      expect((await sharp(plain?.bytes).metadata()).xmp).to.equal(undefined);
+    });
+
+    it('is made of a picture with several MiB of colour profile, without it', async () => {
+      const jpeg = await image('jpeg', 300, 200);
+      const part = Buffer.concat([Buffer.from('ICC_PROFILE\0\x01\x50', 'latin1'), Buffer.alloc(65_000)]);
+      const parts = Array.from({ length: 80 }, (_, index) => {
+        const segment = jpegSegment(0xe2, part);
+        segment[16] = index + 1;
+        return segment;
+      });
+      const preview = await made(inserted(jpeg, 2, Buffer.concat(parts)));
+      const { icc, width } = await sharp(preview?.bytes).metadata();
+      expect([icc, width]).to.deep.equal([undefined, 300]);
+    });
+
+    it('is made of a picture that a decoder only warns about', async () => {
+      const jpeg = await image('jpeg', 300, 200);
+      expect(await made(inserted(jpeg, segmentsAt(jpeg, 0xc0)[0]!, Buffer.of(1, 2, 3)))).to.have.property('bytes');
+    });
 
     it('does not enlarge', async () => {
       const { width, height } = await sharp((await made(await image('png', 24, 16)))?.bytes).metadata();

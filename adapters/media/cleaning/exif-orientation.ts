@@ -21,13 +21,23 @@ export function orientationOf(tiff: Buffer): number {
   if (uint16(2) !== 42 || directoryAt + 2 > tiff.length) return UPRIGHT;
   const entries = uint16(directoryAt);
   for (let index = 0, at = directoryAt + 2; index < entries && at + ENTRY_BYTES <= tiff.length; index += 1) {
-    if (uint16(at) === ORIENTATION_TAG && uint16(at + 2) === SHORT && uint32(at + 4) === 1) {
+    if (uint16(at) === ORIENTATION_TAG && uint16(at + 2) === SHORT && isWithinEntry(uint32(at + 4))) {
       const orientation = uint16(at + 8);
-      return orientation >= 1 && orientation <= 8 ? orientation : UPRIGHT;
+      if (orientation >= 1 && orientation <= 8) return orientation;
     }
     at += ENTRY_BYTES;
   }
   return UPRIGHT;
+}
+
+/** Of values of two bytes: an entry has room for two, of which browsers take the first. */
+function isWithinEntry(count: number): boolean {
+  return count === 1 || count === 2;
+}
+
+/** Whether an orientation, if there is one, has width and height swapped when it is shown. */
+export function swapsSides(orientation: number = UPRIGHT): boolean {
+  return orientation >= 5 && orientation <= 8;
 }
 
 /** EXIF data with this orientation and nothing else, of `ORIENTATION_TIFF_BYTES`. */

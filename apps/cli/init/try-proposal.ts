@@ -34,6 +34,9 @@ import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 
+/** A JPEG has no more of a colour profile before its size. */
+const MAX_PROFILE_BYTES = 17 * 1024 * 1024;
+
 /** What is tried: the only model of a proposed catalog, at an instance of its driver. */
 export interface Trial {
   readonly catalog: string;
@@ -273,8 +276,12 @@ async function keep(
 async function sizeOf(path: string): Promise<string | undefined> {
   const file = await open(path);
   try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_HEADER_BYTES), 0, MAX_HEADER_BYTES, 0);
-    const header = readImageHeader(buffer.subarray(0, bytesRead));
+    const read = async (byteCount: number) => {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(byteCount), 0, byteCount, 0);
+      return readImageHeader(buffer.subarray(0, bytesRead));
+    };
+    let header = await read(MAX_HEADER_BYTES);
+    if (header === 'more') header = await read(MAX_PROFILE_BYTES);
     return typeof header === 'string' ? undefined : `${header.widthPx}x${header.heightPx}`;
   } finally {
     await file.close();

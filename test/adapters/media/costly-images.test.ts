@@ -3,8 +3,8 @@
 import { deflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import sharp from 'sharp';
-import { MAX_SCANS } from '../../../adapters/media/jpeg-end.js';
-import { MAX_FRAMES } from '../../../adapters/media/webp-end.js';
+import { MAX_SCANS } from '../../../adapters/media/jpeg-file.js';
+import { MAX_FRAMES } from '../../../adapters/media/webp-file.js';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { fileOf } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';

@@ -26,21 +26,25 @@ const FILES: readonly {
   readonly bytes: () => Promise<Uint8Array> | Uint8Array;
   readonly header: Omit<ImageHeader, 'widthPx' | 'heightPx'>;
 }[] = [
-  { of: 'a baseline JPEG', bytes: () => jpeg({}), header: { form: 'JPEG', rowPixelBytes: 3, heldBytes: 0 } },
+  {
+    of: 'a baseline JPEG',
+    bytes: () => jpeg({}),
+    header: { form: 'JPEG', rowPixelBytes: 3, heldBytes: 0, mayHaveAlpha: false },
+  },
   {
     of: 'a progressive JPEG',
     bytes: () => jpeg({ scans: 'progressive' }),
-    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 },
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2, mayHaveAlpha: false },
   },
   {
     of: 'a baseline JPEG with a scan a component',
     bytes: () => jpeg({ scans: 'separate' }),
-    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 },
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2, mayHaveAlpha: false },
   },
   {
     of: 'a progressive JPEG of four channels',
     bytes: () => jpeg({ scans: 'progressive', sampling: CMYK }),
-    header: { form: 'progressive JPEG', rowPixelBytes: 4, heldBytes: W * H * 4 * 2 },
+    header: { form: 'progressive JPEG', rowPixelBytes: 4, heldBytes: W * H * 4 * 2, mayHaveAlpha: false },
   },
   {
     of: 'a progressive JPEG with fewer colours than pixels',
@@ -53,53 +57,57 @@ const FILES: readonly {
           [1, 1],
         ],
       }),
-    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 1.5 * 2 },
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 1.5 * 2, mayHaveAlpha: false },
   },
   {
     of: 'a progressive JPEG behind an EXIF segment',
     bytes: () => jpeg({ scans: 'progressive', orientation: 6 }),
-    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 },
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2, mayHaveAlpha: false },
   },
   {
     of: 'a progressive JPEG by sharp',
     bytes: () => sized().jpeg({ progressive: true, chromaSubsampling: '4:4:4' }).toBuffer(),
-    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2 },
+    header: { form: 'progressive JPEG', rowPixelBytes: 3, heldBytes: W * H * 3 * 2, mayHaveAlpha: false },
   },
-  { of: 'a PNG', bytes: () => png(8, 4, false), header: { form: 'PNG', rowPixelBytes: 4, heldBytes: 0 } },
+  {
+    of: 'a PNG',
+    bytes: () => png(8, 4, false),
+    header: { form: 'PNG', rowPixelBytes: 4, heldBytes: 0, mayHaveAlpha: true },
+  },
   {
     of: 'an interlaced PNG',
     bytes: () => png(8, 4, true),
-    header: { form: 'interlaced PNG', rowPixelBytes: 4, heldBytes: W * H * 4 },
+    header: { form: 'interlaced PNG', rowPixelBytes: 4, heldBytes: W * H * 4, mayHaveAlpha: true },
   },
   {
     of: 'an interlaced PNG of 16 bits',
     bytes: () => png(16, 4, true),
-    header: { form: 'interlaced PNG', rowPixelBytes: 8, heldBytes: W * H * 8 },
+    header: { form: 'interlaced PNG', rowPixelBytes: 8, heldBytes: W * H * 8, mayHaveAlpha: true },
   },
   {
     of: 'a PNG with a palette',
     bytes: () => sized().png({ palette: true }).toBuffer(),
-    header: { form: 'PNG', rowPixelBytes: 4, heldBytes: 0 },
+    header: { form: 'PNG', rowPixelBytes: 4, heldBytes: 0, mayHaveAlpha: true },
   },
   {
     of: 'a lossy WebP',
     bytes: () => sized().webp().toBuffer(),
-    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 },
+    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4, mayHaveAlpha: false },
   },
   {
     of: 'a lossless WebP',
     bytes: () => sized().webp({ lossless: true }).toBuffer(),
-    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 },
+    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4, mayHaveAlpha: false },
   },
   {
     of: 'a WebP with transparency',
     bytes: () => sized(4).webp().toBuffer(),
-    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4 },
+    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 4, mayHaveAlpha: true },
   },
   {
     of: 'an animated WebP',
     bytes: () => animatedWebp(3, W, H),
-    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 8 },
+    header: { form: 'WebP', rowPixelBytes: 0, heldBytes: W * H * 8, mayHaveAlpha: true },
   },
 ];
 

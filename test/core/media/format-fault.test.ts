@@ -14,6 +14,10 @@ const CASES: readonly (readonly [format: string, image: 'taken' | 'refused', vid
   ['video/mp4; codecs="hvc1.1.6.L93.B0"', 'refused', 'refused'],
   ['video/h264-mp4', 'refused', 'taken'],
   ['video/nvenc_hevc-mp4', 'refused', 'refused'],
+  ['video/av1-mp4', 'refused', 'taken'],
+  ['video/mp4; codecs="vp09.00.10.08"', 'refused', 'taken'],
+  ['video/mp4; codecs="av01.0.04M.08"', 'refused', 'taken'],
+  ['vp8', 'refused', 'refused'],
   ['webm', 'refused', 'refused'],
   ['video/webm', 'refused', 'refused'],
   ['.AVI', 'refused', 'refused'],
@@ -42,10 +46,10 @@ describe('formatFault', () => {
 
   it('names the format and what is delivered', () => {
     expect(formatFault('webm', 'video')).to.equal(
-      '"webm" cannot be delivered: a video is delivered as MP4 with H.264.',
+      '"webm" cannot be delivered: a video is delivered as MP4 with H.264, AV1 or VP9.',
     );
     expect(formatFault('.avi')).to.equal(
-      '".avi" cannot be delivered: an image is delivered as PNG, JPEG or WebP, a video is delivered as MP4 with H.264.',
+      '".avi" cannot be delivered: an image is delivered as PNG, JPEG or WebP, a video is delivered as MP4 with H.264, AV1 or VP9.',
     );
   });
 });

@@ -197,7 +197,7 @@ const REFUSED: readonly Refused[] = [
     settings: { workflow: 'hevc.json', inputs: { prompt: [] } },
     modality: 'video',
     fault:
-      'The node 4 (VHS_VideoCombine): "video/h265-mp4" cannot be delivered: a video is delivered as MP4 with H.264.',
+      'The node 4 (VHS_VideoCombine): "video/h265-mp4" cannot be delivered: a video is delivered as MP4 with H.264, AV1 or VP9.',
   },
   {
     of: 'a preview of a video',

@@ -12,7 +12,10 @@ const MANY_FRAMES: ContainerEnd = {
   invalid: `The image has more than ${MAX_FRAMES.toLocaleString('en')} frames.`,
 };
 
-/** Walks the chunks of the RIFF container, which must fill it exactly, and counts the frames of an animation. */
+/**
+ * Walks the chunks of the RIFF container, which must fill it exactly, and counts the frames of an animation. Readers may ignore
+ * what follows the container (RFC 9649, 2.4). No browser turns a WebP by its EXIF data.
+ */
 export function webpEnd(bytes: Uint8Array): ContainerEnd {
   const view = viewOf(bytes);
   if (view.length < RIFF_HEADER_BYTES) return BROKEN;
@@ -27,5 +30,7 @@ export function webpEnd(bytes: Uint8Array): ContainerEnd {
     // Chunks start at even offsets.
     at += CHUNK_HEADER_BYTES + dataBytes + (dataBytes % 2);
   }
-  return at === end && at > RIFF_HEADER_BYTES ? { complete: true, byteSize: end, frames: Math.max(1, frames) } : BROKEN;
+  return at === end && at > RIFF_HEADER_BYTES
+    ? { complete: true, byteSize: end, frames: Math.max(1, frames), isTurned: false }
+    : BROKEN;
 }

@@ -1,0 +1,200 @@
+import { orientationOf, swapsSides } from './cleaning/exif-orientation.js';
+import { BROKEN, viewOf } from './container-end.js';
+import type { ContainerEnd } from './container-end.js';
+import { afterScan, END_OF_IMAGE, isArithmetic, standsAlone, START_OF_IMAGE, START_OF_SCAN } from './jpeg-markers.js';
+
+/** A decoder goes through all pixels for each scan, however short it is. Encoders write some ten of them. */
+export const MAX_SCANS = 100;
+
+const refused = (invalid: string): ContainerEnd => ({ complete: false, invalid });
+const MANY_SCANS = refused(`The image has more than ${MAX_SCANS} scans.`);
+const SEND_BASELINE = 'send a baseline or progressive JPEG with 8 bits per sample';
+/** Almost no program reads those, and a scan of nothing takes a byte. */
+const ARITHMETIC = refused('The image is coded arithmetically, which few programs read.');
+const LOSSLESS = refused(`The image is a lossless or hierarchical JPEG, which few programs read; ${SEND_BASELINE}.`);
+const JPEG_LS = refused(`The image is a JPEG-LS, which few programs read; ${SEND_BASELINE}.`);
+const NO_HEIGHT = refused('The JPEG does not state its height before its pixels; send one that does.');
+
+const APP0 = 0xe0;
+const APP1 = 0xe1;
+const APP14 = 0xee;
+const APP15 = 0xef;
+const COMMENT = 0xfe;
+const FRAME_OF_JPEG_LS = 0xf7;
+const PROGRESSIVE = 0xc2;
+/** Baseline, extended and progressive frames of Huffman codes. */
+const FRAMES_READ: ReadonlySet<number> = new Set([0xc0, 0xc1, PROGRESSIVE]);
+/** Lossless frames, and those of a hierarchy of pictures. */
+const OTHER_FRAMES: ReadonlySet<number> = new Set([0xc3, 0xc5, 0xc6, 0xc7]);
+/** Tables, their parameters, and the number of lines, which decoders skip. */
+const TABLES: ReadonlySet<number> = new Set([0xc4, 0xdb, 0xdc, 0xdd]);
+const EXIF = 'Exif\0';
+/** The text, and a byte behind it that is 0 or not. */
+const EXIF_BYTES = 6;
+
+interface Segment {
+  readonly marker: number;
+  /** Of the last 0xff before the marker. */
+  readonly at: number;
+  /** Of what follows the length. */
+  readonly contentAt: number;
+  readonly contentEnd: number;
+  /** Behind the coded data of a scan; for others, as `contentEnd`. */
+  readonly end: number;
+}
+
+/**
+ * The segments up to the end-of-image marker, which is the last. Bytes between segments that are not a marker are skipped, as
+ * decoders skip them. Ends without that marker where a segment is not whole.
+ */
+function* segmentsOf(view: Buffer): Generator<Segment> {
+  for (let at = 2; at + 1 < view.length;) {
+    const marker = view[at + 1]!;
+    if (view[at] !== 0xff) {
+      at = view.indexOf(0xff, at);
+      if (at === -1) return;
+    } else if (marker === 0x00) at += 2;
+    else if (marker === 0xff) at += 1;
+    else if (standsAlone(marker)) at += 2;
+    else {
+      const isAlone = marker === END_OF_IMAGE || marker === START_OF_IMAGE;
+      if (isAlone) yield { marker, at, contentAt: at + 2, contentEnd: at + 2, end: at + 2 };
+      if (isAlone || at + 4 > view.length) return;
+      const segmentBytes = view.readUInt16BE(at + 2);
+      const contentEnd = at + 2 + segmentBytes;
+      if (segmentBytes < 2 || contentEnd > view.length) return;
+      const end = marker === START_OF_SCAN ? afterScan(view, contentEnd) : contentEnd;
+      yield { marker, at, contentAt: at + 4, contentEnd, end };
+      at = end;
+    }
+  }
+}
+
+/**
+ * Walks the segments up to the end-of-image marker of the first picture. Refuses what sharp and browsers do not decode, and scans
+ * that take a decoder long.
+ */
+export function jpegEnd(bytes: Uint8Array): ContainerEnd {
+  const view = viewOf(bytes);
+  let scans = 0;
+  let hasFrame = false;
+  let orientation: number | undefined;
+  for (const segment of segmentsOf(view)) {
+    const { marker, end } = segment;
+    if (marker === END_OF_IMAGE)
+      return scans > 0 ? { complete: true, byteSize: end, frames: 1, isTurned: swapsSides(orientation) } : BROKEN;
+    if (isArithmetic(marker)) return ARITHMETIC;
+    if (OTHER_FRAMES.has(marker)) return LOSSLESS;
+    if (marker === FRAME_OF_JPEG_LS && !hasFrame) return JPEG_LS;
+    if (FRAMES_READ.has(marker)) {
+      const fault = hasFrame ? BROKEN : frameFault(view, segment);
+      if (fault !== undefined) return fault;
+      hasFrame = true;
+    } else if (marker === START_OF_SCAN) {
+      scans += 1;
+      if (!hasFrame) return BROKEN;
+      if (scans > MAX_SCANS) return MANY_SCANS;
+    } else if (scans === 0 && isExif(view, segment))
+      orientation ??= orientationOf(view.subarray(segment.contentAt + EXIF_BYTES, segment.contentEnd));
+    else if (!isMetadata(marker) && !TABLES.has(marker)) return BROKEN;
+  }
+  return BROKEN;
+}
+
+function frameFault(view: Buffer, { contentAt, contentEnd }: Segment): ContainerEnd | undefined {
+  if (contentEnd < contentAt + 6) return BROKEN;
+  const [bits, heightPx, components] = [view[contentAt]!, view.readUInt16BE(contentAt + 1), view[contentAt + 5]!];
+  if (bits !== 8)
+    return refused(`The image is a JPEG with ${bits} bits per sample, which few programs read; ${SEND_BASELINE}.`);
+  if (heightPx === 0) return NO_HEIGHT;
+  if (components !== 1 && components !== 3 && components !== 4)
+    return refused(`The image is a JPEG of ${components} components; send one of 1, 3 or 4 components.`);
+  return contentEnd < contentAt + 6 + 3 * components ? BROKEN : undefined;
+}
+
+/** Browsers take the first segment of EXIF data, before the first scan. */
+function isExif(view: Buffer, { marker, contentAt, contentEnd }: Segment): boolean {
+  return marker === APP1 && view.subarray(contentAt, contentEnd).toString('latin1', 0, EXIF.length) === EXIF;
+}
+
+/** What no pixel depends on, but for the meaning of its components. */
+function isMetadata(marker: number): boolean {
+  return (marker >= APP0 && marker <= APP15) || marker === COMMENT;
+}
+
+/** No fault of a header depends on the size, unless it is none. */
+const OUTLINE_SIDE_PX = 8;
+
+/**
+ * A JPEG with the headers of this one, a few pixels large and without coded data: a decoder finds every fault of the headers in
+ * it, and takes next to no time and memory. The bytes are those of a picture whose end `jpegEnd` found.
+ */
+export function jpegOutline(bytes: Uint8Array): Uint8Array {
+  const view = viewOf(bytes);
+  const parts: Buffer[] = [view.subarray(0, 2)];
+  for (const { marker, at, contentEnd } of segmentsOf(view)) {
+    if (isMetadata(marker) && marker !== APP0 && marker !== APP14) continue;
+    const part = Buffer.from(view.subarray(at, contentEnd));
+    if (FRAMES_READ.has(marker))
+      for (const side of [5, 7]) part.writeUInt16BE(Math.min(OUTLINE_SIDE_PX, part.readUInt16BE(side)), side);
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+/**
+ * Removes from a JPEG, in place, what decoders warn about though no pixel depends on it: bytes between segments, metadata,
+ * parameters of scans that a sequential decoder does not use, and scans that do not refine what came before. What remains is
+ * shorter, and has the same coded data. Undefined where nothing had to change.
+ */
+export function withoutOddities(bytes: Uint8Array): Uint8Array | undefined {
+  const view = viewOf(bytes);
+  const progression = new Progression();
+  let isProgressive = false;
+  let length = 2;
+  let hasChanged = false;
+  for (const { marker, at, contentAt, contentEnd, end } of segmentsOf(view)) {
+    isProgressive ||= marker === PROGRESSIVE;
+    const isScan = marker === START_OF_SCAN;
+    if (isScan && !isProgressive) hasChanged = makeSequential(view.subarray(contentAt, contentEnd)) || hasChanged;
+    const isLeftOut =
+      isMetadata(marker) || (isScan && isProgressive && !progression.accepts(view.subarray(contentAt, contentEnd)));
+    if (isLeftOut) continue;
+    hasChanged ||= at !== length;
+    view.copyWithin(length, at, end);
+    length += end - at;
+  }
+  return hasChanged ? bytes.subarray(0, length) : undefined;
+}
+
+/** Writes the only parameters that a scan of a sequential frame may have. Returns whether others were there. */
+function makeSequential(scan: Buffer): boolean {
+  const parameters = scan.subarray(-3);
+  if (parameters.length < 3 || (parameters[0] === 0 && parameters[1] === 63 && parameters[2] === 0)) return false;
+  parameters.set([0, 63, 0]);
+  return true;
+}
+
+/** Which bits of which coefficients the scans of a progressive frame have given so far (ITU-T T.81, G.1.1.1). */
+class Progression {
+  /** The lowest bit that is known of each coefficient, by component. */
+  readonly #lowBits = new Map<number, number[]>();
+
+  /** Whether a scan continues those before it; only then it counts. */
+  accepts(scan: Buffer): boolean {
+    const count = scan[0] ?? 0;
+    const [from = 0, to = 0, bits = 0] = scan.subarray(1 + 2 * count);
+    const components = Array.from({ length: count }, (_, index) => scan[1 + 2 * index] ?? 0);
+    for (const component of components) {
+      const lowBits = this.#lowBits.get(component) ?? [];
+      if (from > 0 && lowBits[0] === undefined) return false;
+      for (let at = from; at <= to; at += 1) if ((lowBits[at] ?? 0) !== bits >> 4) return false;
+    }
+    for (const component of components) {
+      const lowBits = this.#lowBits.get(component) ?? [];
+      for (let at = from; at <= to; at += 1) lowBits[at] = bits & 0x0f;
+      this.#lowBits.set(component, lowBits);
+    }
+    return true;
+  }
+}

@@ -1,0 +1,183 @@
+import { boxesOf, contentsOf, type InnerBox, wordAt } from './mp4-box.js';
+import { moviesIn, topBoxes } from './mp4-movie.js';
+import type { KnownParts } from './mp4-outline.js';
+import type { Invalid } from './probe-limits.js';
+
+const MISSING: Invalid = { invalid: 'The file does not have all samples that the index of the video names.' };
+
+/**
+ * Refuses a file whose index names samples outside of its media data, of pictures or of sound, in the movie or in its fragments. A
+ * player would stop there. Each entry of a table is looked at once; samples without bytes may be anywhere.
+ */
+export function samplesFault(known: KnownParts): Invalid | undefined {
+  const data = new MediaData(known);
+  const tracks = moviesIn(known).flatMap((moov) => contentsOf([moov], ['trak']));
+  const areThere =
+    tracks.every((trak) => isSelfContained(trak) && hasSamplesOf(trak, data)) && hasSamplesOfFragments(known, data);
+  return areThere ? undefined : MISSING;
+}
+
+/** Where the media data of a file is. */
+class MediaData {
+  /** In the order of the file. */
+  readonly #ranges: readonly { readonly from: number; readonly to: number }[];
+
+  constructor(known: KnownParts) {
+    this.#ranges = [...topBoxes(known)]
+      .filter(({ type }) => type === 'mdat')
+      .map(({ contentAt, contentEnd }) => ({ from: contentAt, to: contentEnd }));
+  }
+
+  has(from: number, byteCount: number): boolean {
+    if (byteCount === 0) return true;
+    let [low, high] = [0, this.#ranges.length - 1];
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if (this.#ranges[middle]!.from <= from) low = middle;
+      else high = middle - 1;
+    }
+    const range = this.#ranges[low];
+    return range !== undefined && from >= range.from && from + byteCount <= range.to;
+  }
+}
+
+/** Whether the samples are said to be in this file, and not at another address. */
+function isSelfContained(trak: Buffer): boolean {
+  const references = contentsOf([trak], ['mdia', 'minf', 'dinf', 'dref']).flatMap((content) => [
+    ...boxesOf(content.subarray(8)),
+  ]);
+  return references.every(({ content }) => content.length <= 4 || (content[3]! & 1) === 1);
+}
+
+/** The sizes of the samples of a track. */
+interface Sizes {
+  readonly count: number;
+  /** Of so many samples together, from one on. */
+  sum(from: number, count: number): number;
+}
+
+function hasSamplesOf(trak: Buffer, data: MediaData): boolean {
+  const tables = contentsOf([trak], ['mdia', 'minf', 'stbl']).flatMap((stbl) => [...boxesOf(stbl)]);
+  const named = (...names: readonly string[]): readonly InnerBox[] => tables.filter(({ type }) => names.includes(type));
+  const [sizeTables, placeTables, runTables] = [named('stsz', 'stz2'), named('stco', 'co64'), named('stsc')];
+  // Which of two tables a player takes is not said anywhere.
+  if ([sizeTables, placeTables, runTables].some(({ length }) => length > 1)) return false;
+  const sizes = sizeTables.map(sizesIn).at(0);
+  if (sizes === undefined || sizes.count === 0) return sizes !== undefined || sizeTables.length === 0;
+  const [places, runs] = [placeTables[0], runTables[0]];
+  return places !== undefined && runs !== undefined && areInChunks(sizes, runs.content, places, data);
+}
+
+/** Undefined where the table has fewer entries than it says. */
+function sizesIn({ type, content }: InnerBox): Sizes | undefined {
+  const count = wordAt(content, 8);
+  const sameSize = type === 'stsz' ? wordAt(content, 4) : 0;
+  if (sameSize > 0) return { count, sum: (_, samples) => samples * sameSize };
+  const bits = type === 'stsz' ? 32 : (content[7] ?? 0);
+  if (bits === 0 || FIRST_SIZE_AT + Math.ceil((count * bits) / 8) > content.length)
+    return count === 0 ? NO_SAMPLES : undefined;
+  const sizeAt = (index: number): number => {
+    const at = FIRST_SIZE_AT + Math.floor((index * bits) / 8);
+    if (bits === 32) return content.readUInt32BE(at);
+    if (bits === 16) return content.readUInt16BE(at);
+    return bits === 8 ? content[at]! : (content[at]! >> (index % 2 === 0 ? 4 : 0)) & 0x0f;
+  };
+  return {
+    count,
+    sum: (from, samples) => {
+      let sum = 0;
+      for (let index = from; index < from + samples; index += 1) sum += sizeAt(index);
+      return sum;
+    },
+  };
+}
+
+const FIRST_SIZE_AT = 12;
+const NO_SAMPLES: Sizes = { count: 0, sum: () => 0 };
+const RUN_BYTES = 12;
+
+/** Whether every chunk of a track is there, and every sample is in a chunk. A run says how many samples its chunks have. */
+function areInChunks(sizes: Sizes, runs: Buffer, places: InnerBox, data: MediaData): boolean {
+  const placeBytes = places.type === 'stco' ? 4 : 8;
+  const chunks = Math.min(wordAt(places.content, 4), Math.floor((places.content.length - 8) / placeBytes));
+  const runCount = Math.min(wordAt(runs, 4), Math.floor((runs.length - 8) / RUN_BYTES));
+  let [sample, run] = [0, 0];
+  for (let chunk = 0; chunk < chunks && sample < sizes.count; chunk += 1) {
+    while (run + 1 < runCount && wordAt(runs, 8 + RUN_BYTES * (run + 1)) <= chunk + 1) run += 1;
+    const samples = Math.min(runCount === 0 ? 0 : wordAt(runs, 12 + RUN_BYTES * run), sizes.count - sample);
+    const at = 8 + placeBytes * chunk;
+    const place = placeBytes === 4 ? places.content.readUInt32BE(at) : Number(places.content.readBigUInt64BE(at));
+    if (!data.has(place, sizes.sum(sample, samples))) return false;
+    sample += samples;
+  }
+  return sample === sizes.count;
+}
+
+const BASE_IS_STATED = 0x1;
+const HAS_ENTRY = 0x2;
+const HAS_DURATION = 0x8;
+const HAS_SIZE = 0x10;
+const BASE_IS_FRAGMENT = 0x20000;
+const HAS_PLACE = 0x1;
+const HAS_FIRST_FLAGS = 0x4;
+const SAMPLE_HAS_DURATION = 0x100;
+const SAMPLE_HAS_SIZE = 0x200;
+const SAMPLE_FIELDS = [SAMPLE_HAS_DURATION, SAMPLE_HAS_SIZE, 0x400, 0x800];
+
+function hasSamplesOfFragments(known: KnownParts, data: MediaData): boolean {
+  const defaultSizes = new Map<number, number>();
+  for (const trex of contentsOf(moviesIn(known), ['mvex', 'trex'])) defaultSizes.set(wordAt(trex, 4), wordAt(trex, 16));
+  for (const { type, at, content } of topBoxes(known)) {
+    if (type !== 'moof') continue;
+    // Where a fragment of a track does not say where its samples are, they follow those before.
+    let place = at;
+    for (const traf of contentsOf([content], ['traf'])) {
+      const [tfhd] = contentsOf([traf], ['tfhd']);
+      if (tfhd === undefined) return false;
+      const flags = wordAt(tfhd, 0) & 0xffffff;
+      let field = 8;
+      const next = (flag: number, bytes: number): number | undefined => {
+        if ((flags & flag) === 0) return undefined;
+        field += bytes;
+        return bytes === 4 ? wordAt(tfhd, field - 4) : wordAt(tfhd, field - 8) * 2 ** 32 + wordAt(tfhd, field - 4);
+      };
+      const stated = next(BASE_IS_STATED, 8);
+      next(HAS_ENTRY, 4);
+      next(HAS_DURATION, 4);
+      const defaultSize = next(HAS_SIZE, 4) ?? defaultSizes.get(wordAt(tfhd, 4)) ?? 0;
+      const base = stated ?? ((flags & BASE_IS_FRAGMENT) === 0 ? place : at);
+      place = base;
+      for (const trun of contentsOf([traf], ['trun'])) {
+        const run = runIn(trun, defaultSize);
+        if (run === undefined) return false;
+        if (run.offset !== undefined) place = base + run.offset;
+        if (!data.has(place, run.byteCount)) return false;
+        place += run.byteCount;
+      }
+    }
+  }
+  return true;
+}
+
+/** Undefined where a run has fewer entries than it says. */
+function runIn(
+  trun: Buffer,
+  defaultSize: number,
+): { readonly offset?: number; readonly byteCount: number } | undefined {
+  const flags = wordAt(trun, 0) & 0xffffff;
+  const count = wordAt(trun, 4);
+  let at = 8;
+  const hasPlace = (flags & HAS_PLACE) !== 0 && at + 4 <= trun.length;
+  const offset = hasPlace ? trun.readInt32BE(at) : undefined;
+  if ((flags & HAS_PLACE) !== 0) at += 4;
+  if ((flags & HAS_FIRST_FLAGS) !== 0) at += 4;
+  const entryBytes = 4 * SAMPLE_FIELDS.filter((flag) => (flags & flag) !== 0).length;
+  if (at + count * entryBytes > trun.length) return undefined;
+  let byteCount = count * defaultSize;
+  if ((flags & SAMPLE_HAS_SIZE) !== 0) {
+    byteCount = 0;
+    if ((flags & SAMPLE_HAS_DURATION) !== 0) at += 4;
+    for (let index = 0; index < count; index += 1) byteCount += trun.readUInt32BE(at + index * entryBytes);
+  }
+  return { ...(offset === undefined ? {} : { offset }), byteCount };
+}
