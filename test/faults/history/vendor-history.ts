@@ -23,8 +23,8 @@ export interface VendorTask {
   readonly endedAt?: number;
   /** When the vendor first answered somebody that it has ended. */
   readonly endToldAt?: number;
-  /** The digest of each picture that it makes. */
-  readonly pictureSha256: string;
+  /** The digest of each picture that it makes, as it is delivered: with the mark of a task without references, or with some. */
+  readonly deliveredSha256: { readonly trained: string; readonly composite: string };
 }
 
 /** When a vendor answered that it has no task of this token. */

@@ -49,7 +49,7 @@ function madeFor(draft: HistoryDraft, generationId: string): VendorSubmission[] 
     maker: `maker ${index}`,
     prompt: vendorPrompt(clientTraceId),
     arrivedAt: index,
-    task: { ...TASK, endedAt: index, endToldAt: index, pictureSha256: sha256 },
+    task: { ...TASK, endedAt: index, endToldAt: index, deliveredSha256: { trained: sha256, composite: '' } },
   }));
 }
 
@@ -59,7 +59,7 @@ const TASK: VendorTask = {
   takenAt: EARLIER,
   endedAt: EARLIER + 500,
   endToldAt: EARLIER + 600,
-  pictureSha256: CLEAN.outputs[0]?.sha256 ?? '',
+  deliveredSha256: { trained: CLEAN.outputs[0]?.sha256 ?? '', composite: '' },
 };
 const FIRST: VendorSubmission = {
   maker: 'west',
@@ -190,7 +190,7 @@ describe('the history checker, of vendors', () => {
   });
 
   it('finds what was delivered and not made for it, and what was made for nobody', () => {
-    const foreign = { ...FIRST, task: { ...TASK, pictureSha256: 'f'.repeat(64) } };
+    const foreign = { ...FIRST, task: { ...TASK, deliveredSha256: { trained: 'f'.repeat(64), composite: '' } } };
     expect(found({ submissions: [foreign] })).to.deep.equal([16]);
     expect(found({ submissions: [FIRST, { ...FIRST, prompt: 'Something else' }] })).to.deep.equal([11]);
   });

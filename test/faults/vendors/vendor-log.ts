@@ -1,4 +1,5 @@
 import { sha256Of } from '../clients/api-client.js';
+import { COMPOSITE, TRAINED, withMark } from '../../fixtures/marked-media.js';
 import { vendorPicture } from './vendor-picture.js';
 import { asObject, textOf } from '../../history/values.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -8,7 +9,7 @@ import type { NotFound, VendorHistory, VendorSubmission, VendorTask } from '../h
 type Requests = readonly LoggedRequest[];
 
 /** What is made of one submission, told by the answer to it. */
-type TaskIn = (answer: JsonObject, takenAt: number) => Omit<VendorTask, 'pictureSha256'>;
+type TaskIn = (answer: JsonObject, takenAt: number) => Omit<VendorTask, 'deliveredSha256'>;
 
 const PROMPT_NODE = '2';
 
@@ -115,13 +116,17 @@ function submissions(
     .filter(({ of, isWhole }) => of.includes('submit') && isWhole)
     .flatMap(({ arrivedAt, handledAt, answers, fault, body }) => {
       const submission = { ...about(JSON.parse(body.toString()) as JsonObject), arrivedAt };
-      const pictureSha256 = sha256Of(vendorPicture(submission.maker, submission.prompt));
+      const picture = vendorPicture(submission.maker, submission.prompt);
+      const deliveredSha256 = {
+        trained: sha256Of(withMark(picture, TRAINED)),
+        composite: sha256Of(withMark(picture, COMPOSITE)),
+      };
       if (answers.length === 0)
         return [fault?.type === 'status' ? { ...submission, refusedAt: arrivedAt } : submission];
       return answers.map((answer, index) => {
         const at = handledAt[index] ?? arrivedAt;
         return (answer.status ?? 200) < 300
-          ? { ...submission, task: { ...taskIn(objectIn(answer), at), pictureSha256 } }
+          ? { ...submission, task: { ...taskIn(objectIn(answer), at), deliveredSha256 } }
           : { ...submission, refusedAt: at };
       });
     });

@@ -57,7 +57,7 @@ const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: 
   ['a NUL in the file name', { filename: 'a\0.png' }, 'FIELD_INVALID', 'filename'],
 ];
 
-const IMPOSTORS: readonly ReferenceFile[] = ['svg', 'html', 'pdf', 'polyglot', 'bomb', 'jpeg', 'cut'];
+const IMPOSTORS: readonly ReferenceFile[] = ['svg', 'html', 'pdf', 'bomb', 'jpeg', 'cut'];
 
 const prepareFor = (file: ReferenceFile, more: JsonObject = {}) => ({
   ...PNG_UPLOAD,
@@ -231,6 +231,20 @@ export const UPLOAD_VECTORS: readonly Vector[] = [
       { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'FIELD_INVALID' },
     ],
   })),
+  {
+    name: 'a picture with bytes after its end is completed as it was declared, and can be used',
+    steps: [
+      {
+        operation: 'prepareUpload',
+        body: prepareFor('polyglot', { sha256: '@sha256:polyglot' }),
+        code: 'OK',
+        save: 'u',
+      },
+      { event: 'put', upload: '@u', file: 'polyglot', accepted: true },
+      { operation: 'completeUpload', key: 'c', id: '@u', code: 'OK', data: { byte_size: '@size:polyglot' } },
+      { operation: 'createGeneration', body: { ...PICTURE, reference_upload_ids: ['@u'] }, code: 'OK' },
+    ],
+  },
   {
     name: 'bytes of another length are not taken',
     steps: [

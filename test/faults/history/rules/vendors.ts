@@ -98,7 +98,9 @@ function* checkMadeForIt(
   { generationId, outputs }: Generation,
   submissions: readonly VendorSubmission[],
 ): Iterable<Finding> {
-  const made = new Set(submissions.flatMap(({ task }) => (task === undefined ? [] : [task.pictureSha256])));
+  const made = new Set(
+    submissions.flatMap(({ task }) => (task === undefined ? [] : Object.values(task.deliveredSha256))),
+  );
   for (const { mediaId, sha256 } of outputs)
     if (!made.has(sha256))
       yield { invariant: 16, sentence: `output ${mediaId} of generation ${generationId} was made for no task of it` };
