@@ -296,7 +296,7 @@ export interface ProviderDriver extends DriverBase {
 /** Signs outputs. None is built in; a module brings one. */
 export interface SignerDriver extends DriverBase {
   readonly kind: 'signer';
-  /** Only workers use it. Throws one sentence for options that cannot work, such as a key file that is missing. */
+  /** Called only in a process that runs generations. Throws one sentence for options that cannot work, such as a key file that is missing. */
   open(opening: Opening): Promise<OutputSigner & { close?(): Promise<void> }>;
 }
 

@@ -21,7 +21,10 @@ import {
 /** Other work of the process is let in after so many chunks. An ordinary picture has fewer. */
 export const CHUNKS_A_TURN = 2 ** 14;
 
-/** What compressed texts may take in a decoder, which keeps them all: at most eight mebibytes each, and no more than so many times their bytes. */
+/**
+ * The memory that compressed texts may take in a decoder, which keeps them all. Each takes 8 MiB at most, and no more than deflate
+ * can make of its bytes.
+ */
 const MAX_TEXT_BYTES = 32 * 1024 * 1024;
 const MOST_OF_ONE_BYTES = 8 * 1024 * 1024;
 const MOST_TIMES = 1_032;

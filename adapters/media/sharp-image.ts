@@ -75,7 +75,7 @@ interface Picture {
   readonly widthPx: number;
   readonly heightPx: number;
   readonly pages: number;
-  /** Of the channel of transparency, the last one; undefined where there is none, or it was not looked for. */
+  /** How the pixels with an alpha channel, the last one, are stored; undefined where there is none, or it was not looked for. */
   readonly alpha?: Pick<Metadata, 'channels' | 'space' | 'depth'>;
 }
 

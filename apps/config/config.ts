@@ -125,6 +125,11 @@ export interface GrpcConfig {
   readonly plaintext: boolean;
 }
 
+/** Whether a server with this configuration runs generations. */
+export function runsWorker({ role, worker }: Pick<Config, 'role' | 'worker'>): boolean {
+  return role !== 'rest' && worker.enabled;
+}
+
 /** A configuration that cannot be used. The message has every fault on a separate line. */
 export class ConfigInvalid extends Error {
   /** `log` is how the log was to be, where that much could be read. */

@@ -1,7 +1,7 @@
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { Authenticator } from '../../core/access/authenticate.js';
 import type { Logger } from 'pino';
-import type { Config } from '../config/config.js';
+import { runsWorker, type Config } from '../config/config.js';
 import { firstStart, type Demo } from './first-start.js';
 import type { CallObserver } from '../grpc/calls/call-observer.js';
 import type { OpenGrpc } from '../grpc/open-grpc.js';
@@ -55,7 +55,7 @@ export async function startService(config: Config, logger: Logger = createLogger
     internal = await openInternal(program, config, metrics);
     // Only once nothing else can fail: the key it creates is shown once.
     const demo = config.role === 'all' ? await firstStart(program.context, { hasSignIn: config.signIn.enabled }) : null;
-    const worker = works(config) ? createWorker(program, config, metrics) : undefined;
+    const worker = runsWorker(config) ? createWorker(program, config, metrics) : undefined;
     await worker?.start();
     const addresses = {
       ...(listening === null ? {} : { address: url, listening }),
@@ -80,10 +80,6 @@ export async function startService(config: Config, logger: Logger = createLogger
     await program.close();
     throw error;
   }
-}
-
-function works({ role, worker }: Config): boolean {
-  return role !== 'rest' && worker.enabled;
 }
 
 /** The log has names in camelCase. */

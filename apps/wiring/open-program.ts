@@ -19,7 +19,7 @@ import type { Provider, Providers } from '../../core/ports/provider.js';
 import { TOKENS, type Ports } from '../../core/ports/tokens.js';
 import { takesBytes } from '../../core/uploads/takes-bytes.js';
 import { catalogTools } from './catalog-tools.js';
-import type { Config } from '../config/config.js';
+import { runsWorker, type Config } from '../config/config.js';
 import { CurrentCatalog } from './current-catalog.js';
 import { measuredPorts } from '../metrics/measured-ports.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -113,7 +113,7 @@ export async function openProgram(
         wakeUps,
         webhookSender: opened.keep(openWebhookSender(config, clock)),
         catalog,
-        ...(await openSigner(config, { clock, log }, opened)),
+        ...(await openSigner(config, { as: role, clock, log }, opened)),
         providers: providersOf(config, await openProviders(config, { clock, log, memory }, opened)),
       }),
     );
@@ -191,13 +191,13 @@ function providersOf({ providers }: Config, connected: ReadonlyMap<string, Provi
   };
 }
 
-/** What signs outputs, where one is configured. */
+/** The signer of outputs, where one is configured. Only a worker signs: nothing else needs its key. */
 async function openSigner(
   config: Config,
-  needs: Pick<ProviderNeeds, 'clock' | 'log'>,
+  { as, ...needs }: Pick<ProviderNeeds, 'clock' | 'log'> & { readonly as: 'server' | 'tool' },
   opened: Opened,
 ): Promise<{ readonly outputSigner?: OutputSigner }> {
-  if (config.signer === undefined) return {};
+  if (config.signer === undefined || as === 'tool' || !runsWorker(config)) return {};
   const signer = await config.signer.driver.open(openingOf(config, config.signer, needs));
   opened.keep({ close: async () => signer.close?.() });
   return { outputSigner: signer };

@@ -85,7 +85,7 @@ export interface Model {
   readonly onInvalidOutput?: 'resubmit' | 'fail';
   /** What to do with a usable output of another size or duration than was asked for. */
   readonly onOtherSize: 'deliver' | 'refuse';
-  /** What the mark in its outputs says; by the references and without a name when absent. */
+  /** The mark of its outputs; without a name, and with the source type by the references, when absent. */
   readonly mark?: ModelMark;
   /** How often to ask the provider, when it does not say, in milliseconds. */
   readonly pollIntervalMs: number;

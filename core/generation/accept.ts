@@ -62,8 +62,9 @@ function referenceTo(upload: Upload): Reference {
     role: upload.role,
     objectKey: upload.objectKey,
     mediaType: upload.mediaType,
-    byteSize: upload.ready.contentBytes ?? upload.byteSize,
+    byteSize: upload.byteSize,
     sha256: upload.ready.sha256,
+    ...(upload.ready.contentBytes === undefined ? {} : { contentBytes: upload.ready.contentBytes }),
     ...(upload.ready.isMasked === true ? { isMasked: true } : {}),
   };
 }

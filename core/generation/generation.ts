@@ -15,10 +15,11 @@ export interface Reference {
   readonly role: ReferenceRole;
   readonly objectKey: string;
   readonly mediaType: string;
-  /** Up to the end of the picture: what the object has behind it is not part of the reference. */
+  /** The size and the digest of the whole object. */
   readonly byteSize: number;
-  /** Of the whole object. */
   readonly sha256: string;
+  /** Where the picture ends, if the object goes on behind it: providers receive the bytes up to there. */
+  readonly contentBytes?: number;
   /** Present where the picture has transparent areas, which the provider is to make anew. */
   readonly isMasked?: true;
 }

@@ -40,7 +40,7 @@ export const GENERATION_REQUEST_SCHEMA = {
       maxItems: MAX_REFERENCE_UPLOADS,
       items: { type: 'string', format: 'uuid' },
       description:
-        'Ids of completed uploads, without repetition. Transparent areas of a reference image are made anew, where the model can.',
+        'Ids of completed uploads, without repetition. Transparent areas of a reference image are generated anew; a model without masks refuses it.',
     },
     client_trace_id: {
       type: 'string',

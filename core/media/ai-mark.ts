@@ -12,7 +12,7 @@ export type DigitalSourceType = (typeof DIGITAL_SOURCE_TYPES)[number];
 /** What the machine-readable mark in an output says. It has no time and no id: equal inputs give equal bytes. */
 export interface AiMark {
   readonly sourceType: DigitalSourceType;
-  /** The system that made it and its version, as the public is told; at most `MAX_SYSTEM_CHARACTERS` characters each. */
+  /** The public name of the system that made it, and its version; at most `MAX_SYSTEM_CHARACTERS` characters each. */
   readonly system?: string;
   readonly systemVersion?: string;
 }
@@ -37,7 +37,7 @@ export interface MarkPolicy {
 
 export const DEFAULT_MARK_POLICY: MarkPolicy = { isWritten: true, manifests: 'keep', namesModel: false };
 
-/** What a model's catalog entry says of the mark of its outputs. */
+/** The part of a model's catalog entry about the mark of its outputs. */
 export interface ModelMark {
   /** `by-references`: a composite where the task had reference files. `none`: the model's outputs get no mark. */
   readonly source: DigitalSourceType | 'by-references' | 'none';

@@ -14,7 +14,7 @@ export function decodeBytes({ widthPx, heightPx, rowPixelBytes, heldBytes }: Ima
   return heldBytes + widthPx * rowPixelBytes * Math.min(heightPx * 2, ROWS_HELD);
 }
 
-/** What the channel of transparency takes, with 16 bits a pixel at most, while it is looked through. */
+/** The bytes of the alpha channel, which is held while it is searched: two per pixel at most. */
 export function alphaBytes({ widthPx, heightPx }: ImageHeader): number {
   return widthPx * heightPx * 2;
 }

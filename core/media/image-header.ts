@@ -72,7 +72,7 @@ const IS_ANIMATED = 0x02;
 const HAS_ALPHA = 0x10;
 /** Four channels of a byte each, whatever the file has. */
 const WEBP_PIXEL_BYTES = 4;
-/** Where the sides are, by the first chunk: behind the signature of a lossless picture, and in the header of others. */
+/** How many bytes of a file state its width and height, by the type of the first chunk. */
 const WEBP_SIZE_END: Readonly<Record<number, number>> = { [LOSSY]: 30, [LOSSLESS]: 25, [EXTENDED]: 30 };
 
 function readWebp(view: DataView): HeaderAnswer {

@@ -9,10 +9,10 @@ export interface Preview {
 /** Makes small pictures of large ones. */
 export interface Previews {
   /**
-   * A small picture of `maxBytes` at most, upright as browsers show it, in sRGB, without the metadata of the original and with the
-   * mark if there is one, from the bytes of a PNG, JPEG or WebP image. Null when there is none to be had: of other bytes, of a picture that takes too much memory to
-   * decode, where no small picture is small enough, and while too many others wait. It waits while other work has the
-   * memory that it needs, and throws `CallOver` when the call is over by then. A failure of the source of the bytes is
+   * A small picture of `maxBytes` at most, upright as browsers show it, in sRGB, without the metadata of the original and with
+   * the mark if there is one, from the bytes of a PNG, JPEG or WebP image. Null for other bytes, for a picture that takes too much
+   * memory to decode, where no small picture is small enough, and while too many others wait. It waits while other work has
+   * the memory that it needs, and throws `CallOver` when the call is over by then. A failure of the source of the bytes is
    * passed on.
    */
   ofImage(

@@ -12,7 +12,7 @@ export interface ProviderReference {
   readonly mediaType: string;
   readonly byteSize: number;
   /**
-   * Whether the picture has transparent areas: they are to be made anew, and the opaque ones kept. No submission has more
+   * Whether the picture has transparent areas: they are to be generated anew, and the opaque ones kept. No submission has more
    * such references than `maxMaskedReferences` of the provider's promises, and only of the role `reference_image`.
    */
   readonly isMasked?: boolean;

@@ -354,7 +354,7 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         }
       });
 
-      it(`drops the manifest of ${what} where something else is removed, where it does not say AI, or as it is told`, async () => {
+      it(`drops the manifest of ${what} where something else is removed, where it does not say AI, or where the options say so`, async () => {
         const [ai, camera, damaged] = [await make(SAYS_AI), await make(SAYS_CAMERA), withText(await make(SAYS_AI))];
         const ours = withMarkInside(ai);
         for (const [before, options] of [

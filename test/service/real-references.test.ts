@@ -71,6 +71,11 @@ describe('a reference with data behind its picture', () => {
       await CoreWorker.start(harness, 'worker');
       const body = harness.body({}, { reference_upload_ids: [upload.uploadId] });
       const { generation } = await createGeneration(harness.context, harness.caller, 'k', body);
+      expect(generation.references[0], 'the release before reads the whole object').to.include({
+        byteSize: bytes.length,
+        sha256: sha256Of(bytes),
+        contentBytes: picture.byteLength,
+      });
       await untilSettled(harness, generation.generationId);
       expect(provider.received.map(({ byteSize }) => byteSize)).to.deep.equal([picture.byteLength]);
       expect(sha256Of(provider.received[0]!.bytes)).to.equal(sha256Of(picture));

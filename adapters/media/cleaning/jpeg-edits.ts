@@ -86,7 +86,7 @@ const KEPT: Readonly<Record<number, { readonly start: string; readonly byteCount
   [APP14]: { start: 'Adobe', byteCount: 12 },
 };
 
-/** Where the content of these segments has what may be corrected. */
+/** Offsets of values that may be corrected, in the content of their segments. */
 const JFIF_VERSION_AT = 5;
 /** The width and height of a thumbnail, which may follow. */
 const JFIF_THUMBNAIL_AT = 12;

@@ -8,7 +8,7 @@ const FREE = Buffer.from('free');
 const FREE_HEADER_BYTES = 8;
 /** Of a box whose size is counted in 32 bits. */
 const MAX_BOX_BYTES = 0xffff_ffff;
-/** Of an unknown box that may be between others, and of an index of fragments that the mark is written before. */
+/** The largest unknown box that may be between others, and the largest index of fragments that may follow the mark. */
 const MAX_HELD_BOX_BYTES = 64 * 1024;
 const XMP_UUID = Buffer.from('be7acfcb97a942e89c71999491e3afac', 'hex');
 

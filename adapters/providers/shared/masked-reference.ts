@@ -149,13 +149,13 @@ const PNG_SIGNATURE = 0x89504e47;
 const COLOUR_TYPE_AT = 25;
 const WITH_ALPHA: readonly (number | undefined)[] = [4, 6];
 
-/** All that has transparency and is no PNG has an alpha channel. */
+/** In formats other than PNG, all transparency is an alpha channel. */
 function hasAlphaChannel(head: Uint8Array): boolean {
   const isPng = head.byteLength > COLOUR_TYPE_AT && Buffer.from(head.subarray(0, 4)).readUInt32BE() === PNG_SIGNATURE;
   return !isPng || WITH_ALPHA.includes(head[COLOUR_TYPE_AT]);
 }
 
-/** What the library holds of pixels that it turns, as the rotation in EXIF says: all of them. */
+/** A picture that is turned by its EXIF orientation is held as a whole, with so many bytes per pixel. */
 const WEBP_PIXEL_BYTES = 4;
 
 type Decoded = (
@@ -164,7 +164,7 @@ type Decoded = (
   files: PngFiles,
 ) => Promise<Pick<MaskedPicture, 'colours' | 'mask'>>;
 
-/** What is not the file's fault, such as a full disk or the end of the call, is told apart: nothing was sent by then. */
+/** A failure that is not the file's fault, such as a full disk, becomes `ReferenceUnprepared`: nothing was sent by then. */
 async function decoding(reference: ProviderReference, splitting: Splitting, work: Decoded): Promise<MaskedPicture> {
   try {
     return await decodedBy(reference, splitting, work);

@@ -11,7 +11,7 @@ import { pause } from '../../pause.js';
 import { outputCountOf, type DeliveredObject, type Generation, type Output } from '../generation.js';
 import { signOutput } from './sign-output.js';
 import type { Execution } from './unknown-model.js';
-import { backoffMs } from './waiting.js';
+import { backoffMs, WakeableDelay } from './waiting.js';
 
 /** What an output is stored as until it is known what it is. */
 const RAW = 'application/octet-stream';
@@ -102,7 +102,7 @@ export interface StoringBy {
  * Streams what a provider answers a submission with into our object store, without its metadata and unchecked, under the
  * generation's fence. One that is too large, or does not arrive, is left out; throws when none arrives. While our own stores
  * are unavailable it tries again until the signal fires, each time under another fence: the provider makes nothing a second
- * time.
+ * time. Nothing is signed before all of them are stored: a signer that hangs costs no output.
  */
 export async function storeSubmitted(
   context: StoringContext,
@@ -112,18 +112,20 @@ export async function storeSubmitted(
   by: StoringBy,
 ): Promise<readonly DeliveredObject[]> {
   const mark = markOf(context.settings.marks, model, g);
-  const delivered: DeliveredObject[] = [];
+  const stored = new Map<number, DeliveredObject>();
   let failure: unknown;
   for (const [index, { bytes }] of outputs.slice(0, outputCountOf(g)).entries()) {
     try {
-      const stored = await storeOne(context, g, { index, bytes, mark, ...by });
-      if (stored !== undefined) delivered.push(stored);
+      const object = await storeOne(context, g, { index, bytes, mark, ...by });
+      if (object !== undefined) stored.set(index, object);
     } catch (error) {
       failure = error;
       context.log.warn('output in an answer not stored', { generationId: g.generationId, index, error });
     }
   }
-  if (failure !== undefined && delivered.length === 0) throw failure;
+  if (failure !== undefined && stored.size === 0) throw failure;
+  const delivered: DeliveredObject[] = [];
+  for (const [index, object] of stored) delivered.push(await signStored(context, g, object, { index, ...by }));
   return delivered;
 }
 
@@ -147,13 +149,11 @@ async function storeOne(
   for (let tries = 1; ; tries += 1) {
     try {
       if (tries > 1) ({ fence } = await otherKeys());
-      const keyOf = (under: number) => outputKey(g.generationId, under, index);
-      const stored = await storeFinished(context, bytes, {
-        kind: g.modality,
+      const otherKey = otherKeyFor(g, index, otherKeys);
+      const stored = await storeCleaned(context, bytes, {
         mark,
-        objectKey: keyOf(fence),
-        keyOf,
-        otherKeys,
+        objectKey: outputKey(g.generationId, fence, index),
+        otherKey,
       });
       if (stored === 'too-large') return undefined;
       // Taken for what was made, it would be refused for being empty, and made once more.
@@ -164,6 +164,35 @@ async function storeOne(
       await pause(clock, backoffMs(settings, tries));
       if (signal.aborted) throw error;
     }
+  }
+}
+
+/** Signs what was stored, as soon as our own stores are available; unsigned where the signal fires before. */
+async function signStored(
+  context: StoringContext,
+  g: Generation,
+  stored: DeliveredObject,
+  { index, signal, otherKeys }: StoringBy & { readonly index: number },
+): Promise<DeliveredObject> {
+  const { clock, settings } = context;
+  const otherKey = otherKeyFor(g, index, otherKeys);
+  const delay = new WakeableDelay(clock);
+  const onAbort = () => delay.wake();
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        // The try before may have taken a fence without learning of it: nothing can be written under an unknown one.
+        if (tries > 1) await otherKey();
+        return await signOutput(context, stored, { kind: g.modality, otherKey, signal });
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error;
+        if (signal.aborted) return stored;
+        await delay.sleep(backoffMs(settings, tries));
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
 }
 
@@ -188,47 +217,37 @@ export function outputKey(generationId: string, fence: number, index: number): s
   return `outputs/${generationId}/${fence}/${index}`;
 }
 
+/** Takes a key for an output under a fence under which nothing was written. */
+function otherKeyFor(g: Generation, index: number, otherKeys: StoringBy['otherKeys']): () => Promise<string> {
+  return async () => outputKey(g.generationId, (await otherKeys()).fence, index);
+}
+
 async function collectOne(
   context: Context,
   { provider, model, settings: ofModel }: Execution,
   g: Generation,
   { reference, index, call, otherKeys }: Offered & { readonly index: number },
 ): Promise<Output | Fault> {
-  const keyOf = (fence: number) => outputKey(g.generationId, fence, index);
+  const otherKey = otherKeyFor(g, index, otherKeys);
   const bytesOffered = await provider.output(reference, index, ofModel, call);
-  const mark = markOf(context.settings.marks, model, g);
-  const stored = await storeFinished(context, bytesOffered, {
-    kind: g.modality,
-    mark,
-    objectKey: keyOf(g.fence),
-    keyOf,
-    otherKeys,
+  const stored = await storeCleaned(context, bytesOffered, {
+    mark: markOf(context.settings.marks, model, g),
+    objectKey: outputKey(g.generationId, g.fence, index),
+    otherKey,
   });
   if (stored === 'too-large') return { fault: `Output ${index + 1} is larger than outputs may be.` };
-  const inspected = await inspect(context, model, g, stored);
+  const signed = await signOutput(context, stored, { kind: g.modality, otherKey, signal: call.signal });
+  const inspected = await inspect(context, model, g, signed);
   if (!('fault' in inspected)) return inspected;
-  await context.objects.remove(stored.objectKey);
+  await context.objects.remove(signed.objectKey);
   return { fault: `Output ${index + 1}: ${inspected.fault}` };
 }
 
 interface Storing {
-  readonly kind: Generation['modality'];
   readonly mark: AiMark | undefined;
   readonly objectKey: string;
-  readonly keyOf: (fence: number) => string;
-  readonly otherKeys: StoringBy['otherKeys'];
-}
-
-/** Stores a file without its metadata, with its mark, and signed where there is a signer. */
-async function storeFinished(
-  context: StoringContext,
-  bytes: AsyncIterable<Uint8Array>,
-  storing: Storing,
-): Promise<DeliveredObject | 'too-large'> {
-  const stored = await storeCleaned(context, bytes, storing);
-  if (stored === 'too-large') return stored;
-  const otherKey = async () => storing.keyOf((await storing.otherKeys()).fence);
-  return signOutput(context, stored, { kind: storing.kind, otherKey });
+  /** Takes a key under which nothing was written. */
+  readonly otherKey: () => Promise<string>;
 }
 
 /**
@@ -238,7 +257,7 @@ async function storeFinished(
 async function storeCleaned(
   { objects, mediaCleaner, settings }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings'>,
   bytes: AsyncIterable<Uint8Array>,
-  { mark, objectKey, keyOf, otherKeys }: Storing,
+  { mark, objectKey, otherKey }: Storing,
 ): Promise<DeliveredObject | 'too-large'> {
   const marked = mark === undefined ? {} : { mark };
   const maxBytes = settings.maxOutputBytes + (mark === undefined ? 0 : MAX_MARK_BYTES);
@@ -250,12 +269,12 @@ async function storeCleaned(
   if (secondPass === undefined) return { objectKey, ...stored, ...marked };
   const first = await objects.read(objectKey);
   if (first === null) throw cutShort(objectKey, 0, stored.byteSize);
-  const { fence } = await otherKeys();
+  const secondKey = await otherKey();
   const again = mediaCleaner.clean(whole(first, objectKey, stored.byteSize), secondPass);
-  const kept = await objects.write(keyOf(fence), again.bytes, limit);
+  const kept = await objects.write(secondKey, again.bytes, limit);
   // The output is stored; retention removes what is left here.
   await objects.remove(objectKey).catch(() => undefined);
-  return kept === 'too-large' ? kept : { objectKey: keyOf(fence), ...kept, ...marked };
+  return kept === 'too-large' ? kept : { objectKey: secondKey, ...kept, ...marked };
 }
 
 /** Whether what was stored can be delivered. Throws when it cannot be read now. */

@@ -1,3 +1,4 @@
+import type { AbortSignalLike } from '../../abort-signal.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts } from '../../ports/media-probe.js';
@@ -11,12 +12,14 @@ interface Signing {
   readonly kind: Generation['modality'];
   /** Takes a key under which nothing was written. */
   readonly otherKey: () => Promise<string>;
+  /** Nobody waits for the signer once this is aborted. */
+  readonly signal: AbortSignalLike;
 }
 
 /**
  * Signs a stored output, and stores the signed file under another key; nothing that was written changes. Returns the output
- * unsigned where there is no signer, where it signs nothing, and where it fails: the output is paid for, and its mark is in it
- * all the same. Throws `StoreUnavailable`.
+ * unsigned where there is no signer, where it signs nothing, and where it fails or is abandoned: the output is paid for, and
+ * its mark is in it all the same. Throws `StoreUnavailable`.
  */
 export async function signOutput(
   context: SigningContext,
@@ -24,11 +27,12 @@ export async function signOutput(
   signing: Signing,
 ): Promise<DeliveredObject> {
   const { objects, outputSigner, log } = context;
-  if (outputSigner === undefined) return unsigned;
+  if (outputSigner === undefined || signing.signal.aborted) return unsigned;
   try {
-    const signed = await inTime(context, storeSigned(context, unsigned, signing));
+    const signed = await signedInTime(context, unsigned, signing);
     if (signed === undefined) return unsigned;
-    await objects.remove(unsigned.objectKey);
+    // The signed file is stored; retention removes what is left here.
+    await objects.remove(unsigned.objectKey).catch(() => undefined);
     return signed;
   } catch (error) {
     if (error instanceof StoreUnavailable) throw error;
@@ -37,17 +41,30 @@ export async function signOutput(
   }
 }
 
-/** A signer may wait for a server of time stamps. What an abandoned one stores later is removed with the generation. */
-async function inTime<T>({ clock, settings }: SigningContext, signing: Promise<T>): Promise<T> {
+/** A signer may wait for a time stamp server. What it returns after it was abandoned takes no key and is not stored. */
+async function signedInTime(
+  context: SigningContext,
+  unsigned: DeliveredObject,
+  signing: Signing,
+): Promise<DeliveredObject | undefined> {
+  const { clock, settings } = context;
   const waitMs = Math.min(SIGN_WAIT_MS, Math.ceil(settings.providerCallMs / 2));
-  let cancelTimer: (() => void) | undefined;
+  let isOver = false;
+  let stopWaiting = (): void => undefined;
   const late = new Promise<never>((_, reject) => {
-    cancelTimer = clock.after(waitMs, () => reject(new Error(`Signing took longer than ${waitMs} ms.`)));
+    const cancelTimer = clock.after(waitMs, () => reject(new Error(`Signing took longer than ${waitMs} ms.`)));
+    const onAbort = () => reject(new Error('The call ended before the output was signed.'));
+    signing.signal.addEventListener('abort', onAbort, { once: true });
+    stopWaiting = () => {
+      cancelTimer();
+      signing.signal.removeEventListener('abort', onAbort);
+    };
   });
   try {
-    return await Promise.race([signing, late]);
+    return await Promise.race([storeSigned(context, unsigned, signing, () => isOver), late]);
   } finally {
-    cancelTimer?.();
+    isOver = true;
+    stopWaiting();
   }
 }
 
@@ -55,6 +72,7 @@ async function storeSigned(
   context: SigningContext,
   unsigned: DeliveredObject,
   { kind, otherKey }: Signing,
+  isOver: () => boolean,
 ): Promise<DeliveredObject | undefined> {
   const { objects, outputSigner } = context;
   const { objectKey, byteSize, mark } = unsigned;
@@ -68,6 +86,7 @@ async function storeSigned(
     open: async () => opened(objects, objectKey),
   });
   if (signed === null) return undefined;
+  if (isOver()) return discard(signed);
   const key = await otherKey();
   const limit = { mediaType: 'application/octet-stream', maxBytes: byteSize + MAX_SIGNATURE_BYTES };
   const stored = await objects.write(key, signed, limit);
@@ -78,6 +97,13 @@ async function storeSigned(
     throw new Error('The signed file is not the media that was to be signed.');
   }
   return { ...unsigned, ...stored, objectKey: key };
+}
+
+/** Begins to read and stops, so that the signer frees what it holds. */
+async function discard(bytes: AsyncIterable<Uint8Array>): Promise<undefined> {
+  const reading = bytes[Symbol.asyncIterator]();
+  await reading.next();
+  await reading.return?.();
 }
 
 async function factsOf(

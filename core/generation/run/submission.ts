@@ -31,17 +31,20 @@ export function submissionOf(
     ...(g.negativePrompt === undefined ? {} : { negativePrompt: g.negativePrompt }),
     parameters: g.parameters,
     inputSchema,
-    references: g.references.map(({ role, mediaType, byteSize, objectKey, uploadId, isMasked }) => ({
-      role,
-      mediaType,
-      byteSize,
-      ...(isMasked === undefined ? {} : { isMasked }),
-      open: async () => {
-        const bytes = await watched(context.objects.read(objectKey, { from: 0, to: byteSize }), onUnread);
-        if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);
-        return whileOpen(isOver, watchedBytes(bytes, onUnread));
-      },
-    })),
+    references: g.references.map((reference) => {
+      const { role, mediaType, objectKey, uploadId, isMasked, contentBytes: byteSize = reference.byteSize } = reference;
+      return {
+        role,
+        mediaType,
+        byteSize,
+        ...(isMasked === undefined ? {} : { isMasked }),
+        open: async () => {
+          const bytes = await watched(context.objects.read(objectKey, { from: 0, to: byteSize }), onUnread);
+          if (!bytes) throw new Error(`The bytes of upload ${uploadId} are gone.`);
+          return whileOpen(isOver, watchedBytes(bytes, onUnread));
+        },
+      };
+    }),
     settings,
     token: attempt.token,
     outputCount: outputCountOf(g),

@@ -136,7 +136,7 @@ describe('the samples of a video', () => {
 });
 
 describe('the end of a video', () => {
-  it('is before a last box that does not state its size only where that is no box of a video', async () => {
+  it('is refused where the last box states no size, and is before trailing zeros', async () => {
     const whole = await lastIndex();
     for (const type of ['mdat', 'free', 'moov'])
       expect(await probed(Buffer.concat([whole, endlessBox(type, 'x')])), type).to.deep.equal({

@@ -1,6 +1,6 @@
 // Goal: the example module signs outputs of every format so that a C2PA reader finds a valid manifest that says AI, leaves a
 // manifest that is there alone, and refuses a key that is not the certificate's.
-// Method: the module, loaded by the configuration as an operator does, in a whole service; its own library as the reader.
+// Method: the module, loaded by the configuration as an operator does, and opened; its own library as the reader.
 // Without the module's packages on the machine it is skipped with a message.
 import { expect } from 'chai';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';

@@ -14,7 +14,7 @@ describe('the mark of an output', () => {
     });
   });
 
-  it('says what the entry of the model says', () => {
+  it('has the source type and the names that the catalog entry gives', () => {
     for (const source of DIGITAL_SOURCE_TYPES)
       for (const g of [FROM_WORDS, FROM_FILES])
         expect(markOf(DEFAULT_MARK_POLICY, { ...MODEL, mark: { source } }, g)).to.deep.equal({ sourceType: source });

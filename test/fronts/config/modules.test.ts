@@ -121,6 +121,21 @@ describe('modules of the configuration', () => {
     );
   });
 
+  it('add signers of outputs, of which ai_marks.signer chooses one', async () => {
+    write(
+      'seal.mjs',
+      "export default { kind: 'signer', name: 'seal', options: { type: 'object', required: ['key_file'], properties: { key_file: { type: 'string' } } }, open() {} };",
+    );
+    const chosen = 'modules: [./seal.mjs]\nai_marks: { signer: seal }\n';
+    const { signer } = await load(`${chosen}seal: { key_file: /etc/seal.pem }\n`);
+    expect([signer?.driver.name, signer?.options]).to.deep.equal(['seal', { key_file: '/etc/seal.pem' }]);
+    expect((await load('modules: [./seal.mjs]\n')).signer).to.equal(undefined);
+    expect(await faultsOf(chosen)).to.deep.equal(['darkroom.yaml: ai_marks.signer seal needs seal.key_file.']);
+    expect(await faultsOf('ai_marks: { signer: seal }\n')).to.deep.equal([
+      'darkroom.yaml:1: ai_marks.signer must be one of none, not seal.',
+    ]);
+  });
+
   it('add providers that the catalog is checked against', async () => {
     write('camera.mjs', `export default [${CAMERA}];`);
     const shipped = readFileSync((await load('{}')).catalog, 'utf8');

@@ -5,7 +5,7 @@ import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import type { DatabaseDriver, ObjectsDriver, ProviderDriver } from '../../../adapters/driver.js';
+import type { DatabaseDriver, ObjectsDriver, ProviderDriver, SignerDriver } from '../../../adapters/driver.js';
 import { filesDriver } from '../../../adapters/files/files-driver.js';
 import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
 import { sandboxDriver } from '../../../adapters/providers/sandbox/sandbox-driver.js';
@@ -107,6 +107,38 @@ describe('the program', () => {
     expect(closed).to.deep.equal([]);
     await program.close();
     expect(closed).to.deep.equal(['second', 'sandbox', 'wake-ups']);
+    await expectReleased();
+  });
+
+  it('opens a signer of outputs where generations run, and nowhere else', async () => {
+    const missing = new Error('The key file is missing.');
+    let failure: Error | undefined;
+    const driver: SignerDriver = {
+      kind: 'signer',
+      name: 'seal',
+      options: {},
+      open: async () => {
+        if (failure) throw failure;
+        return { sign: async () => null, close: async () => void closed.push('seal') };
+      },
+    };
+    const config = { ...(await configured({ sandbox: sandboxDriver })), signer: { driver, options: {} } };
+    const program = await openProgram(config, 'server');
+    expect(program.context.outputSigner).to.have.property('sign');
+    await program.close();
+    expect(closed).to.deep.equal(['seal', 'wake-ups']);
+    failure = missing;
+    expect(await openProgram(config, 'server').catch((error: unknown) => error)).to.equal(missing);
+    const others: readonly (readonly [Partial<Config>, 'server' | 'tool'])[] = [
+      [{}, 'tool'],
+      [{ role: 'rest' }, 'server'],
+      [{ worker: { ...config.worker, enabled: false } }, 'server'],
+    ];
+    for (const [changes, as] of others) {
+      const other = await openProgram({ ...config, ...changes }, as);
+      expect(other.context.outputSigner).to.equal(undefined);
+      await other.close();
+    }
     await expectReleased();
   });
 

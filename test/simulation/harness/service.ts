@@ -35,12 +35,12 @@ const STORES = [
 /** Address signing is arithmetic: it calls nobody. */
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
-/** The stores all processes share, the provider, and the processes: one in each place, replaced when it ends. */
 /** Asks for a second pass over every output, as for one whose manifest comes late. */
 const CLEANS_TWICE: MediaCleaner = {
   clean: (bytes, options) => ({ bytes, secondPass: () => options }),
 };
 
+/** The stores all processes share, the provider, and the processes: one in each place, replaced when it ends. */
 export class Service {
   readonly objects: FaultyObjects;
   readonly processes: SimulatedProcess[] = [];

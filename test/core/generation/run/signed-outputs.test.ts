@@ -6,9 +6,11 @@ import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { outputKey } from '../../../../core/generation/run/collect-outputs.js';
 import type { OutputSigner, UnsignedFile } from '../../../../core/ports/output-signer.js';
-import { bytesOf, collected, streamOf } from '../../../fixtures/byte-streams.js';
+import { bytesOf, collected, readableAgain, streamOf } from '../../../fixtures/byte-streams.js';
+import { imageModel } from '../../../fixtures/core-models.js';
 import type { Interceptor } from '../../../fixtures/intercepted.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
+import { PROMISES } from '../../../fixtures/scripted-provider.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 
@@ -25,13 +27,28 @@ class AppendingSigner implements OutputSigner {
   }
 }
 
+interface RunOptions {
+  readonly count?: number;
+  readonly interceptor?: Interceptor;
+  /** Whether the provider answers the submission with the outputs. */
+  readonly isInTheAnswer?: boolean;
+  readonly runTimeoutMs?: number;
+}
+
 async function run(
   outputSigner: OutputSigner,
-  { count = 2, interceptor }: { count?: number; interceptor?: Interceptor } = {},
+  { count = 2, interceptor, isInTheAnswer = false, runTimeoutMs }: RunOptions = {},
 ): Promise<{ harness: CoreHarness; g: Generation; texts: string[] }> {
-  const harness = await CoreHarness.open();
+  const harness = await CoreHarness.open(
+    runTimeoutMs === undefined ? {} : { models: [imageModel({ runTimeoutMs, maxAttempts: 1 })] },
+  );
   let outputs = 0;
-  harness.provider.onOutput = async () => streamOf(plainImage(64, 64, 'image/png', `output ${(outputs += 1)}`));
+  const output = () => plainImage(64, 64, 'image/png', `output ${(outputs += 1)}`);
+  harness.provider.onOutput = async () => streamOf(output());
+  if (isInTheAnswer) {
+    harness.provider.promised = { ...PROMISES, answersWithOutputs: true, isAskedBy: 'nothing', cancels: 'nothing' };
+    harness.provider.submitScript = [{ deliver: Array.from({ length: count }, () => readableAgain(output())) }];
+  }
   const worker = CoreWorker.idle(harness, 'worker', interceptor, { outputSigner });
   await worker.context.wakeUps.start(({ id }) => worker.dispatcher.deliver(id), 10_000);
   const g = await untilSettled(harness, (await harness.create({ count })).generationId);
@@ -96,6 +113,69 @@ describe('a signer of outputs', () => {
       expect(warnings).to.have.length(what === 'signs nothing' ? 0 : 2);
     });
   }
+
+  for (const isInTheAnswer of [false, true]) {
+    const where = isInTheAnswer ? 'in the answer' : 'fetched';
+
+    it(`stores no file of a signer that returns it too late, and frees it (${where})`, async () => {
+      const late: (() => void)[] = [];
+      let freed = 0;
+      const signer: OutputSigner = {
+        sign: (file) =>
+          new Promise((resolve) => {
+            const signed = async function* () {
+              try {
+                yield await collected(await file.open());
+                yield bytesOf(SIGNATURE);
+              } finally {
+                freed += 1;
+              }
+            };
+            late.push(() => resolve(signed()));
+          }),
+      };
+      const { harness, g, texts } = await run(signer, { isInTheAnswer });
+      expect(texts).to.deep.equal([plain(1), plain(2)]);
+      for (const resolve of late) resolve();
+      await harness.clock.advance(0);
+      expect(freed).to.equal(2);
+      expect((await harness.generation(g.generationId)).fence).to.equal(g.fence);
+    });
+
+    it(`keeps an output whose unsigned file cannot be removed (${where})`, async () => {
+      let removals = 0;
+      const { texts } = await run(new AppendingSigner(), {
+        isInTheAnswer,
+        interceptor: async (call) => {
+          if (call.name !== 'objects.remove') return call.proceed();
+          removals += 1;
+          throw new StoreUnavailable('The line broke.');
+        },
+      });
+      expect([texts, removals]).to.deep.equal([[plain(1) + SIGNATURE, plain(2) + SIGNATURE], 2]);
+    });
+  }
+
+  it('costs no output of an answer where it hangs until the time of the task is over', async () => {
+    const signer: OutputSigner = { sign: async () => new Promise(() => undefined) };
+    const { texts } = await run(signer, { isInTheAnswer: true, count: 4, runTimeoutMs: 40_000 });
+    expect(texts).to.deep.equal([1, 2, 3, 4].map(plain));
+  });
+
+  it('signs an output of an answer once the store is back', async () => {
+    const signer = new AppendingSigner();
+    let failures = 2;
+    const { texts } = await run(signer, {
+      isInTheAnswer: true,
+      interceptor: async (call) => {
+        if (call.name !== 'objects.write' || signer.given.length === 0 || failures === 0) return call.proceed();
+        failures -= 1;
+        throw new StoreUnavailable('The store is full.');
+      },
+    });
+    expect(failures).to.equal(0);
+    expect(texts).to.deep.equal([plain(1) + SIGNATURE, plain(2) + SIGNATURE]);
+  });
 
   it('waits for the store: an output whose signed file cannot be stored now is stored again', async () => {
     const signer = new AppendingSigner();

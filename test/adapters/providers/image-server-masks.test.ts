@@ -1,5 +1,6 @@
 /*
- * Goal: what is transparent in a reference is what each server makes anew, and nothing else, in the colours of the file.
+ * Goal: sd-server, the web UI, OpenAI and ComfyUI generate the transparent areas of a reference anew, and nothing else, in the colours of
+ * the file.
  * Method: fakes read the picture and the mask as the sources or the documentation of their servers say; each pixel is compared
  * with the formula of the picture.
  */
