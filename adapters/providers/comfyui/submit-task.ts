@@ -47,9 +47,10 @@ export async function submitTask(needs: Needs, submission: Submission, call: Pro
 }
 
 /** All but the submission itself: whatever goes wrong here, the task was not taken. */
-async function prepare(needs: Needs, submission: Submission, call: ProviderCall): Promise<Prepared | Refusal> {
+async function prepare(needs: Needs, given: Submission, call: ProviderCall): Promise<Prepared | Refusal> {
   try {
-    const plan = planOf(submission.settings, needs.workflowFolder);
+    const plan = planOf(given.settings, needs.workflowFolder);
+    const submission = { ...given, references: inOrderOfMasks(plan, given.references) };
     const lacking = countFault(plan, submission) ?? maskFault(plan, submission);
     if (lacking !== undefined) return inputRefusal(lacking);
     // Before anything is uploaded: values that do not fit need no server.
@@ -63,7 +64,7 @@ async function prepare(needs: Needs, submission: Submission, call: ProviderCall)
     if (error instanceof ParameterInvalid || error instanceof TaskRefused) return inputRefusal(error.message);
     if (!(error instanceof PlanInvalid)) throw error;
     const { instance: provider, log } = needs;
-    const { modelKey: model } = submission;
+    const { modelKey: model } = given;
     log.warn('provider refused a task', { provider, because: 'settings', model, reason: error.message });
     return { ...refusal('settings wrong'), because: 'not-here' };
   }
@@ -87,7 +88,22 @@ function countFault({ references }: Plan, submission: Submission): string | unde
   return undefined;
 }
 
-/** A mask that the workflow does not use would have no effect. */
+/**
+ * Gives the masked files to the inputs whose mask the workflow uses, and the others to the remaining ones, each in the order of
+ * the request: core counts masks and does not know which input takes one.
+ */
+function inOrderOfMasks({ masks }: Plan, references: Submission['references']): Submission['references'] {
+  const images = references.filter(({ role }) => role === 'reference_image');
+  const masked = images.filter(({ isMasked }) => isMasked === true);
+  const opaque = images.filter(({ isMasked }) => isMasked !== true);
+  const ordered = images.map((_, slot) => {
+    const [first, second] = masks[slot] === undefined ? [opaque, masked] : [masked, opaque];
+    return (first.shift() ?? second.shift())!;
+  });
+  return [...ordered, ...references.filter(({ role }) => role !== 'reference_image')];
+}
+
+/** A mask that the workflow does not use would have no effect. The settings may have changed since core counted masks. */
 function maskFault({ masks }: Plan, { references }: Submission): string | undefined {
   const images = references.filter(({ role }) => role === 'reference_image');
   const index = images.findIndex(({ isMasked }, at) => isMasked === true && masks[at] === undefined);

@@ -218,7 +218,7 @@ async function readThrough(reference: ProviderReference): Promise<void> {
   if (byteLength !== reference.byteSize) throw new Error('A reference file has another length than announced.');
 }
 
-/** Pictures on disk, in files without a name: nothing is left behind if the process ends. */
+/** Pictures on disk, in files that lose their name once they are written: then nothing is left if the process ends. */
 class PngFiles {
   private readonly handles: FileHandle[] = [];
 

@@ -119,9 +119,11 @@ async function factsOf(
   return 'invalid' in facts ? undefined : facts;
 }
 
-function areSame(before: MediaFacts, after: MediaFacts): boolean {
-  const names = ['kind', 'mediaType', 'widthPx', 'heightPx'] as const;
-  return names.every((name) => before[name] === after[name]);
+function areSame(
+  { contentBytes: _before, ...before }: MediaFacts,
+  { contentBytes: _after, ...after }: MediaFacts,
+): boolean {
+  return JSON.stringify(before) === JSON.stringify(after);
 }
 
 async function opened(

@@ -337,17 +337,36 @@ describe('masks for ComfyUI', () => {
     );
   });
 
-  it('are refused for a file whose mask the workflow does not use, before anything is sent', async () => {
+  it('go to the input whose mask the workflow uses, and are refused for others before anything is sent', async () => {
     const workflow: JsonObject = {
       ...MASKED,
       10: node('LoadImage', { image: 'example.png' }),
       11: node('ImageCompositeMasked', { destination: ['9', 0], source: ['10', 0], mask: ['8', 1] }),
       4: node('SaveImage', { images: ['11', 0], filename_prefix: 'ComfyUI' }),
     };
+    const [opaque, masked] = [referenceOf(await image('png')), await FILES['a PNG']!()];
+    for (const [nodes, order] of [
+      [
+        ['8', '10'],
+        [masked, opaque],
+      ],
+      [
+        ['10', '8'],
+        [opaque, masked],
+      ],
+    ] as const) {
+      const inSlots = await settingsOf(workflow, ...nodes);
+      for (const given of [order, order.toReversed()]) {
+        studio.fake.queue.files.clear();
+        const sizes = (await uploadedOf(inSlots, given)).map((bytes) => bytes.byteLength);
+        expect(sizes, nodes.join()).to.deep.equal(order.map(({ byteSize }) => byteSize));
+      }
+    }
+    const sent = studio.fake.server.requests.length;
     const settings = await settingsOf(workflow, '8', '10');
-    const references = [referenceOf(await image('png')), await FILES['a PNG']!()];
+    const references = [masked, masked];
     const answer = await studio.provider.submit(comfyUiTask({ settings, references }), WANTED);
     expect(answer).to.have.nested.property('failure.code', 'INPUT_INVALID');
-    expect(studio.fake.server.requests).to.have.length(0);
+    expect(studio.fake.server.requests).to.have.length(sent);
   });
 });
