@@ -47,7 +47,7 @@ export interface FaultProfile {
   readonly receiverPerMille: number;
   /** How long a client thinks between two requests, at most. */
   readonly thinkMs: number;
-  /** Whether every output has to be cleaned a second time, and so is stored under two keys. */
+  /** Whether every output has to be cleaned a second time, and some are signed: each is stored under another key. */
   readonly cleansTwice: boolean;
 }
 

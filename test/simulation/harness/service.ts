@@ -2,9 +2,11 @@ import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import type { MediaCleaner } from '../../../core/ports/media-cleaner.js';
+import type { OutputSigner } from '../../../core/ports/output-signer.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
 import type { MemoryStores } from '../../fixtures/memory-stores.js';
+import { bytesOf, collected, streamOf } from '../../fixtures/byte-streams.js';
 import { STATELESS_PORTS } from '../../fixtures/stateless-ports.js';
 import type { Chance } from './chance.js';
 import { SimulatedReceivers } from '../faults/simulated-receivers.js';
@@ -38,6 +40,16 @@ const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.si
 /** Asks for a second pass over every output, as for one whose manifest comes late. */
 const CLEANS_TWICE: MediaCleaner = {
   clean: (bytes, options) => ({ bytes, secondPass: () => options }),
+};
+
+/** Signs one output of three, fails for another, and never returns for the third. */
+const SIGNS_SOME: OutputSigner = {
+  async sign({ byteSize, open }) {
+    if (byteSize % 3 === 0) throw new Error('The signer has failed.');
+    if (byteSize % 3 === 1) return never();
+    const bytes = await collected(await open());
+    return streamOf(Buffer.concat([bytes, bytesOf(' signed')]));
+  },
 };
 
 /** The stores all processes share, the provider, and the processes: one in each place, replaced when it ends. */
@@ -154,7 +166,7 @@ export class Service {
     return {
       ...interceptedStores({ ...this.durable, objects: this.objects }, through),
       ...STATELESS_PORTS,
-      ...(this.context.profile.cleansTwice ? { mediaCleaner: CLEANS_TWICE } : {}),
+      ...(this.context.profile.cleansTwice ? { mediaCleaner: CLEANS_TWICE, outputSigner: SIGNS_SOME } : {}),
       webhookSender: this.receivers.senderOf(process),
       wakeUps: {
         schedule: async (subject, at) => {
