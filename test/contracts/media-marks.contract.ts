@@ -64,6 +64,24 @@ async function shown(bytes: Uint8Array, failOn: 'none' | 'warning' = 'none'): Pr
   return { data: data.toString('base64'), info };
 }
 
+/** One part of a file put before another one. The size that a WebP states follows, or stays as it was. */
+function withPartMoved(
+  bytes: Uint8Array,
+  { from, to, isCopy, isCounted }: { from: number; to: number; isCopy: boolean; isCounted: boolean },
+): Uint8Array {
+  const parts = partsOf(bytes);
+  const moved = parts[Math.floor(from * parts.length)];
+  const next = parts[Math.floor(to * parts.length)];
+  if (moved === undefined || next === undefined) return bytes;
+  const without = (start: number, end: number) =>
+    isCopy || moved.at < start || moved.at >= end
+      ? bytes.subarray(start, end)
+      : joined(bytes.subarray(start, moved.at), bytes.subarray(Math.min(moved.end, end), end));
+  const result = joined(without(0, next.at), bytes.subarray(moved.at, moved.end), without(next.at, bytes.byteLength));
+  if (formatOf(result) === 'webp' && isCounted) Buffer.from(result.buffer).writeUInt32LE(result.byteLength - 8, 4);
+  return result;
+}
+
 /** Files without metadata of each form that has a place of its own for the mark. */
 const PLAIN: Readonly<Record<string, () => Promise<Uint8Array>>> = {
   'a PNG': () => image('png'),
@@ -526,6 +544,22 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
       }
     });
 
+    it('leaves a WebP to the probe whose stated size is short by as much as the mark is long', async () => {
+      const markBytes = webpXmp(packetOf('trainedAlgorithmicMedia')).length;
+      const picture = webpChunks(await image('webp', 60, 40));
+      for (const [chunks, shortBytes] of [
+        [[webpCanvas(0), webpChunk('note', new Uint8Array(500)), picture], markBytes],
+        [[picture, webpChunk('note', new Uint8Array(500))], markBytes + 18],
+        [[webpCanvas(0), picture, webpChunk('C2PA', SAYS_AI), webpChunk('note', new Uint8Array(500))], markBytes],
+      ] as const) {
+        const before = Buffer.from(webpOf(...chunks));
+        before.writeUInt32LE(before.length - 8 - shortBytes, 4);
+        expect(await probed(before)).to.have.property('invalid');
+        for (const options of [KEEP, DROP])
+          expect(await probed(await cleaned(before, options))).to.have.property('invalid');
+      }
+    });
+
     it('makes an unknown small box between others free, and ends the video at anything else', async () => {
       const video = await mp4();
       const small = box('junk', MARKER);
@@ -540,6 +574,7 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         [joined(video, small, tail), joined(video, free, tail)],
         [joined(video, tail, small.subarray(0, -1)), joined(video, tail)],
         [joined(video, large, tail), video],
+        [joined(video, box('ju\0k', MARKER), tail), video],
         [joined(video, endlessBox('junk', MARKER)), video],
       ] as const) {
         const after = await cleaned(before);
@@ -614,6 +649,7 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
       const files = await Promise.all([...manifests, ...tagged]);
       const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
       const damage = fc.option(fc.record({ place, value: fc.nat(255), bytes: fc.integer({ min: 0, max: 40 }) }));
+      const move = fc.record({ from: place, to: place, isCopy: fc.boolean(), isCounted: fc.boolean() });
       const options = fc.record({
         mark: fc.constantFrom(TRAINED, COMPOSITE),
         manifests: fc.constantFrom('keep' as const, 'drop' as const),
@@ -622,11 +658,13 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         fc.asyncProperty(
           fc.constantFrom(...files),
           fc.boolean(),
+          fc.array(move, { maxLength: 2 }),
           fc.array(damage, { maxLength: 2 }),
           options,
           fc.integer({ min: 1, max: 900 }),
-          async (file, isMarkedBefore, damages, how, pieceBytes) => {
-            let before = isMarkedBefore ? await cleaned(file, { mark: COMPOSITE, manifests: 'keep' }) : file;
+          async (file, isMarkedBefore, moves, damages, how, pieceBytes) => {
+            const made = isMarkedBefore ? await cleaned(file, { mark: COMPOSITE, manifests: 'keep' }) : file;
+            let before = moves.reduce((bytes, one) => withPartMoved(bytes, one), made);
             for (const one of damages) {
               if (one === null) continue;
               const at = Math.floor(one.place * before.byteLength);
