@@ -220,7 +220,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
       ] as const) {
         const before = withinBox(await lastIndex(), path, added);
         const after = await cleaned(before);
-        expect(has(after, MARKER), `${added.toString('latin1', 4, 8)}`).to.equal(false);
+        expect(has(after, MARKER), added.toString('latin1', 4, 8)).to.equal(false);
         expect(await probed(after)).to.not.have.property('invalid');
         expect(await shown(after)).to.deep.equal(await shown(before));
         expect(await cleaned(after)).to.deep.equal(after);
