@@ -22,6 +22,7 @@ import {
   TRAINED,
   webpXmp,
   withMark,
+  withPartMoved,
 } from '../fixtures/marked-media.js';
 import {
   encodedWithMetadata,
@@ -62,24 +63,6 @@ async function shown(bytes: Uint8Array, failOn: 'none' | 'warning' = 'none'): Pr
   if (formatOf(bytes) === 'mp4') return packetsOf(bytes);
   const { data, info } = await sharp(bytes, { animated: true, failOn }).raw().toBuffer({ resolveWithObject: true });
   return { data: data.toString('base64'), info };
-}
-
-/** One part of a file put before another one. The size that a WebP states follows, or stays as it was. */
-function withPartMoved(
-  bytes: Uint8Array,
-  { from, to, isCopy, isCounted }: { from: number; to: number; isCopy: boolean; isCounted: boolean },
-): Uint8Array {
-  const parts = partsOf(bytes);
-  const moved = parts[Math.floor(from * parts.length)];
-  const next = parts[Math.floor(to * parts.length)];
-  if (moved === undefined || next === undefined) return bytes;
-  const without = (start: number, end: number) =>
-    isCopy || moved.at < start || moved.at >= end
-      ? bytes.subarray(start, end)
-      : joined(bytes.subarray(start, moved.at), bytes.subarray(Math.min(moved.end, end), end));
-  const result = joined(without(0, next.at), bytes.subarray(moved.at, moved.end), without(next.at, bytes.byteLength));
-  if (formatOf(result) === 'webp' && isCounted) Buffer.from(result.buffer).writeUInt32LE(result.byteLength - 8, 4);
-  return result;
 }
 
 /** Files without metadata of each form that has a place of its own for the mark. */
@@ -413,6 +396,19 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
           return joined(bytes, mp4Xmp(packet));
       }
     }
+
+    it('drops both of two manifests, as readers take neither for valid', async () => {
+      const [png, webp] = [await image('png'), webpChunks(await image('webp', 60, 40))];
+      const [caBX, c2pa] = [pngChunk('caBX', SAYS_AI), webpChunk('C2PA', SAYS_AI)];
+      const jumbf = [1, 2].flatMap((number) => jumbfSegments('c2pa', SAYS_AI, number));
+      for (const before of [
+        withPngChunks(png, [caBX, caBX]),
+        withPngChunks(png, [caBX], [caBX]),
+        webpOf(webpCanvas(0), webp, c2pa, c2pa),
+        withJpegSegments(await image('jpeg'), jumbf),
+      ])
+        await expectMarked(await cleaned(before));
+    });
 
     it('asks for one pass alone where the manifest comes before the place of the mark', async () => {
       for (const [what, passes] of [

@@ -63,6 +63,11 @@ export class CleaningPass {
     return isKept;
   }
 
+  /** The same, in a format of which a file has one manifest at most: readers take none of two for valid. */
+  keepsOnlyManifest(): boolean {
+    return !this.#hasManifest && this.keepsManifest();
+  }
+
   /** Takes the next bytes of a manifest that is kept. */
   scanManifest(bytes: Buffer): void {
     if (this.#saysAi) return;

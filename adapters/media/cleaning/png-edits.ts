@@ -71,7 +71,7 @@ export function* pngEdits(pass: CleaningPass): Edits {
     }
     hasData ||= type === 'IDAT';
     if (type === 'eXIf' && !hasExif) hasExif = yield* exifEdits(dataBytes);
-    else if (type === 'caBX') yield pass.keepsManifest() ? keepManifest(chunkBytes) : remove(chunkBytes);
+    else if (type === 'caBX') yield pass.keepsOnlyManifest() ? keepManifest(chunkBytes) : remove(chunkBytes);
     else if (type === 'iTXt' && isBeforePixels && mark?.length === chunkBytes) yield* textEdits(mark, pass);
     else yield isNeeded(type, dataBytes, hasData) ? keep(chunkBytes) : remove(chunkBytes);
     if (type === 'IEND') break;

@@ -99,7 +99,7 @@ function* chunksEdits(byteCount: number, plan: MarkPlan, pass: CleaningPass): Ed
     leftBytes -= CHUNK_HEADER_BYTES + paddedBytes;
     const mayBeMark = plan.hasXmp && name === 'XMP ' && leftBytes === 0 && !pass.isSecond;
     if (mayBeMark) yield* lastXmpEdits(chunk, plan, pass);
-    else if (name === 'C2PA' && pass.keepsManifest()) yield keepManifest(CHUNK_HEADER_BYTES + paddedBytes);
+    else if (name === 'C2PA' && pass.keepsOnlyManifest()) yield keepManifest(CHUNK_HEADER_BYTES + paddedBytes);
     // Nothing but the picture was read in a simple file.
     else if (plan.isSimple && !isFirst) yield* chunkEdits(chunk, {});
     else if (name === 'EXIF' && dataBytes >= ORIENTATION_TIFF_BYTES) yield* exifEdits(chunk);
