@@ -34,6 +34,15 @@ export function boxIn(ahead: Buffer, leftBytes: number): Box | undefined {
   return { type, headerBytes, contentBytes: boxBytes - headerBytes, isManifest };
 }
 
+/** The largest box of another kind that is part of a file, as players skip it; a larger one is what is behind the file. */
+export const MAX_UNKNOWN_BYTES = 64 * 1024;
+const BOX_NAME = /^[\x20-\x7e\xa9]{4}$/;
+
+/** Whether a box of a kind that is not known at the top level is part of a file there. */
+export function maySkip({ type, headerBytes, contentBytes }: Box): boolean {
+  return headerBytes + contentBytes <= MAX_UNKNOWN_BYTES && BOX_NAME.test(type);
+}
+
 export interface InnerBox {
   readonly type: string;
   readonly content: Buffer;

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BlockReader } from './block-reader.js';
-import { type Box, boxIn, BOXES_A_TURN, LOOKED_AT_BYTES } from './mp4-box.js';
+import { type Box, boxIn, BOXES_A_TURN, LOOKED_AT_BYTES, maySkip } from './mp4-box.js';
 import type { Invalid } from './probe-limits.js';
 
 /** What all index boxes and all box headers take: enough for ten hours with 30 pictures a second. */
@@ -32,9 +32,6 @@ const TOP_BOXES = new Set([
  * another box that look like one. It is left out.
  */
 const INDEX_BOXES = new Set(['moov', 'moof']);
-/** Other boxes, which players skip, are part of the file up to this size; a larger one is taken for what is behind the file. */
-const MAX_UNKNOWN_BYTES = 64 * 1024;
-const BOX_NAME = /^[\x20-\x7e\xa9]{4}$/;
 /** What a demuxer asks for to read the header of a box. */
 const HEADER_BYTES = 16;
 
@@ -138,5 +135,5 @@ function boxAt(head: Buffer, leftBytes: number): { readonly box: Box; readonly b
     if (head.readUInt32BE(0) === 0) return NO_SIZE;
     return box === undefined ? DAMAGED : { box, boxBytes };
   }
-  return box === undefined || boxBytes > MAX_UNKNOWN_BYTES || !BOX_NAME.test(type) ? 'none' : { box, boxBytes };
+  return box === undefined || !maySkip(box) ? 'none' : { box, boxBytes };
 }

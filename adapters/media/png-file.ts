@@ -45,6 +45,7 @@ export async function pngEnd(bytes: Uint8Array): Promise<ContainerEnd> {
   let walked = 0;
   let textBytes = 0;
   let hasPixels = false;
+  let arePixelsOver = false;
   let orientation: number | undefined;
   for (const chunk of pngChunks(view)) {
     const { type, contentAt, checksumAt, end } = chunk;
@@ -55,6 +56,9 @@ export async function pngEnd(bytes: Uint8Array): Promise<ContainerEnd> {
       textBytes += Math.min(MOST_OF_ONE_BYTES, contentBytes * MOST_TIMES);
     if (textBytes > MAX_TEXT_BYTES) return LONG_TEXTS;
     hasPixels ||= type === IDAT;
+    // A decoder takes no pixels behind another chunk.
+    if (type === IDAT && arePixelsOver) return BROKEN;
+    arePixelsOver = hasPixels && type !== IDAT;
     // Browsers take the first, before the pixels, unless its checksum is wrong.
     if (type === EXIF && !hasPixels && orientation === undefined && hasChecksum(view, chunk))
       orientation = orientationOf(view.subarray(contentAt, checksumAt));

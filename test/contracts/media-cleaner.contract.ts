@@ -161,6 +161,7 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
         for (const bytes of [
           withPngChunks(png, [pngChunk('eXIf', exif)]),
           withJpegSegments(jpeg, [jpegSegment(0xe1, prefixed)]),
+          withJpegSegments(jpeg, [jpegSegment(0xe1, joined(Buffer.from('Exif\0\xff', 'latin1'), exif))]),
           webpOf(webpCanvas(0x08), webp, webpChunk('EXIF', exif)),
           webpOf(webpCanvas(0x08), webp, webpChunk('EXIF', prefixed)),
         ]) {
@@ -168,6 +169,61 @@ export function mediaCleanerContract(subject: ContractSubject<MediaCleaner>): vo
           expect(has(after, MARKER)).to.equal(false);
           expect(await sharp(after).metadata()).to.have.property('orientation', 6);
         }
+      }
+    });
+
+    it('keeps of several orientations of a PNG the one that browsers take', async () => {
+      const [upright, turned] = [pngChunk('eXIf', exifTiff(1)), pngChunk('eXIf', exifTiff(6))];
+      const damaged = Buffer.from(turned);
+      damaged[damaged.length - 1]! ^= 1;
+      for (const [chunks, kept] of [
+        [[upright, turned], 1],
+        [[damaged], 1],
+        [[damaged, turned], 6],
+        [[turned, upright], 6],
+      ] as const) {
+        const after = await cleaned(withPngChunks(await image('png', 60, 40), chunks));
+        expect((await sharp(after).metadata()).orientation ?? 1).to.equal(kept);
+        expect(partsOf(after).filter(({ type }) => type === 'eXIf').length).to.equal(kept === 1 ? 0 : 1);
+      }
+    });
+
+    it('removes all but pixels, an orientation and a manifest behind the pixels of a PNG', async () => {
+      const kept = [pngChunk('eXIf', exifTiff(6)), pngChunk('caBX', MANIFEST)];
+      const removed = ['TEXT', 'PLTE', 'IHDR', 'gAMA'].map((type) => pngChunk(type, MARKER.slice(0, 4)));
+      const png = await image('png');
+      const after = await cleaned(withPngChunks(png, [], [...removed.slice(0, 2), ...kept, ...removed.slice(2)]));
+      expect(partsOf(after).map(({ type }) => type)).to.deep.equal(
+        partsOf(png).flatMap(({ type }) => (type === 'IEND' ? ['eXIf', type] : [type])),
+      );
+      expect(await probed(after)).to.not.have.property('invalid');
+    });
+
+    it('removes all but the picture of a WebP that begins with it', async () => {
+      const before = webpOf(webpChunks(await image('webp')), webpChunk('ICCP', MARKER), webpChunk('ANIM', 'class_'));
+      const after = await cleaned(before);
+      expect(partsOf(after).map(({ type }) => type)).to.deep.equal(['VP8 ', 'JUNK', 'JUNK']);
+      expect([has(after, 'class_'), await shown(after)]).to.deep.equal([false, await shown(before)]);
+    });
+
+    it('removes texts from boxes of a video of which other bytes are kept', async () => {
+      const url = box('url ', Buffer.of(0, 0, 0, 1), MARKER);
+      const inTrack = ['moov', 'trak'];
+      const inMedia = [...inTrack, 'mdia', 'minf'];
+      const inEntry = [...inMedia, 'stbl', 'stsd', 'avc1'];
+      for (const [path, added] of [
+        [inMedia, box('dinf', box('dref', Buffer.of(0, 0, 0, 0, 0, 0, 0, 1), url))],
+        [inMedia, box('gmhd', box('tmcd', box('tcmi', MARKER)))],
+        [inTrack, box('tapt', box('name', MARKER))],
+        [inEntry, box('sinf', box('frma', 'avc1'), box('schi', box('name', MARKER)))],
+        [inEntry, box('sv3d', box('svhd', Buffer.alloc(4), MARKER))],
+      ] as const) {
+        const before = withinBox(await lastIndex(), path, added);
+        const after = await cleaned(before);
+        expect(has(after, MARKER), added.toString('latin1', 4, 8)).to.equal(false);
+        expect(await probed(after)).to.not.have.property('invalid');
+        expect(await shown(after)).to.deep.equal(await shown(before));
+        expect(await cleaned(after)).to.deep.equal(after);
       }
     });
 

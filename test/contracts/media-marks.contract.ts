@@ -22,6 +22,7 @@ import {
   TRAINED,
   webpXmp,
   withMark,
+  withPartMoved,
 } from '../fixtures/marked-media.js';
 import {
   encodedWithMetadata,
@@ -396,6 +397,19 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
       }
     }
 
+    it('drops both of two manifests, as readers take neither for valid', async () => {
+      const [png, webp] = [await image('png'), webpChunks(await image('webp', 60, 40))];
+      const [caBX, c2pa] = [pngChunk('caBX', SAYS_AI), webpChunk('C2PA', SAYS_AI)];
+      const jumbf = [1, 2].flatMap((number) => jumbfSegments('c2pa', SAYS_AI, number));
+      for (const before of [
+        withPngChunks(png, [caBX, caBX]),
+        withPngChunks(png, [caBX], [caBX]),
+        webpOf(webpCanvas(0), webp, c2pa, c2pa),
+        withJpegSegments(await image('jpeg'), jumbf),
+      ])
+        await expectMarked(await cleaned(before));
+    });
+
     it('asks for one pass alone where the manifest comes before the place of the mark', async () => {
       for (const [what, passes] of [
         ['a PNG', 1],
@@ -526,6 +540,22 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
       }
     });
 
+    it('leaves a WebP to the probe whose stated size is short by as much as the mark is long', async () => {
+      const markBytes = webpXmp(packetOf('trainedAlgorithmicMedia')).length;
+      const picture = webpChunks(await image('webp', 60, 40));
+      for (const [chunks, shortBytes] of [
+        [[webpCanvas(0), webpChunk('note', new Uint8Array(500)), picture], markBytes],
+        [[picture, webpChunk('note', new Uint8Array(500))], markBytes + 18],
+        [[webpCanvas(0), picture, webpChunk('C2PA', SAYS_AI), webpChunk('note', new Uint8Array(500))], markBytes],
+      ] as const) {
+        const before = Buffer.from(webpOf(...chunks));
+        before.writeUInt32LE(before.length - 8 - shortBytes, 4);
+        expect(await probed(before)).to.have.property('invalid');
+        for (const options of [KEEP, DROP])
+          expect(await probed(await cleaned(before, options))).to.have.property('invalid');
+      }
+    });
+
     it('makes an unknown small box between others free, and ends the video at anything else', async () => {
       const video = await mp4();
       const small = box('junk', MARKER);
@@ -540,6 +570,7 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         [joined(video, small, tail), joined(video, free, tail)],
         [joined(video, tail, small.subarray(0, -1)), joined(video, tail)],
         [joined(video, large, tail), video],
+        [joined(video, box('ju\0k', MARKER), tail), video],
         [joined(video, endlessBox('junk', MARKER)), video],
       ] as const) {
         const after = await cleaned(before);
@@ -614,6 +645,7 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
       const files = await Promise.all([...manifests, ...tagged]);
       const place = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
       const damage = fc.option(fc.record({ place, value: fc.nat(255), bytes: fc.integer({ min: 0, max: 40 }) }));
+      const move = fc.record({ from: place, to: place, isCopy: fc.boolean(), isCounted: fc.boolean() });
       const options = fc.record({
         mark: fc.constantFrom(TRAINED, COMPOSITE),
         manifests: fc.constantFrom('keep' as const, 'drop' as const),
@@ -622,11 +654,13 @@ export function mediaMarksContract(subject: ContractSubject<MediaCleaner>): void
         fc.asyncProperty(
           fc.constantFrom(...files),
           fc.boolean(),
+          fc.array(move, { maxLength: 2 }),
           fc.array(damage, { maxLength: 2 }),
           options,
           fc.integer({ min: 1, max: 900 }),
-          async (file, isMarkedBefore, damages, how, pieceBytes) => {
-            let before = isMarkedBefore ? await cleaned(file, { mark: COMPOSITE, manifests: 'keep' }) : file;
+          async (file, isMarkedBefore, moves, damages, how, pieceBytes) => {
+            const made = isMarkedBefore ? await cleaned(file, { mark: COMPOSITE, manifests: 'keep' }) : file;
+            let before = moves.reduce((bytes, one) => withPartMoved(bytes, one), made);
             for (const one of damages) {
               if (one === null) continue;
               const at = Math.floor(one.place * before.byteLength);

@@ -34,6 +34,8 @@ export class CleaningPass {
   isMarked = false;
   /** Set where a mark was written into a file that turned out to have it. */
   isMarkedTwice = false;
+  /** Set where a mark was begun in a file whose structure turned out to be none. */
+  isUnreadable = false;
   readonly patches: Patch[] = [];
   readonly #mark: { readonly mark?: AiMark };
   readonly #keepsManifests: boolean;
@@ -61,6 +63,11 @@ export class CleaningPass {
     return isKept;
   }
 
+  /** The same, in a format of which a file has one manifest at most: readers take none of two for valid. */
+  keepsOnlyManifest(): boolean {
+    return !this.#hasManifest && this.keepsManifest();
+  }
+
   /** Takes the next bytes of a manifest that is kept. */
   scanManifest(bytes: Buffer): void {
     if (this.#saysAi) return;
@@ -80,6 +87,7 @@ export class CleaningPass {
     if (this.isSecond) return undefined;
     const drop: SecondPass = { ...this.#mark, manifests: 'drop', isSecond: true };
     const restore: SecondPass = { ...drop, manifests: 'restore', patches: this.patches };
+    if (this.isUnreadable) return restore;
     if (!this.#hasManifest) return this.isMarkedTwice ? restore : undefined;
     if (this.hasChanged || !this.#saysAi) return drop;
     return this.patches.length === 0 ? undefined : restore;

@@ -15,7 +15,9 @@ const COMMENT = 0xfe;
 
 /** Marker and length. */
 const HEADER_BYTES = 4;
-const EXIF = 'Exif\0\0';
+/** The text, and a byte behind it that readers do not look at; it is written as 0. */
+const EXIF = 'Exif\0';
+const EXIF_BYTES = 6;
 const JFIF = 'JFIF\0';
 const XMP = 'http://ns.adobe.com/xap/1.0/\0';
 
@@ -151,7 +153,7 @@ class JpegSegments {
     if (marker === APP11) return this.#isKeptManifest(segment) ? segment : undefined;
     if (beginsWith(segment, APP1, EXIF) && !this.#hasExif) {
       this.#hasExif = true;
-      const orientation = orientationOf(segment.subarray(HEADER_BYTES + EXIF.length));
+      const orientation = orientationOf(segment.subarray(HEADER_BYTES + EXIF_BYTES));
       return orientation === UPRIGHT ? undefined : exifSegment(orientation);
     }
     const rule = KEPT[marker];
@@ -243,7 +245,10 @@ function contentOf(segment: Buffer, marker: number): Buffer {
 }
 
 function exifSegment(orientation: number): Buffer {
-  return segmentOf(APP1, Buffer.concat([Buffer.from(EXIF, 'latin1'), orientationTiff(orientation)]));
+  return segmentOf(
+    APP1,
+    Buffer.concat([Buffer.from(EXIF.padEnd(EXIF_BYTES, '\0'), 'latin1'), orientationTiff(orientation)]),
+  );
 }
 
 function segmentOf(marker: number, content: Buffer): Buffer {

@@ -1,14 +1,22 @@
-import { type Box, boxIn, LOOKED_AT_BYTES } from '../mp4-box.js';
+import { type Box, boxIn, LOOKED_AT_BYTES, maySkip } from '../mp4-box.js';
 import { sampleEntryIn, STSD_BYTES } from '../mp4-sample-entry.js';
 import type { CleaningPass } from './cleaning-pass.js';
 import { blank, type Edits, insertForMark, keep, keepManifest, look, overwrite, removeRest } from './edits.js';
-import { BYTES_BEFORE_NAME, type Kept, type Layout, MAX_NAME_BYTES, MP4_LAYOUT, MP4_UNWANTED } from './mp4-layout.js';
+import {
+  type BoxesBehind,
+  BYTES_BEFORE_NAME,
+  type Kept,
+  type Layout,
+  MAX_NAME_BYTES,
+  MP4_LAYOUT,
+  MP4_UNWANTED,
+} from './mp4-layout.js';
 
 const FREE = Buffer.from('free');
 const FREE_HEADER_BYTES = 8;
 /** Of a box whose size is counted in 32 bits. */
 const MAX_BOX_BYTES = 0xffff_ffff;
-/** The largest unknown box that may be between others, and the largest index of fragments that may follow the mark. */
+/** The largest index of fragments that may follow the mark. */
 const MAX_HELD_BOX_BYTES = 64 * 1024;
 const XMP_UUID = Buffer.from('be7acfcb97a942e89c71999491e3afac', 'hex');
 
@@ -59,7 +67,7 @@ function* isEndAt(offset: number): Edits<boolean> {
 /** Whether an unknown box so many bytes further on may be part of the file: players skip it. */
 function* isSmallAndWhole(box: Box, offset = 0): Edits<boolean> {
   const end = offset + bytesOf(box);
-  return bytesOf(box) <= MAX_HELD_BOX_BYTES && (yield look(end)).length >= end;
+  return maySkip(box) && (yield look(end)).length >= end;
 }
 
 function* manifestEdits(box: Box, pass: CleaningPass): Edits {
@@ -100,10 +108,27 @@ function* boxEdits(box: Box, kept: Kept | undefined): Edits {
   }
   yield keep(box.headerBytes);
   if (kept === 'sample entries') return yield* sampleEntriesEdits(box.contentBytes);
-  if (typeof kept === 'object') return yield* contentEdits(box.contentBytes, kept);
-  const hasLongName = kept !== 'all' && box.contentBytes > BYTES_BEFORE_NAME + MAX_NAME_BYTES;
-  yield keep(hasLongName ? BYTES_BEFORE_NAME : box.contentBytes);
-  if (hasLongName) yield blank(box.contentBytes - BYTES_BEFORE_NAME);
+  if (typeof kept === 'object') return yield* innerEdits(box.contentBytes, kept);
+  const keptBytes = keptBytesOf(box, kept);
+  yield keep(keptBytes);
+  if (keptBytes < box.contentBytes) yield blank(box.contentBytes - keptBytes);
+}
+
+function keptBytesOf({ contentBytes }: Box, kept: 'all' | 'all but a long name' | number): number {
+  if (typeof kept === 'number') return Math.min(kept, contentBytes);
+  const hasLongName = kept === 'all but a long name' && contentBytes > BYTES_BEFORE_NAME + MAX_NAME_BYTES;
+  return hasLongName ? BYTES_BEFORE_NAME : contentBytes;
+}
+
+function* innerEdits(contentBytes: number, kept: Layout | BoxesBehind): Edits {
+  if (!isBehind(kept)) return yield* contentEdits(contentBytes, kept);
+  const fixedBytes = Math.min(kept.fixedBytes, contentBytes);
+  yield keep(fixedBytes);
+  yield* contentEdits(contentBytes - fixedBytes, kept.boxes);
+}
+
+function isBehind(kept: Layout | BoxesBehind): kept is BoxesBehind {
+  return typeof kept.fixedBytes === 'number' && typeof kept.boxes === 'object';
 }
 
 /**

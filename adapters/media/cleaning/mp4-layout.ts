@@ -1,8 +1,13 @@
 /**
- * What of a box's content is kept: all, all but a long name at its end, what sample entries say of a codec, or the boxes in
- * it that are named here.
+ * What of a box's content is kept: all, all but a long name at its end, its first bytes, what sample entries say of a codec, the
+ * boxes in it that are named here, or those behind the first bytes.
  */
-export type Kept = 'all' | 'all but a long name' | 'sample entries' | Layout;
+export type Kept = 'all' | 'all but a long name' | 'sample entries' | number | Layout | BoxesBehind;
+
+export interface BoxesBehind {
+  readonly fixedBytes: number;
+  readonly boxes: Layout;
+}
 
 export interface Layout {
   readonly [type: string]: Kept;
@@ -18,6 +23,18 @@ const SAMPLE_TABLE: Layout = {
   stsd: 'sample entries',
 };
 
+/** Version and flags. */
+const FLAGS_BYTES = 4;
+
+/** Flags, a track and two times. */
+const TIMES_BYTES = 24;
+
+/** A reference says by a flag that the samples are in this file; an address or the name of a file may follow. */
+const REFERENCES: BoxesBehind = {
+  fixedBytes: 8,
+  boxes: Object.fromEntries(['url ', 'url\0', 'urn ', 'alis', 'rsrc'].map((type) => [type, FLAGS_BYTES])),
+};
+
 /** A handler says in its first 24 bytes what a track has; a name follows. */
 export const BYTES_BEFORE_NAME = 24;
 
@@ -25,12 +42,18 @@ export const BYTES_BEFORE_NAME = 24;
 export const MAX_NAME_BYTES = 64;
 
 const TRACK: Layout = {
-  ...whole('tkhd tref trgr tapt'),
+  ...whole('tkhd tref trgr'),
+  tapt: whole('clef prof enof'),
   edts: whole('elst'),
   mdia: {
     ...whole('mdhd elng'),
     hdlr: 'all but a long name',
-    minf: { ...whole('vmhd smhd hmhd sthd nmhd gmhd dinf'), stbl: SAMPLE_TABLE },
+    minf: {
+      ...whole('vmhd smhd hmhd sthd nmhd'),
+      gmhd: whole('gmin'),
+      dinf: { dref: REFERENCES },
+      stbl: SAMPLE_TABLE,
+    },
   },
 };
 
@@ -38,7 +61,8 @@ const FRAGMENT = whole('tfhd tfdt trun sbgp sgpd subs saiz saio');
 
 /** The boxes of an MP4 file that say how to play it. All others describe it, or are unknown to players. */
 export const MP4_LAYOUT: Layout = {
-  ...whole('ftyp styp mdat sidx ssix prft pdin'),
+  ...whole('ftyp styp mdat sidx ssix pdin'),
+  prft: TIMES_BYTES,
   moov: { ...whole('mvhd iods'), mvex: whole('mehd trex leva'), trak: TRACK },
   moof: { ...whole('mfhd'), traf: FRAGMENT },
   mfra: whole('tfra mfro'),
@@ -53,16 +77,29 @@ export interface SampleEntry {
   readonly boxes: Layout;
 }
 
+/** That a sample is encrypted, and how; what else is there may name the buyer. The probe refuses the file. */
+const PROTECTION = whole('frma schm');
+
 const VIDEO: SampleEntry = {
   kind: 'video',
-  boxes: whole(
-    'avcC svcC mvcC hvcC lhvC vvcC av1C vpcC esds glbl dvcC dvvC dvwC btrt colr pasp clap fiel gama mdcv clli SmDm CoLL ' +
-      'amve cslg st3d sv3d vexu hfov sinf',
-  ),
+  boxes: {
+    ...whole(
+      'avcC svcC mvcC hvcC lhvC vvcC av1C vpcC esds glbl dvcC dvvC dvwC btrt colr pasp clap fiel gama mdcv clli SmDm CoLL ' +
+        'amve cslg st3d vexu hfov',
+    ),
+    // Its header names the program that wrote it.
+    sv3d: { svhd: FLAGS_BYTES, ...whole('proj') },
+    sinf: PROTECTION,
+  },
 };
 const AUDIO: SampleEntry = {
   kind: 'audio',
-  boxes: whole('esds dOps dfLa dac3 dec3 dac4 alac damr ddts mhaC pcmC wave chan chnl srat btrt sinf'),
+  boxes: {
+    ...whole('esds dOps dfLa dac3 dec3 dac4 alac damr ddts mhaC pcmC chan chnl srat btrt'),
+    // A box without a name ends it.
+    wave: whole('frma enda esds mp4a alac \0\0\0\0'),
+    sinf: PROTECTION,
+  },
 };
 
 /** The formats of samples that are pictures or sound. */

@@ -32,6 +32,8 @@ const KEPT_BYTES: Readonly<Record<string, number>> = {
 
 /** The chunks with which the pixels begin. Some readers look for XMP only before them. */
 const FIRST_OF_PIXELS: ReadonlySet<string> = new Set(['IDAT', 'fcTL']);
+/** Of those that follow the first pixels, a decoder needs no others. */
+const KEPT_BEHIND: ReadonlySet<string> = new Set(['IDAT', 'fcTL', 'fdAT', 'IEND']);
 
 /** The keyword of XMP, and that the text is neither compressed nor in a language. */
 const XMP_PREFIX = Buffer.from('XML:com.adobe.xmp\0\0\0\0\0', 'latin1');
@@ -52,6 +54,8 @@ export function* pngEdits(pass: CleaningPass): Edits {
   yield keep(SIGNATURE_BYTES);
   const mark = pass.packet && pngChunk('iTXt', Buffer.concat([XMP_PREFIX, pass.packet]));
   let isBeforePixels = true;
+  let hasData = false;
+  let hasExif = false;
   for (;;) {
     const header = yield look(HEADER_BYTES);
     if (header.length < HEADER_BYTES) return;
@@ -65,13 +69,19 @@ export function* pngEdits(pass: CleaningPass): Edits {
         pass.isMarked = true;
       }
     }
-    if (type === 'eXIf') yield* exifEdits(dataBytes);
-    else if (type === 'caBX') yield pass.keepsManifest() ? keepManifest(chunkBytes) : remove(chunkBytes);
+    hasData ||= type === 'IDAT';
+    if (type === 'eXIf' && !hasExif) hasExif = yield* exifEdits(dataBytes);
+    else if (type === 'caBX') yield pass.keepsOnlyManifest() ? keepManifest(chunkBytes) : remove(chunkBytes);
     else if (type === 'iTXt' && isBeforePixels && mark?.length === chunkBytes) yield* textEdits(mark, pass);
-    else yield isCritical(type) || dataBytes <= (KEPT_BYTES[type] ?? -1) ? keep(chunkBytes) : remove(chunkBytes);
+    else yield isNeeded(type, dataBytes, hasData) ? keep(chunkBytes) : remove(chunkBytes);
     if (type === 'IEND') break;
   }
   yield removeRest();
+}
+
+function isNeeded(type: string, dataBytes: number, hasData: boolean): boolean {
+  if (hasData && !KEPT_BEHIND.has(type)) return false;
+  return isCritical(type) || dataBytes <= (KEPT_BYTES[type] ?? -1);
 }
 
 /** A text as long as the mark, which may be the mark of an earlier pass. */
@@ -82,17 +92,23 @@ function* textEdits(mark: Buffer, pass: CleaningPass): Edits {
   yield isKept ? keep(mark.length) : remove(mark.length);
 }
 
-function* exifEdits(dataBytes: number): Edits {
+/** Readers take the first EXIF data whose checksum is right; browsers, only before the pixels. Returns whether it is right. */
+function* exifEdits(dataBytes: number): Edits<boolean> {
   const lookedAtBytes = Math.min(dataBytes, MAX_EXIF_LOOKED_AT_BYTES);
-  const chunk = yield look(HEADER_BYTES + lookedAtBytes);
-  const orientation = orientationOf(chunk.subarray(HEADER_BYTES, HEADER_BYTES + lookedAtBytes));
   const chunkBytes = HEADER_BYTES + dataBytes + CHECKSUM_BYTES;
+  const chunk = (yield look(HEADER_BYTES + lookedAtBytes + CHECKSUM_BYTES)).subarray(0, chunkBytes);
+  if (chunk.length === chunkBytes && crc32(chunk.subarray(4, -CHECKSUM_BYTES)) !== chunk.readUInt32BE(chunkBytes - 4)) {
+    yield remove(chunkBytes);
+    return false;
+  }
+  const orientation = orientationOf(chunk.subarray(HEADER_BYTES, HEADER_BYTES + lookedAtBytes));
   const kept = orientation === UPRIGHT ? undefined : pngChunk('eXIf', orientationTiff(orientation));
   if (kept?.length === chunkBytes) yield overwrite(kept);
   else {
     yield remove(chunkBytes);
     if (kept) yield insert(kept);
   }
+  return true;
 }
 
 function pngChunk(type: string, data: Buffer): Buffer {

@@ -51,6 +51,8 @@ interface MarkPlan {
   readonly chunk?: Buffer;
   /** What makes a simple file an extended one, which may have more chunks than the picture. */
   readonly canvas?: Buffer;
+  /** Whether the file begins with its picture: readers look at nothing else then. */
+  readonly isSimple: boolean;
   /** Whether the file says that it has XMP, which may be the mark already. */
   readonly hasXmp: boolean;
 }
@@ -74,7 +76,11 @@ export function* webpEdits(pass: CleaningPass): Edits {
   yield keep(RIFF_HEADER_BYTES - 8);
   if (plan.canvas) yield insertForMark(plan.canvas);
   const isComplete = yield* chunksEdits(riffBytes + 8 - RIFF_HEADER_BYTES, plan, pass);
-  if (!isComplete) return;
+  if (!isComplete) {
+    // The size that was written for the mark may be that of the whole file, which would make it valid without a mark.
+    pass.isUnreadable = plan.chunk !== undefined;
+    return;
+  }
   if (lacksPadding) yield insert(Buffer.alloc(1));
   if (plan.chunk) {
     pass.isMarkedTwice = pass.isMarked;
@@ -93,9 +99,9 @@ function* chunksEdits(byteCount: number, plan: MarkPlan, pass: CleaningPass): Ed
     leftBytes -= CHUNK_HEADER_BYTES + paddedBytes;
     const mayBeMark = plan.hasXmp && name === 'XMP ' && leftBytes === 0 && !pass.isSecond;
     if (mayBeMark) yield* lastXmpEdits(chunk, plan, pass);
-    else if (name === 'C2PA' && pass.keepsManifest()) yield keepManifest(CHUNK_HEADER_BYTES + paddedBytes);
+    else if (name === 'C2PA' && pass.keepsOnlyManifest()) yield keepManifest(CHUNK_HEADER_BYTES + paddedBytes);
     // Nothing but the picture was read in a simple file.
-    else if (plan.canvas && !isFirst) yield* chunkEdits(chunk, {});
+    else if (plan.isSimple && !isFirst) yield* chunkEdits(chunk, {});
     else if (name === 'EXIF' && dataBytes >= ORIENTATION_TIFF_BYTES) yield* exifEdits(chunk);
     else if (name === 'VP8X' && dataBytes >= CANVAS_BYTES) yield* canvasEdits(chunk, plan);
     else if (name === 'ANMF' && dataBytes >= FRAME_HEADER_BYTES) yield* frameEdits(chunk);
@@ -116,15 +122,16 @@ function chunkIn(header: Buffer, leftBytes: number, plan?: MarkPlan): Chunk | un
 /** A file whose first chunk is neither a canvas nor a picture gets no mark: it is not valid. */
 function markPlan(head: Buffer, pass: CleaningPass): MarkPlan {
   const first = chunkIn(head.subarray(RIFF_HEADER_BYTES), Infinity);
+  const isSimple = first?.name === 'VP8 ' || first?.name === 'VP8L';
   const chunk = pass.packet && webpChunk('XMP ', pass.packet);
   const riffBytes = head.readUInt32LE(4);
   if (chunk === undefined || first === undefined || riffBytes + 2 * chunk.length > MAX_RIFF_BYTES)
-    return { hasXmp: false };
+    return { hasXmp: false, isSimple };
   const data = head.subarray(RIFF_HEADER_BYTES + CHUNK_HEADER_BYTES);
   if (first.name === 'VP8X' && first.dataBytes >= CANVAS_BYTES && data.length > 0)
-    return { chunk, hasXmp: (data[0]! & HAS_XMP) !== 0 };
+    return { chunk, hasXmp: (data[0]! & HAS_XMP) !== 0, isSimple };
   const canvas = first.name === 'VP8 ' ? lossyCanvas(data) : first.name === 'VP8L' ? losslessCanvas(data) : undefined;
-  return canvas === undefined ? { hasXmp: false } : { chunk, canvas, hasXmp: false };
+  return canvas === undefined ? { hasXmp: false, isSimple } : { chunk, canvas, hasXmp: false, isSimple };
 }
 
 function lossyCanvas(data: Buffer): Buffer | undefined {

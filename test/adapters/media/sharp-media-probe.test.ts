@@ -89,6 +89,26 @@ describe('SharpMediaProbe', () => {
       ).to.deep.equal({ invalid: 'The file starts like a PNG image but cannot be decoded.' });
   });
 
+  it('refuses a PNG whose pixels are not in one piece, as decoders take the first alone', async () => {
+    const whole = Buffer.from(await image('png'));
+    const pixelsAt = whole.indexOf('IDAT') - 4;
+    const pixels = whole.subarray(pixelsAt + 8, pixelsAt + 8 + whole.readUInt32BE(pixelsAt));
+    const split = (...between: readonly Uint8Array[]) =>
+      Buffer.concat([
+        whole.subarray(0, pixelsAt),
+        pngChunk('IDAT', pixels.subarray(0, 9)),
+        ...between,
+        pngChunk('IDAT', pixels.subarray(9)),
+        whole.subarray(-EMPTY_CHUNK.length),
+      ]);
+    const probed = async (bytes: Uint8Array) =>
+      new SharpMediaProbe().probe(fileOf(bytes), { maxPixels: 1000, decode: 'header' });
+    expect(await probed(split())).to.not.have.property('invalid');
+    expect(await probed(split(pngChunk('tEXt', 'a\0text')))).to.deep.equal({
+      invalid: 'The file is damaged or incomplete.',
+    });
+  });
+
   it('reserves memory for bytes and pixels while it holds them, and none while it waits', async () => {
     const memory = new MemoryBudget(8 * 1024 * 1024);
     const probe = new SharpMediaProbe({ memory, concurrency: 4 });
