@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import { orientationOf, swapsSides } from './cleaning/exif-orientation.js';
+import { orientationOf, swapsSides, UPRIGHT } from './cleaning/exif-orientation.js';
 import { BROKEN, viewOf } from './container-end.js';
 import type { ContainerEnd } from './container-end.js';
 import {
@@ -41,25 +41,31 @@ export async function pngEnd(bytes: Uint8Array): Promise<ContainerEnd> {
   let frames = 1;
   let walked = 0;
   let textBytes = 0;
-  let hasPixels = false;
-  let orientation: number | undefined;
-  for (const chunk of pngChunks(view)) {
-    const { type, contentAt, checksumAt, end } = chunk;
+  for (const { type, contentAt, checksumAt, end } of pngChunks(view)) {
     walked += 1;
     if (walked % CHUNKS_A_TURN === 0) await setImmediate();
     const contentBytes = checksumAt - contentAt;
     if (type === ZTXT || (type === ITXT && isCompressed(view, contentAt, checksumAt)))
       textBytes += Math.min(MOST_OF_ONE_BYTES, contentBytes * MOST_TIMES);
     if (textBytes > MAX_TEXT_BYTES) return LONG_TEXTS;
-    hasPixels ||= type === IDAT;
-    // Browsers take the first, before the pixels, unless its checksum is wrong.
-    if (type === EXIF && !hasPixels && orientation === undefined && hasChecksum(view, chunk))
-      orientation = orientationOf(view.subarray(contentAt, checksumAt));
     if (type === ACTL && contentBytes >= 4) frames = Math.max(1, view.readUInt32BE(contentAt));
     if (type === IEND)
-      return contentBytes === 0 ? { complete: true, byteSize: end, frames, isTurned: swapsSides(orientation) } : BROKEN;
+      return contentBytes === 0
+        ? { complete: true, byteSize: end, frames, isTurned: swapsSides(pngOrientation(bytes)) }
+        : BROKEN;
   }
   return BROKEN;
+}
+
+/** The orientation in which browsers show a PNG: that of the first EXIF chunk before the pixels whose checksum is right. */
+export function pngOrientation(bytes: Uint8Array): number {
+  const view = viewOf(bytes);
+  for (const chunk of pngChunks(view)) {
+    if (chunk.type === IDAT) break;
+    if (chunk.type === EXIF && hasChecksum(view, chunk))
+      return orientationOf(view.subarray(chunk.contentAt, chunk.checksumAt));
+  }
+  return UPRIGHT;
 }
 
 /** Of an `iTXt` chunk: its flag is behind the keyword. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Sharp } from 'sharp';
+import type { Sharp, SharpOptions } from 'sharp';
 import { throwIfAborted, type AbortSignalLike } from '../../../core/abort-signal.js';
 import { decodeBytes } from '../../../core/media/decode-cost.js';
 import { readImageHeader, type ImageHeader } from '../../../core/media/image-header.js';
@@ -66,7 +66,7 @@ export async function keptMasked(
   splitting: Splitting,
 ): Promise<MaskedPicture> {
   return decoding(reference, splitting, async (bytes, header, files) => {
-    const isKept = hasAlphaChannel(bytes) && (await files.isUpright(bytes, header));
+    const isKept = hasAlphaChannel(bytes) && (await isUpright(bytes));
     const isMask = isKept && reference.mediaType === 'image/png' && reference.byteSize < maxMaskBytes;
     const colours = isKept ? reference : await files.png((image) => image, bytes, header);
     const mask = isMask ? reference : await files.png(MASK_OF.alpha, bytes, header);
@@ -234,7 +234,8 @@ class PngFiles {
     const handle = await open(path, 'wx+', 0o600);
     this.handles.push(handle);
     try {
-      const image = (await opened(bytes, header)).autoOrient().toColourspace('srgb');
+      const { openUpright } = await import('../../upright-image.js');
+      const image = openUpright(bytes, optionsFor(header)).toColourspace('srgb');
       // The library opens the file by its name, and empties it.
       const { size } = await edit(image)
         .png()
@@ -246,28 +247,25 @@ class PngFiles {
     }
   }
 
-  /** Whether EXIF does not turn the picture. */
-  async isUpright(bytes: Uint8Array, header: ImageHeader): Promise<boolean> {
-    const image = await opened(bytes, header);
-    const { orientation = 1 } = await image.metadata().catch((error: unknown) => refuse(bytes, header, error));
-    return orientation === 1;
-  }
-
   async close(): Promise<void> {
     await Promise.allSettled(this.handles.splice(0).map((handle) => handle.close()));
   }
 }
 
+async function isUpright(bytes: Uint8Array): Promise<boolean> {
+  const { isShownUpright } = await import('../../upright-image.js');
+  return isShownUpright(bytes);
+}
+
 /** The first frame, of as many pixels as were counted. */
-async function opened(bytes: Uint8Array, { widthPx, heightPx }: ImageHeader): Promise<Sharp> {
-  const { sharp } = await import('../../image-library.js');
-  return sharp(bytes, { limitInputPixels: widthPx * heightPx, failOn: 'error', pages: 1 });
+function optionsFor({ widthPx, heightPx }: ImageHeader): SharpOptions {
+  return { limitInputPixels: widthPx * heightPx, failOn: 'error', pages: 1 };
 }
 
 /** Refuses a picture that cannot be decoded. Where it can, the disk failed: the error is passed on. */
 async function refuse(bytes: Uint8Array, header: ImageHeader, error: unknown): Promise<never> {
-  const image = await opened(bytes, header);
-  await image
+  const { sharp } = await import('../../image-library.js');
+  await sharp(bytes, optionsFor(header))
     .extract({ left: 0, top: header.heightPx - 1, width: 1, height: 1 })
     .raw()
     .toBuffer()
