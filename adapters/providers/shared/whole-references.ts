@@ -50,7 +50,7 @@ export class WholeReferences {
   }
 
   private tell(error: unknown): void {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').slice(0, 200);
     this.about.log.warn('reference file not read', { provider: this.about.instance, reason });
   }
 
