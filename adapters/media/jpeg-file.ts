@@ -1,4 +1,4 @@
-import { orientationOf, swapsSides } from './cleaning/exif-orientation.js';
+import { orientationOf, swapsSides, UPRIGHT } from './cleaning/exif-orientation.js';
 import { BROKEN, viewOf } from './container-end.js';
 import type { ContainerEnd } from './container-end.js';
 import { afterScan, END_OF_IMAGE, isArithmetic, standsAlone, START_OF_IMAGE, START_OF_SCAN } from './jpeg-markers.js';
@@ -78,11 +78,12 @@ export function jpegEnd(bytes: Uint8Array): ContainerEnd {
   const view = viewOf(bytes);
   let scans = 0;
   let hasFrame = false;
-  let orientation: number | undefined;
   for (const segment of segmentsOf(view)) {
     const { marker, end } = segment;
     if (marker === END_OF_IMAGE)
-      return scans > 0 ? { complete: true, byteSize: end, frames: 1, isTurned: swapsSides(orientation) } : BROKEN;
+      return scans > 0
+        ? { complete: true, byteSize: end, frames: 1, isTurned: swapsSides(jpegOrientation(bytes)) }
+        : BROKEN;
     if (isArithmetic(marker)) return ARITHMETIC;
     if (OTHER_FRAMES.has(marker)) return LOSSLESS;
     if (marker === FRAME_OF_JPEG_LS && !hasFrame) return JPEG_LS;
@@ -94,11 +95,19 @@ export function jpegEnd(bytes: Uint8Array): ContainerEnd {
       scans += 1;
       if (!hasFrame) return BROKEN;
       if (scans > MAX_SCANS) return MANY_SCANS;
-    } else if (scans === 0 && isExif(view, segment))
-      orientation ??= orientationOf(view.subarray(segment.contentAt + EXIF_BYTES, segment.contentEnd));
-    else if (!isMetadata(marker) && !TABLES.has(marker)) return BROKEN;
+    } else if (!isMetadata(marker) && !TABLES.has(marker)) return BROKEN;
   }
   return BROKEN;
+}
+
+/** The orientation in which browsers show a JPEG: that of the first segment of EXIF data, before the first scan. */
+export function jpegOrientation(bytes: Uint8Array): number {
+  const view = viewOf(bytes);
+  for (const segment of segmentsOf(view)) {
+    if (segment.marker === START_OF_SCAN) break;
+    if (isExif(view, segment)) return orientationOf(view.subarray(segment.contentAt + EXIF_BYTES, segment.contentEnd));
+  }
+  return UPRIGHT;
 }
 
 function frameFault(view: Buffer, { contentAt, contentEnd }: Segment): ContainerEnd | undefined {
@@ -112,7 +121,6 @@ function frameFault(view: Buffer, { contentAt, contentEnd }: Segment): Container
   return contentEnd < contentAt + 6 + 3 * components ? BROKEN : undefined;
 }
 
-/** Browsers take the first segment of EXIF data, before the first scan. */
 function isExif(view: Buffer, { marker, contentAt, contentEnd }: Segment): boolean {
   return marker === APP1 && view.subarray(contentAt, contentEnd).toString('latin1', 0, EXIF.length) === EXIF;
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import { orientationOf, swapsSides } from './cleaning/exif-orientation.js';
+import { orientationOf, swapsSides, UPRIGHT } from './cleaning/exif-orientation.js';
 import { BROKEN, viewOf } from './container-end.js';
 import type { ContainerEnd } from './container-end.js';
 import {
@@ -46,9 +46,7 @@ export async function pngEnd(bytes: Uint8Array): Promise<ContainerEnd> {
   let textBytes = 0;
   let hasPixels = false;
   let arePixelsOver = false;
-  let orientation: number | undefined;
-  for (const chunk of pngChunks(view)) {
-    const { type, contentAt, checksumAt, end } = chunk;
+  for (const { type, contentAt, checksumAt, end } of pngChunks(view)) {
     walked += 1;
     if (walked % CHUNKS_A_TURN === 0) await setImmediate();
     const contentBytes = checksumAt - contentAt;
@@ -59,14 +57,24 @@ export async function pngEnd(bytes: Uint8Array): Promise<ContainerEnd> {
     // A decoder takes no pixels behind another chunk.
     if (type === IDAT && arePixelsOver) return BROKEN;
     arePixelsOver = hasPixels && type !== IDAT;
-    // Browsers take the first, before the pixels, unless its checksum is wrong.
-    if (type === EXIF && !hasPixels && orientation === undefined && hasChecksum(view, chunk))
-      orientation = orientationOf(view.subarray(contentAt, checksumAt));
     if (type === ACTL && contentBytes >= 4) frames = Math.max(1, view.readUInt32BE(contentAt));
     if (type === IEND)
-      return contentBytes === 0 ? { complete: true, byteSize: end, frames, isTurned: swapsSides(orientation) } : BROKEN;
+      return contentBytes === 0
+        ? { complete: true, byteSize: end, frames, isTurned: swapsSides(pngOrientation(bytes)) }
+        : BROKEN;
   }
   return BROKEN;
+}
+
+/** The orientation in which browsers show a PNG: that of the first EXIF chunk before the pixels whose checksum is right. */
+export function pngOrientation(bytes: Uint8Array): number {
+  const view = viewOf(bytes);
+  for (const chunk of pngChunks(view)) {
+    if (chunk.type === IDAT) break;
+    if (chunk.type === EXIF && hasChecksum(view, chunk))
+      return orientationOf(view.subarray(chunk.contentAt, chunk.checksumAt));
+  }
+  return UPRIGHT;
 }
 
 /** Of an `iTXt` chunk: its flag is behind the keyword. */

@@ -1,6 +1,5 @@
-import { readImageHeader } from '../../core/media/image-header.js';
 import type { Preview } from '../../core/ports/previews.js';
-import { openImage } from './sharp-image.js';
+import { openUpright } from '../upright-image.js';
 
 /** The longer side and the quality of a preview, the best first: the first one that is small enough is taken. */
 const FORMS = [
@@ -14,11 +13,8 @@ const FORMS = [
  * Null for bytes that cannot be decoded.
  */
 export async function shrinkImage(bytes: Uint8Array, maxBytes: number, xmp?: Buffer): Promise<Preview | null> {
-  const header = readImageHeader(bytes);
-  // No browser turns a WebP, and a preview shows what they do.
-  const isTurned = typeof header === 'string' || header.form !== 'WebP';
   for (const { sidePx, quality } of FORMS) {
-    const shrunk = (isTurned ? openImage(bytes).autoOrient() : openImage(bytes))
+    const shrunk = openUpright(bytes, { failOn: 'error', limitInputPixels: false, pages: 1 })
       .resize(sidePx, sidePx, { fit: 'inside', withoutEnlargement: true })
       .flatten({ background: '#ffffff' })
       .jpeg({ quality });

@@ -81,7 +81,7 @@ export class CogProvider implements Provider {
   private async submitWith(splits: Splits, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
-    const whole = new WholeReferences(submission.references);
+    const whole = new WholeReferences(submission.references, this.context);
     const task = { ...submission, references: whole.references };
     const mapping = taskInput(read.settings, task, async (file) => new Base64File(file, 'data-url'), splits);
     const mapped = await whole.sent(mapping, call.signal);

@@ -57,7 +57,7 @@ async function prepare(needs: Needs, given: Submission, call: ProviderCall): Pro
     filledWorkflow(plan, submission, NOTHING_UPLOADED);
     const server = await chooseServer(needs, call);
     if ('accepted' in server) return server;
-    const uploaded = await uploadAll({ server, plan, memory: needs.memory }, submission, call);
+    const uploaded = await uploadAll({ ...needs, server, plan }, submission, call);
     if ('accepted' in uploaded) return uploaded;
     return { server, plan, graph: filledWorkflow(plan, submission, uploaded) };
   } catch (error) {
@@ -114,11 +114,11 @@ function maskFault({ masks }: Plan, { references }: Submission): string | undefi
 
 /** Nothing is submitted yet, so a failure is certain: the task is taken later, or by another provider. */
 async function uploadAll(
-  { server, plan, memory }: Pick<Prepared, 'server' | 'plan'> & Pick<Needs, 'memory'>,
+  { server, plan, memory, instance, log }: Pick<Prepared, 'server' | 'plan'> & Needs,
   submission: Submission,
   call: ProviderCall,
 ): Promise<UploadedNames | Refusal> {
-  const whole = new WholeReferences(submission.references);
+  const whole = new WholeReferences(submission.references, { instance, log });
   const names: Record<ReferenceRole, string[]> = { reference_image: [], start_frame: [], end_frame: [] };
   try {
     for (const reference of whole.references) {

@@ -76,7 +76,7 @@ export class FalProvider implements Provider {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const { settings } = read;
-    const whole = new WholeReferences(submission.references);
+    const whole = new WholeReferences(submission.references, this.about);
     const task = { ...submission, references: whole.references };
     const mapping = taskInput(settings, task, async (file) => new Base64File(file, 'data-url'), splits);
     const mapped = await whole.sent(mapping, signal);

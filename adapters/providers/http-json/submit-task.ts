@@ -30,7 +30,7 @@ async function submitWith(
   submission: Submission,
   { signal }: ProviderCall,
 ): Promise<SubmitAnswer> {
-  const whole = new WholeReferences(submission.references);
+  const whole = new WholeReferences(submission.references, { instance, log });
   const making = taskRequest(settings, { ...submission, references: whole.references }, splits);
   const request = await whole.sent(making, signal);
   if ('accepted' in request) return request;

@@ -42,7 +42,8 @@ export class OpenAiProvider implements Provider {
     const read = readSettings(submission.settings);
     if ('fault' in read) return refusal('settings wrong');
     const { settings } = read;
-    const whole = new WholeReferences(submission.references);
+    const { name, log } = this.instance;
+    const whole = new WholeReferences(submission.references, { instance: name, log });
     // Before anything is decoded: a task that is refused needs no mask.
     const fault = requestOrRefusal(() => taskRequest(settings, submission));
     if ('refused' in fault) return fault.refused;

@@ -71,7 +71,7 @@ export class ReplicateProvider implements Provider {
   }
 
   private async submitWith(splits: Splits, submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
-    const whole = new WholeReferences(submission.references);
+    const whole = new WholeReferences(submission.references, this.about);
     const request = await this.requestFor(submission, { whole, splits }, call);
     if ('accepted' in request) return request;
     const sized = jsonRequest(request.body);

@@ -3,6 +3,7 @@ import { readImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
 import { sharp } from '../../image-library.js';
+import { openUpright } from '../../upright-image.js';
 import { splitMasked } from '../shared/masked-reference.js';
 import { bytesOf, headOf, waitsOf } from '../shared/reference-bytes.js';
 import type { Size } from './plan.js';
@@ -79,8 +80,7 @@ async function readPixels(bytes: Uint8Array, size: Size): Promise<Uint8Array> {
     Math.max(header.widthPx, header.heightPx) > 2 * Math.min(header.widthPx, header.heightPx);
   const side = Math.max(size.widthPx, size.heightPx) * (isLong ? 2 : 1);
   try {
-    const shrunk = await sharp(bytes, { limitInputPixels: 64_000_000, failOn: 'error' })
-      .rotate()
+    const shrunk = await openUpright(bytes, { limitInputPixels: 64_000_000, failOn: 'error' })
       .resize(side, side, { fit: isLong ? 'inside' : 'outside', withoutEnlargement: true })
       .flatten({ background: '#ffffff' })
       .toColourspace('srgb')

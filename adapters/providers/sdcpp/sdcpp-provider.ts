@@ -76,7 +76,7 @@ export class SdcppProvider implements Provider {
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const settings = readSettings(submission.settings);
     if ('fault' in settings || submission.operation !== 'image_generation') return refusal('settings wrong');
-    const whole = new WholeReferences(submission.references);
+    const whole = new WholeReferences(submission.references, { instance: this.instance, log: this.log });
     // Before anything is decoded: a task that is refused needs no mask.
     const fault = requestOrRefusal(() => requestOf(submission, settings));
     if ('refused' in fault) return fault.refused;

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Log } from '../../../core/log.js';
 import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
 import { failure } from './sentences.js';
 
@@ -17,13 +18,16 @@ export class ReferenceUnprepared extends Error {
 
 /**
  * The references of a submission, which note whether one of them could not be read to its end, or had other bytes when it
- * was read again.
+ * was read again. The client is not told why, so the log is.
  */
 export class WholeReferences {
   readonly references: readonly ProviderReference[];
-  private isCut = false;
+  private cutBy: { readonly reason: unknown } | undefined;
 
-  constructor(references: readonly ProviderReference[]) {
+  constructor(
+    references: readonly ProviderReference[],
+    private readonly about: { readonly instance: string; readonly log: Log },
+  ) {
     this.references = references.map((reference) => {
       const content: Content = {};
       return { ...reference, open: async () => this.read(reference, content) };
@@ -38,9 +42,16 @@ export class WholeReferences {
     try {
       return await send;
     } catch (error) {
-      if (error instanceof ReferenceUnprepared || (this.isCut && !signal.aborted)) return REFERENCE_UNREAD;
-      throw error;
+      const isUnprepared = error instanceof ReferenceUnprepared;
+      if (!isUnprepared && (this.cutBy === undefined || signal.aborted)) throw error;
+      if (!signal.aborted) this.tell(this.cutBy?.reason ?? (error as Error).cause);
+      return REFERENCE_UNREAD;
     }
+  }
+
+  private tell(error: unknown): void {
+    const reason = (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ').slice(0, 200);
+    this.about.log.warn('reference file not read', { provider: this.about.instance, reason });
   }
 
   /** Keeps each piece back until the next one or the end has come: what breaks after its last byte is not given whole. */
@@ -61,7 +72,7 @@ export class WholeReferences {
       content.digest ??= digest;
       if (content.digest !== digest) throw new Error('A reference has other bytes than when it was read before.');
     } catch (error) {
-      this.isCut = true;
+      this.cutBy = { reason: error };
       throw error;
     }
     if (kept !== undefined) yield kept;

@@ -15,7 +15,8 @@ const MAX_CHARACTERS = 1_500_000;
 export const REFERENCE_PICTURES = {
   type: 'array',
   maxItems: MAX_PICTURES,
-  description: 'Small reference pictures; use prepare_upload for large ones.',
+  description:
+    'Small reference pictures; use prepare_upload for large ones. Transparent areas of a reference image are made anew, where the model can.',
   items: {
     type: 'object',
     additionalProperties: false,

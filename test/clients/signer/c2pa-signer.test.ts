@@ -56,9 +56,9 @@ describe('the C2PA signer of the examples', () => {
   });
   after(async () => (folder === undefined ? undefined : rm(folder, { recursive: true, force: true })));
 
-  async function open(keyFile = pair.keyFile): Promise<OutputSigner> {
+  async function open(given: Readonly<Record<string, string>> = {}): Promise<OutputSigner> {
     const file = join(folder, 'darkroom.yaml');
-    const options = { certificates_file: chain, key_file: keyFile };
+    const options = { certificates_file: chain, key_file: pair.keyFile, ...given };
     await writeFile(file, JSON.stringify({ modules: [module], ai_marks: { signer: 'c2pa' }, c2pa: options }));
     const { signer, dataFolder } = await loadConfig({ file, environment: {}, folder });
     expect(signer?.driver.name).to.equal('c2pa');
@@ -92,9 +92,30 @@ describe('the C2PA signer of the examples', () => {
     });
   }
 
-  it('refuses a key that does not belong to the certificate', async () => {
+  it('signs nothing that has no mark', async () => {
+    const bytes = await image('png', 96, 64);
+    const file = { mediaType: 'image/png', byteSize: bytes.byteLength, open: async () => streamOf(bytes) } as const;
+    expect(await (await open()).sign(file)).to.equal(null);
+  });
+
+  it('refuses what it could not sign with when it is opened, in one sentence that names the option', async () => {
     const other = await Authority.make(folder, 'other');
-    const error = await open(other.keyFile).catch((failure: unknown) => failure);
-    expect(String(error)).to.match(/c2pa\.key_file does not belong to/);
+    const web = other.issue({ usage: 'serverAuth', commonName: 'web/O=Test' });
+    const cases: readonly (readonly [Readonly<Record<string, string>>, RegExp])[] = [
+      [{ key_file: other.keyFile }, /^The key in c2pa\.key_file does not belong to/],
+      [{ key_file: join(folder, 'missing') }, /^c2pa\.key_file cannot be read: ENOENT/],
+      [{ certificates_file: join(folder, 'missing') }, /^c2pa\.certificates_file cannot be read: ENOENT/],
+      [{ key_file: chain }, /^c2pa\.key_file must have a private key/],
+      [{ certificates_file: pair.keyFile }, /^c2pa\.certificates_file must have a certificate in PEM\.$/],
+      [{ algorithm: 'es384' }, /^c2pa\.algorithm es384 needs a key of the curve secp384r1/],
+      [
+        { certificates_file: web.certFile, key_file: web.keyFile },
+        /^Nothing can be signed with c2pa\.certificates_file: the certificate is invalid\.$/,
+      ],
+    ];
+    for (const [given, sentence] of cases) {
+      const error = await open(given).catch((failure: unknown) => failure);
+      expect((error as Error).message).to.match(sentence);
+    }
   });
 });

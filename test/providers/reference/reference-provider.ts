@@ -33,6 +33,7 @@ import {
   type Told,
 } from './reference-answers.js';
 import type { ReferenceKind } from './reference-fake.js';
+import { SILENT } from '../../fixtures/silent-log.js';
 
 export interface ReferenceOptions {
   readonly origin: string;
@@ -90,7 +91,7 @@ export class ReferenceProvider implements Provider {
 
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     throwIfAborted(call.signal);
-    const whole = new WholeReferences(submission.references);
+    const whole = new WholeReferences(submission.references, { instance: 'reference', log: SILENT });
     const task = { ...submission, references: whole.references };
     const refused = this.options.kind === 'by-id' ? await this.uploadRefusal(whole, task, call) : undefined;
     if (refused !== undefined) return refused;

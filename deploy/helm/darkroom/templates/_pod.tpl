@@ -40,7 +40,7 @@ securityContext:
     items:
       - { key: {{ .root.Values.secrets.installation.key }}, path: secret }
 - name: tmp
-  emptyDir: { sizeLimit: 256Mi }
+  emptyDir: { sizeLimit: 1Gi }
 {{- end -}}
 
 {{- define "darkroom.probe" -}}

@@ -112,14 +112,24 @@ describe('Sandbox references', () => {
     await provider.close();
   });
 
-  it('come out upright', async () => {
+  it('come out as browsers show them, which turn no WebP', async () => {
     for (const format of ['jpeg', 'png', 'webp'] as const) {
-      const turned = await halves(320, 320).toFormat(format).withMetadata({ orientation: 6 }).toBuffer();
-      const at = await decoded(turned);
+      const stated = await halves(320, 320).toFormat(format).withMetadata({ orientation: 6 }).toBuffer();
+      const at = await decoded(stated);
+      const [topRight, bottomLeft] =
+        format === 'webp'
+          ? [
+              [0, 0, 1],
+              [1, 0, 0],
+            ]
+          : [
+              [1, 0, 0],
+              [0, 0, 1],
+            ];
       expect([at(5, 5), at(58, 5), at(5, 58), at(58, 58)], format).to.deep.equal([
         [1, 0, 0],
-        [1, 0, 0],
-        [0, 0, 1],
+        topRight,
+        bottomLeft,
         [0, 0, 1],
       ]);
     }

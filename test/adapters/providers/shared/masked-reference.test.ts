@@ -27,6 +27,7 @@ import {
   pixelAt,
   WIDTH_PX,
 } from '../../../fixtures/masked-pictures.js';
+import { SILENT } from '../../../fixtures/silent-log.js';
 
 /** Where an upright pixel of a picture with an EXIF orientation is in the file. */
 const STORED: Readonly<Record<number, (x: number, y: number) => readonly [number, number]>> = {
@@ -212,7 +213,7 @@ describe('splitting a masked reference', () => {
   it('leaves a reference that breaks off to what watches the references', async () => {
     const bytes = await maskedPicture().png().toBuffer();
     const broken = { ...maskedReference(bytes), open: async () => breakingOff(bytes.subarray(0, 200)) };
-    const whole = new WholeReferences([broken]);
+    const whole = new WholeReferences([broken], { instance: 'studio', log: SILENT });
     const outcome = await whole.sent(splitMasked(whole.references[0]!, 'white', splitting()), signal);
     expect(outcome).to.equal(REFERENCE_UNREAD);
   });
