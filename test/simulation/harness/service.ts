@@ -44,10 +44,10 @@ const CLEANS_TWICE: MediaCleaner = {
 
 /** Signs one output of three, fails for another, and never returns for the third. */
 const SIGNS_SOME: OutputSigner = {
-  async sign({ byteSize, open }) {
-    if (byteSize % 3 === 0) throw new Error('The signer has failed.');
-    if (byteSize % 3 === 1) return never();
-    const bytes = await collected(await open());
+  async sign(file) {
+    if (file.byteSize % 3 === 0) throw new Error('The signer has failed.');
+    if (file.byteSize % 3 === 1) return never();
+    const bytes = await collected(await file.open());
     return streamOf(Buffer.concat([bytes, bytesOf(' signed')]));
   },
 };
