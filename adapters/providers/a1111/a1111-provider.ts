@@ -54,17 +54,7 @@ interface Task {
  * delivers it as if it were finished: so nothing is stopped.
  */
 export class A1111Provider implements Provider {
-  private readonly connection: Connection;
-  private readonly instance: string;
-  private readonly log: Log;
-  private readonly memory: MemoryBudget;
-
-  constructor({ connection, instance, log, memory }: A1111Instance) {
-    this.connection = connection;
-    this.instance = instance;
-    this.log = log;
-    this.memory = memory;
-  }
+  constructor(private readonly server: A1111Instance) {}
 
   promises(settings: JsonObject): ProviderPromises {
     return a1111Promises(settings);
@@ -73,11 +63,11 @@ export class A1111Provider implements Provider {
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const settings = readSettings(submission.settings);
     if ('fault' in settings || submission.operation !== 'image_generation') return refusal('settings wrong');
-    const whole = new WholeReferences(submission.references, { instance: this.instance, log: this.log });
+    const whole = new WholeReferences(submission.references, this.server);
     // Before anything is decoded: a task that is refused needs no mask.
     const fault = requestOrRefusal(() => requestOf(submission, settings));
     if ('refused' in fault) return fault.refused;
-    const splitting = { memory: this.memory, signal: call.signal };
+    const splitting = { memory: this.server.memory, signal: call.signal };
     const split = (reference: ProviderReference) => splitMasked(reference, 'white', splitting);
     const task = { submission, settings, whole, call };
     return submitMasked(whole, split, call, (files) => this.send(task, files));
@@ -87,12 +77,12 @@ export class A1111Provider implements Provider {
     const made = requestOrRefusal(() => requestOf(submission, settings, files));
     if ('refused' in made) return made.refused;
     const { route, headers, body } = made.request;
-    const { client, credentials } = this.connection;
+    const { client, credentials } = this.server.connection;
     const sent = submit(
       client,
       {
         method: 'POST',
-        url: this.connection.urlOf('sdapi', 'v1', route),
+        url: this.server.connection.urlOf('sdapi', 'v1', route),
         headers: { ...credentials, accept: 'application/json', ...headers },
         body,
         signal: call.signal,
@@ -107,8 +97,8 @@ export class A1111Provider implements Provider {
     if ('accepted' in outcome) return outcome;
     if (outcome.outcome === 'answered') return deliveredPictures(outcome.answer, submission, call);
     const { because, status } = outcome;
-    this.log.warn('provider refused a task', {
-      provider: this.instance,
+    this.server.log.warn('provider refused a task', {
+      provider: this.server.instance,
       because,
       ...(status === undefined ? {} : { status }),
     });
@@ -131,10 +121,10 @@ export class A1111Provider implements Provider {
   }
 
   async check(settings: readonly JsonObject[], call: ProviderCall): Promise<ProviderCheck> {
-    return checkServer(this.connection, settings, call);
+    return checkServer(this.server.connection, settings, call);
   }
 
   close(): Promise<void> {
-    return this.connection.close();
+    return this.server.connection.close();
   }
 }

@@ -57,17 +57,7 @@ interface Task {
  * memory alone. A reference is the id of a job. A job is not found by anything else, and a running one is not stopped.
  */
 export class SdcppProvider implements Provider {
-  private readonly connection: Connection;
-  private readonly instance: string;
-  private readonly log: Log;
-  private readonly memory: MemoryBudget;
-
-  constructor({ connection, instance, log, memory }: SdcppInstance) {
-    this.connection = connection;
-    this.instance = instance;
-    this.log = log;
-    this.memory = memory;
-  }
+  constructor(private readonly server: SdcppInstance) {}
 
   promises(settings: JsonObject): ProviderPromises {
     return sdcppPromises(settings);
@@ -76,11 +66,11 @@ export class SdcppProvider implements Provider {
   async submit(submission: Submission, call: ProviderCall): Promise<SubmitAnswer> {
     const settings = readSettings(submission.settings);
     if ('fault' in settings || submission.operation !== 'image_generation') return refusal('settings wrong');
-    const whole = new WholeReferences(submission.references, { instance: this.instance, log: this.log });
+    const whole = new WholeReferences(submission.references, this.server);
     // Before anything is decoded: a task that is refused needs no mask.
     const fault = requestOrRefusal(() => requestOf(submission, settings));
     if ('refused' in fault) return fault.refused;
-    const splitting = { memory: this.memory, signal: call.signal };
+    const splitting = { memory: this.server.memory, signal: call.signal };
     const isMaskable = settings.references === 'init_image';
     const split = (reference: ProviderReference) => splitMasked(reference, 'white', splitting);
     const task = { submission, settings, whole, call };
@@ -91,7 +81,7 @@ export class SdcppProvider implements Provider {
     const made = requestOrRefusal(() => requestOf(submission, settings, files));
     if ('refused' in made) return made.refused;
     const { request } = made;
-    const { client, credentials } = this.connection;
+    const { client, credentials } = this.server.connection;
     const headers = { ...credentials, ...request.headers };
     const sent = submit(
       client,
@@ -114,7 +104,7 @@ export class SdcppProvider implements Provider {
   async poll(reference: string, _settings: JsonObject, { signal }: ProviderCall): Promise<ProviderReport> {
     const report = await reportOf(await this.get(signal, 'jobs', reference), reference);
     if (report.state === 'failed')
-      this.log.warn('task failed at the provider', { provider: this.instance, task: reference });
+      this.server.log.warn('task failed at the provider', { provider: this.server.instance, task: reference });
     return report;
   }
 
@@ -129,7 +119,7 @@ export class SdcppProvider implements Provider {
 
   /** A running job answers 409, and goes on; the others are as `poll` finds them. */
   async cancel(reference: string, _settings: JsonObject, { signal }: ProviderCall): Promise<void> {
-    const { client, credentials: headers } = this.connection;
+    const { client, credentials: headers } = this.server.connection;
     const answer = await client.request({
       method: 'POST',
       url: this.urlOf('jobs', reference, 'cancel'),
@@ -145,26 +135,26 @@ export class SdcppProvider implements Provider {
   }
 
   async check(settings: readonly JsonObject[], { signal }: ProviderCall): Promise<ProviderCheck> {
-    return checkServer(this.connection, () => this.get(signal, 'capabilities'), settings);
+    return checkServer(this.server.connection, () => this.get(signal, 'capabilities'), settings);
   }
 
   close(): Promise<void> {
-    return this.connection.close();
+    return this.server.connection.close();
   }
 
   private refused(refused: SubmissionRefusal, submission: Submission): SubmitAnswer {
     const { because, status } = refused;
-    this.log.warn('provider refused a task', { provider: this.instance, because, status });
+    this.server.log.warn('provider refused a task', { provider: this.server.instance, because, status });
     return refusalOf(refused, submission);
   }
 
   private get(signal: ProviderCall['signal'], ...route: readonly string[]): Promise<HttpAnswer> {
-    const { client, credentials: headers } = this.connection;
+    const { client, credentials: headers } = this.server.connection;
     const limits = { maxBodyBytes: MAX_ANSWER_BYTES, totalTimeoutMs: OUTPUT_TIMEOUT_MS };
     return client.request({ method: 'GET', url: this.urlOf(...route), headers, signal, limits });
   }
 
   private urlOf(...route: readonly string[]): string {
-    return this.connection.urlOf('sdcpp', 'v1', ...route);
+    return this.server.connection.urlOf('sdcpp', 'v1', ...route);
   }
 }
