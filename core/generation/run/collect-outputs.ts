@@ -251,8 +251,8 @@ interface Storing {
 }
 
 /**
- * Stores a file without its metadata and with its mark. Where the stream shows too late what the file is, it is cleaned once
- * more from the store, under another key: nothing that was written changes.
+ * Stores a file without its metadata and with its mark. Cleans the stored file once more, under another key, if the
+ * stream showed too late what the file is: a written object never changes.
  */
 async function storeCleaned(
   { objects, mediaCleaner, settings }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings'>,
@@ -267,9 +267,10 @@ async function storeCleaned(
   if (stored === 'too-large') return stored;
   const secondPass = cleaning.secondPass();
   if (secondPass === undefined) return { objectKey, ...stored, ...marked };
+  // The key comes first: a failure to take it must not leave an open stream.
+  const secondKey = await otherKey();
   const first = await objects.read(objectKey);
   if (first === null) throw cutShort(objectKey, 0, stored.byteSize);
-  const secondKey = await otherKey();
   const again = mediaCleaner.clean(whole(first, objectKey, stored.byteSize), secondPass);
   const kept = await objects.write(secondKey, again.bytes, limit);
   // The output is stored; retention removes what is left here.
