@@ -13,7 +13,7 @@ export function isFarAhead(time: number, now: number): boolean {
   return time > now + MAX_CLOCK_SKEW_MS;
 }
 
-/** What an operator may change. Times are milliseconds, sizes bytes. */
+/** The settings that an operator may change. Times are milliseconds, sizes bytes. */
 export interface Settings {
   /** How long a claim protects its request before another process may take it over. */
   readonly claimLeaseMs: number;

@@ -35,7 +35,7 @@ export interface Config {
   readonly worker: { readonly enabled: boolean; readonly recoveryIntervalMs: number; readonly stopGraceMs: number };
   /** What one process may hold of the files it checks and the pictures it decodes. */
   readonly images: { readonly memoryBytes: number };
-  /** What signs outputs; nothing when absent. */
+  /** The signer of outputs; outputs are not signed when absent. */
   readonly signer?: Configured<SignerDriver>;
   /** What makes pictures, by the name that a model's `provider` in the catalog gives. */
   readonly providers: ReadonlyMap<string, ConfiguredProvider>;

@@ -18,9 +18,9 @@ export interface Reference {
   /** The size and the digest of the whole object. */
   readonly byteSize: number;
   readonly sha256: string;
-  /** Where the picture ends, if the object goes on behind it: providers receive the bytes up to there. */
+  /** The length of the picture, if other bytes follow it in the object. Providers receive the picture alone. */
   readonly contentBytes?: number;
-  /** Present where the picture has transparent areas, which the provider is to make anew. */
+  /** Present where the picture has transparent areas, which the provider has to generate anew. */
   readonly isMasked?: true;
 }
 
@@ -59,7 +59,7 @@ export interface DeliveredObject {
   readonly objectKey: string;
   readonly byteSize: number;
   readonly sha256: string;
-  /** As in `Output`. */
+  /** The mark for `Output.mark`. */
   readonly mark?: AiMark;
 }
 

@@ -112,7 +112,7 @@ function refuseUnfit(upload: Upload, model: Model, before: readonly Upload[], po
 }
 
 /**
- * Refuses a file with transparent areas where a provider of the model's route cannot make just those anew: the task may go to
+ * Refuses a file with transparent areas if any provider of the model's route takes no mask, because the task may go to
  * any of them.
  */
 function refuseMask(

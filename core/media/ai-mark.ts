@@ -9,7 +9,7 @@ export const DIGITAL_SOURCE_TYPES = [
 ] as const;
 export type DigitalSourceType = (typeof DIGITAL_SOURCE_TYPES)[number];
 
-/** What the machine-readable mark in an output says. It has no time and no id: equal inputs give equal bytes. */
+/** The content of the machine-readable mark in an output. It has no time and no id: equal inputs give equal bytes. */
 export interface AiMark {
   readonly sourceType: DigitalSourceType;
   /** The public name of the system that made it, and its version; at most `MAX_SYSTEM_CHARACTERS` characters each. */
@@ -25,7 +25,7 @@ export const MAX_SYSTEM_CHARACTERS = 200;
  */
 export const MAX_MARK_BYTES = 1_024 + 2 * 6 * MAX_SYSTEM_CHARACTERS;
 
-/** What an operator decides about the marks of all outputs. */
+/** The operator's settings for the marks of all outputs. */
 export interface MarkPolicy {
   /** Whether outputs get a mark. */
   readonly isWritten: boolean;

@@ -2,10 +2,10 @@ export type MediaFacts =
   | {
       readonly kind: 'image';
       readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp';
-      /** As a browser shows it, turned by its orientation. */
+      /** The size that a browser shows, after it applies the orientation. */
       readonly widthPx: number;
       readonly heightPx: number;
-      /** Where the picture ends: what the file has behind it, such as a second picture, is not looked at. */
+      /** The length of the picture. Bytes after it, such as a second picture, are ignored. */
       readonly contentBytes: number;
       /** Whether a pixel is not fully opaque; absent unless `findsTransparency` asks for it. */
       readonly isTransparent?: boolean;
@@ -13,11 +13,11 @@ export type MediaFacts =
   | {
       readonly kind: 'video';
       readonly mediaType: 'video/mp4';
-      /** As a browser shows it, turned, and with square pixels. */
+      /** The size that a browser shows, after rotation and with square pixels. */
       readonly widthPx: number;
       readonly heightPx: number;
       readonly durationMs: number;
-      /** Where the last box ends. */
+      /** The offset of the end of the last box. */
       readonly contentBytes: number;
     };
 

@@ -5,7 +5,7 @@ import type { MediaFacts } from './media-probe.js';
 export interface UnsignedFile {
   readonly mediaType: MediaFacts['mediaType'];
   readonly byteSize: number;
-  /** What its XMP says; absent where it has no mark. */
+  /** The mark in its XMP; absent if it has none. */
   readonly mark?: AiMark;
   /** Opens the bytes; may be called again. */
   open(): Promise<AsyncIterable<Uint8Array>>;

@@ -29,7 +29,7 @@ export interface Upload {
     readonly sha256: string;
     readonly widthPx: number;
     readonly heightPx: number;
-    /** Where the picture ends, if the file goes on behind it. */
+    /** The length of the picture, if other bytes follow it in the file. */
     readonly contentBytes?: number;
     /** Present where the picture has transparent areas. */
     readonly isMasked?: true;

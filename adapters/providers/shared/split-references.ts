@@ -9,7 +9,7 @@ import {
 } from './masked-reference.js';
 import { inputRefusal } from './sentences.js';
 
-/** What the masked references of a submission are sent as. */
+/** Makes the files that are sent for the masked references of a submission. */
 export interface Splits {
   /** The colours and the mask. Throws as `splitMasked`. */
   split(reference: ProviderReference, form: MaskForm): Promise<Pick<MaskedPicture, 'colours' | 'mask'>>;

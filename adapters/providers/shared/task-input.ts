@@ -29,7 +29,7 @@ export interface InputSettings {
 interface MaskField {
   /** Takes the mask; absent where the model reads the transparency of the picture itself. */
   readonly field?: string;
-  /** Which areas of the mask, or of the picture itself, the model makes anew: the white, the black or the transparent ones. */
+  /** The model generates the white, the black or the transparent areas of the mask, or of the picture itself, anew. */
   readonly form: MaskForm;
 }
 
@@ -139,12 +139,12 @@ export async function taskInput(
 }
 
 interface SplitMask {
-  /** What is sent in place of a reference. */
+  /** Returns the value that is sent for a reference. */
   readonly of: ReadonlyMap<ProviderReference, BodyFile>;
   readonly mask?: { readonly field: string; readonly file: BodyFile };
 }
 
-/** What the masked reference is sent as: its colours and its mask, or a picture with transparency. */
+/** The files that are sent for the masked reference: its colours and its mask, or a picture with transparency. */
 async function splitMask(
   { mask }: InputSettings,
   references: readonly ProviderReference[],

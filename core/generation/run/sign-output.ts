@@ -12,7 +12,7 @@ interface Signing {
   readonly kind: Generation['modality'];
   /** Takes a key under which nothing was written. */
   readonly otherKey: () => Promise<string>;
-  /** Nobody waits for the signer once this is aborted. */
+  /** Its abort ends the wait for the signer. */
   readonly signal: AbortSignalLike;
 }
 
@@ -41,7 +41,7 @@ export async function signOutput(
   }
 }
 
-/** A signer may wait for a time stamp server. What it returns after it was abandoned takes no key and is not stored. */
+/** A signer may wait for a time stamp server. A result that arrives after the wait takes no key and is not stored. */
 async function signedInTime(
   context: SigningContext,
   unsigned: DeliveredObject,

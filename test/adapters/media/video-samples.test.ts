@@ -40,7 +40,7 @@ const numberIn = (bytes: Uint8Array, type: string, at: number): number => {
 };
 const [FIRST_PLACE, PLACES] = [8, 4];
 
-/** A video of this codec whose pictures are no pictures. */
+/** A video of this codec with samples that cannot be decoded. */
 async function muxed(codec: 'av1' | 'vp9', codecString: string): Promise<Uint8Array> {
   const target = new BufferTarget();
   const output = new Output({ format: new Mp4OutputFormat(), target });

@@ -50,7 +50,7 @@ export interface TakenTask {
  */
 export class A1111Fake {
   readonly taken: TakenTask[] = [];
-  /** What it made of each mask and the first picture. */
+  /** The result for each mask and the first picture. */
   readonly masks: ReadMask[] = [];
   /** How the options of the server have pictures written. */
   samplesFormat = 'png';

@@ -26,7 +26,7 @@ export interface TakenImages {
  */
 export class ImagesFake {
   readonly taken: TakenImages[] = [];
-  /** What OpenAI made of each mask and the first picture. */
+  /** The result for each mask and the first picture. */
   readonly masks: ReadMask[] = [];
   origin = '';
   /** In place of the pictures' own addresses. */

@@ -8,7 +8,7 @@ interface Pixels {
   readonly rgba: Uint8Array;
 }
 
-/** What a server makes of the picture and the mask that it was sent. */
+/** The server's reading of the picture and the mask that it received. */
 export interface ReadMask {
   readonly widthPx: number;
   readonly heightPx: number;

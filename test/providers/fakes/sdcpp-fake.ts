@@ -16,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>;
  */
 export class SdcppFake {
   readonly jobs = new SdcppJobs();
-  /** What it made of each mask and its picture. */
+  /** The result for each mask and its picture. */
   readonly masks: ReadMask[] = [];
   /** Whether the server has the LoRA files that it is asked for. */
   takesLoras = false;
