@@ -28,6 +28,9 @@ const FRAMES_READ: ReadonlySet<number> = new Set([0xc0, 0xc1, PROGRESSIVE]);
 const OTHER_FRAMES: ReadonlySet<number> = new Set([0xc3, 0xc5, 0xc6, 0xc7]);
 /** Tables, their parameters, and the number of lines, which decoders skip. */
 const TABLES: ReadonlySet<number> = new Set([0xc4, 0xdb, 0xdc, 0xdd]);
+const MAX_SCAN_COMPONENTS = 4;
+const LAST_COEFFICIENT = 63;
+const MAX_LOW_BIT = 13;
 const EXIF = 'Exif\0';
 /** The text, and a byte behind it that is 0 or not. */
 const EXIF_BYTES = 6;
@@ -77,7 +80,7 @@ function* segmentsOf(view: Buffer): Generator<Segment> {
 export function jpegEnd(bytes: Uint8Array): ContainerEnd {
   const view = viewOf(bytes);
   let scans = 0;
-  let hasFrame = false;
+  let frame: Frame | undefined;
   for (const segment of segmentsOf(view)) {
     const { marker, end } = segment;
     if (marker === END_OF_IMAGE)
@@ -86,14 +89,14 @@ export function jpegEnd(bytes: Uint8Array): ContainerEnd {
         : BROKEN;
     if (isArithmetic(marker)) return ARITHMETIC;
     if (OTHER_FRAMES.has(marker)) return LOSSLESS;
-    if (marker === FRAME_OF_JPEG_LS && !hasFrame) return JPEG_LS;
+    if (marker === FRAME_OF_JPEG_LS && frame === undefined) return JPEG_LS;
     if (FRAMES_READ.has(marker)) {
-      const fault = hasFrame ? BROKEN : frameFault(view, segment);
+      const fault = frame === undefined ? frameFault(view, segment) : BROKEN;
       if (fault !== undefined) return fault;
-      hasFrame = true;
+      frame = frameOf(view.subarray(segment.contentAt, segment.contentEnd), marker);
     } else if (marker === START_OF_SCAN) {
       scans += 1;
-      if (!hasFrame) return BROKEN;
+      if (frame === undefined || !isScanOf(frame, view.subarray(segment.contentAt, segment.contentEnd))) return BROKEN;
       if (scans > MAX_SCANS) return MANY_SCANS;
     } else if (!isMetadata(marker) && !TABLES.has(marker)) return BROKEN;
   }
@@ -119,6 +122,37 @@ function frameFault(view: Buffer, { contentAt, contentEnd }: Segment): Container
   if (components !== 1 && components !== 3 && components !== 4)
     return refused(`The image is a JPEG of ${components} components; send one of 1, 3 or 4 components.`);
   return contentEnd < contentAt + 6 + 3 * components ? BROKEN : undefined;
+}
+
+interface Frame {
+  readonly isProgressive: boolean;
+  readonly components: readonly number[];
+}
+
+function frameOf(content: Buffer, marker: number): Frame {
+  const components = Array.from({ length: content[5]! }, (_, index) => content[6 + 3 * index]!);
+  return { isProgressive: marker === PROGRESSIVE, components };
+}
+
+/**
+ * Whether decoders accept the header of a scan (ITU-T T.81, B.2.3 and G.1.1.1). They fail at one that they do not accept, so
+ * `withoutOddities` must not see it: it could leave the scan out, and with it the fault.
+ */
+function isScanOf(frame: Frame, scan: Buffer): boolean {
+  const count = scan[0] ?? 0;
+  if (count < 1 || count > MAX_SCAN_COMPONENTS || scan.length !== 2 * count + 4) return false;
+  // Some encoders give all components one identifier, which decoders accept.
+  const unused = [...frame.components];
+  for (let index = 0; index < count; index += 1) {
+    const place = unused.indexOf(scan[1 + 2 * index]!);
+    if (place === -1) return false;
+    unused.splice(place, 1);
+  }
+  if (!frame.isProgressive) return true;
+  const [from, to, bits] = [scan.at(-3)!, scan.at(-2)!, scan.at(-1)!];
+  const [highBit, lowBit] = [bits >> 4, bits & 0x0f];
+  const isBand = from === 0 ? to === 0 : from <= to && to <= LAST_COEFFICIENT && count === 1;
+  return isBand && lowBit <= MAX_LOW_BIT && (highBit === 0 || lowBit === highBit - 1);
 }
 
 function isExif(view: Buffer, { marker, contentAt, contentEnd }: Segment): boolean {
@@ -178,8 +212,9 @@ export function withoutOddities(bytes: Uint8Array): Uint8Array | undefined {
 /** Writes the only parameters that a scan of a sequential frame may have. Returns whether others were there. */
 function makeSequential(scan: Buffer): boolean {
   const parameters = scan.subarray(-3);
-  if (parameters.length < 3 || (parameters[0] === 0 && parameters[1] === 63 && parameters[2] === 0)) return false;
-  parameters.set([0, 63, 0]);
+  if (parameters.length < 3 || (parameters[0] === 0 && parameters[1] === LAST_COEFFICIENT && parameters[2] === 0))
+    return false;
+  parameters.set([0, LAST_COEFFICIENT, 0]);
   return true;
 }
 

@@ -37,6 +37,18 @@ const FORMS: Readonly<Record<string, () => Promise<Uint8Array>>> = {
 /** First warnings of a decoder of JPEG of what may be no damage of pixels. */
 const CHANGES_NO_PIXEL = /Invalid SOS parameters|extraneous bytes|Unknown Adobe|unknown JFIF|Inconsistent progression/;
 
+async function expectDamageFound(damaged: Uint8Array): Promise<void> {
+  const isSound = await sharp(damaged, { failOn: 'warning' })
+    .raw()
+    .toBuffer()
+    .then(
+      () => true,
+      ({ message }: Error) => CHANGES_NO_PIXEL.test(message),
+    );
+  const answer = await new SharpMediaProbe().probe(fileOf(damaged), { maxPixels: 1_000_000, decode: 'full' });
+  if (!isSound) expect(answer).to.have.property('invalid');
+}
+
 /** IEND is as long. */
 const EMPTY_CHUNK = pngChunk('teXt', new Uint8Array());
 
@@ -153,7 +165,6 @@ describe('SharpMediaProbe', () => {
   for (const [form, encode] of Object.entries(FORMS)) {
     it(`finds every damage to a ${form} that decoding every pixel finds`, async () => {
       const whole = await encode();
-      const probe = new SharpMediaProbe();
       const damage = fc.array(
         fc.tuple(fc.double({ min: 0.1, max: 1, maxExcluded: true, noNaN: true }), fc.integer({ min: 1, max: 255 })),
         { minLength: 1, maxLength: 6 },
@@ -162,23 +173,41 @@ describe('SharpMediaProbe', () => {
         fc.asyncProperty(damage, async (changes) => {
           const damaged = Uint8Array.from(whole);
           for (const [where, change] of changes) damaged[Math.floor(where * damaged.byteLength)]! ^= change;
-          const isSound = await sharp(damaged, { failOn: 'warning' })
-            .raw()
-            .toBuffer()
-            .then(
-              () => true,
-              ({ message }: Error) => CHANGES_NO_PIXEL.test(message),
-            );
-          const answer = await probe.probe(fileOf(damaged), {
-            maxPixels: 1_000_000,
-            decode: 'full',
-          });
-          if (!isSound) expect(answer).to.have.property('invalid');
+          await expectDamageFound(damaged);
         }),
         { numRuns: 60 },
       );
     });
   }
+
+  for (const form of ['JPEG', 'progressive JPEG'])
+    it(`finds every damage to the scan headers of a ${form} that decoding every pixel finds`, async () => {
+      const whole = Buffer.from(await FORMS[form]!());
+      const headers: number[] = [];
+      for (let at = whole.indexOf('ffda', 0, 'hex'); at !== -1; at = whole.indexOf('ffda', at + 2, 'hex'))
+        for (let byte = 2; byte < 2 + whole.readUInt16BE(at + 2); byte += 1) headers.push(at + byte);
+      const damage = fc.tuple(fc.constantFrom(...headers), fc.integer({ min: 1, max: 255 }));
+      await fc.assert(
+        fc.asyncProperty(damage, async ([at, change]) => {
+          const damaged = Uint8Array.from(whole);
+          damaged[at]! ^= change;
+          await expectDamageFound(damaged);
+        }),
+        { numRuns: 150, examples: headers.slice(0, 12).map((at) => [[at, 12]]) },
+      );
+    });
+
+  it('accepts a JPEG whose components share one identifier', async () => {
+    const whole = Buffer.from(await FORMS['JPEG']!());
+    const frameAt = whole.indexOf('ffc0', 0, 'hex');
+    const scanAt = whole.indexOf('ffda', 0, 'hex');
+    for (const component of [0, 1, 2]) {
+      whole[frameAt + 10 + 3 * component] = 1;
+      whole[scanAt + 5 + 2 * component] = 1;
+    }
+    const answer = await new SharpMediaProbe().probe(fileOf(whole), { maxPixels: 1_000_000, decode: 'full' });
+    expect(answer).to.include({ kind: 'image', widthPx: 200, heightPx: 300 });
+  });
 
   it('blocks all decoders of other kinds in the process', async () => {
     const svg = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"></svg>');
