@@ -1,12 +1,12 @@
 import type { Modality, ReferenceRole } from '../core/generation/generation.js';
 import type { JsonObject } from '../core/json.js';
 import type { Log } from '../core/log.js';
-import type { Clock } from '../core/ports/clock.js';
-import type { GenerationChanges } from '../core/ports/generation-changes.js';
 import type { MemoryBudget } from '../core/memory-budget.js';
+import type { Clock } from '../core/ports/machine.js';
 import type { ObjectStore } from '../core/ports/object-store.js';
 import type { OutputSigner } from '../core/ports/output-signer.js';
 import type { Provider, ProviderPromises } from '../core/ports/provider.js';
+import type { GenerationChanges } from '../core/ports/stores.js';
 import type { Ports } from '../core/ports/tokens.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
 import type { CatalogImport } from './catalog-import.js';
@@ -268,7 +268,7 @@ export interface ProviderDriver extends DriverBase {
   readonly kind: 'provider';
   /**
    * What is wrong with a model's `provider_settings`, as one sentence; undefined where they can be used. It may read files
-   * that they name. `formatFault` of `core/media/format-fault.ts` knows which output formats cannot be delivered. All
+   * that they name. `formatFault` of `core/media/image-header.ts` knows which output formats cannot be delivered. All
    * are taken when absent.
    */
   settingsFault?(settings: JsonObject, place: SettingsPlace): string | undefined;

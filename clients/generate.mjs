@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compile } from 'json-schema-to-typescript';
-import { openApiDocument } from '../dist/apps/http/developer/openapi/document.js';
+import { openApiDocument } from '../dist/apps/http/developer/openapi.js';
 import { ROUTES } from '../dist/apps/http/developer/routes.js';
 import { DEFAULT_SETTINGS } from '../dist/core/settings.js';
 

@@ -20,3 +20,71 @@ export class CallOver extends Error {
 export function requireWanted(call: Cancellation | undefined): void {
   if (call?.isOver === true) throw new CallOver();
 }
+
+/** The part of the platform's `AbortSignal` that core uses. A real `AbortSignal` is one. */
+export interface AbortSignalLike {
+  readonly aborted: boolean;
+  /** Why it was aborted; undefined while it is not. */
+  readonly reason: unknown;
+  addEventListener(type: 'abort', listener: () => void, options?: { readonly once?: boolean }): void;
+  removeEventListener(type: 'abort', listener: () => void): void;
+}
+
+/** Creates a signal and aborts it, as `AbortController` does where the platform has one. */
+export class AbortSource {
+  private readonly own = new OwnSignal();
+
+  get signal(): AbortSignalLike {
+    return this.own;
+  }
+
+  /** Aborting again does nothing. */
+  abort(reason: Error): void {
+    this.own.abort(reason);
+  }
+}
+
+/** Throws the reason of a signal that is aborted. */
+export function throwIfAborted(signal: AbortSignalLike | undefined): void {
+  if (signal?.aborted !== true) return;
+  throw signal.reason instanceof Error ? signal.reason : new Error('The call was aborted.');
+}
+
+class OwnSignal implements AbortSignalLike {
+  private readonly listeners = new Set<() => void>();
+  private why: Error | undefined;
+
+  get aborted(): boolean {
+    return this.why !== undefined;
+  }
+
+  get reason(): unknown {
+    return this.why;
+  }
+
+  /** Each listener is called once at most, so `once` changes nothing. */
+  addEventListener(_type: 'abort', listener: () => void): void {
+    if (!this.aborted) this.listeners.add(listener);
+  }
+
+  removeEventListener(_type: 'abort', listener: () => void): void {
+    this.listeners.delete(listener);
+  }
+
+  abort(reason: Error): void {
+    if (this.aborted) return;
+    this.why = reason;
+    const listeners = [...this.listeners];
+    this.listeners.clear();
+    for (const listener of listeners) callSafely(listener);
+  }
+}
+
+/** A listener that throws must not keep the others from being called. */
+function callSafely(listener: () => void): void {
+  try {
+    listener();
+  } catch {
+    // A bug of the listener: the caller of `abort` cannot handle it.
+  }
+}

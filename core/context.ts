@@ -1,17 +1,15 @@
 import type { Boot } from './boot.js';
 import type { Cancellation } from './cancellation.js';
 import { AccountWriter, SETTLE_WAIT_MS } from './credits/account-writer.js';
-import { AppWatch } from './generation/app-watch.js';
-import { LocalRuns } from './generation/local-runs.js';
 import { LastingCalls } from './generation/lasting-calls.js';
-import { GenerationWatch } from './generation/generation-watch.js';
-import { watchedAcceptances, watchedGenerations } from './generation/watched-generations.js';
-import { UnchargedSums } from './generation/uncharged-sums.js';
+import { LocalRuns } from './generation/local-runs.js';
 import { QueuePositions } from './generation/queue-positions.js';
+import { UnchargedSums } from './generation/uncharged-sums.js';
+import { AppWatch, GenerationWatch, watchedAcceptances, watchedGenerations } from './generation/watch.js';
 import type { Log } from './log.js';
-import { ProviderGates } from './providers/provider-gates.js';
-import type { GenerationChanges } from './ports/generation-changes.js';
+import type { GenerationChanges } from './ports/stores.js';
 import type { Ports } from './ports/tokens.js';
+import { ProviderGates } from './providers/provider-gates.js';
 import type { Settings } from './settings.js';
 
 /**

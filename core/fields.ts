@@ -1,7 +1,6 @@
 import { ServiceError } from './errors.js';
-import { pathOf, pointerOf, type FieldToken } from './field-path.js';
-import type { Json, JsonObject } from './json.js';
-import type { Fault } from './ports/json-schemas.js';
+import { type FieldToken, type Json, type JsonObject, pathOf, pointerOf } from './json.js';
+import type { Fault } from './ports/machine.js';
 import type { Ports } from './ports/tokens.js';
 
 /** Throws the first fault: a missing field before an invalid one, then in document order. */

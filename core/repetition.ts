@@ -1,4 +1,4 @@
-import type { Clock } from './ports/clock.js';
+import type { Clock } from './ports/machine.js';
 
 /**
  * A repeated task of this process. The next run begins an interval after the end of the one before, so runs never

@@ -1,7 +1,7 @@
 import type { Lent, Options, WakeUpsDriver, WakeUpsOpening } from '../driver.js';
-import type { AgendaDatabase } from './agenda-database.js';
 import type { AgendaWakeUps } from './agenda-wake-ups.js';
-import type { WokenBy } from './woken-by.js';
+import type { WokenBy } from './wake-up-channel.js';
+import type { AgendaDatabase } from './wake-up-collection.js';
 
 /** Wake-ups delivered by Agenda, shared by any number of processes. */
 export const agendaDriver: WakeUpsDriver = {

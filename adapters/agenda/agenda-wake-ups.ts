@@ -1,17 +1,13 @@
 import { Agenda, backoffStrategies, type Job } from 'agenda';
 import { assert } from '../../core/assert.js';
+import { subjectOf, wakeUpKey } from '../../core/ids.js';
 import type { Log } from '../../core/log.js';
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
-import { subjectOf, wakeUpKey } from '../../core/wake-up-key.js';
-import type { AgendaDatabase } from './agenda-database.js';
 import { AgendaRefused } from './agenda-refused.js';
-import { LatestWrites } from './latest-writes.js';
 import { missingFromAgenda } from './migrate-agenda.js';
-import { hearsOfChanges, type WokenBy } from './woken-by.js';
-import { WakeUpChannel } from './wake-up-channel.js';
-import { WakeUpCollection } from './wake-up-collection.js';
-import { JOB_NAME } from './wake-up-document.js';
+import { hearsOfChanges, WakeUpChannel, type WokenBy } from './wake-up-channel.js';
+import { type AgendaDatabase, JOB_NAME, LatestWrites, WakeUpCollection } from './wake-up-collection.js';
 import { EAGER_WAKE_UPS, WakeUpRepository } from './wake-up-repository.js';
 
 type Handler = Parameters<WakeUps['start']>[0];

@@ -1,8 +1,6 @@
 import { MongoServerError } from 'mongodb';
-import type { AgendaDatabase } from './agenda-database.js';
 import { AgendaRefused } from './agenda-refused.js';
-import { INDEXES, type Index } from './indexes.js';
-import { COLLECTION } from './wake-up-document.js';
+import { type AgendaDatabase, COLLECTION, type Index, INDEXES } from './wake-up-collection.js';
 
 const NAMESPACE_NOT_FOUND = 26;
 /** An index of that name or those keys exists with other properties, or existing documents violate it. */

@@ -1,8 +1,9 @@
 import { MongoChangeStreamNotificationChannel } from '@agendajs/mongo-backend';
 import { BaseNotificationChannel, toJobId } from 'agenda';
 import type { Db } from 'mongodb';
-import type { Clock } from '../../core/ports/clock.js';
-import { COLLECTION, JOB_NAME } from './wake-up-document.js';
+import type { Clock } from '../../core/ports/machine.js';
+import { AgendaRefused } from './agenda-refused.js';
+import { type AgendaDatabase, COLLECTION, JOB_NAME } from './wake-up-collection.js';
 
 /** How many wake-ups are queried for concurrently; each query takes one. */
 const MAX_ASKING = 4;
@@ -166,4 +167,24 @@ export class WakeUpChannel extends BaseNotificationChannel {
     this.stream = undefined;
     stream?.disconnect().catch(() => undefined);
   }
+}
+
+/** How a process learns of wake-ups that others have scheduled. */
+export type WokenBy = 'auto' | 'change-streams' | 'polling';
+
+/**
+ * Whether there is to be a change stream. Throws `AgendaRefused` if one is configured for a server that has none, and
+ * `StoreUnavailable`.
+ */
+export async function hearsOfChanges(database: AgendaDatabase, wokenBy: WokenBy): Promise<boolean> {
+  if (wokenBy === 'polling') return false;
+  const hello = await database.ask(() => database.db.command({ hello: 1 }));
+  // Only members of a replica set have a name for it, and only a router answers with this message.
+  const tells = hello['setName'] !== undefined || hello['msg'] === 'isdbgrid';
+  if (wokenBy === 'change-streams' && !tells) {
+    throw new AgendaRefused(
+      'The MongoDB server is not part of a replica set, so it has no change streams; set agenda.woken_by to auto or polling.',
+    );
+  }
+  return tells;
 }

@@ -1,9 +1,78 @@
+import { type Collection, type Db, MongoServerError } from 'mongodb';
 import { randomInt, randomUUID } from 'node:crypto';
-import { MongoServerError, type Collection } from 'mongodb';
-import type { Clock } from '../../core/ports/clock.js';
-import type { AgendaDatabase } from './agenda-database.js';
-import { BY_GENERATION } from './indexes.js';
-import { COLLECTION, JOB_NAME, type HeldWakeUp, type WakeUpDocument } from './wake-up-document.js';
+import type { Clock } from '../../core/ports/machine.js';
+
+/** The database of the wake-ups, and the function that calls it. */
+export interface AgendaDatabase {
+  /** Its writes are to be acknowledged by a majority and journalled: they are made as the database says. */
+  readonly db: Db;
+  /**
+   * One operation, with a bound on its wait. Throws `StoreUnavailable` if the server was unavailable or the time is
+   * over: the operation may then have happened, or may still happen. A server's report of a programming error is passed
+   * on unchanged.
+   */
+  ask<T>(operation: () => Promise<T>): Promise<T>;
+}
+
+export interface Index {
+  readonly name: string;
+  readonly key: Readonly<Record<string, 1>>;
+  readonly unique: boolean;
+}
+
+/** Writes that also name a stamp get this index as a hint, as not every server chooses it by itself. */
+export const BY_GENERATION = 'generation';
+
+/** Every query of the collection uses one of these. */
+export const INDEXES: readonly Index[] = [
+  { name: BY_GENERATION, key: { 'data.generationId': 1 }, unique: true },
+  { name: 'due', key: { name: 1, nextRunAt: 1 }, unique: false },
+];
+
+/** Where wake-ups are kept. One document a subject, so that a schedule replaces the one before. */
+export const COLLECTION = 'agenda_wake_ups';
+
+/**
+ * The one name of Agenda's jobs here: Agenda queries for each name separately, so more names would mean more queries.
+ */
+export const JOB_NAME = 'wake-up';
+
+/**
+ * A wake-up as Agenda's job. A process that takes it for long postpones `nextRunAt` instead of setting a separate lock: the
+ * job then comes due again by itself when that process dies, and one index finds both due and dropped jobs. One that is
+ * done at once is removed when it is taken.
+ */
+export interface WakeUpDocument {
+  readonly name: string;
+  readonly type: 'normal';
+  readonly priority: number;
+  /** When the next process may take it. */
+  readonly nextRunAt: Date;
+  /** How often in a row a handler rejected it. */
+  readonly failCount: number;
+  readonly data: {
+    /**
+     * The key of the subject. For generations it is their id, which releases before this one know alone; hence the
+     * name.
+     */
+    readonly generationId: string;
+    /**
+     * Replaced whenever the wake-up is scheduled, taken or given back: only a process that knows the stamp may keep
+     * this wake-up, end it or give it back.
+     */
+    readonly stamp: string;
+  };
+}
+
+/** A wake-up that this process has taken and has not ended yet. */
+export interface HeldWakeUp {
+  /** Of its subject. */
+  readonly key: string;
+  readonly stamp: string;
+  readonly failCount: number;
+  /** Whether there is a document with this stamp. One that is done at once needs none while it is held. */
+  readonly isStored: 'yes' | 'no' | 'perhaps';
+}
 
 const DUPLICATE_KEY = 11_000;
 const WRITE_CONFLICT = 112;
@@ -205,4 +274,44 @@ function isConflict(error: unknown): boolean {
 
 function isDuplicate(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === DUPLICATE_KEY;
+}
+
+/**
+ * Writes the times of many keys, those of one key in the order given. Times given while a write of their key is in
+ * progress are written once after it, with the last time given, so that at most two writes of a key are pending.
+ */
+export class LatestWrites {
+  private readonly underWay = new Map<string, Promise<void>>();
+  private readonly next = new Map<string, { at: number; readonly written: Promise<void> }>();
+
+  constructor(private readonly writeOne: (key: string, at: number) => Promise<void>) {}
+
+  /** Settles as the write does that carries this time, or a later one given for the same key. */
+  write(key: string, at: number): Promise<void> {
+    const next = this.next.get(key);
+    if (next !== undefined) {
+      next.at = at;
+      return next.written;
+    }
+    const before = this.underWay.get(key);
+    return before === undefined ? this.begin(key, at) : this.follow(key, at, before);
+  }
+
+  private begin(key: string, at: number): Promise<void> {
+    const written = this.writeOne(key, at).finally(() => this.underWay.delete(key));
+    this.underWay.set(key, written);
+    return written;
+  }
+
+  private follow(key: string, at: number, before: Promise<void>): Promise<void> {
+    const written: Promise<void> = before
+      .catch(() => undefined)
+      .then(() => {
+        this.next.delete(key);
+        return this.begin(key, entry.at);
+      });
+    const entry = { at, written };
+    this.next.set(key, entry);
+    return written;
+  }
 }

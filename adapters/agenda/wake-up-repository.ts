@@ -1,11 +1,10 @@
 import { MongoJobRepository } from '@agendajs/mongo-backend';
-import { toJobId, type JobParameters } from 'agenda';
+import { type JobParameters, toJobId } from 'agenda';
 import type { Db } from 'mongodb';
 import { assert } from '../../core/assert.js';
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { WakeUpChannel } from './wake-up-channel.js';
-import type { WakeUpCollection } from './wake-up-collection.js';
-import { COLLECTION, JOB_NAME, type HeldWakeUp } from './wake-up-document.js';
+import { COLLECTION, type HeldWakeUp, JOB_NAME, type WakeUpCollection } from './wake-up-collection.js';
 
 /**
  * A process takes this many wake-ups as soon as they are due. Beyond that it leaves due wake-ups to others for a while,

@@ -1,11 +1,10 @@
 import type { Json, JsonObject } from '../../core/json.js';
-import type { JsonSchemas } from '../../core/ports/json-schemas.js';
+import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { SettingsPlace } from '../driver.js';
 import { CATALOG_FILE_SCHEMA, type ModelEntry } from './catalog-schema.js';
-import { inputSchemaFaults, isObject, type PlaceFault } from './input-schema-rules.js';
-import { nameOf, type LineFault, type LocatedYaml } from './located-yaml.js';
+import { type LineFault, type LocatedYaml, nameOf } from './located-yaml.js';
 import { modelFaults } from './model-rules.js';
-import { priceFaults } from './price-rules.js';
+import { inputSchemaFaults, isObject, type PlaceFault, priceFaults } from './price-rules.js';
 
 /** What reading a catalog needs of the JSON Schema adapter. */
 export interface SchemaTools {

@@ -1,7 +1,7 @@
+import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
 import type { JsonObject } from '../../core/json.js';
-import { MAX_REFERENCE_UPLOADS } from '../../core/generation/request.js';
 import { MAX_SYSTEM_CHARACTERS } from '../../core/media/ai-mark.js';
-import { UPLOAD_MEDIA_TYPES } from '../../core/uploads/request.js';
+import { UPLOAD_MEDIA_TYPES } from '../../core/uploads/prepare-upload.js';
 
 const NAME = { type: 'string', minLength: 1, maxLength: 128 } as const;
 const CREDITS = { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;

@@ -1,12 +1,12 @@
 import {
+  type Document,
   isAlias,
   isMap,
   isScalar,
   isSeq,
   LineCounter,
-  parseDocument,
-  type Document,
   type Pair,
+  parseDocument,
   type Scalar,
 } from 'yaml';
 import { escapePointerToken, type Json } from '../../core/json.js';

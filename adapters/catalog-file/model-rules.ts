@@ -1,8 +1,7 @@
 import { defaultConcurrencyPerAccount, type Model, type RouteEntry } from '../../core/catalog/model.js';
 import type { ModelMark } from '../../core/media/ai-mark.js';
 import type { ModelEntry } from './catalog-schema.js';
-import type { PlaceFault } from './input-schema-rules.js';
-import { priceTerms } from './price-rules.js';
+import { type PlaceFault, priceTerms } from './price-rules.js';
 
 /**
  * Uploads are kept for a day when nothing else is said, so that a reference outlives the generation that waits for it.

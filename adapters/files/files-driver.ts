@@ -14,15 +14,15 @@ export const filesDriver: ObjectsDriver = {
   backup: {
     folder: FOLDER,
     async link(from, to) {
-      const { linkObjects } = await import('./copied-objects.js');
+      const { linkObjects } = await import('./file-object-store.js');
       await linkObjects(from, to);
     },
     async copy(from, to) {
-      const { copyObjects } = await import('./copied-objects.js');
+      const { copyObjects } = await import('./file-object-store.js');
       return copyObjects(from, to);
     },
     async count(folder) {
-      const { countObjects } = await import('./copied-objects.js');
+      const { countObjects } = await import('./file-object-store.js');
       return countObjects(folder);
     },
   },
@@ -42,7 +42,7 @@ export const filesDriver: ObjectsDriver = {
   async inspect({ dataFolder }) {
     const folder = join(dataFolder, FOLDER);
     if (!existsSync(folder)) return { unmade: `There is no folder ${folder}` };
-    const { checkRights, REAL_DISK } = await import('./disk.js');
+    const { checkRights, REAL_DISK } = await import('./object-folder.js');
     await checkRights(REAL_DISK, folder);
     return {};
   },

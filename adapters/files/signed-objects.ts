@@ -1,11 +1,252 @@
 import { StoreUnavailable } from '../../core/errors.js';
-import type { Clock } from '../../core/ports/clock.js';
-import type { ObjectFolder } from './object-folder.js';
-import { answer, refusal } from './signed-answers.js';
-import type { SignedObjectRequest, SignedObjectResponse } from './signed-answers.js';
-import { answerGet } from './signed-get.js';
-import { answerPut, DIGEST_HEADER, EXPIRED, unread, type TakesBytes } from './signed-put.js';
-import type { UrlSigner } from './url-signer.js';
+import { inlineDisposition } from '../../core/object-keys.js';
+import type { Clock } from '../../core/ports/machine.js';
+import type { SignedObjectRequest, SignedObjectResponse as Response } from '../signed-object-gate.js';
+import type { ObjectFolder, StagedObject, StoredObject } from './object-folder.js';
+import type { GetGrant, PutGrant, UrlSigner } from './url-signer.js';
+
+export type { SignedObjectRequest };
+
+export interface SignedObjectResponse extends Response {
+  /** Holds a file open until it is read to its end or left by `return()`. */
+  readonly body?: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * On every answer. Any origin may use a signed address, as the signature authorises it, not a cookie; and no served
+ * content may execute, whatever its bytes are.
+ */
+const ALWAYS = {
+  'Access-Control-Allow-Origin': '*',
+  'Access-Control-Expose-Headers': 'Accept-Ranges, Content-Length, Content-Range, ETag',
+  'Cache-Control': 'private, no-cache',
+  'Content-Security-Policy': "default-src 'none'; sandbox",
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+  'X-Content-Type-Options': 'nosniff',
+} as const;
+
+export function answer(
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+  body?: AsyncIterable<Uint8Array>,
+): SignedObjectResponse {
+  return { status, headers: { ...ALWAYS, ...headers }, ...(body === undefined ? {} : { body }) };
+}
+
+/** A refusal with one plain sentence. */
+export function refusal(
+  status: number,
+  sentence: string,
+  headers: Readonly<Record<string, string>> = {},
+): SignedObjectResponse {
+  const bytes = new TextEncoder().encode(`${sentence}\n`);
+  const described = {
+    'Content-Type': 'text/plain; charset=utf-8',
+    'Content-Length': String(bytes.byteLength),
+    ...headers,
+  };
+  return answer(
+    status,
+    described,
+    (async function* once() {
+      yield bytes;
+    })(),
+  );
+}
+
+/** The range that a Range header requests: the whole object, a part (`to` exclusive), or a part that does not exist. */
+export type Ranged =
+  | { readonly kind: 'all' | 'unsatisfiable' }
+  | { readonly kind: 'part'; readonly from: number; readonly to: number };
+
+/** Reads one range of bytes (RFC 9110). Several ranges, other units and nonsense are ignored, as a server may. */
+export function readRange(range: string | undefined, byteSize: number): Ranged {
+  const match = /^bytes=[ \t]*(\d{0,15})-(\d{0,15})[ \t]*$/i.exec(range ?? '');
+  const [first, last] = [match?.[1] ?? '', match?.[2] ?? ''];
+  if (first === '' && last === '') return { kind: 'all' };
+  if (first === '') {
+    const from = Math.max(0, byteSize - Number(last));
+    return from < byteSize ? { kind: 'part', from, to: byteSize } : { kind: 'unsatisfiable' };
+  }
+  if (last !== '' && Number(last) < Number(first)) return { kind: 'all' };
+  if (Number(first) >= byteSize) return { kind: 'unsatisfiable' };
+  return { kind: 'part', from: Number(first), to: last === '' ? byteSize : Math.min(Number(last) + 1, byteSize) };
+}
+
+function header(request: SignedObjectRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return typeof value === 'string' ? value : value?.join(', ');
+}
+
+/** Whether the client's copy is the one we have: weak comparison, as RFC 9110 requires for If-None-Match. */
+function alreadyHas(request: SignedObjectRequest, etag: string): boolean {
+  const held = header(request, 'if-none-match');
+  return (
+    held !== undefined && held.split(',').some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+  );
+}
+
+/** A range counts on GET only, and not when If-Range names other bytes than ours. */
+function wantedRange(request: SignedObjectRequest, etag: string): string | undefined {
+  const ifRange = header(request, 'if-range');
+  return request.method === 'GET' && (ifRange === undefined || ifRange === etag) ? header(request, 'range') : undefined;
+}
+
+/** Answers a verified GET or HEAD: all, a range, or nothing when the client has it already. */
+export async function answerGet(
+  folder: ObjectFolder,
+  grant: GetGrant,
+  request: SignedObjectRequest,
+): Promise<SignedObjectResponse> {
+  const object = await folder.open(grant.key);
+  if (object === null) return refusal(404, 'There is no such object.');
+  const response = describe(object, grant, request);
+  // Every path that does not hand the file on must close it.
+  if (response.body !== undefined && response.status < 300) return response;
+  await object.close();
+  return response;
+}
+
+function describe(object: StoredObject, grant: GetGrant, request: SignedObjectRequest): SignedObjectResponse {
+  const etag = `"${object.etag}"`;
+  if (alreadyHas(request, etag)) return answer(304, { ETag: etag });
+  const headers = {
+    'Content-Type': grant.mediaType,
+    'Content-Disposition': inlineDisposition(grant.filename),
+    'Accept-Ranges': 'bytes',
+    'ETag': etag,
+  };
+  const range = readRange(wantedRange(request, etag), object.byteSize);
+  if (range.kind === 'unsatisfiable') {
+    const size = { 'Content-Range': `bytes */${object.byteSize}`, 'Accept-Ranges': 'bytes', 'ETag': etag };
+    return refusal(416, `The object has ${object.byteSize} bytes.`, size);
+  }
+  if (range.kind === 'part') {
+    const part = {
+      'Content-Length': String(range.to - range.from),
+      'Content-Range': `bytes ${range.from}-${range.to - 1}/${object.byteSize}`,
+    };
+    return answer(206, { ...headers, ...part }, object.bytes(range.from, range.to));
+  }
+  const all = { ...headers, 'Content-Length': String(object.byteSize) };
+  return request.method === 'HEAD' ? answer(200, all) : answer(200, all, object.bytes());
+}
+
+/** The header that must carry the digest a PUT was signed for, in lower-case hex. */
+export const DIGEST_HEADER = 'x-darkroom-sha256';
+
+/**
+ * A body that will not be stored is read so far before the connection is closed, so that a small client reads our
+ * answer.
+ */
+const MAX_DRAINED_BYTES = 64 * 1024;
+
+export const EXPIRED = 'The signed address has expired.';
+const NO_LONGER_TAKEN = 'The upload of this address is completed or removed; the address accepts no more bytes.';
+
+/** Whether bytes sent to a key still have a use. Throws `StoreUnavailable`. */
+export type TakesBytes = (key: string) => Promise<boolean>;
+
+/** What is wrong with the headers of a verified PUT, or undefined. */
+function headerRefusal(grant: PutGrant, headers: SignedObjectRequest['headers']): SignedObjectResponse | undefined {
+  const length = headers['content-length'];
+  if (length === undefined) return refusal(411, `Send a Content-Length of ${grant.byteSize}.`);
+  if (length !== String(grant.byteSize)) return refusal(400, `Content-Length must be ${grant.byteSize}.`);
+  if (headers['content-type'] !== grant.mediaType) return refusal(400, `Content-Type must be ${grant.mediaType}.`);
+  if (grant.sha256 !== undefined && headers[DIGEST_HEADER] !== grant.sha256)
+    return refusal(400, `${DIGEST_HEADER} must be ${grant.sha256}.`);
+  return undefined;
+}
+
+/**
+ * Answers a verified PUT: stores exactly the bytes that were signed for, or nothing. The expiry, and whether they are
+ * still needed, are checked again once all bytes have arrived, so that no object appears after the target was closed.
+ */
+export async function answerPut(
+  folder: ObjectFolder,
+  clock: Pick<Clock, 'now'>,
+  takesBytes: TakesBytes,
+  grant: PutGrant,
+  request: SignedObjectRequest,
+): Promise<SignedObjectResponse> {
+  const refused = headerRefusal(grant, request.headers) ?? (await takenRefusal(takesBytes, grant));
+  if (refused !== undefined) return unread(request, refused);
+  const staged = await stageBody(folder, grant, request);
+  if (staged === 'broke-off') return refusal(400, 'The body ended before it was complete.', { Connection: 'close' });
+  if (staged === 'too-large')
+    return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`, { Connection: 'close' });
+  const fault = bodyRefusal(grant, staged, clock.now()) ?? (await lateRefusal(takesBytes, grant, staged));
+  if (fault !== undefined) {
+    await staged.discard();
+    return fault;
+  }
+  await staged.commit(grant.key);
+  return answer(200, { 'ETag': `"${staged.sha256}"`, 'Content-Length': '0' });
+}
+
+async function takenRefusal(takesBytes: TakesBytes, { key }: PutGrant): Promise<SignedObjectResponse | undefined> {
+  return (await takesBytes(key)) ? undefined : refusal(410, NO_LONGER_TAKEN);
+}
+
+/** The same once the bytes are here, which a failure must not leave behind. */
+async function lateRefusal(
+  takesBytes: TakesBytes,
+  grant: PutGrant,
+  staged: StagedObject,
+): Promise<SignedObjectResponse | undefined> {
+  try {
+    return await takenRefusal(takesBytes, grant);
+  } catch (error) {
+    await staged.discard();
+    throw error;
+  }
+}
+
+function bodyRefusal(
+  grant: PutGrant,
+  body: { readonly byteSize: number; readonly sha256: string },
+  now: number,
+): SignedObjectResponse | undefined {
+  if (body.byteSize !== grant.byteSize) return refusal(400, `The body must have exactly ${grant.byteSize} bytes.`);
+  if (grant.sha256 !== undefined && body.sha256 !== grant.sha256)
+    return refusal(400, 'The body does not have the SHA-256 it was signed for.');
+  return now >= grant.expiresAt ? refusal(403, EXPIRED) : undefined;
+}
+
+/** A disk failure is our fault and is passed on; a client's disconnect is not. */
+async function stageBody(
+  folder: ObjectFolder,
+  grant: PutGrant,
+  request: SignedObjectRequest,
+): Promise<StagedObject | 'too-large' | 'broke-off'> {
+  try {
+    return await folder.stage(request.body, grant.byteSize);
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error;
+    return 'broke-off';
+  }
+}
+
+/**
+ * Refuses after it has read a short body; a longer one costs the client its connection. The body's iterator is not
+ * ended: a server's request stream would then destroy the socket, and the answer with it.
+ */
+export async function unread(
+  request: SignedObjectRequest,
+  refused: SignedObjectResponse,
+): Promise<SignedObjectResponse> {
+  const body = request.body[Symbol.asyncIterator]();
+  try {
+    for (let drained = 0; drained <= MAX_DRAINED_BYTES;) {
+      const next = await body.next();
+      if (next.done === true) return refused;
+      drained += next.value.byteLength;
+    }
+  } catch {
+    // The client has disconnected: the answer will not be read.
+  }
+  return { ...refused, headers: { ...refused.headers, Connection: 'close' } };
+}
 
 const METHODS = 'GET, HEAD, PUT, OPTIONS';
 

@@ -1,5 +1,5 @@
 import * as fs from 'node:fs';
-import { parentPort, receiveMessageOnPort, type MessagePort } from 'node:worker_threads';
+import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads';
 import { runSmallFileJobs, type SmallFileJob, type SmallFileResult } from './small-files.js';
 
 /** A thread that reads and writes small files: all jobs that wait are done together. */

@@ -1,6 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { assertMediaType } from '../../core/objects/media-type.js';
-import { assertObjectKey, isObjectKey } from '../../core/objects/object-key.js';
+import { assertMediaType, assertObjectKey, isObjectKey } from '../../core/object-keys.js';
 
 const MIN_SECRET_BYTES = 32;
 const PATH_PREFIX = '/objects/';

@@ -1,7 +1,335 @@
-import type { Socket } from 'node:net';
-import { Agent, Client, type Dispatcher } from 'undici';
-import { ConnectionSlots } from './connection-slots.js';
-import type { Connect } from './guarded-connector.js';
+import ipaddr from 'ipaddr.js';
+import { lookup as systemLookup, Resolver as NameServers } from 'node:dns/promises';
+import { readFileSync } from 'node:fs';
+import { isIP, type LookupFunction, Socket } from 'node:net';
+import { Duplex } from 'node:stream';
+import * as tls from 'node:tls';
+import { callbackify } from 'node:util';
+import PQueue from 'p-queue';
+import { Agent, buildConnector, Client, type Dispatcher } from 'undici';
+import {
+  AddressRefused,
+  type AllowList,
+  type Endpoint,
+  literalAddress,
+  mayBePublic,
+  readHostname,
+  requireAllowed,
+  requireAllowedName,
+} from './allow-list.js';
+import { openTunnel, type Proxies, type Proxy, proxyFailure } from './proxies.js';
+
+/**
+ * Lets so many requests to one origin begin, and the others wait. A request that gives up leaves the line, and nothing
+ * of it is handed to a connection. In the library's own queue it would stay, and each abandoned request would close the
+ * connection that it gets in the end.
+ */
+export class ConnectionSlots {
+  private readonly queues = new Map<string, PQueue>();
+
+  /** `perOrigin`: the connections that one origin may have. */
+  constructor(private readonly perOrigin: number) {}
+
+  /**
+   * Calls `use` when a slot is free, which is at once if one is. The slot is taken until the function that this answers
+   * is called, which also ends the waiting. `use` is not called after that.
+   */
+  take(origin: string, use: () => void): () => void {
+    const queue = this.queueOf(origin);
+    const waiting = new AbortController();
+    let leave = (): void => waiting.abort();
+    const slot = queue.add(
+      () =>
+        new Promise<void>((resolve) => {
+          leave = resolve;
+          use();
+        }),
+      { signal: waiting.signal },
+    );
+    const forget = (): void => {
+      if (queue.size === 0 && queue.pending === 0) this.queues.delete(origin);
+    };
+    slot.then(forget, forget);
+    return () => leave();
+  }
+
+  private queueOf(origin: string): PQueue {
+    const queue = this.queues.get(origin) ?? new PQueue({ concurrency: this.perOrigin });
+    this.queues.set(origin, queue);
+    return queue;
+  }
+}
+
+/** What undici keeps at a connection to parse its answers. */
+interface Parser {
+  paused: boolean;
+  /** Of the answer that has begun and not ended; 0 without one. */
+  readonly statusCode: number;
+  shouldKeepAlive: boolean;
+  resume(): void;
+  onHeadersComplete(status: number, ...more: readonly unknown[]): unknown;
+  readonly ptr: unknown;
+  readonly llhttp: { llhttp_resume(ptr: unknown): void };
+}
+
+/** The name of undici's own property. A test fails where a version has another one. */
+const PARSER = 'parser';
+
+/**
+ * undici 7 takes the end of a connection whose answer is held back for a mistake of its own, and throws where nobody can
+ * catch it: nodejs/undici#5360. That is the end of every answer whose last piece its reader was not ready for. So the
+ * parser goes on before undici hears of the end; nothing is left to come, so no more is held in memory.
+ *
+ * It also takes any end of a connection for the end of an answer that has no other, a reset or a call that was left
+ * included. Then it throws in the same way, or reports a broken answer as whole. An answer on a connection that is kept
+ * does not end with it, so these connections count as kept. `tcp` is the connection under TLS, or the same one. To be called
+ * before undici has the socket.
+ */
+export function resumeAtEnd(socket: Socket, tcp: Socket): void {
+  socket.on('end', () => {
+    const parser = parserAt(socket);
+    if (parser === undefined) return;
+    if (parser.paused) resume(parser);
+    if (parser.statusCode !== 0 && !parser.shouldKeepAlive && wasReset(tcp)) parser.shouldKeepAlive = true;
+  });
+  for (const event of ['error', 'close']) {
+    socket.on(event, () => {
+      const parser = parserAt(socket);
+      if (parser !== undefined) parser.shouldKeepAlive = true;
+    });
+  }
+}
+
+/**
+ * A client has to accept a 100 that it did not ask for (RFC 9110, 15.2), which some servers send before a long answer. undici
+ * ends the connection at it, and accepts any other interim answer. To be called when undici has the socket.
+ */
+export function acceptContinue(socket: Socket): void {
+  const parser = parserAt(socket);
+  if (parser === undefined) return;
+  const complete = parser.onHeadersComplete.bind(parser);
+  parser.onHeadersComplete = (status, ...more) => complete(status === CONTINUE ? PROCESSING : status, ...more);
+}
+
+const [CONTINUE, PROCESSING] = [100, 102];
+
+function resume(parser: Parser): void {
+  parser.resume();
+  // An answer that ends with its connection waits for the end itself, with nothing left to parse.
+  if (!parser.paused) return;
+  parser.llhttp.llhttp_resume(parser.ptr);
+  parser.paused = false;
+}
+
+/**
+ * Whether a connection that Node says has ended was reset. Where some of the last bytes were read with the news of a reset,
+ * libuv reports an end and does not read on, and the error stays with the operating system: `uv__stream_io` of libuv, at
+ * POLLHUP. A write of nothing sends nothing, and gets that error. Node replaces `write` of a socket that has ended.
+ */
+function wasReset(tcp: Socket): boolean {
+  if (tcp.writable) Duplex.prototype.write.call(tcp, '', 'latin1');
+  const { errored } = tcp;
+  return errored !== null && 'code' in errored && errored.code === 'ECONNRESET';
+}
+
+function parserAt(socket: Socket): Parser | undefined {
+  const symbol = Object.getOwnPropertySymbols(socket).find(({ description }) => description === PARSER);
+  const parser: unknown = symbol === undefined ? undefined : Object.getOwnPropertyDescriptor(socket, symbol)?.value;
+  return isParser(parser) ? parser : undefined;
+}
+
+function isParser(value: unknown): value is Parser {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'paused' in value &&
+    'resume' in value &&
+    'onHeadersComplete' in value &&
+    'llhttp' in value &&
+    'statusCode' in value &&
+    'shouldKeepAlive' in value
+  );
+}
+
+/** A host's addresses, as `dns.lookup` gives them. Nobody waits for them once the signal has fired. */
+export type Resolver = (
+  hostname: string,
+  signal?: AbortSignal,
+) => Promise<readonly { readonly address: string; readonly family: number }[]>;
+
+export interface ConnectorOptions {
+  readonly allow: AllowList;
+  /** For each step: TCP, a proxy's tunnel, TLS. */
+  readonly connectTimeoutMs: number;
+  /** Trusted in addition to the machine's certificate authorities; undefined for only those. */
+  readonly ca: readonly string[] | undefined;
+  readonly resolve: Resolver | undefined;
+  readonly proxies: Proxies | undefined;
+}
+
+/**
+ * Makes a connection for a request of undici's. `onTcp` gets the TCP connection under it as soon as it exists, before it
+ * is established.
+ */
+export type Connect = (
+  options: buildConnector.Options,
+  callback: buildConnector.Callback,
+  onTcp?: (tcp: Socket) => void,
+) => void;
+
+/**
+ * Makes connections to allowed addresses only. A name is resolved once for each connection, all its addresses are
+ * checked, and the connection is made to one of these: what the name leads to a moment later does not matter. A proxy
+ * resolves names itself: through one, only what the name says is checked. Certificates are always verified.
+ */
+export function guardedConnector(options: ConnectorOptions): Connect {
+  const steps = new ConnectionSteps(options);
+  return (wanted, callback, onTcp = () => undefined) => {
+    let tcp: Socket | undefined;
+    const onMade = (made: Socket) => {
+      tcp = made;
+      onTcp(made);
+    };
+    callbackify(() => steps.connect(wanted, onMade))((error, socket) => {
+      if (error) return callback(error, null);
+      resumeAtEnd(socket, tcp ?? socket);
+      callback(null, socket);
+      acceptContinue(socket);
+    });
+  };
+}
+
+class ConnectionSteps {
+  constructor(private readonly options: ConnectorOptions) {}
+
+  async connect(wanted: buildConnector.Options, onTcp: (tcp: Socket) => void): Promise<Socket> {
+    const target = targetOf(wanted);
+    const { allow, proxies } = this.options;
+    const literal = literalAddress(target.hostname);
+    if (literal !== undefined) requireAllowed(allow, target, [literal]);
+    const proxy = proxies?.for(target);
+    if (proxy === undefined) return this.secured(wanted, target, await this.direct(target, onTcp));
+    requireAllowedName(allow, target);
+    return this.secured(wanted, target, await this.tunnelled(target, proxy, onTcp));
+  }
+
+  private async direct(target: Endpoint, onTcp: (tcp: Socket) => void): Promise<Socket> {
+    const { allow, resolve = resolveBySystem } = this.options;
+    const closed = new AbortController();
+    const lookup = guardedLookup(allow, target, (hostname) => resolve(hostname, closed.signal));
+    const socket = await this.tcp(target, lookup, (tcp) => {
+      tcp.once('close', () => closed.abort());
+      onTcp(tcp);
+    });
+    const address = requireConnected(socket);
+    try {
+      requireAllowed(allow, target, [ipaddr.parse(address)]);
+    } catch {
+      socket.destroy();
+      throw new AddressRefused('the connection goes to another address than the one that was checked');
+    }
+    return socket;
+  }
+
+  private async tunnelled(target: Endpoint, proxy: Proxy, onTcp: (tcp: Socket) => void): Promise<Socket> {
+    const { connectTimeoutMs } = this.options;
+    try {
+      const plain = await this.tcp(proxy, undefined, onTcp);
+      const socket = proxy.protocol === 'https:' ? await this.tls(proxy, proxy.hostname, plain) : plain;
+      await openTunnel(socket, target, proxy.authorization, connectTimeoutMs);
+      return socket;
+    } catch (error) {
+      throw proxyFailure(error);
+    }
+  }
+
+  private async secured(wanted: buildConnector.Options, target: Endpoint, socket: Socket): Promise<Socket> {
+    if (target.protocol === 'http:') return socket;
+    const secured = await this.tls(target, wanted.servername, socket);
+    requireConnected(secured);
+    return secured;
+  }
+
+  private tcp(
+    { hostname, port }: Endpoint,
+    lookup: LookupFunction | undefined,
+    onTcp: (tcp: Socket) => void,
+  ): Promise<Socket> {
+    const connect = buildConnector({
+      timeout: this.options.connectTimeoutMs,
+      autoSelectFamily: true,
+      ...(lookup === undefined ? {} : { lookup }),
+    });
+    return new Promise((resolve, reject) => {
+      const begun: unknown = connect({ protocol: 'http:', hostname, port }, (error, socket) =>
+        error === null ? resolve(socket) : reject(error),
+      );
+      if (begun instanceof Socket) onTcp(begun);
+    });
+  }
+
+  private tls({ hostname, port }: Endpoint, servername: string | undefined, httpSocket: Socket): Promise<Socket> {
+    const { ca, connectTimeoutMs } = this.options;
+    const connect = buildConnector({
+      timeout: connectTimeoutMs,
+      rejectUnauthorized: true,
+      ...(ca === undefined ? {} : { ca: [...ca] }),
+    });
+    return new Promise((resolve, reject) => {
+      const name = isIP(hostname) === 0 ? (servername ?? hostname) : '';
+      connect({ protocol: 'https:', hostname, port, servername: name, httpSocket }, (error, socket) =>
+        error === null ? resolve(socket) : reject(error),
+      );
+    });
+  }
+}
+
+/** The address at the other end. Throws for a connection that has ended already. */
+function requireConnected(socket: Socket): string {
+  const { remoteAddress } = socket;
+  if (remoteAddress !== undefined) return remoteAddress;
+  socket.destroy();
+  throw Object.assign(new Error('The peer has reset the connection.'), { code: 'ECONNRESET' });
+}
+
+function targetOf({ protocol, hostname, port }: buildConnector.Options): Endpoint {
+  const isTls = protocol === 'https:';
+  return {
+    protocol: isTls ? 'https:' : 'http:',
+    hostname: literalAddress(hostname) ? hostname : (readHostname(hostname) ?? ''),
+    port: port === '' ? (isTls ? '443' : '80') : port,
+  };
+}
+
+/** It always answers with a list, as callers expect that choose between IPv6 and IPv4. */
+function guardedLookup(allow: AllowList, target: Endpoint, resolve: Resolver): LookupFunction {
+  return (hostname, { all }, callback) => {
+    const answer = async () => {
+      const found = await resolve(hostname);
+      if (found.length === 0) throw Object.assign(new Error('The name has no address.'), { code: 'ENOTFOUND' });
+      requireAllowed(
+        allow,
+        target,
+        found.map(({ address }) => parsed(address)),
+      );
+      return found.map(({ address, family }) => ({ address, family }));
+    };
+    callbackify(answer)((error, found) => {
+      if (error) callback(error, '');
+      else if (all === true) callback(null, found);
+      else callback(null, found[0]?.address ?? '', found[0]?.family);
+    });
+  };
+}
+
+function parsed(address: string): ipaddr.IPv4 | ipaddr.IPv6 {
+  if (!ipaddr.isValid(address)) throw new AddressRefused('the name resolves to something other than an address');
+  return ipaddr.parse(address);
+}
+
+export function resolveBySystem(hostname: string): ReturnType<Resolver> {
+  return systemLookup(hostname, { all: true, order: 'verbatim' });
+}
 
 /** What sends one request. */
 export interface Connection {
@@ -116,4 +444,102 @@ class OwnConnection implements Connection {
     this.tcp = tcp;
     if (this.isCut) tcp.destroy();
   }
+}
+
+/**
+ * What is trusted: undefined for the machine's own authorities alone, which a list of others would otherwise take the
+ * place of. What NODE_EXTRA_CA_CERTS adds is trusted in both cases.
+ */
+export function trustedAuthorities(extra: readonly string[] = []): readonly string[] | undefined {
+  if (extra.length === 0) return undefined;
+  // Releases of Node before 22.15 cannot say what they trust.
+  const { getCACertificates } = tls as { readonly getCACertificates?: (kind: 'default') => string[] };
+  const own = getCACertificates?.('default') ?? [...tls.rootCertificates, ...addedByEnvironment()];
+  return [...own, ...extra];
+}
+
+/** Node has warned, when it was started, of a file that it cannot read. */
+function addedByEnvironment(): readonly string[] {
+  const path = process.env['NODE_EXTRA_CA_CERTS'] ?? '';
+  try {
+    return path === '' ? [] : [readFileSync(path, 'utf8')];
+  } catch {
+    return [];
+  }
+}
+
+/** How long a name server may take for an answer before it is asked again, in milliseconds. */
+const TIMEOUT_MS = 3_000;
+const TRIES = 2;
+/** What the machine resolves for clients at once: fewer than it resolves at once for all. */
+const MAX_BY_SYSTEM = 1;
+/** How many names wait for that. */
+const MAX_WAITING_FOR_SYSTEM = 256;
+/** Whatever says that there is no such name, or no address of it. */
+const NONE = ['ENOTFOUND', 'ENODATA'];
+
+type Found = Awaited<ReturnType<Resolver>>;
+
+export interface NameServersOptions {
+  /** The operator's own names. */
+  readonly allow: AllowList;
+  /** Name servers, as `dns.setServers` takes them; the machine's own when absent. */
+  readonly servers?: readonly string[];
+  /** The machine's own resolution. */
+  readonly system?: Resolver;
+}
+
+/**
+ * Resolves names that clients choose. The machine's own resolution takes very few at once, so that a client whose name
+ * server does not answer would hold up the names of all others: public names are asked of name servers directly, any number
+ * at once. The machine resolves hosts that the operator lists, and names that no name server knows where networks are listed.
+ */
+export function byNameServers({ allow, servers, system = resolveBySystem }: NameServersOptions): Resolver {
+  const others = new PQueue({ concurrency: MAX_BY_SYSTEM });
+  return async (hostname, signal) => {
+    if (allow.hasHostname(hostname)) return system(hostname);
+    const isPublic = mayBePublic(hostname);
+    const found = isPublic ? await ask(hostname, servers, signal) : [];
+    if (found.length > 0 || !allow.hasNetworks) return found;
+    if (others.size >= MAX_WAITING_FOR_SYSTEM)
+      throw Object.assign(new Error('Too many names wait to be resolved.'), { code: 'EAI_AGAIN' });
+    return inTurn(others, () => system(hostname), signal);
+  };
+}
+
+/** The signal ends the waiting alone: what the machine has begun to resolve keeps its place until it ends. */
+async function inTurn(queue: PQueue, resolve: () => Promise<Found>, signal: AbortSignal | undefined): Promise<Found> {
+  const leaving = new AbortController();
+  const leave = () => leaving.abort(signal?.reason);
+  signal?.throwIfAborted();
+  signal?.addEventListener('abort', leave, { once: true });
+  const begin = () => {
+    signal?.removeEventListener('abort', leave);
+    return resolve();
+  };
+  return queue.add(begin, { signal: leaving.signal });
+}
+
+/** None for a name that has none. Throws where a name server gives no answer, and there is none by the other either. */
+async function ask(
+  hostname: string,
+  servers: readonly string[] | undefined,
+  signal: AbortSignal | undefined,
+): Promise<Found> {
+  signal?.throwIfAborted();
+  // A new one knows the name servers that the machine has now.
+  const resolver = new NameServers({ timeout: TIMEOUT_MS, tries: TRIES });
+  if (servers !== undefined) resolver.setServers(servers);
+  const cancel = () => resolver.cancel();
+  signal?.addEventListener('abort', cancel, { once: true });
+  const asked = await Promise.allSettled([
+    resolver.resolve6(hostname).then((all) => all.map((address) => ({ address, family: 6 }))),
+    resolver.resolve4(hostname).then((all) => all.map((address) => ({ address, family: 4 }))),
+  ]);
+  signal?.removeEventListener('abort', cancel);
+  const found = asked.flatMap((outcome) => (outcome.status === 'fulfilled' ? outcome.value : []));
+  const failed = asked.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as Error] : []));
+  const [broken] = failed.filter((error) => !NONE.includes((error as NodeJS.ErrnoException).code ?? ''));
+  if (found.length === 0 && broken !== undefined) throw broken;
+  return found;
 }

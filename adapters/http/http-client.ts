@@ -1,17 +1,19 @@
-import { AllowList } from './allow-list.js';
-import { CallLife } from './call-life.js';
-import { trustedAuthorities } from './certificate-authorities.js';
-import { OwnConnections, PooledConnections, type Connections } from './connections.js';
-import { Exchange } from './exchange.js';
-import { guardedConnector, type Resolver } from './guarded-connector.js';
+import { AllowList, readTarget, type Target } from './allow-list.js';
+import {
+  type Connections,
+  guardedConnector,
+  OwnConnections,
+  PooledConnections,
+  type Resolver,
+  trustedAuthorities,
+} from './connections.js';
+import { CallLife, Exchange, headersAfter, redirectTarget } from './exchange.js';
 import { HttpAnswer } from './http-answer.js';
 import { HttpError } from './http-error.js';
-import { DEFAULT_HTTP_LIMITS, requireLimits, type HttpLimits } from './limits.js';
-import { headersAfter, redirectTarget } from './redirect.js';
 import { bodyOf, headersOf, type HttpRequest } from './http-request.js';
-import type { Proxies } from './proxy/proxies.js';
-import { readTarget, type Target } from './target.js';
-import { WebSockets, type TextSocket, type TextSocketRequest } from './web-sockets.js';
+import { DEFAULT_HTTP_LIMITS, type HttpLimits, requireLimits } from './limits.js';
+import type { Proxies } from './proxies.js';
+import { type TextSocket, type TextSocketRequest, WebSockets } from './web-sockets.js';
 
 export interface HttpClientOptions {
   /** Networks and hosts in addition to the public internet; see `AllowList`. */

@@ -1,4 +1,5 @@
-import type { AbortSignalLike } from '../../core/abort-signal.js';
+import { randomUUID } from 'node:crypto';
+import type { AbortSignalLike } from '../../core/cancellation.js';
 import { ACCEPTED_ENCODINGS } from './decoded-body.js';
 import type { HttpLimits } from './limits.js';
 
@@ -71,4 +72,276 @@ export function byteSizeOf(body: HttpRequest['body']): number | undefined {
 export function bodyOf({ body }: HttpRequest): Uint8Array | AsyncIterable<Uint8Array> | undefined {
   if (typeof body === 'string') return Buffer.from(body);
   return body !== undefined && 'stream' in body ? body.stream : body;
+}
+
+const PIECE_BYTES_OUTGOINGBODY = 64 * 1024;
+
+/**
+ * A body on its way out, in pieces, so that its progress is seen and it can be ended. `onProgress` is called when a piece has
+ * been taken.
+ */
+export class OutgoingBody implements AsyncIterable<Uint8Array> {
+  private readonly source: AsyncIterable<Uint8Array>;
+  private stopWaiting: ((reason: Error) => void) | undefined;
+  private stopped: Error | undefined;
+
+  constructor(
+    body: Uint8Array | AsyncIterable<Uint8Array>,
+    private readonly onProgress: () => void,
+  ) {
+    this.source = body instanceof Uint8Array ? piecesOf(body) : body;
+  }
+
+  /** Nothing more comes, even if the source is waited for. */
+  stop(reason: Error): void {
+    this.stopped ??= reason;
+    this.stopWaiting?.(reason);
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array> {
+    const pieces = this.source[Symbol.asyncIterator]();
+    let isOver = false;
+    try {
+      for (;;) {
+        const { done, value } = await this.nextOf(pieces);
+        isOver = done === true;
+        if (done === true) return;
+        yield value;
+        this.onProgress();
+      }
+    } finally {
+      // A source that is waited for ends when it comes to it.
+      if (!isOver) pieces.return?.().catch(() => undefined);
+    }
+  }
+
+  private async nextOf(pieces: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
+    if (this.stopped !== undefined) throw this.stopped;
+    const stop = new Promise<never>((_, reject) => {
+      this.stopWaiting = reject;
+    });
+    return Promise.race([pieces.next(), stop]);
+  }
+}
+
+async function* piecesOf(body: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < body.byteLength; at += PIECE_BYTES_OUTGOINGBODY)
+    yield body.subarray(at, at + PIECE_BYTES_OUTGOINGBODY);
+}
+
+/** Pauses and resumes the reading of a connection. */
+export interface Flow {
+  pause(): void;
+  resume(): void;
+}
+
+/** How much of an answer waits in memory to be read. */
+const MAX_WAITING_BYTES = 256 * 1024;
+/** What a piece takes beside its bytes. */
+const PIECE_BYTES_BODYQUEUE = 128;
+/** Pieces that are shorter together are joined, so that whoever keeps them does not pay for each. */
+const JOINED_BYTES = 16 * 1024;
+
+/**
+ * The pieces of one answer's body, as they come, for one reader. The connection is not read further while enough of
+ * them wait.
+ */
+export class BodyQueue {
+  private readonly pieces: Uint8Array[] = [];
+  private waitingBytes = 0;
+  private ending: { readonly error?: Error } | undefined;
+  private wakeReader: (() => void) | undefined;
+
+  constructor(private readonly flow: Flow) {}
+
+  push(piece: Uint8Array): void {
+    if (this.ending) return;
+    this.pieces.push(piece);
+    this.waitingBytes += PIECE_BYTES_BODYQUEUE + piece.byteLength;
+    if (this.waitingBytes > MAX_WAITING_BYTES) this.flow.pause();
+    this.wakeReader?.();
+  }
+
+  end(): void {
+    this.ending ??= {};
+    this.wakeReader?.();
+  }
+
+  /** What has not been read by then is dropped: a body that broke is of no use. */
+  fail(error: Error): void {
+    this.ending ??= { error };
+    this.pieces.length = 0;
+    this.wakeReader?.();
+  }
+
+  /**
+   * The next piece, or undefined at the end. `waits` is called when there is none yet, and what it returns when there
+   * is.
+   */
+  async next(waits: () => () => void): Promise<Uint8Array | undefined> {
+    while (this.pieces.length === 0) {
+      if (this.ending?.error) throw this.ending.error;
+      if (this.ending) return undefined;
+      const ready = waits();
+      await new Promise<void>((resolve) => {
+        this.wakeReader = resolve;
+      });
+      this.wakeReader = undefined;
+      ready();
+    }
+    const taken = this.pieces.splice(0, this.countToJoin());
+    for (const { byteLength } of taken) this.waitingBytes -= PIECE_BYTES_BODYQUEUE + byteLength;
+    if (this.waitingBytes <= MAX_WAITING_BYTES / 2) this.flow.resume();
+    return taken.length === 1 ? taken[0] : Buffer.concat(taken);
+  }
+
+  /** Of the pieces that wait, at least one. */
+  private countToJoin(): number {
+    let [count, bytes] = [1, this.pieces[0]?.byteLength ?? 0];
+    for (; count < this.pieces.length; count += 1) {
+      bytes += this.pieces[count]?.byteLength ?? 0;
+      if (bytes > JOINED_BYTES) break;
+    }
+    return count;
+  }
+}
+
+/** A file that is sent within a request's body. The references of a submission are such files. */
+export interface BodyFile {
+  readonly mediaType: string;
+  /** Of exactly what `open` gives. */
+  readonly byteSize: number;
+  open(): Promise<AsyncIterable<Uint8Array>>;
+}
+
+/** A body whose length is known before it is sent: what `HttpRequest.body` takes. */
+export interface SizedStream {
+  readonly stream: AsyncIterable<Uint8Array>;
+  readonly byteSize: number;
+}
+
+export interface SizedRequest {
+  readonly headers: { readonly 'content-type': string };
+  readonly body: SizedStream;
+}
+
+const MEDIA_TYPE = /^[a-z0-9!#$&^_.+-]+\/[a-z0-9!#$&^_.+-]+$/i;
+
+/** The file's type, where it may be written into a header. Throws a `RangeError` for what is no type. */
+export function mediaTypeOf({ mediaType }: BodyFile): string {
+  if (!MEDIA_TYPE.test(mediaType)) throw new RangeError('A media type is a type and a subtype.');
+  return mediaType;
+}
+
+/** The file's bytes. Throws if they are not as many as it says: a body must not end early, or go on as something else. */
+export async function* bytesOfFile(file: BodyFile): AsyncGenerator<Uint8Array> {
+  const { byteSize } = file;
+  let byteLength = 0;
+  for await (const piece of await file.open()) {
+    byteLength += piece.byteLength;
+    if (byteLength > byteSize) throw new Error(`A file has more than the ${byteSize} bytes that it should have.`);
+    yield piece;
+  }
+  if (byteLength < byteSize) throw new Error(`A file has ${byteLength} bytes instead of ${byteSize}.`);
+}
+
+/** Texts and streams one after another. Each stream is begun when it is reached. */
+export function joined(parts: readonly (string | SizedStream)[]): SizedStream {
+  const sized = parts.map((part) => (typeof part === 'string' ? sizedText(part) : part));
+  return {
+    byteSize: sized.reduce((sum, { byteSize }) => sum + byteSize, 0),
+    stream: inOrder(sized),
+  };
+}
+
+function sizedText(text: string): SizedStream {
+  const bytes = Buffer.from(text);
+  return { byteSize: bytes.byteLength, stream: once(bytes) };
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.byteLength > 0) yield bytes;
+}
+
+async function* inOrder(parts: readonly SizedStream[]): AsyncGenerator<Uint8Array> {
+  for (const { stream } of parts) yield* stream;
+}
+
+/** A field of a form: a text, or a file with the name that the server is told. */
+export type FormField =
+  | { readonly name: string; readonly value: string }
+  | { readonly name: string; readonly fileName: string; readonly file: BodyFile };
+
+/**
+ * A form as multipart/form-data (RFC 7578). Files are opened as the body is sent; its length is known before. Names are sent
+ * in UTF-8, with quotes and line breaks escaped as browsers do it. Throws a `RangeError` for a type that is none.
+ */
+export function formRequest(fields: readonly FormField[]): SizedRequest {
+  // Nobody can know it, so that no value has it.
+  const boundary = `darkroom-${randomUUID()}`;
+  const parts = fields.flatMap((field) => [`--${boundary}\r\n`, ...partsOf(field), '\r\n']);
+  return {
+    headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
+    body: joined([...parts, `--${boundary}--\r\n`]),
+  };
+}
+
+function partsOf(field: FormField): readonly (string | SizedStream)[] {
+  const disposition = `Content-Disposition: form-data; name="${escaped(field.name)}"`;
+  if ('value' in field) return [`${disposition}\r\n\r\n`, field.value];
+  const { fileName, file } = field;
+  return [
+    `${disposition}; filename="${escaped(fileName)}"\r\nContent-Type: ${mediaTypeOf(file)}\r\n\r\n`,
+    { byteSize: file.byteSize, stream: bytesOfFile(file) },
+  ];
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
+}
+
+/** Stands for a file in a JSON document: a string with the file's base64. */
+export class Base64File {
+  /** As a data URL with its type, or as base64 alone. */
+  constructor(
+    readonly file: BodyFile,
+    readonly form: 'data-url' | 'base64',
+  ) {}
+}
+
+/**
+ * The JSON of a document in which each `Base64File` is a string with its base64. The files are opened and encoded as the
+ * body is sent; its length is known before. Throws a `RangeError` for a type that is none.
+ */
+export function jsonRequest(document: unknown): SizedRequest {
+  // Nobody can know it, so no other string of the document is equal to a mark.
+  const mark = randomUUID();
+  const files: Base64File[] = [];
+  const json = JSON.stringify(document, (_, value: unknown) => {
+    if (!(value instanceof Base64File)) return value;
+    files.push(value);
+    return mark;
+  });
+  const texts = json.split(JSON.stringify(mark));
+  const parts = texts.flatMap((text, index) => [text, ...stringOf(files[index])]);
+  return { headers: { 'content-type': 'application/json' }, body: joined(parts) };
+}
+
+function stringOf(encoded: Base64File | undefined): readonly (string | SizedStream)[] {
+  if (encoded === undefined) return [];
+  const { file, form } = encoded;
+  const base64 = { byteSize: Math.ceil(file.byteSize / 3) * 4, stream: encodedBase64(bytesOfFile(file)) };
+  return ['"', form === 'data-url' ? `data:${mediaTypeOf(file)};base64,` : '', base64, '"'];
+}
+
+/** Encodes whole groups of three bytes: what is left of a piece goes before the next one. */
+async function* encodedBase64(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let left = Buffer.alloc(0);
+  for await (const piece of bytes) {
+    const all = Buffer.concat([left, piece]);
+    const whole = all.byteLength - (all.byteLength % 3);
+    left = all.subarray(whole);
+    if (whole > 0) yield Buffer.from(all.toString('base64', 0, whole), 'latin1');
+  }
+  if (left.byteLength > 0) yield Buffer.from(left.toString('base64'), 'latin1');
 }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { Agent, ping, WebSocket } from 'undici';
-import type { Connect } from './guarded-connector.js';
-import { readTarget } from './target.js';
+import { readTarget } from './allow-list.js';
+import type { Connect } from './connections.js';
 
 /** One connection that receives texts from a server. */
 export interface TextSocket {

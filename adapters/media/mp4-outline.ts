@@ -1,7 +1,67 @@
 import { setImmediate } from 'node:timers/promises';
-import type { BlockReader } from './block-reader.js';
-import { type Box, boxIn, BOXES_A_TURN, LOOKED_AT_BYTES, maySkip } from './mp4-box.js';
+import type { ProbedFile } from '../../core/ports/media.js';
+import { viewOf } from './container-end.js';
+import {
+  type Box,
+  BOXES_A_TURN,
+  boxesOf,
+  boxIn,
+  contentsOf,
+  type InnerBox,
+  LOOKED_AT_BYTES,
+  maySkip,
+  wordAt,
+} from './mp4-box.js';
+import { SAMPLE_ENTRIES, sampleEntryIn, STSD_BYTES, TRACK_HANDLERS } from './mp4-layout.js';
 import type { Invalid } from './probe-limits.js';
+
+/** So much is read with one request to the store. */
+export const BLOCK_BYTES = 1024 * 1024;
+
+/** So much of one block stays with the next, for what lies in both. */
+const KEPT_BYTES = 64;
+
+/**
+ * Reads a file forwards in blocks, and holds one. Each byte is read once at most: never more bytes than the file has, in no
+ * more than one request for every `BLOCK_BYTES` of it, begun ones included.
+ */
+export class BlockReader {
+  #block: Buffer = Buffer.alloc(0);
+  #blockAt = 0;
+
+  constructor(private readonly file: ProbedFile) {}
+
+  /**
+   * A copy of the bytes from `from` (inclusive) to `to` (exclusive), which lie within the file; fewer where the store has fewer.
+   * What lies more than `KEPT_BYTES` before the `to` of an earlier call may be gone: the reader then throws.
+   */
+  async bytes(from: number, to: number): Promise<Buffer> {
+    if (from < this.#blockAt) throw new RangeError('These bytes have been read before.');
+    const parts: Buffer[] = [];
+    for (let at = from; at < to;) {
+      if (at >= this.#blockAt + this.#block.length) await this.#load(at);
+      const part = this.#block.subarray(at - this.#blockAt, to - this.#blockAt);
+      if (part.length === 0) break;
+      parts.push(part);
+      at += part.length;
+    }
+    return Buffer.concat(parts);
+  }
+
+  async #load(from: number): Promise<void> {
+    const to = Math.min(from + BLOCK_BYTES, this.file.byteSize);
+    const isNext = from === this.#blockAt + this.#block.length;
+    const kept = this.#block.subarray(isNext ? -KEPT_BYTES : this.#block.length);
+    const block = Buffer.allocUnsafeSlow(kept.length + to - from);
+    let filled = kept.copy(block);
+    for await (const chunk of await this.file.read({ from, to })) {
+      block.set(chunk.subarray(0, block.length - filled), filled);
+      filled = Math.min(block.length, filled + chunk.byteLength);
+    }
+    this.#block = block.subarray(0, filled);
+    this.#blockAt = from - kept.length;
+  }
+}
 
 /** What all index boxes and all box headers take: enough for ten hours with 30 pictures a second. */
 export const MAX_INDEX_BYTES = 16 * 1024 * 1024;
@@ -136,4 +196,86 @@ function boxAt(head: Buffer, leftBytes: number): { readonly box: Box; readonly b
     return box === undefined ? DAMAGED : { box, boxBytes };
   }
   return box === undefined || !maySkip(box) ? 'none' : { box, boxBytes };
+}
+
+/** A top-level box of a file of which some parts are known. */
+export interface TopBox {
+  readonly type: string;
+  readonly at: number;
+  readonly contentAt: number;
+  readonly contentEnd: number;
+  /** What is known of its content: all of an index box. */
+  readonly content: Buffer;
+}
+
+export function* topBoxes({ parts }: KnownParts): Generator<TopBox> {
+  for (const { at, bytes } of parts) {
+    const view = viewOf(bytes);
+    const box = boxIn(view.subarray(0, LOOKED_AT_BYTES), Infinity);
+    if (box === undefined) continue;
+    const { type, headerBytes, contentBytes } = box;
+    const contentAt = at + headerBytes;
+    const content = view.subarray(headerBytes).subarray(0, contentBytes);
+    yield { type, at, contentAt, contentEnd: contentAt + contentBytes, content };
+  }
+}
+
+/** The contents of all `moov` boxes. */
+export function moviesIn(known: KnownParts): readonly Buffer[] {
+  return [...topBoxes(known)].filter(({ type }) => type === 'moov').map(({ content }) => content);
+}
+
+export function trackIdOf(trak: Buffer): number | undefined {
+  const [tkhd] = contentsOf([trak], ['tkhd']);
+  return tkhd === undefined ? undefined : wordAfterTimes(tkhd);
+}
+
+/** Behind a version, flags and two times, which take eight bytes each in version 1. */
+export function wordAfterTimes(content: Buffer): number {
+  return wordAt(content, content[0] === 1 ? 20 : 12);
+}
+
+export interface SampleEntryBox {
+  readonly type: string;
+  readonly content: Buffer;
+  readonly boxes: readonly InnerBox[];
+}
+
+/** The sample entries of a track that are of a known format. */
+export function sampleEntriesOf(trak: Buffer): readonly SampleEntryBox[] {
+  return contentsOf([trak], ['mdia', 'minf', 'stbl', 'stsd']).flatMap((stsd) =>
+    [...boxesOf(stsd.subarray(STSD_BYTES))].flatMap(({ type, content }) => {
+      const entry = { type, headerBytes: 8, contentBytes: content.length, isManifest: false } as const;
+      const ahead = Buffer.concat([Buffer.alloc(8), content.subarray(0, LOOKED_AT_BYTES)]);
+      const known = sampleEntryIn(ahead, entry, stsd[0] ?? 0);
+      return known === undefined ? [] : [{ type, content, boxes: [...boxesOf(content.subarray(known.fixedBytes))] }];
+    }),
+  );
+}
+
+/** Where in a handler box its type is. */
+const HANDLER_TYPE_AT = 8;
+
+/**
+ * Whether a track of an MP4 file is anything but pictures or sound: subtitles, chapters or timed metadata. Their texts are
+ * samples, so that they stay in the file when their track is removed from its index.
+ */
+export function hasOtherTracks({ indexBoxes }: Mp4Outline): boolean {
+  const movies = indexBoxes.filter(({ type }) => type === 'moov').map(({ content }) => content);
+  return contentsOf(movies, ['trak']).some((track) => {
+    const handlers = contentsOf([track], ['mdia', 'hdlr']).map((content) =>
+      content.toString('latin1', HANDLER_TYPE_AT, HANDLER_TYPE_AT + 4),
+    );
+    const formats = contentsOf([track], ['mdia', 'minf', 'stbl', 'stsd']);
+    return (
+      handlers.length === 0 ||
+      !handlers.every((type) => TRACK_HANDLERS.has(type)) ||
+      !formats.every((content) => hasOnlyKnownFormats(content.subarray(STSD_BYTES)))
+    );
+  });
+}
+
+function hasOnlyKnownFormats(entries: Buffer): boolean {
+  for (const { type } of boxesOf(entries)) if (!SAMPLE_ENTRIES.has(type)) return false;
+  return true;
 }

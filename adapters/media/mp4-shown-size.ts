@@ -1,6 +1,5 @@
 import { contentsOf } from './mp4-box.js';
-import { moviesIn, sampleEntriesOf, trackIdOf, type SampleEntryBox } from './mp4-movie.js';
-import type { KnownParts } from './mp4-outline.js';
+import { type KnownParts, moviesIn, sampleEntriesOf, type SampleEntryBox, trackIdOf } from './mp4-outline.js';
 
 interface Size {
   readonly widthPx: number;

@@ -1,12 +1,9 @@
-import { CustomSource, EncodedPacketSink, Input, MP4 } from 'mediabunny';
-import type { InputVideoTrack } from 'mediabunny';
-import type { MediaFacts } from '../../core/ports/media-probe.js';
+import { CustomSource, EncodedPacketSink, Input, type InputVideoTrack, MP4 } from 'mediabunny';
+import type { MediaFacts } from '../../core/ports/media.js';
 import { bytesOf, type KnownParts } from './mp4-outline.js';
-import { samplesFault } from './mp4-samples.js';
+import { editedMs, fragmentsAlone, samplesFault } from './mp4-samples.js';
 import { hideShortColours, shownSizeOf } from './mp4-shown-size.js';
-import { editedMs, fragmentsAlone } from './mp4-timing.js';
-import { sizeFault, UNREADABLE_VIDEO } from './probe-limits.js';
-import type { Invalid, ProbeLimits } from './probe-limits.js';
+import { type Invalid, type ProbeLimits, sizeFault, UNREADABLE_VIDEO } from './probe-limits.js';
 
 /** A day: longer than any video here, and short enough to be counted exactly in milliseconds. */
 const MAX_DURATION_MS = 24 * 60 * 60 * 1000;

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
-import { boxesOf, BOXES_A_TURN, boxIn, LOOKED_AT_BYTES, wordAt } from './mp4-box.js';
+import { BOXES_A_TURN, boxesOf, boxIn, LOOKED_AT_BYTES, wordAt } from './mp4-box.js';
+import { STSD_BYTES } from './mp4-layout.js';
 import type { Mp4Outline } from './mp4-outline.js';
-import { STSD_BYTES } from './mp4-sample-entry.js';
 import type { Invalid } from './probe-limits.js';
 
 /** Of all tracks of pictures, and of all fragments, together: four hours. */

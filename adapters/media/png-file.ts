@@ -1,22 +1,52 @@
 import { setImmediate } from 'node:timers/promises';
-import { crc32 } from 'node:zlib';
+import { crc32, inflateSync } from 'node:zlib';
 import { orientationOf, swapsSides, UPRIGHT } from './cleaning/exif-orientation.js';
-import { BROKEN, viewOf } from './container-end.js';
-import type { ContainerEnd } from './container-end.js';
-import {
-  ACTL,
-  EXIF,
-  IDAT,
-  IEND,
-  IHDR,
-  ITXT,
-  PLTE,
-  PNG_SIGNATURE_BYTES,
-  type PngChunk,
-  pngChunks,
-  TEXT,
-  ZTXT,
-} from './png-chunks.js';
+import { BROKEN, type ContainerEnd, viewOf } from './container-end.js';
+
+export const PNG_SIGNATURE_BYTES = 8;
+const LENGTH_BYTES = 4;
+const TYPE_BYTES = 4;
+const CHECKSUM_BYTES = 4;
+
+export const IHDR = typeNamed('IHDR');
+export const PLTE = typeNamed('PLTE');
+export const IDAT = typeNamed('IDAT');
+export const IEND = typeNamed('IEND');
+export const ACTL = typeNamed('acTL');
+export const EXIF = typeNamed('eXIf');
+export const PHYS = typeNamed('pHYs');
+export const TEXT = typeNamed('tEXt');
+export const ZTXT = typeNamed('zTXt');
+export const ITXT = typeNamed('iTXt');
+
+/** Where a chunk is: a file can have millions, so that none is cut out before it is wanted. */
+export interface PngChunk {
+  /** The four letters of its name as a number. */
+  readonly type: number;
+  readonly typeAt: number;
+  readonly contentAt: number;
+  /** Where the content ends and its checksum, of type and content, begins. */
+  readonly checksumAt: number;
+  /** Where the next chunk begins. */
+  readonly end: number;
+}
+
+/** The chunks of a file that begins with a PNG's signature, up to the first that is not whole. Checksums are not checked. */
+export function* pngChunks(bytes: Buffer): Generator<PngChunk> {
+  for (let at = PNG_SIGNATURE_BYTES; at + LENGTH_BYTES + TYPE_BYTES + CHECKSUM_BYTES <= bytes.length;) {
+    const typeAt = at + LENGTH_BYTES;
+    const contentAt = typeAt + TYPE_BYTES;
+    const checksumAt = contentAt + bytes.readUInt32BE(at);
+    const end = checksumAt + CHECKSUM_BYTES;
+    if (end > bytes.length) return;
+    yield { type: bytes.readUInt32BE(typeAt), typeAt, contentAt, checksumAt, end };
+    at = end;
+  }
+}
+
+function typeNamed(name: string): number {
+  return Buffer.from(name, 'latin1').readUInt32BE(0);
+}
 
 /** Other work of the process is let in after so many chunks. An ordinary picture has fewer. */
 export const CHUNKS_A_TURN = 2 ** 14;
@@ -112,4 +142,74 @@ export function pngHead(bytes: Uint8Array): Uint8Array {
     from = end;
   }
   return Buffer.concat(parts);
+}
+
+/** The most decompressed bytes that are checked on the calling thread: 64 x 64 pixels of four channels of a byte. */
+const MAX_ROW_BYTES = 64 * (1 + 64 * 4);
+/** Compressed data of so many bytes, were they noise, and all other chunks are shorter than this. */
+const MAX_FILE_BYTES = MAX_ROW_BYTES + 4_096;
+const HEADER_DATA_BYTES = 13;
+const DENSITY_DATA_BYTES = 9;
+/** Channels by colour type. One with a palette is left to the decoder: its pixels may name colours that it does not have. */
+const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 4: 2, 6: 4 };
+const FILTERS = 5;
+
+/**
+ * Whether these bytes, which begin with a PNG's signature, are a small PNG in which a decoder finds no fault. For a few pixels a
+ * thread of libvips costs many times what this does. `false` says nothing: the picture may be larger, of another form, or damaged.
+ *
+ * Everything that can be wrong with a PNG of eight bits a channel, without interlacing and without a palette, is checked (PNG
+ * third edition, 5 to 10): checksums, which chunks there are, the compressed data, their length, and the filter of each row. Any
+ * values of pixels are a picture.
+ */
+export function isSoundSmallPng(bytes: Uint8Array): boolean {
+  if (bytes.byteLength > MAX_FILE_BYTES) return false;
+  const view = viewOf(bytes);
+  const data: Buffer[] = [];
+  let header: Buffer | undefined;
+  let hasDensity = false;
+  for (const { type, typeAt, contentAt, checksumAt } of pngChunks(view)) {
+    if (crc32(view.subarray(typeAt, checksumAt)) !== view.readUInt32BE(checksumAt)) return false;
+    const content = view.subarray(contentAt, checksumAt);
+    if (header === undefined) {
+      if (type !== IHDR) return false;
+      header = content;
+    } else if (type === IDAT) data.push(content);
+    else if (type === IEND) return areRows(data, header);
+    // The only other chunk that encoders usually write: once, and before the data.
+    else if (type !== PHYS || content.length !== DENSITY_DATA_BYTES || hasDensity || data.length > 0) return false;
+    else hasDensity = true;
+  }
+  return false;
+}
+
+function areRows(data: readonly Buffer[], header: Buffer): boolean {
+  const rowBytes = rowBytesOf(header);
+  if (rowBytes === undefined) return false;
+  const byteCount = header.readUInt32BE(4) * rowBytes;
+  if (byteCount === 0 || byteCount > MAX_ROW_BYTES) return false;
+  const rows = inflated(data.length === 1 ? data[0]! : Buffer.concat(data), byteCount);
+  if (rows === undefined) return false;
+  for (let at = 0; at < byteCount; at += rowBytes) if (rows[at]! >= FILTERS) return false;
+  return true;
+}
+
+/** The bytes of a row with its filter, or undefined where the picture has another form than those that are checked here. */
+function rowBytesOf(header: Buffer): number | undefined {
+  if (header.length !== HEADER_DATA_BYTES) return undefined;
+  const widthPx = header.readUInt32BE(0);
+  const [bitDepth, colourType, compression, filter, interlacing] = header.subarray(8);
+  const channels = CHANNELS[colourType ?? 0];
+  if (widthPx === 0 || channels === undefined || bitDepth !== 8) return undefined;
+  return compression === 0 && filter === 0 && interlacing === 0 ? 1 + widthPx * channels : undefined;
+}
+
+/** The decompressed data, or undefined where they are not of exactly so many bytes. */
+function inflated(data: Buffer, byteCount: number): Buffer | undefined {
+  try {
+    const rows = inflateSync(data, { maxOutputLength: byteCount });
+    return rows.length === byteCount ? rows : undefined;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,7 +1,6 @@
-import { decodeBytes } from '../../core/media/decode-cost.js';
-import { readImageHeader, type ImageForm } from '../../core/media/image-header.js';
+import { decodeBytes, type ImageForm, readImageHeader } from '../../core/media/image-header.js';
 
-export type { ProbeLimits } from '../../core/ports/media-probe.js';
+export type { ProbeLimits } from '../../core/ports/media.js';
 
 /** The answer for bytes that are not what they should be. */
 export interface Invalid {

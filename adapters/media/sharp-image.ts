@@ -1,13 +1,11 @@
 import type { Metadata, Sharp } from 'sharp';
-import { readImageHeader, type HeaderAnswer } from '../../core/media/image-header.js';
-import type { MediaFacts } from '../../core/ports/media-probe.js';
+import { type HeaderAnswer, readImageHeader } from '../../core/media/image-header.js';
+import type { MediaFacts } from '../../core/ports/media.js';
 import { sharp } from '../image-library.js';
 import type { ContainerEnd } from './container-end.js';
 import { jpegOutline, withoutOddities } from './jpeg-file.js';
-import { hasSoundChunks, pngHead } from './png-file.js';
-import { decodeFault, sizeFault } from './probe-limits.js';
-import type { Invalid, ProbeLimits } from './probe-limits.js';
-import { isSoundSmallPng } from './small-png.js';
+import { hasSoundChunks, isSoundSmallPng, pngHead } from './png-file.js';
+import { decodeFault, type Invalid, type ProbeLimits, sizeFault } from './probe-limits.js';
 
 export type ImageType = Extract<MediaFacts, { kind: 'image' }>['mediaType'];
 

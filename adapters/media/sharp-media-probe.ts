@@ -1,20 +1,86 @@
 import PQueue from 'p-queue';
-import { alphaBytes, decodeBytesOf } from '../../core/media/decode-cost.js';
-import { readImageHeader } from '../../core/media/image-header.js';
+import { alphaBytes, decodeBytesOf, MAX_HEADER_BYTES, readImageHeader } from '../../core/media/image-header.js';
 import { MemoryBudget } from '../../core/memory-budget.js';
-import type { MediaFacts, MediaProbe, ProbedFile } from '../../core/ports/media-probe.js';
-import { BlockReader } from './block-reader.js';
-import { BytesCollector } from './collect-bytes.js';
+import type { MediaFacts, MediaProbe, ProbedFile } from '../../core/ports/media.js';
 import type { ContainerEnd } from './container-end.js';
 import { jpegEnd } from './jpeg-file.js';
-import { readOutline } from './mp4-outline.js';
-import { hasOtherTracks } from './mp4-tracks.js';
+import { BlockReader, hasOtherTracks, readOutline } from './mp4-outline.js';
 import { tableBytes } from './mp4-work.js';
 import { pngEnd } from './png-file.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';
 import type { ImageType } from './sharp-image.js';
 import { VideoProber } from './video-prober.js';
 import { webpEnd } from './webp-file.js';
+
+/** Takes bytes out of a stream in two steps: the first of them, then all. A failure of the stream is passed on. */
+export class BytesCollector {
+  readonly #source: AsyncIterator<Uint8Array>;
+  readonly #head: Uint8Array[] = [];
+  #byteSize = 0;
+  #isAtEnd = false;
+
+  constructor(
+    bytes: AsyncIterable<Uint8Array>,
+    readonly maxBytes: number,
+  ) {
+    this.#source = bytes[Symbol.asyncIterator]();
+  }
+
+  /** The first bytes: until `isEnough` says so, the stream ends, or there are more than a head or the file may have. */
+  async head(isEnough: (head: Uint8Array) => boolean): Promise<Uint8Array> {
+    let head: Uint8Array = new Uint8Array();
+    while (this.#byteSize <= Math.min(MAX_HEADER_BYTES, this.maxBytes)) {
+      const chunk = await this.#next();
+      if (chunk === undefined) break;
+      this.#head.push(chunk);
+      head = this.#head.length === 1 ? chunk : Buffer.concat(this.#head, this.#byteSize);
+      if (isEnough(head)) break;
+    }
+    return head;
+  }
+
+  /**
+   * All bytes, the head among them, in memory of `maxBytes`; undefined as soon as they are more. To be called once, or
+   * `close`.
+   */
+  async all(): Promise<Uint8Array | undefined> {
+    if (this.#byteSize > this.maxBytes) {
+      await this.close();
+      return undefined;
+    }
+    const all = new Uint8Array(this.maxBytes);
+    let at = 0;
+    for (const chunk of this.#head.splice(0)) {
+      all.set(chunk, at);
+      at += chunk.byteLength;
+    }
+    for (let chunk = await this.#next(); chunk !== undefined; chunk = await this.#next()) {
+      if (this.#byteSize > this.maxBytes) {
+        await this.close();
+        return undefined;
+      }
+      all.set(chunk, at);
+      at += chunk.byteLength;
+    }
+    return all.subarray(0, at);
+  }
+
+  async close(): Promise<void> {
+    this.#isAtEnd = true;
+    await this.#source.return?.();
+  }
+
+  async #next(): Promise<Uint8Array | undefined> {
+    if (this.#isAtEnd) return undefined;
+    const next = await this.#source.next();
+    if (next.done === true) {
+      this.#isAtEnd = true;
+      return undefined;
+    }
+    this.#byteSize += next.value.byteLength;
+    return next.value;
+  }
+}
 
 const MIB = 1024 * 1024;
 const VIDEO = 'video/mp4';

@@ -1,9 +1,8 @@
 import PQueue from 'p-queue';
-import { decodeBytesOf } from '../../core/media/decode-cost.js';
-import { readImageHeader } from '../../core/media/image-header.js';
+import { decodeBytesOf, readImageHeader } from '../../core/media/image-header.js';
 import { MemoryBudget, type Waits } from '../../core/memory-budget.js';
-import type { Preview, Previews } from '../../core/ports/previews.js';
-import { BytesCollector } from './collect-bytes.js';
+import type { Preview, Previews } from '../../core/ports/media.js';
+import { BytesCollector } from './sharp-media-probe.js';
 import { xmpPacket } from './xmp-packet.js';
 
 const MIB = 1024 * 1024;

@@ -1,4 +1,4 @@
-import type { Preview } from '../../core/ports/previews.js';
+import type { Preview } from '../../core/ports/media.js';
 import { openUpright } from '../upright-image.js';
 
 /** The longer side and the quality of a preview, the best first: the first one that is small enough is taken. */

@@ -1,9 +1,8 @@
 import { Worker } from 'node:worker_threads';
 import PQueue from 'p-queue';
-import type { MediaFacts } from '../../core/ports/media-probe.js';
+import type { MediaFacts } from '../../core/ports/media.js';
 import type { KnownParts } from './mp4-outline.js';
-import { UNREADABLE_VIDEO } from './probe-limits.js';
-import type { Invalid, ProbeLimits } from './probe-limits.js';
+import { type Invalid, type ProbeLimits, UNREADABLE_VIDEO } from './probe-limits.js';
 import type { VideoJob, VideoMessage } from './video-thread.js';
 
 export interface VideoProberOptions {

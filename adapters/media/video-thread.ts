@@ -1,5 +1,5 @@
-import { parentPort, type MessagePort } from 'node:worker_threads';
-import type { MediaFacts } from '../../core/ports/media-probe.js';
+import { type MessagePort, parentPort } from 'node:worker_threads';
+import type { MediaFacts } from '../../core/ports/media.js';
 import type { KnownParts } from './mp4-outline.js';
 import { probeVideo } from './mp4-video.js';
 import type { Invalid, ProbeLimits } from './probe-limits.js';

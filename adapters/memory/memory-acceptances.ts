@@ -1,4 +1,4 @@
-import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/acceptance-store.js';
+import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/stores.js';
 import type { MemoryAccountStore } from './memory-account-store.js';
 import type { MemoryClaimStore } from './memory-claim-store.js';
 import type { MemoryGenerationStore } from './memory-generation-store.js';

@@ -1,11 +1,10 @@
 import { assert } from '../../core/assert.js';
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
-import type { CapUse } from '../../core/credits/cap.js';
-import type { AccountStore } from '../../core/ports/account-store.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import type { Account, AccountChange, AccountTotals, CapUse, Entry, Hold } from '../../core/credits/account.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { AccountStore } from '../../core/ports/stores.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
-import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 
 type AccountHold = Hold & { readonly accountId: string };
 

@@ -1,7 +1,7 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
-import type { Artefact } from '../../core/people/artefact.js';
-import type { ArtefactKey, ArtefactStore } from '../../core/ports/artefact-store.js';
+import type { Artefact } from '../../core/people/person.js';
+import type { ArtefactKey, ArtefactStore } from '../../core/ports/stores.js';
 import { frozenCopy } from './frozen-copy.js';
 
 /** Artefacts in this process's memory; gone when the process ends. */

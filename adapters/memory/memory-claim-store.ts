@@ -1,6 +1,6 @@
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
-import type { ClaimStore } from '../../core/ports/claim-store.js';
+import type { ClaimStore } from '../../core/ports/stores.js';
 import { frozenCopy } from './frozen-copy.js';
 import { compareText, OrderedList } from './ordered-list.js';
 

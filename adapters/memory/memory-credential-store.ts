@@ -1,7 +1,7 @@
 import type { ApiKey, App } from '../../core/access/credential.js';
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import type { CredentialStore } from '../../core/ports/credential-store.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 import type { Page, PageRequest } from '../../core/paging.js';
+import type { CredentialStore } from '../../core/ports/stores.js';
 import { AccountThings } from './account-things.js';
 
 /** Apps and API keys in this process's memory; gone when the process ends. */

@@ -1,11 +1,11 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
-import type { DeliveryStore, ListedDeliveries } from '../../core/ports/delivery-store.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
-import { cursorAt, placeBefore, type CreatedPlace } from '../created-cursor.js';
+import { type CreatedPlace, cursorAt, placeBefore } from '../created-cursor.js';
 import { behind, comparePlaces, listNamed } from './descending-lists.js';
 import type { OrderedList } from './ordered-list.js';
-import { VersionedRecords, type Insertion } from './versioned-records.js';
+import { type Insertion, VersionedRecords } from './versioned-records.js';
 
 /** Webhook deliveries in this process's memory; gone when the process ends. */
 export class MemoryDeliveryStore implements DeliveryStore {

@@ -1,18 +1,13 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import type { UnchargedContent } from '../../core/generation/decide.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
-import type { UnchargedContent } from '../../core/generation/retention.js';
-import type {
-  AppGenerations,
-  DueAfter,
-  GenerationStore,
-  ListedGenerations,
-} from '../../core/ports/generation-store.js';
-import { cursorAt, placeBefore, placeOf, type CreatedPlace } from '../created-cursor.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { AppGenerations, DueAfter, GenerationStore, ListedGenerations } from '../../core/ports/stores.js';
+import { type CreatedPlace, cursorAt, placeBefore, placeOf } from '../created-cursor.js';
 import { behind, comparePlaces, listNamed } from './descending-lists.js';
 import { compareText, type OrderedList } from './ordered-list.js';
-import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import { SumsByOwner } from './sums-by-owner.js';
-import { VersionedRecords, type Insertion } from './versioned-records.js';
+import { type Insertion, VersionedRecords } from './versioned-records.js';
 
 /** Generations in this process's memory; gone when the process ends. */
 export class MemoryGenerationStore implements GenerationStore {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { ObjectFacts, ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
-import { MemoryGrants, type GetTarget, type Grant, type PutTarget } from './object-grants.js';
+import { type GetTarget, type Grant, MemoryGrants, type PutTarget } from './object-grants.js';
 
 interface StoredObject extends ObjectFacts {
   readonly bytes: Uint8Array;

@@ -1,7 +1,7 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
-import type { IdentityKey, PersonStore } from '../../core/ports/person-store.js';
+import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
 import { AccountThings } from './account-things.js';
 import { frozenCopy } from './frozen-copy.js';
 

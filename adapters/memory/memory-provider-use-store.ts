@@ -1,4 +1,4 @@
-import type { ProviderUseStore } from '../../core/ports/provider-use-store.js';
+import type { ProviderUseStore } from '../../core/ports/stores.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
 import { MemoryNamedRecords } from './memory-named-records.js';
 

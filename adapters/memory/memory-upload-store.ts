@@ -1,9 +1,9 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import type { UploadStore } from '../../core/ports/upload-store.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import type { UploadStore } from '../../core/ports/stores.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
-import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
+import { type UploadUsage, usageOf } from '../../core/uploads/usage.js';
 import { SumsByOwner } from './sums-by-owner.js';
-import { VersionedRecords, type Insertion } from './versioned-records.js';
+import { type Insertion, VersionedRecords } from './versioned-records.js';
 
 /** Uploads in this process's memory; gone when the process ends. */
 export class MemoryUploadStore implements UploadStore {

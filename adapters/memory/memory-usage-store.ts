@@ -1,7 +1,7 @@
 import { assert } from '../../core/assert.js';
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
-import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import {
   isTrace,
   textOfKey,

@@ -1,5 +1,5 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import type { WebhookEndpointStore } from '../../core/ports/webhook-endpoint-store.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import type { WebhookEndpointStore } from '../../core/ports/stores.js';
 import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
 import { MemoryNamedRecords } from './memory-named-records.js';
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
 
 export type PutTarget = Parameters<ObjectStore['signPut']>[0];

@@ -1,8 +1,8 @@
 import {
   FILLED_TEXT,
-  ObjectsMissing,
   type ObjectsDriver,
   type ObjectsInspection,
+  ObjectsMissing,
   type OpenObjects,
   type Options,
 } from '../driver.js';

@@ -1,11 +1,8 @@
 import { AwsV4Signer } from 'aws4fetch';
-import { inlineDisposition } from '../../core/objects/content-disposition.js';
-import { assertMediaType } from '../../core/objects/media-type.js';
-import { assertObjectKey } from '../../core/objects/object-key.js';
-import type { Clock } from '../../core/ports/clock.js';
+import { assertMediaType, assertObjectKey, inlineDisposition } from '../../core/object-keys.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { ObjectStore, SignedRequest } from '../../core/ports/object-store.js';
-import type { CredentialSource, SigningCredentials } from './credentials.js';
-import type { CheckedOptions } from './minio-options.js';
+import type { CheckedOptions, CredentialSource, SigningCredentials } from './minio-options.js';
 
 /** The longest that S3 lets a signature live. */
 const MAX_SECONDS = 7 * 24 * 60 * 60;

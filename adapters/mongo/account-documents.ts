@@ -1,7 +1,16 @@
 import { Long, type UUID } from 'mongodb';
-import type { Account, AccountTotals, Attribution, Book, Entry, EntryKind, Hold } from '../../core/credits/account.js';
-import type { CapUse } from '../../core/credits/cap.js';
-import { ownUuid, textOf } from './uuid-binary.js';
+import type {
+  Account,
+  AccountTotals,
+  Attribution,
+  Book,
+  CapUse,
+  Entry,
+  EntryKind,
+  Hold,
+} from '../../core/credits/account.js';
+import type { GenerationRecord } from '../../core/generation/generation.js';
+import { ownUuid, textOf } from './documents.js';
 
 /**
  * Written as 64-bit integers, so that no credit is ever a floating point number in the store; read as numbers, all
@@ -246,4 +255,18 @@ export function longOf(credits: number): Long {
 
 export function numberOf(credits: Credits): number {
   return typeof credits === 'number' ? credits : credits.toNumber();
+}
+
+/** What an App's generations are listed by. Tombstones have none of it, and so has what an older release wrote. */
+export interface ListedFields {
+  readonly createdAt?: number;
+  readonly status?: string;
+  readonly model?: string;
+  readonly trace?: string;
+}
+
+export function listedFields(record: GenerationRecord): ListedFields {
+  if (record.kind !== 'generation') return {};
+  const { createdAt, status, modelKey, clientTraceId } = record;
+  return { createdAt, status, model: modelKey, ...(clientTraceId === undefined ? {} : { trace: clientTraceId }) };
 }

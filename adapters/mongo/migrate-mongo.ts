@@ -1,10 +1,113 @@
-import type { Db, IndexDescriptionInfo } from 'mongodb';
-import { MongoConnection, type MongoOptions } from './connection.js';
-import { fillLists } from './fill-lists.js';
+import type { AnyBulkWriteOperation, Collection, Db, Document, IndexDescriptionInfo, UUID } from 'mongodb';
+import { assert } from '../../core/assert.js';
+import type { Hold } from '../../core/credits/account.js';
+import type { GenerationRecord } from '../../core/generation/generation.js';
+import { recordFrom } from '../record-text.js';
+import { type AccountDocument, type HoldDocument, holdOf, listedFields } from './account-documents.js';
+import { isDuplicateKey, MongoConnection, type MongoOptions, serverCode } from './connection.js';
+import { type RecordDocument, textOf, uuidOf } from './documents.js';
+import type { LedgerForm } from './mongo-ledger.js';
 import { MongoRefused } from './mongo-refused.js';
-import { schemaCollections, SCHEMA_VERSION, type IndexDefinition } from './schema.js';
-import { checkReadable, schemaVersions } from './schema-version.js';
-import { isDuplicateKey, serverCode } from './store-errors.js';
+import {
+  BY_ID,
+  type IndexDefinition,
+  INSTALLATION,
+  READABLE_FROM,
+  READS_GROUPS_FROM,
+  SCHEMA_VERSION,
+  schemaCollections,
+} from './schema.js';
+
+const AT_ONCE = 500;
+
+/**
+ * Adds to generations that an older release wrote the fields by which an App's generations are listed. Answers how many
+ * there were. Reads the whole collection in the order of its ids. What another process writes meanwhile stays as that
+ * process wrote it.
+ */
+export async function fillLists(connection: MongoConnection): Promise<number> {
+  const collection = connection.collection('generations') as Collection<RecordDocument>;
+  let filled = 0;
+  for (let after: UUID | undefined; ;) {
+    const found = await connection.ask((limits) =>
+      collection
+        .find(
+          {
+            kind: 'generation',
+            createdAt: { $exists: false },
+            ...(after === undefined ? {} : { _id: { $gt: after } }),
+          },
+          { ...limits, sort: { _id: 1 }, limit: AT_ONCE, hint: BY_ID },
+        )
+        .toArray(),
+    );
+    if (found.length > 0) {
+      const { matchedCount } = await connection.ask((limits) =>
+        collection.bulkWrite(found.map(filling), { ...limits, ordered: false }),
+      );
+      filled += matchedCount;
+    }
+    after = found.at(-1)?._id;
+    if (after === undefined || found.length < AT_ONCE) return filled;
+  }
+}
+
+function filling({ _id, version, record }: RecordDocument): AnyBulkWriteOperation<RecordDocument> {
+  const fields = listedFields(recordFrom<GenerationRecord>(record));
+  return { updateOne: { filter: { _id, version }, update: { $set: fields } } };
+}
+
+interface SchemaDocument {
+  readonly _id: 'schema';
+  readonly version: number;
+  readonly readableFrom?: number;
+}
+
+/** What a database says of its schema. */
+export interface SchemaState {
+  /** 0 for a database that was never set up. */
+  readonly version: number;
+  /** The oldest version a program may know to use it. */
+  readonly readableFrom: number;
+}
+
+/** The version of the schema, as the database says it. */
+export function schemaVersions(db: Db) {
+  const collection = db.collection<SchemaDocument>(INSTALLATION);
+  return {
+    async read(): Promise<SchemaState> {
+      const { version = 0, readableFrom = 1 } = (await collection.findOne({ _id: 'schema' })) ?? {};
+      return { version, readableFrom };
+    },
+
+    /** Never lowers any of it. Answers whether some of it was lower before. */
+    async raise(): Promise<boolean> {
+      // An insert, so that it is the first or nothing: no release before has used the database then, or will.
+      const anew = { _id: 'schema' as const, version: SCHEMA_VERSION, readableFrom: READS_GROUPS_FROM };
+      const isNew = await collection.insertOne(anew).then(
+        () => true,
+        (error: unknown) => (isDuplicateKey(error) ? false : Promise.reject(error)),
+      );
+      if (isNew) return true;
+      const newest = { version: SCHEMA_VERSION, readableFrom: READABLE_FROM };
+      return (await collection.updateOne({ _id: 'schema' }, { $max: newest })).modifiedCount > 0;
+    },
+  };
+}
+
+/** How the entries of ledgers are written in a database: so that every release that may use it reads them. */
+export function ledgerFormOf({ readableFrom }: SchemaState): LedgerForm {
+  return readableFrom >= READS_GROUPS_FROM ? 'grouped' : 'single';
+}
+
+/** Throws `MongoRefused` for a database that a newer release has made unreadable for this one. */
+export function checkReadable(database: string, { version, readableFrom }: SchemaState): void {
+  if (readableFrom <= SCHEMA_VERSION) return;
+  const needed = `which needs a release that knows ${readableFrom}, and this one knows ${SCHEMA_VERSION}`;
+  throw new MongoRefused(
+    `Database ${database} has schema ${version}, ${needed}; use the release that wrote it, or a later one.`,
+  );
+}
 
 const NAMESPACE_EXISTS = 48;
 const NAMESPACE_NOT_FOUND = 26;
@@ -142,4 +245,115 @@ function otherIndex(
     `Index ${name} on ${collection} in database ${database} cannot be made with the keys ${JSON.stringify(keys)}; drop the index that conflicts with it, and run darkroom migrate again.`,
     cause,
   );
+}
+
+export type AccountHold = Hold & { readonly accountId: string };
+
+const BY_TIME = 'holds_by_time';
+/** The first time window to search; doubled each time it was too small. */
+const FIRST_WINDOW_MS = 60_000;
+
+/**
+ * Open holds of all accounts by their age. The index finds the accounts that have a hold of some time, but not in an
+ * order in which holds of several accounts could be listed: they have to be sorted. So the search goes through one time
+ * window after another, and a page costs as much as the windows it covers, not as much as all existing holds. As
+ * windows double, and times without holds are skipped, there are few windows however long the time is.
+ */
+export class OldHolds {
+  private readonly accounts: Collection<AccountDocument>;
+
+  constructor(private readonly connection: MongoConnection) {
+    this.accounts = connection.collection('accounts');
+  }
+
+  /**
+   * Up to `limit` of those held before a time, oldest first, after the one that the cursor names; none for a cursor
+   * that is none.
+   */
+  async find(heldBefore: number, cursor: string | undefined, limit: number): Promise<AccountHold[]> {
+    const after = cursor === undefined ? undefined : placeOf(cursor);
+    if (after === null) return [];
+    const found: AccountHold[] = [];
+    let from = after?.heldAt ?? (await this.oldest(-Infinity, heldBefore));
+    for (let windowMs = FIRST_WINDOW_MS; from < heldBefore && found.length < limit; windowMs *= 2) {
+      const to = Math.min(from + windowMs, heldBefore);
+      const more = await this.between(from, to, after, limit - found.length);
+      found.push(...more);
+      from = more.length > 0 ? to : await this.oldest(to, heldBefore);
+    }
+    return found;
+  }
+
+  /** Oldest first. All those of the window are sorted, and only as many kept as requested. */
+  private async between(from: number, to: number, after: Place | undefined, limit: number): Promise<AccountHold[]> {
+    const pipeline = [
+      { $match: heldIn(from, to) },
+      { $project: { hold: '$holds' } },
+      { $unwind: '$hold' },
+      { $match: { 'hold.heldAt': { $gte: from, $lt: to }, ...(after === undefined ? {} : laterThan(after)) } },
+      { $sort: { 'hold.heldAt': 1, '_id': 1, 'hold.generation': 1 } },
+      { $limit: limit },
+    ];
+    const found = await this.connection.ask((limits) =>
+      this.accounts.aggregate<{ _id: UUID; hold: HoldDocument }>(pipeline, { ...limits, hint: BY_TIME }).toArray(),
+    );
+    return found.map(({ _id, hold }) => ({ accountId: textOf(_id), ...holdOf(hold) }));
+  }
+
+  /**
+   * The time of the oldest hold in a span; Infinity if there is none. A sort would read the whole span. Without one a
+   * server answers in the order of the index, oldest first, and needs only one more query to confirm it; with several
+   * shards each has its own oldest.
+   */
+  private async oldest(from: number, to: number): Promise<number> {
+    let [oldest, before] = [Infinity, to];
+    while (from < before) {
+      const filter = heldIn(from, before);
+      const account = await this.connection.ask((limits) =>
+        this.accounts.findOne<Pick<AccountDocument, 'holds'>>(filter, {
+          projection: { '_id': 0, 'holds.heldAt': 1 },
+          ...limits,
+          hint: BY_TIME,
+        }),
+      );
+      if (account === null) break;
+      oldest = account.holds.reduce((least, { heldAt }) => (heldAt >= from ? Math.min(least, heldAt) : least), before);
+      assert(oldest < before, 'an account that is found by a hold has it');
+      before = oldest;
+    }
+    return oldest;
+  }
+}
+
+export function cursorOf({ heldAt, accountId, generationId }: AccountHold): string {
+  return `${heldAt}/${accountId}/${generationId}`;
+}
+
+/** The position of a cursor in the order of holds. */
+interface Place {
+  readonly heldAt: number;
+  readonly account: UUID;
+  readonly generation: UUID;
+}
+
+function placeOf(cursor: string): Place | null {
+  const [time = '', accountId = '', generationId = ''] = cursor.split('/');
+  const [heldAt, account, generation] = [Number(time), uuidOf(accountId), uuidOf(generationId)];
+  return !Number.isSafeInteger(heldAt) || account === null || generation === null
+    ? null
+    : { heldAt, account, generation };
+}
+
+function heldIn(from: number, to: number) {
+  return { holds: { $elemMatch: { heldAt: { $gte: from, $lt: to } } } };
+}
+
+function laterThan({ heldAt, account, generation }: Place): Document {
+  return {
+    $or: [
+      { 'hold.heldAt': { $gt: heldAt } },
+      { 'hold.heldAt': heldAt, '_id': { $gt: account } },
+      { 'hold.heldAt': heldAt, '_id': account, 'hold.generation': { $gt: generation } },
+    ],
+  };
 }

@@ -1,13 +1,12 @@
-import { StoreUnavailable } from '../../core/errors.js';
 import type { AccountChange } from '../../core/credits/account.js';
+import { StoreUnavailable } from '../../core/errors.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
-import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/acceptance-store.js';
-import type { MongoConnection } from './connection.js';
+import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/stores.js';
+import { DUPLICATE_KEY, type MongoConnection } from './connection.js';
 import type { MongoAccountStore } from './mongo-account-store.js';
 import type { MongoClaimStore } from './mongo-claim-store.js';
 import type { MongoGenerationStore } from './mongo-generation-store.js';
-import { DUPLICATE_KEY } from './store-errors.js';
 
 interface Stores {
   readonly accounts: MongoAccountStore;

@@ -2,11 +2,10 @@ import type { Collection, Filter } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { JsonObject } from '../../core/json.js';
 import { checkedLimit } from '../../core/paging.js';
-import type { Artefact } from '../../core/people/artefact.js';
-import type { ArtefactKey, ArtefactStore } from '../../core/ports/artefact-store.js';
-import type { MongoConnection } from './connection.js';
+import type { Artefact } from '../../core/people/person.js';
+import type { ArtefactKey, ArtefactStore } from '../../core/ports/stores.js';
+import { isDuplicateKey, type MongoConnection } from './connection.js';
 import { BY_ID } from './schema.js';
-import { isDuplicateKey } from './store-errors.js';
 
 interface ArtefactDocument {
   /** Kind and id. */

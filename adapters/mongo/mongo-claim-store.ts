@@ -1,12 +1,11 @@
 import type { Collection, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
-import type { ClaimStore } from '../../core/ports/claim-store.js';
+import type { ClaimStore } from '../../core/ports/stores.js';
 import type { MongoConnection } from './connection.js';
-import { firstOrExisting } from './first-or-existing.js';
+import { firstOrExisting, ownUuid, textOf } from './documents.js';
+import { insertUnordered } from './mongo-ledger.js';
 import { BY_ID } from './schema.js';
-import { insertUnordered } from './unordered-writes.js';
-import { ownUuid, textOf } from './uuid-binary.js';
 
 interface ClaimDocument {
   /** Account, App, operation and key; only the key, which comes last, may hold a slash. */

@@ -2,11 +2,10 @@ import type { Collection, Document, UUID, WithId } from 'mongodb';
 import type { ApiKey, App, Scope } from '../../core/access/credential.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
-import type { CredentialStore } from '../../core/ports/credential-store.js';
-import type { MongoConnection } from './connection.js';
+import type { CredentialStore } from '../../core/ports/stores.js';
+import { isDuplicateKey, type MongoConnection } from './connection.js';
+import { ownUuid, textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
-import { isDuplicateKey } from './store-errors.js';
-import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
 
 interface AppDocument {
   readonly _id: UUID;

@@ -1,13 +1,9 @@
 import type { ChangeStream, Document, UUID } from 'mongodb';
 import type { Log } from '../../core/log.js';
-import type {
-  GenerationChanges,
-  GenerationChangesListener,
-  WrittenGeneration,
-} from '../../core/ports/generation-changes.js';
+import type { GenerationChanges, GenerationChangesListener, WrittenGeneration } from '../../core/ports/stores.js';
 import { recordFrom } from '../record-text.js';
 import type { MongoConnection } from './connection.js';
-import { textOf } from './uuid-binary.js';
+import { textOf } from './documents.js';
 
 /** How long the server holds an answer back when there is nothing to tell. */
 const AWAIT_MS = 1_000;

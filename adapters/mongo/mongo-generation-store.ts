@@ -1,7 +1,7 @@
 import type { UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
+import type { UnchargedContent } from '../../core/generation/decide.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
-import type { UnchargedContent } from '../../core/generation/retention.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type {
   AppGenerations,
@@ -9,13 +9,11 @@ import type {
   GenerationStore,
   ListedField,
   ListedGenerations,
-} from '../../core/ports/generation-store.js';
+} from '../../core/ports/stores.js';
 import { cursorAt, placeOf } from '../created-cursor.js';
+import { listedFields, type ListedFields } from './account-documents.js';
 import type { MongoConnection, OrderedWrite } from './connection.js';
-import { listByCreation } from './list-by-creation.js';
-import { listedFields, type ListedFields } from './listed-fields.js';
-import { uuidOf } from './uuid-binary.js';
-import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
+import { listByCreation, type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
 
 interface GenerationDocument extends RecordDocument, ListedFields {
   readonly kind: GenerationRecord['kind'];

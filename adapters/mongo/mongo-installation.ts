@@ -1,6 +1,6 @@
 import type { Collection } from 'mongodb';
 import type { MongoConnection } from './connection.js';
-import { firstOrExisting } from './first-or-existing.js';
+import { firstOrExisting } from './documents.js';
 import { INSTALLATION } from './schema.js';
 
 /** What all processes of one installation must have in common, as fingerprints that reveal none of it. */

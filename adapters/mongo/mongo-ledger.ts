@@ -1,11 +1,164 @@
-import type { Collection, UUID } from 'mongodb';
+import { type Collection, type Document, MongoBulkWriteError, type OptionalUnlessRequiredId, type UUID } from 'mongodb';
+import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
 import type { Entry } from '../../core/credits/account.js';
 import { StoreUnavailable } from '../../core/errors.js';
-import { entryOf, type AccountDocument, type OutboxEntry } from './account-documents.js';
-import type { MongoConnection } from './connection.js';
-import { MovedEntries, type LedgerForm } from './moved-entries.js';
-import { ownUuid, textOf } from './uuid-binary.js';
+import type { Log } from '../../core/log.js';
+import {
+  type AccountDocument,
+  entriesOf,
+  entryDocument,
+  type EntryDocument,
+  type EntryGroupDocument,
+  entryId,
+  entryOf,
+  groupDocument,
+  MAX_GROUP,
+  type OutboxEntry,
+} from './account-documents.js';
+import { type CommandLimits, DUPLICATE_KEY, type MongoConnection } from './connection.js';
+import { ownUuid, textOf } from './documents.js';
+import { BY_ID } from './schema.js';
+
+/**
+ * Inserts documents in one command, in no order. Answers the places of those that were not inserted because their keys
+ * are taken. Throws `StoreUnavailable` or the driver's error unless the server has answered for each document.
+ */
+export async function insertUnordered<T extends Document>(
+  collection: Collection<T>,
+  documents: readonly OptionalUnlessRequiredId<T>[],
+  limits: CommandLimits,
+): Promise<readonly number[]> {
+  try {
+    await collection.insertMany(documents, { ordered: false, ...limits });
+    return [];
+  } catch (error) {
+    const taken = takenPlaces(error);
+    const { insertedCount } = error as MongoBulkWriteError;
+    if (insertedCount + taken.length !== documents.length)
+      throw new StoreUnavailable('MongoDB has not answered for each document.', error);
+    return taken;
+  }
+}
+
+/**
+ * The places of the writes of a bulk that the server refused because their keys are taken; at least one. Throws the error
+ * itself if it tells of anything else. The driver uses the class of refused writes for a connection that was lost too, with no write refused: the
+ * outcome of all of them is unknown then.
+ */
+export function takenPlaces(error: unknown): readonly number[] {
+  if (!(error instanceof MongoBulkWriteError) || error.result.getWriteConcernError() !== undefined) throw error;
+  const refused = error.result.getWriteErrors();
+  if (refused.length === 0 || refused.some(({ code }) => code !== DUPLICATE_KEY)) throw error;
+  return refused.map(({ index }) => index);
+}
+
+/**
+ * How entries are written: in a document each, which every release reads, or in documents of many. Both are always read.
+ */
+export type LedgerForm = 'single' | 'grouped';
+
+type MovedDocument = EntryDocument | EntryGroupDocument;
+
+/** How often a flush is overtaken by others of the same account before it leaves the rest to them. */
+const MAX_TRIES = 10;
+
+/**
+ * The entries that have left their accounts. They are never changed, and there may be two documents with one entry, of two
+ * processes that have moved it at the same time, but never two entries with one number.
+ */
+export class MovedEntries {
+  private readonly documents: Collection<MovedDocument>;
+
+  constructor(
+    private readonly connection: MongoConnection,
+    private readonly form: LedgerForm,
+  ) {
+    this.documents = connection.collection('entries');
+  }
+
+  /** The entries after number `from` up to number `to`, those that have been moved, in no order. */
+  async range(account: UUID, from: number, to: number, call?: Cancellation): Promise<Entry[]> {
+    const accountId = textOf(account);
+    // A document that begins before them may reach into them.
+    const reach = entryId(accountId, Math.max(0, from + 1 - MAX_GROUP));
+    // The query names the account too, so that a sharded cluster queries only the shard of its ledger.
+    const filter = { _id: { $gt: reach, $lte: entryId(accountId, to) }, account };
+    const found = await this.connection.ask(
+      (limits) => this.documents.find(filter, { ...limits, hint: BY_ID }).toArray(),
+      call,
+    );
+    return found.flatMap(entriesOf).filter(({ sequence }) => sequence > from && sequence <= to);
+  }
+
+  async operation(account: UUID, operationId: string): Promise<Entry | null> {
+    const filter = { account, operation: operationId };
+    const found = await this.connection.ask((limits) =>
+      this.documents.findOne(filter, { ...limits, hint: 'entries_by_operation' }),
+    );
+    return found === null ? null : (entriesOf(found)[0] ?? null);
+  }
+
+  /**
+   * Stores consecutive entries of an account. What is there already was stored by a flush that was interrupted or is still
+   * running. Throws where another entry has one of their numbers: it would be lost once the outbox let go of it.
+   */
+  async put(account: UUID, entries: readonly Entry[]): Promise<void> {
+    const [first, last] = [entries[0]?.sequence ?? 0, entries.at(-1)?.sequence ?? 0];
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const there = new Set<number>();
+      for (const entry of await this.range(account, first - 1, last)) {
+        assertSame(entry, entries[entry.sequence - first]);
+        there.add(entry.sequence);
+      }
+      const missing = entries.filter(({ sequence }) => !there.has(sequence));
+      if (missing.length === 0 || (await this.insert(documentsOf(missing, this.form)))) return;
+    }
+    throw new StoreUnavailable(`Entries of account ${textOf(account)} are being moved by other processes.`);
+  }
+
+  /** Whether all are stored; otherwise others have stored some of it. */
+  private async insert(documents: readonly MovedDocument[]): Promise<boolean> {
+    const taken = await this.connection.ask((limits) => insertUnordered(this.documents, documents, limits));
+    return taken.length === 0;
+  }
+}
+
+/**
+ * An entry never changes. Only the attribution may be missing from it: a process of the release before, which runs beside
+ * this one during an upgrade, does not know that.
+ */
+function assertSame(there: Entry, entry: Entry | undefined): void {
+  assert(entry !== undefined, 'a flush moves consecutive entries');
+  const { attribution, ...bare } = entry;
+  const wanted = there.attribution === undefined ? bare : { ...bare, attribution };
+  assert(
+    JSON.stringify(there) === JSON.stringify(wanted),
+    `entry ${entry.sequence} of account ${entry.accountId} is written once`,
+  );
+}
+
+function documentsOf(entries: readonly Entry[], form: LedgerForm): MovedDocument[] {
+  if (form === 'single') return entries.map(entryDocument);
+  const groups: Entry[][] = [];
+  for (const entry of entries) {
+    const last = groups.at(-1);
+    if (last !== undefined && belongsTo(last, entry)) last.push(entry);
+    else groups.push([entry]);
+  }
+  return groups.map(documentOf);
+}
+
+function belongsTo(group: readonly Entry[], { sequence, operationId }: Entry): boolean {
+  const last = group.at(-1);
+  if (last === undefined || operationId !== undefined || last.operationId !== undefined) return false;
+  return last.sequence === sequence - 1 && group.length < MAX_GROUP;
+}
+
+function documentOf(group: readonly Entry[]): MovedDocument {
+  const first = group[0] as Entry;
+  return first.operationId === undefined ? groupDocument(first.accountId, first.sequence, group) : entryDocument(first);
+}
 
 /**
  * What a reader of a ledger must read from the account first: the last number of the ledger, and the entries still in
@@ -103,5 +256,111 @@ export class MongoLedger {
     );
     const moved = { $pull: { outbox: { sequence: { $lte: last.sequence } } } };
     await this.connection.ask((limits) => this.accounts.updateOne({ _id: head._id }, moved, limits));
+  }
+}
+
+/** From how many entries of this process on an account's outbox is emptied in the background. */
+export const FLUSH_FROM = 64;
+const MAX_BACKGROUND_FLUSHES = 16;
+const MAX_COUNTED_ACCOUNTS = 10_000;
+
+/**
+ * Decides when outboxes are emptied: in the background after this process has put a few dozen entries into one; and
+ * immediately when one is full. A process runs one flush of an account at a time. Entries in the outbox of an idle
+ * account, or of one whose writers have ended, are just as safe there, and are moved by age.
+ */
+export class LedgerFlushes {
+  private readonly counts = new Map<string, number>();
+  private readonly underWay = new Map<string, Promise<void>>();
+  private isClosed = false;
+
+  /** Accounts whose last flush failed. */
+  private readonly failing = new Set<string>();
+
+  constructor(
+    private readonly ledger: Pick<MongoLedger, 'flush' | 'waitingSince'>,
+    private readonly log: Log,
+  ) {}
+
+  /** Says that so many entries were put into the account's outbox. */
+  added(accountId: string, entries: number): void {
+    const count = (this.counts.get(accountId) ?? 0) + entries;
+    // An account that is forgotten is flushed a little later, or when its outbox is full.
+    if (!this.counts.has(accountId) && this.counts.size >= MAX_COUNTED_ACCOUNTS) this.forgetOldest();
+    this.counts.set(accountId, count);
+    if (count >= FLUSH_FROM) this.flushBehind(accountId);
+  }
+
+  /** Moves the current entries out of the outbox. Throws `StoreUnavailable`. */
+  flush(accountId: string): Promise<void> {
+    const before = this.underWay.get(accountId) ?? Promise.resolve();
+    const run = before.catch(() => undefined).then(() => this.run(accountId));
+    this.underWay.set(accountId, run);
+    const forget = (): void => {
+      if (this.underWay.get(accountId) === run) this.underWay.delete(accountId);
+    };
+    void run.then(forget, forget);
+    return run;
+  }
+
+  /**
+   * Empties outboxes with an entry from before a time, up to `limit` of them, and answers how many. One that cannot be
+   * emptied keeps no other from it. Throws `StoreUnavailable`.
+   */
+  async flushOld(before: number, limit: number): Promise<number> {
+    const accountIds = await this.ledger.waitingSince(before, limit);
+    let emptied = 0;
+    for (const accountId of accountIds) {
+      if (this.isClosed) break;
+      try {
+        await this.flush(accountId);
+        this.failing.delete(accountId);
+        emptied += 1;
+      } catch (error) {
+        if (error instanceof StoreUnavailable) throw error;
+        this.failed(accountId, error);
+      }
+    }
+    return emptied;
+  }
+
+  /** Waits for the flushes in progress; no new one starts by itself afterwards. */
+  async close(): Promise<void> {
+    this.isClosed = true;
+    await Promise.allSettled(this.underWay.values());
+  }
+
+  private flushBehind(accountId: string): void {
+    if (this.isClosed || this.underWay.has(accountId) || this.underWay.size >= MAX_BACKGROUND_FLUSHES) return;
+    const emptied = (): void => {
+      this.failing.delete(accountId);
+      // Entries written meanwhile found a flush in progress, and may have been the last for a long time.
+      if ((this.counts.get(accountId) ?? 0) >= FLUSH_FROM) this.flushBehind(accountId);
+    };
+    void this.flush(accountId).then(emptied, (error: unknown) => this.failed(accountId, error));
+  }
+
+  /**
+   * The next flush makes up for a failed one: the entries are still in the outbox. A failure is logged once, until a
+   * flush succeeds.
+   */
+  private failed(accountId: string, error: unknown): void {
+    if (!this.failing.has(accountId)) this.log.warn('ledger entries not moved', { accountId, error });
+    this.failing.add(accountId);
+  }
+
+  private async run(accountId: string): Promise<void> {
+    const counted = this.counts.get(accountId) ?? 0;
+    await this.ledger.flush(accountId);
+    const since = (this.counts.get(accountId) ?? counted) - counted;
+    if (since > 0) this.counts.set(accountId, since);
+    else this.counts.delete(accountId);
+  }
+
+  private forgetOldest(): void {
+    for (const accountId of this.counts.keys()) {
+      this.counts.delete(accountId);
+      return;
+    }
   }
 }

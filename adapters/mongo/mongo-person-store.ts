@@ -2,11 +2,10 @@ import type { Collection, Filter, UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
-import type { IdentityKey, PersonStore } from '../../core/ports/person-store.js';
-import type { CommandLimits, MongoConnection } from './connection.js';
+import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
+import { type CommandLimits, isDuplicateKey, type MongoConnection } from './connection.js';
+import { ownUuid, textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
-import { isDuplicateKey } from './store-errors.js';
-import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
 
 interface PersonDocument {
   readonly _id: UUID;

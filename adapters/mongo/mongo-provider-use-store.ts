@@ -1,7 +1,7 @@
-import type { ProviderUseStore } from '../../core/ports/provider-use-store.js';
+import type { ProviderUseStore } from '../../core/ports/stores.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
 import type { MongoConnection } from './connection.js';
-import { NamedDocuments } from './named-documents.js';
+import { NamedDocuments } from './documents.js';
 
 /** What workers share of each provider, in MongoDB. */
 export class MongoProviderUseStore implements ProviderUseStore {

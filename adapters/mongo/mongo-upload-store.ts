@@ -1,11 +1,10 @@
 import type { UUID } from 'mongodb';
 import type { Cancellation } from '../../core/cancellation.js';
-import type { UploadStore } from '../../core/ports/upload-store.js';
+import type { UploadStore } from '../../core/ports/stores.js';
 import type { UploadRecord } from '../../core/uploads/upload.js';
-import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
+import { type UploadUsage, usageOf } from '../../core/uploads/usage.js';
 import type { MongoConnection } from './connection.js';
-import { uuidOf } from './uuid-binary.js';
-import { VersionedDocuments, type RecordDocument } from './versioned-documents.js';
+import { type RecordDocument, uuidOf, VersionedDocuments } from './documents.js';
 
 /** Only of what counts for its App: what remains of an upload has none of these. */
 interface UploadDocument extends RecordDocument {

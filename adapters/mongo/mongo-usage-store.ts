@@ -1,14 +1,14 @@
 import type { AnyBulkWriteOperation, Collection, Document, UUID } from 'mongodb';
 import { assert } from '../../core/assert.js';
 import type { Cancellation } from '../../core/cancellation.js';
-import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
-import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
-import { longOf, numberOf, type Credits } from './account-documents.js';
+import { type Credits, longOf, numberOf } from './account-documents.js';
 import type { MongoConnection } from './connection.js';
+import { ownUuid, textOf, uuidOf } from './documents.js';
+import { takenPlaces } from './mongo-ledger.js';
 import { BY_ID } from './schema.js';
-import { takenPlaces } from './unordered-writes.js';
-import { ownUuid, textOf, uuidOf } from './uuid-binary.js';
 
 interface UsageDocument {
   /**

@@ -1,9 +1,8 @@
 import type { Collection, UUID } from 'mongodb';
 import { checkedLimit } from '../../core/paging.js';
-import type { MongoConnection } from './connection.js';
+import { isDuplicateKey, type MongoConnection } from './connection.js';
+import { textOf, uuidOf } from './documents.js';
 import { BY_ID } from './schema.js';
-import { isDuplicateKey } from './store-errors.js';
-import { textOf, uuidOf } from './uuid-binary.js';
 
 interface WakeUpDocument {
   /** That of a generation is its id, as in releases before this one; any other is the key of its subject. */

@@ -1,8 +1,8 @@
 import type * as Library from 'openid-client';
 import type { Configuration } from 'openid-client';
-import type { Log } from '../../core/log.js';
 import { ServiceError } from '../../core/errors.js';
-import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../../core/ports/outside-provider.js';
+import type { Log } from '../../core/log.js';
+import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../../core/ports/outside.js';
 import { fetchBy } from '../http/fetch.js';
 import { HttpClient } from '../http/http-client.js';
 import { HttpError } from '../http/http-error.js';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 
 /**
  * Before a page of a list is read for a call. Reads are synchronous, so a call that reads page after page would block

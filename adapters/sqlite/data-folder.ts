@@ -1,7 +1,17 @@
 import { accessSync, chmodSync, closeSync, constants, existsSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../core/log.js';
-import { DataFolderRefused } from './data-folder-refused.js';
+
+/** Thrown when a data folder cannot be opened; the message is one sentence fit for the operator. */
+export class DataFolderRefused extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'DataFolderRefused';
+  }
+}
+
+/** The same for one that only wants to be made, or brought up to date. */
+export class DataFolderUnmade extends DataFolderRefused {}
 
 /** What the codes of the file system mean that a person can put right by rights alone. */
 const RIGHTS = new Set(['EACCES', 'EPERM', 'EROFS']);

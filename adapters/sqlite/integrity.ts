@@ -1,8 +1,9 @@
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
+import { closeSync, fsyncSync, openSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { DataFolderRefused } from './data-folder-refused.js';
-import { isUnreadable, openDatabase, type Database } from './driver.js';
+import { createPrivately, DataFolderRefused } from './data-folder.js';
+import { type Database, isUnreadable, openDatabase } from './driver.js';
 
 /** A file up to this size is checked in less time than a process takes to start. */
 export const SMALL_BYTES = 64 * 1024 * 1024;
@@ -45,7 +46,7 @@ export class BackgroundCheck {
 
   constructor(path: string, report: (outcome: CheckOutcome) => void) {
     let outcome: CheckOutcome = 'not-finished';
-    this.#child = fork(fileURLToPath(new URL('./check-database.js', import.meta.url)), [path], {
+    this.#child = fork(fileURLToPath(new URL('./integrity.js', import.meta.url)), [path], {
       stdio: 'ignore',
       execArgv: [],
     });
@@ -66,4 +67,24 @@ export class BackgroundCheck {
     this.#child.kill('SIGKILL');
     await ended;
   }
+}
+
+/** Tells the parent process how the check of the database file named on the command line ended; and ends. */
+process.send?.(checkOutcome(process.argv[2] ?? ''), () => process.exit());
+
+/**
+ * Writes the database in use at `path` into a new file, as of one moment, beside concurrent writers: one read
+ * transaction, which blocks no writer. On the disk on return.
+ */
+export function snapshotDatabase(path: string, target: string): void {
+  createPrivately(target);
+  const database = openDatabase(path, { readOnly: true });
+  try {
+    database.prepare('VACUUM INTO ?').run(target);
+  } finally {
+    database.close();
+  }
+  const file = openSync(target, 'r');
+  fsyncSync(file);
+  closeSync(file);
 }

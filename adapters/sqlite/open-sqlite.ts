@@ -1,29 +1,33 @@
 import { existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { StoreUnavailable } from '../../core/errors.js';
-import { configureReader, configureWriter } from './connections.js';
-import { checkRights, createPrivately, ensureFolder, RESTORING } from './data-folder.js';
-import { DataFolderRefused, DataFolderUnmade } from './data-folder-refused.js';
-import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode } from './driver.js';
-import { BackgroundCheck, damagedFile, SMALL_BYTES, requireIntegrity, type CheckOutcome } from './integrity.js';
-import { migrate } from './schema.js';
-import { ServerLock } from './server-lock.js';
+import {
+  checkRights,
+  createPrivately,
+  DataFolderRefused,
+  DataFolderUnmade,
+  ensureFolder,
+  RESTORING,
+} from './data-folder.js';
+import { configureReader, configureWriter, isBroken, openDatabase, SQLITE_BUSY, sqliteCode } from './driver.js';
+import { BackgroundCheck, type CheckOutcome, damagedFile, requireIntegrity, SMALL_BYTES } from './integrity.js';
 import { SqliteReader } from './reader.js';
 import { RecordCache } from './record-cache.js';
+import { migrate } from './schema.js';
+import { ServerLock } from './server-lock.js';
 import { SqliteAcceptances } from './sqlite-acceptances.js';
 import { SqliteAccountStore } from './sqlite-account-store.js';
 import { SqliteArtefactStore } from './sqlite-artefact-store.js';
 import { SqliteClaimStore } from './sqlite-claim-store.js';
-import { SqliteDeliveryStore } from './sqlite-delivery-store.js';
 import { SqliteCredentialStore } from './sqlite-credential-store.js';
 import { SqliteGenerationStore } from './sqlite-generation-store.js';
 import { SqliteInstallation } from './sqlite-installation.js';
 import { SqlitePersonStore } from './sqlite-person-store.js';
 import { SqliteProviderUseStore } from './sqlite-provider-use-store.js';
 import { SqliteUploadStore } from './sqlite-upload-store.js';
-import { SqliteWebhookEndpointStore } from './sqlite-webhook-endpoint-store.js';
 import { SqliteUsageStore } from './sqlite-usage-store.js';
 import { SqliteWakeUpTable } from './sqlite-wake-up-table.js';
+import { SqliteDeliveryStore, SqliteWebhookEndpointStore } from './sqlite-webhook-stores.js';
 import { SqliteWriter } from './writer.js';
 
 /** The most memory that kept records of generations may take: some three thousand of the usual size. */

@@ -1,8 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DataFolderRefused } from './data-folder-refused.js';
-import { createPrivately } from './data-folder.js';
-import { isBroken, openDatabase, SQLITE_BUSY, sqliteCode, type Database } from './driver.js';
+import { createPrivately, DataFolderRefused } from './data-folder.js';
+import { type Database, isBroken, openDatabase, SQLITE_BUSY, sqliteCode } from './driver.js';
 
 /**
  * Makes this process the only server on a data folder until it ends: an exclusive lock on a second, empty database,

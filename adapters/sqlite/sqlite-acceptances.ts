@@ -1,10 +1,10 @@
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
 import type { Claim } from '../../core/idempotency/claim.js';
-import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/acceptance-store.js';
+import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../../core/ports/stores.js';
 import { recordFrom } from '../record-text.js';
 import type { RecordCache } from './record-cache.js';
 import { changeValues } from './sqlite-account-store.js';
-import { claimOf, claimValues, type ClaimRow } from './sqlite-claim-store.js';
+import { claimOf, type ClaimRow, claimValues } from './sqlite-claim-store.js';
 import { generationValues, textOf } from './sqlite-generation-store.js';
 import type { SqliteWriter } from './writer.js';
 

@@ -1,13 +1,12 @@
 import { assert } from '../../core/assert.js';
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 import type { Account, AccountChange, AccountTotals, Entry, Hold } from '../../core/credits/account.js';
-import type { AccountStore } from '../../core/ports/account-store.js';
-import { accountOf, capUseValues, entryOf, entryValues, holdOf, holdValues, totalsOf } from './account-rows.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { AccountStore } from '../../core/ports/stores.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
-import { isUuid } from './uuid-text.js';
+import { accountOf, capUseValues, entryOf, entryValues, holdOf, holdValues, isUuid, totalsOf } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 const TOTALS =

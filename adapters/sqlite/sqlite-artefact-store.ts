@@ -1,8 +1,8 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import { checkedLimit } from '../../core/paging.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 import type { JsonObject } from '../../core/json.js';
-import type { Artefact } from '../../core/people/artefact.js';
-import type { ArtefactKey, ArtefactStore } from '../../core/ports/artefact-store.js';
+import { checkedLimit } from '../../core/paging.js';
+import type { Artefact } from '../../core/people/person.js';
+import type { ArtefactKey, ArtefactStore } from '../../core/ports/stores.js';
 import type { Row } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import type { SqliteWriter } from './writer.js';

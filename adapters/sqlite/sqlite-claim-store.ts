@@ -1,10 +1,10 @@
 import { assert } from '../../core/assert.js';
 import type { Claim, ClaimKey } from '../../core/idempotency/claim.js';
-import type { ClaimStore } from '../../core/ports/claim-store.js';
-import { CLAIM_OF_KEY, claimKeyDigest } from './claim-writes.js';
+import type { ClaimStore } from '../../core/ports/stores.js';
+import { CLAIM_OF_KEY, claimKeyDigest } from './batch-writes.js';
 import type { SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
-import { uuidOfHex } from './uuid-text.js';
+import { uuidOfHex } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 /** The columns of a claim beside its key. */

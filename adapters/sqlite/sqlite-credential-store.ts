@@ -1,11 +1,11 @@
 import type { ApiKey, App, Scope } from '../../core/access/credential.js';
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import type { CredentialStore } from '../../core/ports/credential-store.js';
-import type { Row } from './driver.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { CredentialStore } from '../../core/ports/stores.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
+import type { Row } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
-import { isUuid, uuidOfHex } from './uuid-text.js';
+import { isUuid, uuidOfHex } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 const APP = `SELECT hex(id) AS id, hex(account) AS account, name, created_at FROM apps`;

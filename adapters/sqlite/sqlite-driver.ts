@@ -1,10 +1,9 @@
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Log } from '../../core/log.js';
-import type { AccountStore } from '../../core/ports/account-store.js';
+import type { AccountStore } from '../../core/ports/stores.js';
 import type { DatabaseDriver, OpenDatabase } from '../driver.js';
-import { DataFolderUnmade } from './data-folder-refused.js';
-import { closeDataFolder } from './data-folder.js';
+import { closeDataFolder, DataFolderUnmade } from './data-folder.js';
 import type { CheckOutcome } from './integrity.js';
 import type { SqliteOptions } from './open-sqlite.js';
 
@@ -22,7 +21,7 @@ export const sqliteDriver: DatabaseDriver = {
   backup: {
     file: FILE,
     async snapshot(dataFolder, target) {
-      const { snapshotDatabase } = await import('./snapshot.js');
+      const { snapshotDatabase } = await import('./integrity.js');
       snapshotDatabase(join(dataFolder, FILE), target);
     },
   },

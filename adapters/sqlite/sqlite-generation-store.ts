@@ -1,21 +1,21 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import type { UnchargedContent } from '../../core/generation/decide.js';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
-import type { UnchargedContent } from '../../core/generation/retention.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type {
   AppGenerations,
   DueAfter,
   GenerationStore,
   ListedField,
   ListedGenerations,
-} from '../../core/ports/generation-store.js';
-import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+} from '../../core/ports/stores.js';
 import { cursorAt, placeBefore, placeOf } from '../created-cursor.js';
+import { recordFrom, recordText } from '../record-text.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
+import type { Row, SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
 import type { RecordCache } from './record-cache.js';
-import type { Row, SqlValue } from './driver.js';
-import { isUuid } from './uuid-text.js';
-import { recordFrom, recordText } from '../record-text.js';
+import { isUuid } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Past every id, where the list of the newest begins. */

@@ -1,11 +1,11 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
 import type { OutsideIdentity, Person } from '../../core/people/person.js';
-import type { IdentityKey, PersonStore } from '../../core/ports/person-store.js';
+import type { IdentityKey, PersonStore } from '../../core/ports/stores.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Row } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
-import { isUuid, uuidOfHex } from './uuid-text.js';
+import { isUuid, uuidOfHex } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 const PERSON = `SELECT hex(account) AS account, email, doc FROM people`;

@@ -1,11 +1,11 @@
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import type { UploadStore } from '../../core/ports/upload-store.js';
-import type { UploadRecord } from '../../core/uploads/upload.js';
-import { usageOf, type UploadUsage } from '../../core/uploads/usage.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
 import { checkedLimit } from '../../core/paging.js';
-import type { Query, SqliteReader } from './reader.js';
-import { isUuid } from './uuid-text.js';
+import type { UploadStore } from '../../core/ports/stores.js';
+import type { UploadRecord } from '../../core/uploads/upload.js';
+import { type UploadUsage, usageOf } from '../../core/uploads/usage.js';
 import { recordFrom, recordText } from '../record-text.js';
+import type { Query, SqliteReader } from './reader.js';
+import { isUuid } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 /** Uploads in SQLite: the record as one JSON text, with the columns used in queries beside it. */

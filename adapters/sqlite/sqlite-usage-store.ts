@@ -1,12 +1,12 @@
 import { assert } from '../../core/assert.js';
-import { requireWanted, type Cancellation } from '../../core/cancellation.js';
-import { checkedLimit, pageOf, type Page, type PageRequest } from '../../core/paging.js';
-import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/usage-store.js';
+import { type Cancellation, requireWanted } from '../../core/cancellation.js';
+import { checkedLimit, type Page, pageOf, type PageRequest } from '../../core/paging.js';
+import type { DayRange, TracePage, UsageChange, UsageStore } from '../../core/ports/stores.js';
 import { isTrace, type TraceRow, type UsageKey, type UsageRow, type UseRow } from '../../core/usage/usage.js';
 import { requireWantedBetweenTurns } from './between-turns.js';
 import type { Row, SqlValue } from './driver.js';
 import type { Query, SqliteReader } from './reader.js';
-import { uuidOfHex } from './uuid-text.js';
+import { uuidOfHex } from './rows.js';
 import type { SqliteWriter } from './writer.js';
 
 const select = (table: string, key: string) => `

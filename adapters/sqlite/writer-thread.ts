@@ -1,9 +1,7 @@
-import { parentPort, receiveMessageOnPort, workerData, type MessagePort } from 'node:worker_threads';
-import { BatchWriter } from './batch.js';
-import { configureWriter } from './connections.js';
-import { openDatabase } from './driver.js';
-import type { FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
-import type { Unit } from './writes.js';
+import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { BatchWriter, type Unit } from './batch-writes.js';
+import { configureWriter, openDatabase } from './driver.js';
+import type { FromWriter, ToWriter, WriterSettings } from './writer.js';
 
 /** The thread that owns the one writing connection: everything that waits becomes one transaction. */
 function main(port: MessagePort, settings: WriterSettings): void {

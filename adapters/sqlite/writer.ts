@@ -1,9 +1,26 @@
 import { Worker } from 'node:worker_threads';
 import { StoreUnavailable } from '../../core/errors.js';
+import type { Failure, Unit, WriteName, WriteResult } from './batch-writes.js';
 import type { SqlValue } from './driver.js';
-import type { Failure } from './batch.js';
-import type { FromWriter, ToWriter, WriterSettings } from './writer-messages.js';
-import type { Unit, WriteName, WriteResult } from './writes.js';
+
+/** What the writer thread is started with. */
+export interface WriterSettings {
+  readonly path: string;
+  readonly maxPages: number | undefined;
+}
+
+/** Units to write, in order; or the wish to end. */
+export type ToWriter = readonly Unit[] | 'close';
+
+/**
+ * The thread is ready; or the outcome of a batch, which is every unit of one or more messages in order; or it is
+ * closed.
+ */
+export type FromWriter =
+  | { readonly kind: 'ready' }
+  | { readonly kind: 'written'; readonly messages: number; readonly results: readonly (WriteResult | Failure)[] }
+  | { readonly kind: 'unwritten'; readonly messages: number; readonly units: number; readonly failure: Failure }
+  | { readonly kind: 'closed' };
 
 interface Waiting {
   readonly resolve: (result: WriteResult) => void;

@@ -1,9 +1,13 @@
-import { pathOf, tokensOf } from '../../core/field-path.js';
-import { escapePointerToken, type Json } from '../../core/json.js';
-import type { Fault } from '../../core/ports/json-schemas.js';
-import { compileSchema, FORMAT_NAMES, metaSchemaValidator } from './ajv-engine.js';
-import { orderedFaults } from './ajv-json-schemas.js';
-import { copyJson, NestedTooDeep } from './json-copy.js';
+import { escapePointerToken, type Json, pathOf, tokensOf } from '../../core/json.js';
+import type { Fault } from '../../core/ports/machine.js';
+import {
+  compileSchema,
+  copyJson,
+  FORMAT_NAMES,
+  metaSchemaValidator,
+  NestedTooDeep,
+  orderedFaults,
+} from './ajv-json-schemas.js';
 
 /** Keywords that hold one schema, a list of them, or schemas by name; and the rest of the 2020-12 vocabulary. */
 const ONE = new Set([

@@ -2,7 +2,7 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto';
 import PQueue from 'p-queue';
 import { ServiceError } from '../../core/errors.js';
 import type { PasswordHash } from '../../core/people/person.js';
-import type { PasswordHasher } from '../../core/ports/password-hasher.js';
+import type { PasswordHasher } from '../../core/ports/machine.js';
 
 /** As OWASP's cheat sheet on password storage has it: 128 MiB and some tenths of a second each. */
 const COST = { n: 2 ** 17, r: 8, p: 1 } as const;

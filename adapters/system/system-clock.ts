@@ -1,4 +1,4 @@
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/machine.js';
 
 /** The longest delay of a runtime timer; beyond it the timer would fire immediately. */
 const MAX_DELAY_MS = 2 ** 31 - 1;

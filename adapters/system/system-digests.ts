@@ -1,7 +1,7 @@
-import { createHash, createHmac, hash } from 'node:crypto';
 import canonicalize from 'canonicalize';
+import { createHash, createHmac, hash } from 'node:crypto';
 import type { Json } from '../../core/json.js';
-import type { Digests } from '../../core/ports/digests.js';
+import type { Digests } from '../../core/ports/machine.js';
 
 /** As long as the digest itself: a shorter key would be the weakest part. */
 const MIN_SECRET_BYTES = 32;

@@ -1,6 +1,6 @@
 import { randomBytes, randomFillSync } from 'node:crypto';
 import { v7 } from 'uuid';
-import type { Ids } from '../../core/ports/ids.js';
+import type { Ids } from '../../core/ports/machine.js';
 
 const MAX_RANDOM_BYTES = 1024;
 /**

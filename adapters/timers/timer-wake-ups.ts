@@ -1,7 +1,7 @@
 import { assert } from '../../core/assert.js';
-import type { Clock } from '../../core/ports/clock.js';
+import { subjectOf, wakeUpKey } from '../../core/ids.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { WakeUps, WakeUpSubject } from '../../core/ports/wake-ups.js';
-import { subjectOf, wakeUpKey } from '../../core/wake-up-key.js';
 import type { ScheduledWakeUp, WakeUpTable } from './wake-up-table.js';
 
 type Handler = Parameters<WakeUps['start']>[0];

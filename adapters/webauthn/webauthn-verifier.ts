@@ -7,7 +7,7 @@ import type {
   PasskeyAttestation,
   PasskeyChecks,
   PasskeyVerifier,
-} from '../../core/ports/passkey-verifier.js';
+} from '../../core/ports/machine.js';
 
 interface Loaded {
   readonly library: typeof Library;

@@ -1,10 +1,16 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
-import { backedUpStores, type BackedUpStores } from './backed-up-stores.js';
-import { BackupRefused } from './backup-refused.js';
-import { syncToDisk, writePrivately } from './durable-files.js';
-import { FILES, newManifest, type Manifest } from './manifest.js';
+import {
+  backedUpStores,
+  type BackedUpStores,
+  BackupRefused,
+  FILES,
+  type Manifest,
+  newManifest,
+  syncToDisk,
+  writePrivately,
+} from './manifest.js';
 
 /**
  * Copies a data folder in use: the database as of one moment, every object that it knows then, and the secret. It is

@@ -1,8 +1,16 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, readFileSync } from 'node:fs';
+import { closeSync, createReadStream, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ObjectCount } from '../../adapters/driver-backup.js';
-import { BackupRefused } from './backup-refused.js';
+import type { DatabaseBackup, ObjectCount, ObjectsBackup } from '../../adapters/driver-backup.js';
+import type { Config } from '../config/config.js';
+
+/** Thrown when a backup cannot be made or restored; the message is one sentence fit for the operator. */
+export class BackupRefused extends Error {
+  constructor(message: string, cause?: unknown) {
+    super(message, { cause });
+    this.name = 'BackupRefused';
+  }
+}
 
 /** Grows when an older release could not restore what a newer one writes. */
 const FORMAT = 1;
@@ -60,4 +68,50 @@ function parse(folder: string): Manifest {
       error,
     );
   }
+}
+
+/** Creates a file, readable by its owner only, and on the disk on return. */
+export function writePrivately(path: string, text: string): void {
+  const file = openSync(path, 'wx', 0o600);
+  try {
+    writeSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Puts a file that was written, or the names in a folder, on the disk. */
+export function syncToDisk(path: string): void {
+  const file = openSync(path, 'r');
+  try {
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** What of an installation a backup has. */
+export interface BackedUpStores {
+  readonly database: DatabaseBackup;
+  /** Absent if they are stored elsewhere, with separate backups. */
+  readonly objects?: ObjectsBackup;
+}
+
+/**
+ * Throws `BackupRefused` for a database with its own tools, which can copy a cluster as of one moment, and for objects
+ * in the data folder that cannot be copied: a backup without them would look complete.
+ */
+export function backedUpStores({ stores }: Config, what: string): BackedUpStores {
+  const { backup, backupTools = 'its own tools' } = stores.database.driver;
+  if (backup === undefined)
+    throw new BackupRefused(
+      `Darkroom can ${what} only a data folder; for the database use ${backupTools}, as docs/operating.md says.`,
+    );
+  const { name, isInDataFolder, backup: objects } = stores.objects.driver;
+  if (isInDataFolder && !objects)
+    throw new BackupRefused(
+      `Darkroom cannot ${what} the objects in the data folder, because the driver ${name} has no backup.`,
+    );
+  return { database: backup, ...(objects ? { objects } : {}) };
 }

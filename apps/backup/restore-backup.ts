@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   copyFileSync,
   existsSync,
   mkdirSync,
@@ -7,15 +8,21 @@ import {
   renameSync,
   rmdirSync,
   rmSync,
-  chmodSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Config } from '../config/config.js';
 import { ensureFolder, lockDataFolder, RESTORING } from '../wiring/built-in-drivers.js';
-import { backedUpStores, type BackedUpStores } from './backed-up-stores.js';
-import { BackupRefused } from './backup-refused.js';
-import { syncToDisk, writePrivately } from './durable-files.js';
-import { FILES, readManifest, sha256Of, type Manifest } from './manifest.js';
+import {
+  backedUpStores,
+  type BackedUpStores,
+  BackupRefused,
+  FILES,
+  type Manifest,
+  readManifest,
+  sha256Of,
+  syncToDisk,
+  writePrivately,
+} from './manifest.js';
 
 /** What a server leaves in a folder that everything else was moved out of. */
 const OF_THE_LOCK = ['server.lock', 'server.lock-journal', 'server.pid', 'server.boot'];

@@ -1,5 +1,5 @@
-import { FIRST_PROMPT, type Demo } from '../service/first-start.js';
-import type { KeptKey } from './client/profile.js';
+import { type Demo, FIRST_PROMPT } from '../service/first-start.js';
+import type { KeptKey } from './client/connection.js';
 import { facts } from './terminal.js';
 
 /** Where a secret of the first start is: on the screen, in a file, or nowhere. */

@@ -1,5 +1,5 @@
 import type { Environment } from '../config/load-config.js';
-import type { Signals } from '../service/stop-request.js';
+import type { Signals } from '../service/serve.js';
 
 /** A stream that a run writes to. */
 export type Output = NodeJS.WritableStream & {

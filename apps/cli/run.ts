@@ -1,7 +1,7 @@
-import { Console } from 'node:console';
 import { CommanderError } from 'commander';
+import { Console } from 'node:console';
+import { failureOf } from './client/failures.js';
 import { EXIT, type ExitCode } from './exit.js';
-import { failureOf } from './failure-of.js';
 import type { CliIo } from './io.js';
 import { createProgram } from './program.js';
 import { print, say } from './terminal.js';

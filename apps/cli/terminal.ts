@@ -1,7 +1,7 @@
-import { printable } from '../logging/printable.js';
+import { printable } from '../logging/logged-fields.js';
 import type { CliIo } from './io.js';
 
-export { isoDate, isoTime } from '../operator/iso-time.js';
+export { isoDate, isoTime } from '../operator/records.js';
 
 /** How a command shows its result: as text, or as one JSON document. */
 export interface Shown {
@@ -45,4 +45,22 @@ export function facts(pairs: readonly (readonly [string, string | number | undef
   const present = pairs.filter((pair) => pair[1] !== undefined);
   const width = Math.max(...present.map(([name]) => name.length)) + 1;
   return present.map(([name, value]) => `${`${name}:`.padEnd(width)} ${printable(String(value))}`).join('\n');
+}
+
+/** `1 object`, `2 objects`, `2 entries`. */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+/** What a verification has examined. */
+export function countedBooks({
+  accounts,
+  entries,
+  generations,
+}: {
+  readonly accounts: number;
+  readonly entries: number;
+  readonly generations: number;
+}): string {
+  return `${counted(accounts, 'account')}, ${counted(entries, 'entry', 'entries')} and ${counted(generations, 'generation')}`;
 }

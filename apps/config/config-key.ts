@@ -1,5 +1,5 @@
 import { FILLED_TEXT } from '../../adapters/driver.js';
-import { OptionValues } from '../../adapters/system/option-values.js';
+import { OptionValues } from '../../adapters/system/schema-faults.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { isNetwork } from './network-address.js';
 

@@ -1,9 +1,11 @@
 import type { Driver, StoreDriver } from '../../adapters/driver.js';
 import type { JsonObject } from '../../core/json.js';
 import { DEFAULT_MARK_POLICY } from '../../core/media/ai-mark.js';
+import { DEFAULT_SETTINGS, type Settings } from '../../core/settings.js';
 import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../wiring/built-in-drivers.js';
 import {
   boolean,
+  type ConfigKey,
   duration,
   filledText,
   hosts,
@@ -17,12 +19,82 @@ import {
   optionalSecret,
   optionalText,
   optionalUrl,
-  type ConfigKey,
 } from './config-key.js';
 import { LIMIT_OPTIONS } from './provider-limits.js';
-import { SETTING_KEYS } from './setting-keys.js';
 
-const SECOND = 1_000;
+const SECOND_SETTINGKEYS = 1_000;
+const MINUTE = 60 * SECOND_SETTINGKEYS;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const YEARS_IN_DAYS = 3_650;
+
+export interface SettingKey {
+  /** The key under `settings` in the file; its unit comes last. */
+  readonly name: string;
+  readonly key: ConfigKey<number>;
+}
+
+/** The settings of core that are numbers; `marks` has keys of its own. */
+export type NumberSetting = Exclude<keyof Settings, 'marks'>;
+
+function time(field: NumberSetting, name: string, unitMs: number, maximum: number): SettingKey {
+  return { name, key: duration(DEFAULT_SETTINGS[field] / unitMs, unitMs, maximum) };
+}
+
+function count(field: NumberSetting, name: string, minimum: number, maximum: number): SettingKey {
+  return { name, key: integer(DEFAULT_SETTINGS[field], minimum, maximum) };
+}
+
+/** Every number of core's settings, by the key an operator knows it under. */
+export const SETTING_KEYS: Readonly<Record<NumberSetting, SettingKey>> = {
+  claimLeaseMs: time('claimLeaseMs', 'claim_lease_seconds', SECOND_SETTINGKEYS, 3_600),
+  replayWindowMs: time('replayWindowMs', 'replay_window_hours', HOUR, 24 * YEARS_IN_DAYS),
+  claimRetentionMs: time('claimRetentionMs', 'claim_retention_days', DAY, YEARS_IN_DAYS),
+  maxOpenGenerationsPerAccount: count('maxOpenGenerationsPerAccount', 'max_open_generations_per_account', 1, 100_000),
+  maxUploadBytes: count('maxUploadBytes', 'max_upload_bytes', 1, 1024 ** 3),
+  maxUploadPixels: count('maxUploadPixels', 'max_upload_pixels', 1, 1_000_000_000),
+  maxUploadDecodeBytes: count('maxUploadDecodeBytes', 'max_upload_decode_bytes', 1, 64 * 1024 ** 3),
+  uploadTargetMs: time('uploadTargetMs', 'upload_target_minutes', MINUTE, 7 * 24 * 60),
+  uploadRetentionMs: time('uploadRetentionMs', 'upload_retention_hours', HOUR, 24 * YEARS_IN_DAYS),
+  maxUnfinishedUploadsPerApp: count('maxUnfinishedUploadsPerApp', 'max_unfinished_uploads_per_app', 1, 10_000),
+  maxStoredUploadsPerApp: count('maxStoredUploadsPerApp', 'max_stored_uploads_per_app', 1, 100_000),
+  maxStoredUploadBytesPerApp: count('maxStoredUploadBytesPerApp', 'max_stored_upload_bytes_per_app', 1, 1024 ** 5),
+  outputUrlMs: time('outputUrlMs', 'output_url_minutes', MINUTE, 7 * 24 * 60),
+  outputRetentionMs: time('outputRetentionMs', 'output_retention_days', DAY, YEARS_IN_DAYS),
+  taskRetentionMs: time('taskRetentionMs', 'task_retention_days', DAY, YEARS_IN_DAYS),
+  unchargedContentRetentionMs: time(
+    'unchargedContentRetentionMs',
+    'uncharged_content_retention_hours',
+    HOUR,
+    24 * YEARS_IN_DAYS,
+  ),
+  maxUnchargedContentBytesPerAccount: count(
+    'maxUnchargedContentBytesPerAccount',
+    'max_uncharged_content_bytes_per_account',
+    1,
+    1024 ** 4,
+  ),
+  tombstoneRetentionMs: time('tombstoneRetentionMs', 'remnant_retention_days', DAY, YEARS_IN_DAYS),
+  // What an S3 store takes in 10,000 parts of 5 MiB is a little more.
+  maxOutputBytes: count('maxOutputBytes', 'max_output_bytes', 1, 48 * 1024 ** 3),
+  maxOutputPixels: count('maxOutputPixels', 'max_output_pixels', 1, 1_000_000_000),
+  pollAfterMs: count('pollAfterMs', 'poll_after_ms', 1, 60_000),
+  leaseMs: time('leaseMs', 'lease_seconds', SECOND_SETTINGKEYS, 3_600),
+  cancelGraceMs: time('cancelGraceMs', 'cancel_grace_seconds', SECOND_SETTINGKEYS, 86_400),
+  providerCallMs: time('providerCallMs', 'provider_call_seconds', SECOND_SETTINGKEYS, 3_600),
+  retryBaseMs: count('retryBaseMs', 'retry_base_ms', 1, 3_600_000),
+  retryCapMs: time('retryCapMs', 'retry_cap_seconds', SECOND_SETTINGKEYS, 86_400),
+  retryAfterCapMs: time('retryAfterCapMs', 'retry_after_cap_seconds', SECOND_SETTINGKEYS, 86_400),
+  recoveryGraceMs: time('recoveryGraceMs', 'recovery_grace_seconds', SECOND_SETTINGKEYS, 3_600),
+  recoveryBatch: count('recoveryBatch', 'recovery_batch', 1, 1_000),
+  sessionIdleMs: time('sessionIdleMs', 'session_idle_hours', HOUR, 24 * 365),
+  sessionMaxMs: time('sessionMaxMs', 'session_max_days', DAY, 365),
+  signInLinkMs: time('signInLinkMs', 'sign_in_link_minutes', MINUTE, 24 * 60),
+  accessTokenMs: time('accessTokenMs', 'access_token_minutes', MINUTE, 24 * 60),
+  grantIdleMs: time('grantIdleMs', 'grant_idle_days', DAY, 10 * 365),
+};
+
+const SECOND_CONFIGKEYS = 1_000;
 
 /** Every key of `darkroom.yaml` that no driver and no setting brings, by its path in the file. */
 export const PROGRAM_KEYS = {
@@ -38,11 +110,11 @@ export const PROGRAM_KEYS = {
   'rest.max_connections_per_address': integer(1_000, 1, 1_000_000),
   'rest.trusted_proxies': networks(),
   'rest.max_header_bytes': integer(16 * 1024, 1024, 1024 * 1024),
-  'rest.headers_timeout_seconds': duration(10, SECOND, 3_600),
-  'rest.body_timeout_seconds': duration(10, SECOND, 3_600),
-  'rest.request_timeout_seconds': duration(300, SECOND, 86_400),
-  'rest.keep_alive_timeout_seconds': duration(65, SECOND, 3_600),
-  'rest.idle_timeout_seconds': duration(60, SECOND, 3_600),
+  'rest.headers_timeout_seconds': duration(10, SECOND_CONFIGKEYS, 3_600),
+  'rest.body_timeout_seconds': duration(10, SECOND_CONFIGKEYS, 3_600),
+  'rest.request_timeout_seconds': duration(300, SECOND_CONFIGKEYS, 86_400),
+  'rest.keep_alive_timeout_seconds': duration(65, SECOND_CONFIGKEYS, 3_600),
+  'rest.idle_timeout_seconds': duration(60, SECOND_CONFIGKEYS, 3_600),
   'rest.rate_limits.reads_per_minute': integer(1_200, 0, 10_000_000),
   'rest.rate_limits.creates_per_minute': integer(300, 0, 10_000_000),
   'rest.rate_limits.failed_authentications_per_minute': integer(60, 0, 10_000_000),
@@ -69,8 +141,8 @@ export const PROGRAM_KEYS = {
   'internal.host': filledText('127.0.0.1'),
   'internal.port': optionalInteger(0, 65_535),
   'worker.enabled': boolean(true),
-  'worker.recovery_interval_seconds': duration(15, SECOND, 86_400),
-  'worker.stop_grace_seconds': duration(20, SECOND, 86_400),
+  'worker.recovery_interval_seconds': duration(15, SECOND_CONFIGKEYS, 86_400),
+  'worker.stop_grace_seconds': duration(20, SECOND_CONFIGKEYS, 86_400),
   'images.memory_mib': integer(192, 16, 1_048_576),
   'ai_marks.enabled': boolean(DEFAULT_MARK_POLICY.isWritten),
   'ai_marks.provider_manifests': oneOf(DEFAULT_MARK_POLICY.manifests, ['keep', 'drop']),
@@ -154,4 +226,29 @@ export const CONFIG_KEYS = configKeys(BUILT_IN_DRIVERS);
 /** The variable that overrides a key: `rest.port` is DARKROOM_REST_PORT. */
 export function variableOf(path: string): string {
   return `DARKROOM_${path.replaceAll(/[.-]/g, '_').toUpperCase()}`;
+}
+
+/**
+ * The comments of a YAML file right above its keys, by the path of the key. A comment with an empty line below it
+ * belongs to none.
+ */
+export function keyComments(text: string): ReadonlyMap<string, string> {
+  const comments = new Map<string, string>();
+  const sections: { readonly indent: number; readonly name: string }[] = [];
+  let lines: string[] = [];
+  for (const line of text.split('\n')) {
+    const comment = /^ *# ?(.*)$/.exec(line)?.[1];
+    if (comment !== undefined) {
+      lines.push(comment);
+      continue;
+    }
+    const [, indent, name] = /^( *)([a-z][a-z0-9_-]*):/.exec(line) ?? [];
+    if (indent !== undefined && name !== undefined) {
+      while ((sections.at(-1)?.indent ?? -1) >= indent.length) sections.pop();
+      sections.push({ indent: indent.length, name });
+      if (lines.length > 0) comments.set(sections.map((section) => section.name).join('.'), lines.join(' '));
+    }
+    lines = [];
+  }
+  return comments;
 }

@@ -3,9 +3,8 @@ import { fileURLToPath } from 'node:url';
 import type { Driver } from '../../adapters/driver.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { ConfigKey } from './config-key.js';
-import { configKeys, optionsOf } from './config-keys.js';
+import { configKeys, keyComments, optionsOf } from './config-keys.js';
 import { LIMIT_OPTIONS } from './provider-limits.js';
-import { keyComments } from './key-comments.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../../config/darkroom.example.yaml', import.meta.url));
 

@@ -1,8 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Json } from '../../core/json.js';
-import { settingsFaults, type Settings } from '../../core/settings.js';
 import { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
 import type {
   DatabaseDriver,
@@ -15,28 +13,29 @@ import type {
   WakeUpsDriver,
 } from '../../adapters/driver.js';
 import { assert } from '../../core/assert.js';
+import type { Json } from '../../core/json.js';
+import { type Settings, settingsFaults } from '../../core/settings.js';
 import { BUILT_IN_DRIVERS } from '../wiring/built-in-drivers.js';
-import { valueOfText, type ConfigKey } from './config-key.js';
+import { combinationFaults } from './combinations.js';
+import { type ConfigKey, valueOfText } from './config-key.js';
 import {
   configKeys,
-  optionsOf,
   NO_SIGNER_NAME,
+  optionsOf,
   PROGRAM_KEYS,
+  type ProgramValues,
+  type ProviderKinds,
+  SETTING_KEYS,
   SIGNER_KEY,
   STORE_KEYS,
   variableOf,
-  type ProgramValues,
-  type ProviderKinds,
 } from './config-keys.js';
-import { combinationFaults } from './combinations.js';
-import { ConfigInvalid, type Config, type Configured, type Role, type StoreChoice } from './config.js';
-import { grpcOf, mcpOf, restOf } from './front-config.js';
-import { peopleOf } from './people-config.js';
+import { type Config, ConfigInvalid, type Configured, type Role, type StoreChoice } from './config.js';
+import { grpcOf, mcpOf, peopleOf, restOf } from './front-config.js';
 import { ModuleRefused, withModules } from './load-modules.js';
 import { providerKinds } from './provider-kinds.js';
 import { providerLimits } from './provider-limits.js';
-import { valuesOfEnvironment, valuesOfFile, type ConfigFault, type Given } from './read-values.js';
-import { SETTING_KEYS } from './setting-keys.js';
+import { type ConfigFault, type Given, valuesOfEnvironment, valuesOfFile } from './read-values.js';
 
 const DEFAULT_FILE = 'darkroom.yaml';
 const SHIPPED_CATALOG = fileURLToPath(new URL('../../../config/catalog.yaml', import.meta.url));

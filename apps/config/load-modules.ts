@@ -1,8 +1,8 @@
+import { resolve as resolveImport } from 'import-meta-resolve';
 import { statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { resolve as resolveImport } from 'import-meta-resolve';
 import type { Driver } from '../../adapters/driver.js';
 import type { JsonObject } from '../../core/json.js';
 import { SECTIONS } from './config-keys.js';

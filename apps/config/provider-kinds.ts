@@ -2,7 +2,7 @@ import type { LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
 import type { Driver } from '../../adapters/driver.js';
 import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import { DEFAULT_PROVIDERS } from '../wiring/built-in-drivers.js';
-import { variableOf, type ProviderKinds } from './config-keys.js';
+import { type ProviderKinds, variableOf } from './config-keys.js';
 import type { ConfigFault } from './read-values.js';
 
 const INSTANCE = /^[a-z][a-z0-9_-]{0,63}$/;

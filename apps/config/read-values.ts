@@ -1,6 +1,6 @@
-import { nameOf, type LocatedYaml } from '../../adapters/catalog-file/located-yaml.js';
+import { type LocatedYaml, nameOf } from '../../adapters/catalog-file/located-yaml.js';
 import type { Json, JsonObject } from '../../core/json.js';
-import { valueOfText, type ConfigKey } from './config-key.js';
+import { type ConfigKey, valueOfText } from './config-key.js';
 import { variableOf } from './config-keys.js';
 
 /** One sentence on what is wrong, and the line of the file it is about; none for a variable. */

@@ -1,8 +1,10 @@
-import { create, toBinary, type DescMessage, type MessageInitShape } from '@bufbuild/protobuf';
-import { anyPack, type Any } from '@bufbuild/protobuf/wkt';
-import { Metadata, type StatusObject } from '@grpc/grpc-js';
-import type { ServiceError } from '../../core/errors.js';
-import { pathOf, tokensOf } from '../../core/field-path.js';
+import { create, type DescMessage, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
+import { Metadata, status as Status, type StatusObject } from '@grpc/grpc-js';
+import type { ErrorCode, ServiceError } from '../../core/errors.js';
+import { pathOf, tokensOf } from '../../core/json.js';
+import { messageOf } from '../requests/service-error.js';
+import { duration, GRPC_MESSAGES } from './enums.js';
 import {
   BadRequestSchema,
   ErrorInfoSchema,
@@ -10,10 +12,51 @@ import {
   RetryInfoSchema,
 } from './generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from './generated/google/rpc/status_pb.js';
-import { messageOf } from '../requests/message-of.js';
-import { GRPC_MESSAGES } from './messages.js';
-import { duration } from './render/times.js';
-import { GRPC_STATUSES } from './statuses.js';
+
+/** The canonical status of every error code. A code that is missing here does not compile. */
+export const GRPC_STATUSES: Readonly<Record<ErrorCode, Status>> = {
+  ROUTE_NOT_FOUND: Status.UNIMPLEMENTED,
+  METHOD_NOT_ALLOWED: Status.UNIMPLEMENTED,
+  DEVELOPER_TOKEN_REQUIRED: Status.UNAUTHENTICATED,
+  DEVELOPER_TOKEN_INVALID: Status.UNAUTHENTICATED,
+  DEVELOPER_TOKEN_EXPIRED: Status.UNAUTHENTICATED,
+  DEVELOPER_TOKEN_REVOKED: Status.UNAUTHENTICATED,
+  RATE_LIMITED: Status.RESOURCE_EXHAUSTED,
+  DEVELOPER_SCOPE_INSUFFICIENT: Status.PERMISSION_DENIED,
+  // Of pages in a browser alone.
+  ORIGIN_REFUSED: Status.PERMISSION_DENIED,
+  SESSION_REQUIRED: Status.UNAUTHENTICATED,
+  OPERATOR_REQUIRED: Status.PERMISSION_DENIED,
+  PASSKEY_SIGN_IN_REQUIRED: Status.PERMISSION_DENIED,
+  RECENT_SIGN_IN_REQUIRED: Status.PERMISSION_DENIED,
+  IDEMPOTENCY_KEY_REQUIRED: Status.INVALID_ARGUMENT,
+  IDEMPOTENCY_KEY_INVALID: Status.INVALID_ARGUMENT,
+  // What gRPC itself says of a compression that is not taken.
+  MEDIA_TYPE_UNSUPPORTED: Status.UNIMPLEMENTED,
+  BODY_TOO_LARGE: Status.RESOURCE_EXHAUSTED,
+  BODY_INVALID: Status.INVALID_ARGUMENT,
+  REQUEST_TIMEOUT: Status.DEADLINE_EXCEEDED,
+  FIELD_REQUIRED: Status.INVALID_ARGUMENT,
+  FIELD_INVALID: Status.INVALID_ARGUMENT,
+  // Of pages in a browser alone.
+  PASSKEY_REFUSED: Status.INVALID_ARGUMENT,
+  UPLOAD_FILE_TOO_LARGE: Status.INVALID_ARGUMENT,
+  UPLOAD_TYPE_NOT_ALLOWED: Status.INVALID_ARGUMENT,
+  IDEMPOTENCY_PAYLOAD_MISMATCH: Status.ALREADY_EXISTS,
+  IDEMPOTENCY_IN_PROGRESS: Status.ABORTED,
+  IDEMPOTENCY_REPLAY_EXPIRED: Status.FAILED_PRECONDITION,
+  UPLOAD_URL_EXPIRED: Status.FAILED_PRECONDITION,
+  TASK_NOT_FOUND: Status.NOT_FOUND,
+  GENERATION_JOB_NOT_FOUND: Status.NOT_FOUND,
+  QUEUE_FULL: Status.RESOURCE_EXHAUSTED,
+  CREDITS_INSUFFICIENT: Status.FAILED_PRECONDITION,
+  // Of the MCP server alone.
+  SPENDING_NOT_CONFIRMED: Status.FAILED_PRECONDITION,
+  NOT_FOUND: Status.NOT_FOUND,
+  CONFLICT: Status.ALREADY_EXISTS,
+  SERVICE_UNAVAILABLE: Status.UNAVAILABLE,
+  INTERNAL_ERROR: Status.INTERNAL,
+};
 
 /** Whose codes ErrorInfo's reasons are. */
 export const ERROR_DOMAIN = 'darkroom';

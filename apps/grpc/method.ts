@@ -7,7 +7,10 @@ import type {
 } from '@bufbuild/protobuf';
 import type { Caller } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
-import type { ServiceScope } from './callers/service-callers.js';
+import { fieldInvalid } from '../../core/fields.js';
+import { readIdempotencyKey } from '../../core/idempotency/claim.js';
+import type { PageRequest } from '../../core/paging.js';
+import type { ServiceScope } from './callers.js';
 
 /** A call that passed the checks of its method. */
 export interface Call<Request> {
@@ -93,4 +96,24 @@ export function plain<I extends DescMessage, O extends DescMessage>(
   rest: Omit<PlainMethod<I, O>, 'method' | 'acts'>,
 ): PlainMethod<I, O> {
   return { method, acts: false, ...rest };
+}
+
+const DEFAULT_SIZE = 50;
+const MAX_SIZE = 1_000;
+
+interface ListRequest {
+  readonly pageSize: number;
+  readonly pageToken: string;
+}
+
+/** The page that a list request asks for; its cursor is the token. Throws FIELD_INVALID. */
+export function readPage({ pageSize, pageToken }: ListRequest): PageRequest {
+  if (pageSize < 0) throw fieldInvalid('/page_size', 'page_size must not be negative.');
+  const limit = pageSize === 0 ? DEFAULT_SIZE : Math.min(pageSize, MAX_SIZE);
+  return pageToken === '' ? { limit } : { limit, cursor: pageToken };
+}
+
+/** Throws IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_KEY_INVALID. */
+export function keyOf({ idempotencyKey }: { readonly idempotencyKey?: string | undefined }): string {
+  return readIdempotencyKey(idempotencyKey === undefined ? [] : [idempotencyKey]);
 }

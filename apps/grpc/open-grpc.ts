@@ -2,10 +2,9 @@ import { ServerCredentials } from '@grpc/grpc-js';
 import type { Logger } from 'pino';
 import { SCOPES } from '../../core/access/credential.js';
 import { ConfigInvalid, type GrpcConfig } from '../config/config.js';
+import { OPERATOR_SCOPES, type ServiceCaller, type ServiceCallers, WatchedCallers } from './callers.js';
+import { WatchedCertificates } from './certificates.js';
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from './server.js';
-import { OPERATOR_SCOPES, type ServiceCaller, type ServiceCallers } from './callers/service-callers.js';
-import { WatchedCallers } from './callers/watched-callers.js';
-import { WatchedCertificates } from './tls/watched-certificates.js';
 
 /** Any client that can reach a process with its own data folder on this machine may do everything. */
 const ANYBODY: ServiceCaller = { name: 'local', scopes: [...SCOPES, ...OPERATOR_SCOPES] };

@@ -1,6 +1,10 @@
 import type { Bound, ServiceError } from '../../core/errors.js';
-import { isUuid } from '../../core/uuid.js';
-import { printable } from './printable.js';
+import { isUuid } from '../../core/ids.js';
+
+/** Text from elsewhere cannot move the cursor, change colours or the direction of writing, or break a table. */
+export function printable(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, ' ');
+}
 
 /** A pointer may end in a name that the client made up. */
 const MAX_FIELD_CHARACTERS = 256;

@@ -1,18 +1,11 @@
 import { Registry } from 'prom-client';
-import { BoundRefusals } from './bound-refusals.js';
-import { GenerationWrites } from './generation-writes.js';
-import { GrpcCalls } from './grpc-calls.js';
-import { HttpRequests } from './http-requests.js';
-import { LedgerWrites } from './ledger-writes.js';
-import { ObjectBytes } from './object-bytes.js';
-import { ProcessUse } from './process-use.js';
-import { ProviderCalls } from './provider-calls.js';
-import { ProviderGateUse } from './provider-gates.js';
-import { RecoveryPasses } from './recovery-passes.js';
-import { StoreCalls } from './store-calls.js';
-import { WakeUpDeliveries } from './wake-up-deliveries.js';
-import { Warnings } from './warnings.js';
-import { WorkerLoad } from './worker-load.js';
+import type { Ports } from '../../core/ports/tokens.js';
+import { RecoveryPasses, WakeUpDeliveries, WorkerLoad } from './background-work.js';
+import { ProcessUse, Warnings } from './process-use.js';
+import { ProviderCalls, ProviderGateUse } from './provider-calls.js';
+import { BoundRefusals, GrpcCalls, HttpRequests } from './requests.js';
+import { ObjectBytes, StoreCalls } from './store-calls.js';
+import { GenerationWrites, LedgerWrites } from './writes.js';
 
 /**
  * Everything one process measures of itself, in its own registry. Labels come from bounded sets: no id of an account,
@@ -43,4 +36,36 @@ export class Metrics {
   text(): Promise<string> {
     return this.registry.metrics();
   }
+}
+
+/**
+ * The same ports, what passes through them measured. Those that neither wait for anything nor fail stay as they are.
+ */
+export function measuredPorts(
+  ports: Ports,
+  { stores, ledgers, generations, objects, wakeUps, providers }: Metrics,
+): Ports {
+  const measuredObjects = stores.measured('objects', ports.objects, objects.learn);
+  return {
+    ...ports,
+    accounts: stores.measured('accounts', ports.accounts, ledgers.learn),
+    generations: stores.measured('generations', ports.generations, generations.learnWith(ports)),
+    claims: stores.measured('claims', ports.claims),
+    acceptances: stores.measured('acceptances', ports.acceptances, {
+      accept: (answer, [{ change, generations: accepted }]) => {
+        if (answer.outcome !== 'accepted') return;
+        ledgers.count(change);
+        generations.countAccepted(ports, accepted, answer.existing);
+      },
+    }),
+    uploads: stores.measured('uploads', ports.uploads),
+    credentials: stores.measured('credentials', ports.credentials),
+    people: stores.measured('people', ports.people),
+    artefacts: stores.measured('artefacts', ports.artefacts),
+    webhookEndpoints: stores.measured('webhookEndpoints', ports.webhookEndpoints),
+    deliveries: stores.measured('deliveries', ports.deliveries),
+    objects: { ...measuredObjects, ...objects.counted(measuredObjects) },
+    wakeUps: wakeUps.counted(ports.wakeUps, stores.measured('wakeUps', ports.wakeUps)),
+    providers: providers.measured(ports.providers),
+  };
 }

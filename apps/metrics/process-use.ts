@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises';
 import { performance } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Log } from '../../core/log.js';
 
 const SAMPLE_MS = 50;
 const DELAY_SECONDS = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5];
@@ -96,4 +97,39 @@ function openFiles(): Promise<number> {
     (names) => names.length,
     () => 0,
   );
+}
+
+/** Events are constants of the program; should one ever not be, it must not grow the label without bound. */
+const MAX_EVENTS = 100;
+
+/** The warnings of the log, counted by event: what recovery will do again, by how often that is needed. */
+export class Warnings {
+  private readonly warnings: Counter<'event'>;
+  private readonly events = new Set<string>();
+
+  constructor(registry: Registry) {
+    this.warnings = new Counter({
+      name: 'darkroom_warnings_total',
+      help: 'Warnings in the log, by event.',
+      labelNames: ['event'],
+      registers: [registry],
+    });
+  }
+
+  /** The same log, its warnings counted. */
+  counted(log: Log): Log {
+    return {
+      info: (event, about) => log.info(event, about),
+      warn: (event, about) => {
+        this.warnings.inc({ event: this.bounded(event) });
+        log.warn(event, about);
+      },
+    };
+  }
+
+  private bounded(event: string): string {
+    if (!this.events.has(event) && this.events.size >= MAX_EVENTS) return 'other';
+    this.events.add(event);
+    return event;
+  }
 }

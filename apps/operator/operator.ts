@@ -1,21 +1,116 @@
-import type { NewKey } from '../../core/access/manage.js';
 import type { ApiKey, App } from '../../core/access/credential.js';
+import type { NewKey } from '../../core/access/manage.js';
+import type { Context } from '../../core/context.js';
 import type { Account, Entry } from '../../core/credits/account.js';
 import type { CreditOperation } from '../../core/credits/operate.js';
 import type { Verification } from '../../core/credits/verify.js';
-import type { CancelledWork } from '../../core/generation/cancel-open-generations.js';
+import type { UnchargedContent } from '../../core/generation/decide.js';
+import type { CancelledWork } from '../../core/generation/end-generation.js';
 import type { Generation } from '../../core/generation/generation.js';
 import type { GenerationFilter } from '../../core/generation/operators-generations.js';
-import type { ConnectedProvider } from '../../core/providers/list-providers.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import type { NewPerson } from '../../core/people/manage-people.js';
 import type { Person } from '../../core/people/person.js';
-import type { ModelCosts } from '../../core/usage/model-costs.js';
-import type { Usage } from '../../core/usage/read-usage.js';
-import type { SentUsage } from '../../core/usage/usage-request.js';
-import type { DayRange } from '../../core/ports/usage-store.js';
-import type { RecoveredTotals } from './recover-all.js';
-import type { AccountStorage } from './account-storage.js';
+import type { DayRange } from '../../core/ports/stores.js';
+import type { ConnectedProvider } from '../../core/providers/list-providers.js';
+import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover.js';
+import type { UploadUsage } from '../../core/uploads/usage.js';
+import type { ModelCosts, SentUsage, Usage } from '../../core/usage/read-usage.js';
+
+/** The maximum number of passes in one run, so that it ends beside a server under load. */
+const MAX_PASSES = 100;
+
+const COUNTS = [
+  'generations_woken',
+  'generations_ended',
+  'generations_settled',
+  'generations_retired',
+  'holds_released',
+  'holds_settled',
+  'uploads_swept',
+  'uploads_removed',
+  'claims_removed',
+  'artefacts_removed',
+  'deliveries_woken',
+  'deliveries_removed',
+  'failed',
+] as const;
+export type RecoveredTotals = Record<(typeof COUNTS)[number], number>;
+
+/**
+ * Completes interrupted work, pass after pass, until nothing is left that existed at the beginning, or until its call
+ * is over. Throws as a pass does.
+ */
+export async function recoverAll(context: Context): Promise<RecoveredTotals> {
+  const recovery = new Recovery(context);
+  const listenNoMore = context.call?.onOver(() => recovery.stop());
+  const total = Object.fromEntries(COUNTS.map((name) => [name, 0])) as RecoveredTotals;
+  try {
+    for (let passes = 0; passes < MAX_PASSES; passes += 1) {
+      const done = await recovery.pass();
+      add(total, done);
+      if (!mayBeMore(done, context.settings.recoveryBatch) && done.holds.nextCursor === undefined) break;
+    }
+  } finally {
+    listenNoMore?.();
+  }
+  return total;
+}
+
+function add(
+  total: RecoveredTotals,
+  { generations: g, holds, uploads, deliveries, claimsRemoved, artefactsRemoved }: Recovered,
+): void {
+  total.generations_woken += g.woken;
+  total.generations_ended += g.ended;
+  total.generations_settled += g.settled;
+  total.generations_retired += g.retired;
+  total.holds_released += holds.released;
+  total.holds_settled += holds.settled;
+  total.uploads_swept += uploads.swept;
+  total.uploads_removed += uploads.removed;
+  total.claims_removed += claimsRemoved;
+  total.artefacts_removed += artefactsRemoved;
+  total.deliveries_woken += deliveries.woken;
+  total.deliveries_removed += deliveries.removed;
+  total.failed += g.failed + holds.failed + uploads.failed + deliveries.failed;
+}
+
+/** What one App's uploads take. */
+export interface AppStorage extends UploadUsage {
+  readonly appId: string;
+  readonly name: string;
+}
+
+/** What an account makes the service keep, and how much it may be. */
+export interface AccountStorage {
+  readonly uncharged: UnchargedContent;
+  readonly apps: Page<AppStorage>;
+  readonly limits: StorageLimits;
+}
+
+export interface StorageLimits extends UploadUsage {
+  readonly unchargedBytes: number;
+}
+
+/** With a page of the account's Apps: each one costs a query of the index of uploads. */
+export async function accountStorage(
+  { generations, uploads, settings, call }: Context,
+  accountId: string,
+  page: Page<App>,
+): Promise<AccountStorage> {
+  const uncharged = await generations.uncharged(accountId, call);
+  const items: AppStorage[] = [];
+  for (const { appId, name } of page.items)
+    items.push({ appId, name, ...(await uploads.usage(accountId, appId, call)) });
+  const limits = {
+    unchargedBytes: settings.maxUnchargedContentBytesPerAccount,
+    uploads: settings.maxStoredUploadsPerApp,
+    unfinished: settings.maxUnfinishedUploadsPerApp,
+    bytes: settings.maxStoredUploadBytesPerApp,
+  };
+  return { uncharged, apps: { ...page, items }, limits };
+}
 
 /** An account with its books, as operators see it. */
 export interface ShownAccount extends Omit<Account, 'version' | 'lastSequence' | 'holds'> {

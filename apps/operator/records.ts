@@ -1,7 +1,10 @@
 import type { App } from '../../core/access/credential.js';
-import type { Page } from '../../core/paging.js';
 import type { AttemptCost } from '../../core/generation/generation.js';
+import type { Page } from '../../core/paging.js';
+import type { ProviderPromises } from '../../core/ports/provider.js';
+import type { ConnectedProvider, ProviderWorker } from '../../core/providers/list-providers.js';
 import type {
+  AccountStorage,
   InspectedGeneration,
   ShownAccount,
   ShownEntry,
@@ -9,8 +12,16 @@ import type {
   ShownKey,
   ShownPerson,
 } from './operator.js';
-import type { AccountStorage } from './account-storage.js';
-import { isoDate, isoTime } from './iso-time.js';
+
+/** A time as machines and operators read it (RFC 3339, UTC). */
+export function isoTime(atMs: number): string {
+  return new Date(atMs).toISOString();
+}
+
+/** Its UTC day. */
+export function isoDate(atMs: number): string {
+  return isoTime(atMs).slice(0, 10);
+}
 
 /** How operators are told of what there is, as JSON: by the commands, and in the operator's area. */
 export function accountJson(account: ShownAccount) {
@@ -147,4 +158,53 @@ export function storageJson({ uncharged, apps, limits }: AccountStorage) {
 /** Where a list goes on. */
 export function moreJson({ nextCursor }: Page<unknown>): { readonly next_cursor?: string } {
   return nextCursor === undefined ? {} : { next_cursor: nextCursor };
+}
+
+/** How the commands write what there is of providers as JSON. */
+export function providerJson(p: ConnectedProvider) {
+  const { maxConcurrent, maxSubmissionsPerMinute } = p.limits;
+  return {
+    name: p.name,
+    kind: p.kind,
+    circuit: p.circuit,
+    tasks: p.tasks,
+    waiting: p.waiting,
+    ...(maxConcurrent === undefined ? {} : { max_concurrent: maxConcurrent }),
+    ...(maxSubmissionsPerMinute === undefined ? {} : { max_submissions_per_minute: maxSubmissionsPerMinute }),
+    models: p.models.map(({ modelKey, weight, promises }) => ({
+      model_key: modelKey,
+      weight,
+      promises: promisesJson(promises),
+    })),
+    workers: p.workers.map(workerJson),
+  };
+}
+
+export function promisesJson(p: ProviderPromises) {
+  return {
+    answers_with_outputs: p.answersWithOutputs,
+    is_asked_by: p.isAskedBy,
+    takes_token_once: p.takesTokenOnce,
+    settle_ms: p.settleMs,
+    cancels: p.cancels,
+    ...(p.keepsResultsMs === undefined ? {} : { keeps_results_ms: p.keepsResultsMs }),
+    is_paid: p.isPaid,
+    ...(p.maxMaskedReferences === undefined ? {} : { max_masked_references: p.maxMaskedReferences }),
+  };
+}
+
+function workerJson({ worker, health, tasks, waiting, slots, seenAt, isCurrent }: ProviderWorker) {
+  const { circuit, pausedUntil, lastError, medianSubmitMs } = health;
+  return {
+    worker,
+    circuit,
+    ...(pausedUntil === undefined ? {} : { paused_until: isoTime(pausedUntil) }),
+    ...(lastError === undefined ? {} : { last_error: { at: isoTime(lastError.at), message: lastError.message } }),
+    ...(medianSubmitMs === undefined ? {} : { median_submit_ms: medianSubmitMs }),
+    tasks,
+    waiting,
+    slots,
+    seen_at: isoTime(seenAt),
+    is_current: isCurrent,
+  };
 }

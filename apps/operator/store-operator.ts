@@ -1,52 +1,95 @@
-import { renameAccount, resumeAccount, suspendAccount } from '../../core/access/manage-accounts.js';
-import { createAccount, createApp, createKey, expireKey, revokeKey, type NewKey } from '../../core/access/manage.js';
 import type { App } from '../../core/access/credential.js';
+import {
+  createAccount,
+  createApp,
+  createKey,
+  expireKey,
+  type NewKey,
+  renameAccount,
+  resumeAccount,
+  revokeKey,
+  suspendAccount,
+} from '../../core/access/manage.js';
 import type { Context } from '../../core/context.js';
 import type { Account } from '../../core/credits/account.js';
-import { adjustCredits, grantCredits, type CreditOperation } from '../../core/credits/operate.js';
+import { adjustCredits, type CreditOperation, grantCredits } from '../../core/credits/operate.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import { ServiceError } from '../../core/errors.js';
-import { cancelOpenGenerations } from '../../core/generation/cancel-open-generations.js';
+import { fieldInvalid } from '../../core/fields.js';
+import { cancelOpenGenerations } from '../../core/generation/end-generation.js';
 import type { Generation } from '../../core/generation/generation.js';
 import {
   cancelAnyGeneration,
   findGeneration,
-  searchGenerations,
   type GenerationFilter,
+  searchGenerations,
 } from '../../core/generation/operators-generations.js';
-import { listProviders, type ConnectedProvider } from '../../core/providers/list-providers.js';
+import { isUuid } from '../../core/ids.js';
 import type { Page, PageRequest } from '../../core/paging.js';
 import {
   createPerson,
   disablePerson,
   enablePerson,
-  resetPerson,
   type NewPerson,
+  resetPerson,
 } from '../../core/people/manage-people.js';
 import { demotePerson, promotePerson } from '../../core/people/operators.js';
-import { addUpCosts } from '../../core/usage/model-costs.js';
-import { readUsage, type Usage } from '../../core/usage/read-usage.js';
-import { readUsageRequest, type SentUsage } from '../../core/usage/usage-request.js';
+import type { Person } from '../../core/people/person.js';
+import { createSignInLink } from '../../core/people/sign-in.js';
+import { type ConnectedProvider, listProviders } from '../../core/providers/list-providers.js';
+import { addUpCosts, readUsage, readUsageRequest, type SentUsage, type Usage } from '../../core/usage/read-usage.js';
 import { cursorOf, pageByToken, tokenOf } from '../requests/page-token.js';
-import { readUuid } from './read-uuid.js';
-import { recoverAll } from './recover-all.js';
-import { accountStorage, type AccountStorage } from './account-storage.js';
-import type {
-  CostReport,
-  InspectedGeneration,
-  NewAccount,
-  Operated,
-  Operator,
-  SentCosts,
-  ShownAccount,
-  ShownEntry,
-  ShownGeneration,
-  ShownKey,
-  ShownPerson,
-  Suspended,
-  WithSignInLink,
+import {
+  accountStorage,
+  type AccountStorage,
+  type CostReport,
+  type InspectedGeneration,
+  type NewAccount,
+  type Operated,
+  type Operator,
+  recoverAll,
+  type SentCosts,
+  type ShownAccount,
+  type ShownEntry,
+  type ShownGeneration,
+  type ShownKey,
+  type ShownPerson,
+  type Suspended,
+  type WithSignInLink,
 } from './operator.js';
-import { shownPerson, withSignInLink } from './people.js';
+
+/** In lower case. Throws FIELD_INVALID, as some stores can hold nothing else. */
+export function readUuid(text: string, pointer: string): string {
+  if (!isUuid(text)) throw fieldInvalid(pointer, `${pointer.slice(1)} must be a UUID.`);
+  return text.toLowerCase();
+}
+
+export function shownPerson({ password, passkeys, ...person }: Person): ShownPerson {
+  const { personId, accountId, email, createdAt, disabledAt, lastSignInAt, operatorSince } = person;
+  return {
+    personId,
+    accountId,
+    email,
+    createdAt,
+    ...(disabledAt === undefined ? {} : { disabledAt }),
+    ...(lastSignInAt === undefined ? {} : { lastSignInAt }),
+    ...(operatorSince === undefined ? {} : { operatorSince }),
+    hasPassword: password !== undefined,
+    passkeyCount: passkeys.length,
+  };
+}
+
+/** Where the front for sign-in takes the secret of a link. */
+export function signInPath(secret: string): string {
+  return `/sign-in/link/${secret}`;
+}
+
+/** A person with a link, if they have no password and may sign in. */
+export async function withSignInLink(context: Context, person: Person): Promise<WithSignInLink> {
+  if (person.password !== undefined || person.disabledAt !== undefined) return { person: shownPerson(person) };
+  const { secret, expiresAt } = await createSignInLink(context, person.personId);
+  return { person: shownPerson(person), link: { path: signInPath(secret), expiresAt } };
+}
 
 /** The operators' operations on the stores, for the gRPC front and the commands. */
 export class StoreOperator implements Operator {

@@ -1,9 +1,102 @@
-import { StoreUnavailable } from '../../core/errors.js';
+import type { Logger } from 'pino';
+import { ServiceError, StoreUnavailable } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { Ports } from '../../core/ports/tokens.js';
+import { sentencesOf } from '../logging/logging.js';
 import type { MethodsOf } from '../metrics/observed-calls.js';
 import { STORE_METHODS, type StorePort, type StorePorts } from '../metrics/store-calls.js';
-import { Outage, type OutageParts } from './outage.js';
+import { UNAVAILABLE_RETRY_MS } from '../requests/service-error.js';
+
+/**
+ * Calls must have succeeded for this long before a store counts as available again: intermittent failures are one
+ * outage, not many.
+ */
+const QUIET_MS = 5_000;
+
+export interface OutageParts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+interface Away {
+  readonly since: number;
+  failedCalls: number;
+  warnings: number;
+  refusedRequests: number;
+  /** When a call went well for the first time since the last one that failed. */
+  backAt: number | undefined;
+}
+
+/**
+ * What the log has of one store that cannot answer: a line when it begins, a sum when it ends, each failure at debug
+ * level.
+ */
+export class Outage {
+  private away: Away | undefined;
+  private cancelEnd: (() => void) | undefined;
+
+  constructor(
+    private readonly store: string,
+    private readonly parts: OutageParts,
+  ) {}
+
+  get isUnderWay(): boolean {
+    return this.away !== undefined;
+  }
+
+  failed(call: string, error: StoreUnavailable): void {
+    const { clock, logger } = this.parts;
+    this.cancelEnd?.();
+    if (this.away === undefined) {
+      this.away = { since: clock.now(), failedCalls: 0, warnings: 0, refusedRequests: 0, backAt: undefined };
+      logger.warn({ store: this.store, call, fault: sentencesOf(error) }, 'store away');
+    }
+    this.away.backAt = undefined;
+    this.away.failedCalls += 1;
+    if (logger.isLevelEnabled('debug')) logger.debug({ store: this.store, call, err: error }, 'store call failed');
+  }
+
+  answered(): void {
+    if (this.away === undefined || this.away.backAt !== undefined) return;
+    const { clock } = this.parts;
+    this.away.backAt = clock.now();
+    this.cancelEnd = clock.after(QUIET_MS, () => this.end());
+  }
+
+  /** Counts a warning that only says that the store is unavailable. */
+  warned(): void {
+    if (this.away !== undefined) this.away.warnings += 1;
+  }
+
+  /** Counts a request that was refused immediately, because the store is unavailable. */
+  refused(): void {
+    if (this.away !== undefined) this.away.refusedRequests += 1;
+  }
+
+  /** Tells the sum of an outage that is not over, and keeps no timer. */
+  close(): void {
+    this.end();
+  }
+
+  private end(): void {
+    this.cancelEnd?.();
+    this.cancelEnd = undefined;
+    if (this.away === undefined) return;
+    const { since, failedCalls, warnings, refusedRequests, backAt } = this.away;
+    this.away = undefined;
+    const { clock, logger } = this.parts;
+    const about = {
+      store: this.store,
+      awayMs: Math.max(0, (backAt ?? clock.now()) - since),
+      failedCalls,
+      warnings,
+      refusedRequests,
+    };
+    if (backAt === undefined) logger.warn(about, 'store still away');
+    else logger.warn(about, 'store back');
+  }
+}
 
 type Store = 'database' | 'objects' | 'wake-ups';
 
@@ -129,4 +222,55 @@ function watchedPort<Port extends object>(
     return [method, call] as const;
   });
   return Object.fromEntries(calls) as Port;
+}
+
+/** How long after a probe that said no the next one begins. */
+const PROBE_AGAIN_MS = 500;
+
+/**
+ * Refuses immediately what the database could not answer anyway. After a failed call the database is asked whether it
+ * is ready, one probe at a time, until the answer is yes; while the last answer was no the gate is closed. A failed
+ * call alone does not close the gate.
+ */
+export class StoreGate {
+  private isShut = false;
+  private isProbing = false;
+  private isClosed = false;
+  private cancelProbe: (() => void) | undefined;
+
+  /** `onRefused` is called for each request that is refused. */
+  constructor(
+    private readonly isReady: () => Promise<boolean>,
+    private readonly clock: Pick<Clock, 'after'>,
+    private readonly onRefused: () => void = () => undefined,
+  ) {}
+
+  /** Reports a call that failed because the database was unavailable. */
+  suspect(): void {
+    if (this.isProbing || this.isClosed) return;
+    this.isProbing = true;
+    void this.probe();
+  }
+
+  /** Throws SERVICE_UNAVAILABLE while the database is known to be unavailable, unless the request does not need it. */
+  requireOpen(wouldAsk: () => boolean = () => true): void {
+    if (!this.isShut || !wouldAsk()) return;
+    this.onRefused();
+    throw new ServiceError('SERVICE_UNAVAILABLE', undefined, { retryAfterMs: UNAVAILABLE_RETRY_MS });
+  }
+
+  /** Opens permanently: from now on the stores themselves answer. */
+  close(): Promise<void> {
+    this.isClosed = true;
+    this.isShut = false;
+    this.cancelProbe?.();
+    return Promise.resolve();
+  }
+
+  private async probe(): Promise<void> {
+    const isReady = await this.isReady().catch(() => false);
+    this.isProbing = !isReady && !this.isClosed;
+    this.isShut = this.isProbing;
+    if (this.isProbing) this.cancelProbe = this.clock.after(PROBE_AGAIN_MS, () => void this.probe());
+  }
 }

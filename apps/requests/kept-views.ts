@@ -1,5 +1,4 @@
-import type { Generation } from '../../core/generation/generation.js';
-import type { GenerationView } from '../../core/generation/generation-view.js';
+import type { Generation, GenerationView } from '../../core/generation/generation.js';
 
 interface Kept<T> {
   readonly pollAfterMs: number | undefined;

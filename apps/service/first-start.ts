@@ -3,10 +3,10 @@ import { createAccount, createApp, createKey } from '../../core/access/manage.js
 import type { Model } from '../../core/catalog/model.js';
 import type { Context } from '../../core/context.js';
 import { grantCredits } from '../../core/credits/operate.js';
+import { estimateGeneration } from '../../core/generation/create-generation.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
-import { signInPath } from '../operator/people.js';
-import { estimateGeneration } from '../../core/generation/estimate-generation.js';
+import { signInPath } from '../operator/store-operator.js';
 
 const DEMO_CREDITS = 10_000;
 const DEMO_EMAIL = 'demo@localhost';

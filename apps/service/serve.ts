@@ -1,23 +1,166 @@
+import { closeSync, openSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { CatalogInvalid } from '../../adapters/catalog-file/file-catalog.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import { Authenticator } from '../../core/access/authenticate.js';
-import type { Logger } from 'pino';
-import { runsWorker, type Config } from '../config/config.js';
-import { firstStart, type Demo } from './first-start.js';
-import type { CallObserver } from '../grpc/calls/call-observer.js';
+import { type Config, runsWorker } from '../config/config.js';
 import type { OpenGrpc } from '../grpc/open-grpc.js';
+import type { CallObserver } from '../grpc/serve-call.js';
+import type { HttpHost } from '../http/host/server.js';
 import { createInternalServer, type InternalServer } from '../http/internal/internal-server.js';
 import { createLogger, logTo } from '../logging/logging.js';
 import { Metrics } from '../metrics/metrics.js';
 import { Outages } from '../outages/outages.js';
-import { onHangUp, reload } from './reload.js';
-import type { HttpHost } from '../http/host/server.js';
 import { placeOf } from '../stores/open-database.js';
 import { createHttpFronts } from '../wiring/http-fronts.js';
-import { PeopleOutgoing } from '../wiring/people-outgoing.js';
-import { stopParts } from './stop-parts.js';
-import { StopRequest, type Signals, type StopSignal } from './stop-request.js';
 import { configuredUrl, hostAndPort, openProgram, type Program } from '../wiring/open-program.js';
+import { PeopleOutgoing } from '../wiring/people-outgoing.js';
 import { Worker } from '../worker/worker.js';
+import { type Demo, firstStart } from './first-start.js';
+
+export type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** The source of a process's signals: the process itself, or a substitute. */
+export interface Signals {
+  on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
+}
+
+/**
+ * How far apart the signals of one request to stop may come, in milliseconds: a terminal sends Ctrl-C, and a supervisor
+ * SIGTERM, to the whole process group, and npm, which is in it, forwards the signal to us.
+ */
+const SAME_REQUEST_MS = 500;
+
+/**
+ * Tells signals of one request to stop from those of the next. Any two requests count, whichever signals they are:
+ * Ctrl-C and then a supervisor's SIGTERM are two as well.
+ */
+export class StopRequest {
+  /** When the request came that the next signal of the same kind may belong to. */
+  private readonly cameAt = new Map<StopSignal, number>();
+  private isAsked = false;
+
+  /** `now` in milliseconds, of a clock that only goes forward. */
+  constructor(private readonly now: () => number) {}
+
+  /** Whether a signal is the first request, one more after it, or belongs to one that was counted. */
+  take(signal: StopSignal): 'first' | 'second' | 'same' {
+    const now = this.now();
+    const cameAt = this.cameAt.get(signal);
+    // Measured from the first signal of a request: else repeats that come quickly would never count.
+    if (cameAt !== undefined && now - cameAt <= SAME_REQUEST_MS) return 'same';
+    this.cameAt.set(signal, now);
+    if (this.isAsked) return 'second';
+    this.isAsked = true;
+    return 'first';
+  }
+}
+
+export interface Reloaded {
+  /** The file that `readCatalogAgain` reads. */
+  readonly catalogFile: string;
+  readCatalogAgain(): Promise<number>;
+  /** Logs its result by itself. */
+  readCallersAgain(): void;
+  readonly logger: Logger;
+}
+
+/**
+ * Reads again what may change while the process runs. What is faulty is reported, a line for each fault, and stays as
+ * it was.
+ */
+export async function reload(reloaded: Reloaded): Promise<void> {
+  const { catalogFile, logger } = reloaded;
+  try {
+    logger.info({ catalog: catalogFile, models: await reloaded.readCatalogAgain() }, 'catalog read');
+  } catch (error) {
+    const faults = error instanceof CatalogInvalid ? error.faults : [String(error)];
+    for (const fault of faults) logger.error({ fault }, 'catalog not reloaded');
+  }
+  reloaded.readCallersAgain();
+}
+
+/**
+ * Calls `asked` at every SIGHUP, but `hungUp` if it means that the terminal of this process was closed: then a service
+ * ends, as it does by default.
+ */
+export function onHangUp(
+  signals: Signals,
+  { asked, hungUp }: { readonly asked: () => void; readonly hungUp: () => void },
+): void {
+  const hadTerminal = hasTerminal();
+  signals.on('SIGHUP', () => {
+    if (hadTerminal && !hasTerminal()) hungUp();
+    else asked();
+  });
+}
+
+function hasTerminal(): boolean {
+  try {
+    closeSync(openSync('/dev/tty', 'r'));
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** How long a scrape in progress may delay a stopped process. */
+const INTERNAL_GRACE_MS = 1_000;
+
+/** What a service has to stop. */
+interface Parts {
+  readonly front: Pick<HttpHost, 'close'> | undefined;
+  readonly grpc: Pick<OpenGrpc, 'close'> | undefined;
+  readonly internal: Pick<InternalServer, 'stopping' | 'close'> | undefined;
+  readonly worker: Pick<Worker, 'stop'> | undefined;
+  readonly program: Pick<Program, 'close'>;
+  readonly outages: Pick<Outages, 'close'>;
+  readonly config: Pick<Config, 'worker'>;
+  readonly logger: Pick<Logger, 'info'>;
+}
+
+/** Stops all parts, whatever one of them throws, and throws the first failure afterwards. */
+export async function stopParts({
+  front,
+  grpc,
+  internal,
+  worker,
+  program,
+  outages,
+  config,
+  logger,
+}: Parts): Promise<void> {
+  logger.info('stopping');
+  internal?.stopping();
+  try {
+    await stopProgram({ front, grpc, worker, program, config });
+  } finally {
+    outages.close();
+    // Last of all: until then probes are answered.
+    await internal?.close(INTERNAL_GRACE_MS);
+  }
+  logger.info('stopped');
+}
+
+async function stopProgram({
+  front,
+  grpc,
+  worker,
+  program,
+  config,
+}: Pick<Parts, 'front' | 'grpc' | 'worker' | 'program' | 'config'>): Promise<void> {
+  const stopped = await Promise.allSettled([
+    worker?.stop(),
+    front?.close(config.worker.stopGraceMs),
+    grpc?.close(config.worker.stopGraceMs),
+  ]);
+  // Runs that outlive their grace continue until the process ends. Until then no other server may treat them as dead.
+  const [work] = stopped;
+  const hasEnded = work.status === 'fulfilled' && work.value !== false;
+  await program.close({ keepsLock: !hasEnded });
+  for (const one of stopped) if (one.status === 'rejected') throw one.reason;
+}
 
 export interface Served {
   /** Where requests are taken; null for a worker, which takes none. */

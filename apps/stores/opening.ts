@@ -1,7 +1,7 @@
 import type { Driver, ObjectsInspection, Opening } from '../../adapters/driver.js';
 import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { Log } from '../../core/log.js';
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { Config, Configured } from '../config/config.js';
 
 export interface OpeningNeeds {

@@ -1,10 +1,10 @@
 import { dirname } from 'node:path';
 import type { ModelShape, SchemaTools } from '../../adapters/catalog-file/catalog-faults.js';
+import type { ProviderDriver } from '../../adapters/driver.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../adapters/system/check-schema.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Config, Configured } from '../config/config.js';
-import type { ProviderDriver } from '../../adapters/driver.js';
 
 /** The part of a configuration that a catalog is checked with. */
 interface CheckedWith extends Pick<Config, 'catalog'> {

@@ -4,16 +4,15 @@ import type { Authenticator } from '../../core/access/authenticate.js';
 import type { Audience } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import type { RestLimits } from '../config/rest-limits.js';
-import { developerApi, type DeveloperApiOptions } from '../http/developer/developer-api.js';
 import { CONSOLE_PATH } from '../http/console/console-front.js';
-import { createCredentialRates } from '../http/host/credential-rates.js';
-import { probes } from '../http/host/probes.js';
-import { startPage } from '../http/host/start-page.js';
+import { developerApi, type DeveloperApiOptions } from '../http/developer/developer-api.js';
+import { createCredentialRates } from '../http/host/authenticate.js';
+import { probes, startPage } from '../http/host/pages.js';
 import { createHttpHost, type HttpHost, type HttpHostOptions } from '../http/host/server.js';
-import { givesTokens, hasConsole, peopleFronts, type PeopleFrontsOptions } from './people-fronts.js';
-import { resourceMetadataUrl } from '../http/oauth/resources.js';
 import { mcp, type McpOptions } from '../http/mcp/mcp-front.js';
+import { resourceMetadataUrl } from '../http/oauth/metadata.js';
 import { signedObjects } from '../http/objects/signed-objects.js';
+import { givesTokens, hasConsole, peopleFronts, type PeopleFrontsOptions } from './people-fronts.js';
 
 export interface HttpFrontsOptions
   extends

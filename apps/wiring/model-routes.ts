@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { FileCatalog } from '../../adapters/catalog-file/file-catalog.js';
-import type { Model, RouteEntry } from '../../core/catalog/model.js';
 import type { ProviderDriver } from '../../adapters/driver.js';
+import type { Model, RouteEntry } from '../../core/catalog/model.js';
 import type { JsonObject } from '../../core/json.js';
 import type { ProviderPromises } from '../../core/ports/provider.js';
 import type { Config } from '../config/config.js';

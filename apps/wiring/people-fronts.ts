@@ -1,17 +1,16 @@
 import type { Logger } from 'pino';
 import type { Audience } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
-import type { OutsideProvider } from '../../core/ports/outside-provider.js';
+import type { OutsideProvider } from '../../core/ports/outside.js';
 import type { RestLimits } from '../config/rest-limits.js';
 import { consolePages } from '../http/console/console-front.js';
 import { consoleApi } from '../http/developer/console-api.js';
-import type { CredentialRates } from '../http/host/credential-rates.js';
+import type { CredentialRates } from '../http/host/authenticate.js';
 import type { HttpFront } from '../http/host/server.js';
-import type { ClientDocumentFetch } from '../http/oauth/authorization-server-options.js';
+import type { ClientDocumentFetch } from '../http/oauth/authorization-server.js';
 import { oauth } from '../http/oauth/oauth-front.js';
-import { pageAssets } from '../http/pages/assets.js';
-import { BrowserSessions } from '../http/pages/browser-sessions.js';
-import { SignInRates } from '../http/pages/sign-in-rates.js';
+import { BrowserSessions, SignInRates } from '../http/pages/browser-sessions.js';
+import { pageAssets } from '../http/pages/page.js';
 import { signIn } from '../http/sign-in/sign-in-front.js';
 
 export interface PeopleFrontsOptions {

@@ -1,13 +1,13 @@
 import type { Context } from '../../core/context.js';
-import { GENERATION } from '../../core/generation/wake.js';
-import { DeliveryQueue } from '../../core/webhooks/delivery-queue.js';
-import { DELIVERY } from '../../core/webhooks/wake-delivery.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
+import { GENERATION } from '../../core/generation/wake.js';
 import type { WakeUpSubject } from '../../core/ports/wake-ups.js';
-import { Repetition } from '../../core/repetition.js';
 import { OrphanedTasks } from '../../core/recovery/orphaned-tasks.js';
-import { mayBeMore, Recovery, type Recovered } from '../../core/recovery/recover.js';
-import { UsageCatchUp, type CatchUpBounds } from '../../core/usage/catch-up.js';
+import { mayBeMore, type Recovered, Recovery } from '../../core/recovery/recover.js';
+import { Repetition } from '../../core/repetition.js';
+import { type CatchUpBounds, UsageCatchUp } from '../../core/usage/project-usage.js';
+import { DELIVERY } from '../../core/webhooks/deliveries.js';
+import { DeliveryQueue } from '../../core/webhooks/send-delivery.js';
 
 export interface WorkerOptions {
   /** Names this process in leases; unlike any other process that ever ran. */

@@ -1,6 +1,5 @@
 import type { AccountChange } from '../../core/credits/account.js';
-import type { AcceptanceStore } from '../../core/ports/acceptance-store.js';
-import type { AccountStore } from '../../core/ports/account-store.js';
+import type { AcceptanceStore, AccountStore } from '../../core/ports/stores.js';
 import { machineMicros } from '../usage.js';
 
 export interface AccountWriteCounts {

@@ -1,14 +1,14 @@
-import { fromBinary, toBinary, type Message } from '@bufbuild/protobuf';
+import { fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
 import {
-  Server,
-  ServerCredentials,
   type MethodDefinition,
   type sendUnaryData,
+  Server,
+  ServerCredentials,
   type ServerUnaryCall,
 } from '@grpc/grpc-js';
 import { join } from 'node:path';
 import { Generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { methodDefinition } from '../../apps/grpc/service-definition.js';
+import { methodDefinition } from '../../apps/grpc/server.js';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
 import { GroupLog } from './group-log.js';

@@ -1,9 +1,9 @@
 import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import { SystemIds } from '../../adapters/system/system-ids.js';
+import { createGeneration } from '../../core/generation/create-generation.js';
 import type { Generation } from '../../core/generation/generation.js';
 import { answerCommands } from '../child.js';
 import { usageOfThisProcess } from '../usage.js';
-import { createGeneration } from '../../core/generation/create-generation.js';
 import { createCredential, openBenchProgram } from './program.js';
 import { callerOf, SAMPLE_REQUEST } from './sample.js';
 

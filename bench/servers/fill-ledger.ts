@@ -1,6 +1,6 @@
-import type { AccountTotals, AccountChange, Attribution, Entry } from '../../core/credits/account.js';
+import type { AccountChange, AccountTotals, Attribution, Entry } from '../../core/credits/account.js';
 import { answerCommands } from '../child.js';
-import { createCredential, openBenchProgram, type Credential } from './program.js';
+import { createCredential, type Credential, openBenchProgram } from './program.js';
 
 /** Fills the data folder named on the command line with one account that has a long ledger, and leaves. */
 const { program } = await openBenchProgram(process.argv[2] ?? '');

@@ -4,7 +4,7 @@ import { Worker } from '../../apps/worker/worker.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import type { Generation } from '../../core/generation/generation.js';
 import { answerCommands } from '../child.js';
-import { createCredential, openBenchProgram, type Credential } from './program.js';
+import { createCredential, type Credential, openBenchProgram } from './program.js';
 import { callerOf, SAMPLE_REQUEST } from './sample.js';
 
 /** Fills the data folder named on the command line with generations that have ended, and leaves. */

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../../apps/config/config.js';
-import { digestOf } from '../../apps/grpc/callers/callers-file.js';
+import { digestOf } from '../../apps/grpc/callers.js';
 import { openGrpc } from '../../apps/grpc/open-grpc.js';
 import type { GrpcServer } from '../../apps/grpc/server.js';
 import { createLogger } from '../../apps/logging/logging.js';

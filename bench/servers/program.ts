@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { loadConfig } from '../../apps/config/load-config.js';
 import type { Config } from '../../apps/config/config.js';
+import { loadConfig } from '../../apps/config/load-config.js';
 import { createLogger, logTo } from '../../apps/logging/logging.js';
 import { openProgram, type Program } from '../../apps/wiring/open-program.js';
 import { createAccount, createApp, createKey } from '../../core/access/manage.js';

@@ -1,15 +1,14 @@
 import {
   create,
-  fromJson,
-  toBinary,
   type DescMessage,
   type DescMethodUnary,
+  fromJson,
   type MessageInitShape,
+  toBinary,
 } from '@bufbuild/protobuf';
 import { GenerationInputSchema, Generations } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import type { Caller } from '../../core/access/credential.js';
+import { type Caller, SCOPES } from '../../core/access/credential.js';
 import type { Json } from '../../core/json.js';
-import { SCOPES } from '../../core/access/credential.js';
 import type { CallKind } from '../load/calls.js';
 import type { Mark } from '../load/generator.js';
 import type { RequestKind } from '../load/requests.js';

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { migrateStores } from '../../apps/stores/migrate-stores.js';
-import { bucketSettings, freshBucket, freshDatabase, type FreshBucket } from '../../test/servers/fresh-places.js';
+import { bucketSettings, freshBucket, type FreshBucket, freshDatabase } from '../../test/servers/fresh-places.js';
 import { ServerProcess } from '../../test/servers/server-process.js';
-import { mongoServer, s3Server, VARIABLES, type MongoServer, type S3Server } from '../../test/servers/servers.js';
+import { mongoServer, type MongoServer, s3Server, type S3Server, VARIABLES } from '../../test/servers/servers.js';
 import type { Measured } from '../compare.js';
 import type { Run } from '../run.js';
 import { cpuMicrosOf } from '../usage.js';

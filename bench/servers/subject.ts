@@ -1,21 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createLogger } from '../../apps/logging/logging.js';
 import type { GrpcServer } from '../../apps/grpc/server.js';
-import { measuredPorts } from '../../apps/metrics/measured-ports.js';
-import { Metrics } from '../../apps/metrics/metrics.js';
+import { createLogger } from '../../apps/logging/logging.js';
+import { measuredPorts, Metrics } from '../../apps/metrics/metrics.js';
 import { allocateAmongNew } from '../../apps/service/new-objects.js';
 import { createHttpFronts } from '../../apps/wiring/http-fronts.js';
 import { configuredUrl } from '../../apps/wiring/open-program.js';
 import { Worker } from '../../apps/worker/worker.js';
 import { Authenticator } from '../../core/access/authenticate.js';
-import { createContext, type Context } from '../../core/context.js';
+import { type Context, createContext } from '../../core/context.js';
 import type { Provider } from '../../core/ports/provider.js';
-import { answerCommands } from '../child.js';
 import { collectGarbage } from '../../test/fixtures/collect-garbage.js';
+import { answerCommands } from '../child.js';
 import { machineMicros, usageOfThisProcess } from '../usage.js';
-import { AccountWrites, type AccountWriteCounts } from './account-writes.js';
+import { type AccountWriteCounts, AccountWrites } from './account-writes.js';
 import { openBenchGrpc } from './grpc-front.js';
-import { createCredential, openBenchProgram, type Credential } from './program.js';
+import { createCredential, type Credential, openBenchProgram } from './program.js';
 import { webhookCommands } from './webhooks.js';
 
 allocateAmongNew();

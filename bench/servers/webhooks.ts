@@ -1,6 +1,6 @@
 import type { Context } from '../../core/context.js';
-import { listEndpoints, createEndpoint } from '../../core/webhooks/manage-endpoints.js';
 import { replayDeliveries } from '../../core/webhooks/deliveries.js';
+import { createEndpoint, listEndpoints } from '../../core/webhooks/manage-endpoints.js';
 import type { Credential } from './program.js';
 
 type Owner = Pick<Credential, 'accountId' | 'appId'>;

@@ -1,10 +1,21 @@
 import { requireWanted } from '../cancellation.js';
 import type { Context } from '../context.js';
-import { ServiceError } from '../errors.js';
-import { fieldInvalid } from '../fields.js';
 import type { Account } from '../credits/account.js';
-import { API_KEY_BYTES, formatApiKey } from './api-key.js';
-import { DEFAULT_SCOPES, SCOPES, type ApiKey, type App, type Scope } from './credential.js';
+import type { AccountCommand } from '../credits/decide.js';
+import { ServiceError } from '../errors.js';
+import { fieldInvalid, isText } from '../fields.js';
+import { isUuid } from '../ids.js';
+import { matchingPage, type Page, type PageRequest } from '../paging.js';
+import { readSignInEmail } from '../people/manage-people.js';
+import {
+  API_KEY_BYTES,
+  type ApiKey,
+  type App,
+  DEFAULT_SCOPES,
+  formatApiKey,
+  type Scope,
+  SCOPES,
+} from './credential.js';
 
 const MAX_NAME = 100;
 const MAX_TRIES = 5;
@@ -138,4 +149,82 @@ function readScopes(scopes: readonly string[] = DEFAULT_SCOPES): Scope[] {
   if (unknown !== undefined || scopes.length === 0)
     throw fieldInvalid('/scopes', `Scopes must be among ${SCOPES.join(', ')}.`);
   return SCOPES.filter((known) => scopes.includes(known));
+}
+
+/**
+ * The operators' actions on an account other than on its credits; each throws NOT_FOUND, and `CallOver` before it
+ * writes for a call that is over.
+ *
+ * Suspends until the account is resumed: once this has returned no generation is accepted, and every process refuses
+ * the account's keys within 5 seconds. Generations accepted before continue and are charged. Suspending again changes
+ * nothing.
+ */
+export function suspendAccount(context: Context, accountId: string): Promise<Account> {
+  return change(context, accountId, { kind: 'suspend' });
+}
+
+/**
+ * Ends a suspension: keys that are not revoked or expired open the account again within 5 seconds. Again, it changes
+ * nothing.
+ */
+export function resumeAccount(context: Context, accountId: string): Promise<Account> {
+  return change(context, accountId, { kind: 'resume' });
+}
+
+/** Renames an account. Throws FIELD_INVALID for an invalid name. */
+export async function renameAccount(context: Context, accountId: string, name: string): Promise<Account> {
+  return change(context, accountId, { kind: 'rename', name: readName(name) });
+}
+
+async function change(
+  context: Context,
+  accountId: string,
+  command: Extract<AccountCommand, { kind: 'suspend' | 'resume' | 'rename' }>,
+): Promise<Account> {
+  requireWanted(context.call);
+  await context.accountWriter.execute(accountId, command);
+  const account = await context.accounts.read(accountId);
+  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  return account;
+}
+
+type Ports = Pick<Context, 'accounts' | 'credentials' | 'people' | 'generations' | 'call'>;
+
+const MAX_SEARCH = 254;
+
+/**
+ * The accounts that an operator looks for: by their id, or that of an App, a key, a person or a generation of theirs, by
+ * the e-mail address of a person, or by a part of their name in any case. Names are looked for in a bounded number of
+ * reads, so a page may hold fewer than asked for, or none, although there are more. Throws FIELD_INVALID.
+ */
+export async function findAccounts(ports: Ports, search: string, page: PageRequest): Promise<Page<Account>> {
+  const text = search.trim();
+  if (text === '' || text.length > MAX_SEARCH || !isText(text))
+    throw fieldInvalid('/search', `A search must have 1 to ${MAX_SEARCH} characters.`);
+  const accountId = isUuid(text) ? await accountOf(ports, text.toLowerCase()) : await accountOfEmail(ports, text);
+  if (accountId !== undefined || isUuid(text)) {
+    const account = accountId === undefined ? null : await ports.accounts.read(accountId, ports.call);
+    return { items: account === null ? [] : [account] };
+  }
+  const part = text.toLowerCase();
+  return matchingPage(
+    (asked) => ports.accounts.list(asked, ports.call),
+    ({ name }) => name.toLowerCase().includes(part),
+    page,
+  );
+}
+
+/** Whose id it is. No two things have one. */
+async function accountOf({ accounts, credentials, people, generations, call }: Ports, id: string) {
+  if (await accounts.read(id, call, 'totals')) return id;
+  const thing =
+    (await credentials.readApp(id, call)) ??
+    (await credentials.findKey({ keyId: id })) ??
+    (await people.read(id, call)) ??
+    (await generations.read(id, call));
+  return thing?.accountId;
+}
+
+async function accountOfEmail({ people }: Ports, text: string): Promise<string | undefined> {
+  return text.includes('@') ? (await people.findByEmail(readSignInEmail(text)))?.accountId : undefined;
 }

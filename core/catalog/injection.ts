@@ -1,6 +1,5 @@
-import { pathOf, pointerOf, type FieldToken } from '../field-path.js';
 import { fieldInvalid } from '../fields.js';
-import type { Json, JsonObject } from '../json.js';
+import { type FieldToken, type Json, type JsonObject, pathOf, pointerOf } from '../json.js';
 
 const SCHEMES =
   'https?|wss?|ftps?|sftp|ssh|git|file|data|blob|mailto|s3|gs|gcs|az|abfss?|wasbs?|arn|urn|ipfs|redis|mongodb|postgres(?:ql)?|mysql|jdbc|ldaps?|gopher|dict|tftp|smb|nfs|unix';

@@ -1,23 +1,105 @@
-import type { Caller } from '../access/credential.js';
-import { accountSuspended } from '../access/suspended.js';
+import { accountSuspended, type Caller } from '../access/credential.js';
+import { assert } from '../assert.js';
+import { measuredRateOf } from '../catalog/price.js';
 import type { Context } from '../context.js';
-import { Acceptance } from '../credits/acceptance.js';
-import type { AcceptedOutcome, WriterOutcome } from '../credits/account-batch.js';
+import { Acceptance, type AcceptedOutcome, type WriterOutcome } from '../credits/account-writer.js';
+import { periodOf, usedIn } from '../credits/account.js';
 import type { HoldCommand } from '../credits/decide.js';
-import { ServiceError, type ErrorDetails } from '../errors.js';
-import { begun } from '../begun.js';
-import { claim, freeClaim, freshClaim, takenOver, type ClaimTarget } from '../idempotency/claims.js';
+import { type ErrorDetails, ServiceError } from '../errors.js';
 import type { Claim, ClaimKey } from '../idempotency/claim.js';
+import { claim, type ClaimTarget, freeClaim, freshClaim, takenOver } from '../idempotency/claims.js';
 import type { Json } from '../json.js';
-import { acceptGeneration } from './accept.js';
-import { markUsed } from '../uploads/mark-used.js';
-import type { Generation, GenerationRecord } from './generation.js';
-import { quoteGeneration, type Quote } from './quote.js';
-import { readGenerationRequest, type GenerationRequest } from './request.js';
 import type { Settings } from '../settings.js';
-import { voidGeneration } from './void-generation.js';
+import { markUsed } from '../uploads/manage-uploads.js';
+import type { Upload } from '../uploads/upload.js';
+import { begun } from '../waiting.js';
+import { requireCallable } from '../webhooks/manage-endpoints.js';
+import type { Generation, GenerationRecord, Operation, Reference } from './generation.js';
+import { type GenerationRequest, type Quote, quoteGeneration, readGenerationRequest } from './quote.js';
 import { wakeAccepted } from './wake.js';
-import { requireCallable } from '../webhooks/single-address.js';
+
+/** The generation a quote becomes once its price is held: queued, reserved, nothing charged. */
+export function acceptGeneration(
+  generationId: string,
+  caller: Caller,
+  request: GenerationRequest,
+  quote: Quote,
+  now: number,
+  recoveryGraceMs: number,
+): Generation {
+  const measuredRate = measuredRateOf(quote.model, quote.parameters);
+  const queueDeadlineAt = now + quote.model.queueTimeoutMs;
+  return {
+    kind: 'generation',
+    generationId,
+    accountId: caller.accountId,
+    appId: caller.appId,
+    credentialId: caller.credentialId,
+    version: 1,
+    status: 'queued',
+    modelKey: quote.model.modelKey,
+    modality: quote.model.modality,
+    operation: request.operation,
+    prompt: request.prompt,
+    ...(request.negativePrompt === undefined ? {} : { negativePrompt: request.negativePrompt }),
+    parameters: quote.parameters,
+    references: quote.uploads.map(referenceTo),
+    ...(request.clientTraceId === undefined ? {} : { clientTraceId: request.clientTraceId }),
+    ...(request.webhookUrl === undefined ? {} : { webhookUrl: request.webhookUrl }),
+    createdAt: now,
+    updatedAt: now,
+    estimatedCredits: quote.credits,
+    reservedCredits: quote.credits,
+    chargedCredits: 0,
+    terms: {
+      priceVersion: quote.model.price.version,
+      creditsByOutputs: quote.creditsByOutputs,
+      ...(measuredRate === undefined ? {} : { measuredRate }),
+      cancelFloorCredits: Math.min(quote.model.cancelFloorCredits, quote.credits),
+      queueDeadlineAt,
+      runTimeoutMs: quote.model.runTimeoutMs,
+      maxAttempts: quote.model.maxAttempts,
+    },
+    fence: 0,
+    attemptsMade: 0,
+    outputs: [],
+    dueAt: Math.min(now + recoveryGraceMs, queueDeadlineAt),
+  };
+}
+
+function referenceTo(upload: Upload): Reference {
+  assert(upload.ready && upload.objectKey !== undefined, 'a quoted upload is ready');
+  return {
+    uploadId: upload.uploadId,
+    role: upload.role,
+    objectKey: upload.objectKey,
+    mediaType: upload.mediaType,
+    byteSize: upload.byteSize,
+    sha256: upload.ready.sha256,
+    ...(upload.ready.contentBytes === undefined ? {} : { contentBytes: upload.ready.contentBytes }),
+    ...(upload.ready.isMasked === true ? { isMasked: true } : {}),
+  };
+}
+
+/**
+ * Takes a generation's id so that none can be created there, unless one exists: answers the record at the id
+ * afterwards. The first insert wins, and the loser learns of it.
+ */
+export async function voidGeneration(
+  { generations, clock, settings }: Pick<Context, 'generations' | 'clock' | 'settings'>,
+  id: { readonly generationId: string; readonly accountId: string; readonly appId: string },
+): Promise<GenerationRecord> {
+  const now = clock.now();
+  const tombstone: GenerationRecord = {
+    kind: 'void',
+    ...id,
+    version: 1,
+    createdAt: now,
+    dueAt: now + settings.tombstoneRetentionMs,
+  };
+  const outcome = await generations.insert(tombstone);
+  return outcome.inserted ? tombstone : outcome.existing;
+}
 
 export interface Created {
   readonly generation: Generation;
@@ -266,4 +348,41 @@ async function adoptOrRelease(
   if (existing.kind === 'generation') return existing;
   await accountWriter.execute(accountId, { kind: 'settle', generationId: subjectId, charge: 0 });
   throw takenOver();
+}
+
+export interface Estimate {
+  readonly modelKey: string;
+  readonly operation: Operation;
+  readonly estimatedCredits: number;
+  readonly currency: string;
+}
+
+/**
+ * What `createGeneration` would reserve for this request. Throws what it would throw, except the idempotency codes and
+ * QUEUE_FULL; stores nothing.
+ */
+export async function estimateGeneration(context: Context, caller: Caller, body: Json): Promise<Estimate> {
+  const request = readGenerationRequest(context, body);
+  const quote = await quoteGeneration(context, caller, request);
+  const account = await context.accounts.read(caller.accountId, context.call, 'totals');
+  if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
+  if (account.suspendedAt !== undefined) throw accountSuspended();
+  if (account.available < quote.credits) throw insufficientCredits(caller, quote.credits, account.available);
+  if (!(await isWithinCap(context, caller, quote.credits))) throw capReached(caller, quote.credits, account.available);
+  return {
+    modelKey: quote.model.modelKey,
+    operation: request.operation,
+    estimatedCredits: quote.credits,
+    currency: account.currency,
+  };
+}
+
+async function isWithinCap(
+  context: Context,
+  { accountId, credentialId, cap }: Caller,
+  credits: number,
+): Promise<boolean> {
+  if (cap === undefined) return true;
+  const stored = (await context.accounts.read(accountId, context.call))?.capUses?.get(credentialId);
+  return usedIn(periodOf(cap, stored, context.clock.now()), stored) + credits <= cap.credits;
 }

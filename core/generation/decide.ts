@@ -1,30 +1,356 @@
 import { assert } from '../assert.js';
+import { type Boot, isLeftByAnother } from '../boot.js';
 import { creditsForMeasured } from '../catalog/price.js';
-import { isLeftByAnother, type Boot } from '../boot.js';
-import type { GenerationCommand } from './commands.js';
+import { utf8ByteLength } from '../json.js';
+import type { ProviderCost } from '../providers/provider-cost.js';
+import { isFarAhead, type Settings } from '../settings.js';
 import {
-  accepted,
-  beginAttempt,
-  submitAgain,
-  undoAttempt,
-  withoutLastSubmission,
-  whileSubmitting,
-  withCost,
-  withoutAttempt,
-  withoutUnsentAttempt,
-} from './attempts.js';
-import type { Changed, GenerationRefusal, Occasion } from './decision.js';
-import { isTerminal, mayHaveResult, runEndsAt, type Generation, type GenerationStatus } from './generation.js';
-import {
-  contentBytes,
-  emptied,
-  hasUnchargedContent,
-  nextRemovalAt,
-  withoutContent,
-  type Retention,
-} from './retention.js';
-import { isFarAhead } from '../settings.js';
-import { TRANSITIONS } from './transitions.js';
+  type Attempt,
+  type DeliveredObject,
+  type Generation,
+  type GenerationStatus,
+  isTerminal,
+  mayHaveResult,
+  type Output,
+  runEndsAt,
+  submissionsMadeOf,
+  type TaskError,
+} from './generation.js';
+
+/** What a generation with nothing in it counts: about what its record, its key and its ledger entries take. */
+const MIN_CONTENT_BYTES = 2_048;
+
+/** Until when the parts of a generation that has ended are kept. */
+export interface Retention {
+  readonly contentExpiresAt: number;
+  readonly outputsExpireAt: number;
+  readonly taskExpiresAt: number;
+}
+
+/** What is kept of an account's generations that ended without charge and still have their content. */
+export interface UnchargedContent {
+  readonly generations: number;
+  readonly bytes: number;
+}
+
+type RetentionSettings = Pick<Settings, 'unchargedContentRetentionMs' | 'outputRetentionMs' | 'taskRetentionMs'>;
+
+export function retentionOf(g: Generation, settings: RetentionSettings): Retention {
+  const endedAt = g.completedAt ?? g.updatedAt;
+  return {
+    contentExpiresAt: endedAt + settings.unchargedContentRetentionMs,
+    outputsExpireAt: endedAt + settings.outputRetentionMs,
+    taskExpiresAt: endedAt + settings.taskRetentionMs,
+  };
+}
+
+/** When something of an ended generation is next to be removed. */
+export function nextRemovalAt(g: Generation, { contentExpiresAt, outputsExpireAt, taskExpiresAt }: Retention): number {
+  return Math.min(
+    taskExpiresAt,
+    hasUnchargedContent(g) ? contentExpiresAt : Infinity,
+    mayHaveOutputs(g) ? outputsExpireAt : Infinity,
+  );
+}
+
+/** Whether files may be in the object store. */
+export function mayHaveOutputs(g: Generation): boolean {
+  return g.outputsRemovedAt === undefined && g.attemptsMade > 0;
+}
+
+/** Whether an ended generation still has what was asked for, though nothing was paid for keeping it. */
+export function hasUnchargedContent(g: Generation): boolean {
+  return g.contentRemovedAt === undefined && g.chargedCredits === 0;
+}
+
+/** How many bytes its content counts: the prompts, the parameters and the references as JSON, in UTF-8. */
+export function contentBytes({ prompt, negativePrompt, parameters, references }: Generation): number {
+  return Math.max(MIN_CONTENT_BYTES, utf8ByteLength(JSON.stringify([prompt, negativePrompt, parameters, references])));
+}
+
+/** The generation without what only its run needed. What clients are shown of it stays. */
+export function withoutContent(g: Generation): Generation {
+  const { negativePrompt: _negativePrompt, unchargedBytes: _unchargedBytes, ...rest } = g;
+  return { ...rest, prompt: '', parameters: {}, references: [] };
+}
+
+/**
+ * The same of one that its client deletes. One without charge goes on counting for its account: creating and deleting
+ * would have no bound else.
+ */
+export function emptied(g: Generation): Generation {
+  const { webhookUrl: _webhookUrl, ...rest } = withoutContent(g);
+  return g.unchargedBytes === undefined ? rest : { ...rest, unchargedBytes: MIN_CONTENT_BYTES };
+}
+
+/** Something a holder of the lease does; refused once another worker holds a newer fence. */
+interface Fenced {
+  readonly fence: number;
+}
+
+/** A change after a provider may have said what the attempt costs. */
+interface Costly {
+  readonly cost?: ProviderCost;
+}
+
+export type GenerationCommand =
+  /** From queued: take the lease and record the first attempt in one write. */
+  | {
+      readonly event: 'start';
+      readonly worker: string;
+      readonly token: string;
+      readonly provider: string;
+      readonly leaseMs: number;
+    }
+  /** Running without a live lease: another worker continues. */
+  | { readonly event: 'take-over'; readonly worker: string; readonly leaseMs: number }
+  | ({ readonly event: 'renew'; readonly leaseMs: number; readonly progress?: number } & Fenced)
+  /**
+   * The holder takes a new fence itself, so that nothing that was sent under the old one can touch what it does next.
+   */
+  | ({ readonly event: 're-lease'; readonly leaseMs: number } & Fenced)
+  | ({ readonly event: 'begin-attempt'; readonly token: string; readonly provider: string } & Fenced)
+  /**
+   * The attempt is about to be submitted once more: the time in which that may arrive begins anew. `isNotTaken`: the
+   * submission before was never sent, or was certainly not taken, so it does not count.
+   */
+  | ({ readonly event: 'submit-again'; readonly isNotTaken: boolean } & Fenced)
+  /** Our own call has ended, and nobody knows whether the attempt was accepted. */
+  | ({ readonly event: 'submission-ended' } & Fenced)
+  /** With a reference to poll by, or with what the provider delivered in its answer. */
+  | ({ readonly event: 'accepted' } & (
+      | { readonly reference: string }
+      | { readonly delivered: readonly DeliveredObject[] }
+    ) &
+      Costly &
+      Fenced)
+  /**
+   * This attempt is over; the next one is due at `retryAt`. Gives the lease back. `isRefused`: its last submission was
+   * certainly refused, so it does not count.
+   */
+  | ({ readonly event: 'attempt-failed'; readonly retryAt: number; readonly isRefused: boolean } & Costly & Fenced)
+  /**
+   * The provider certainly has not taken the attempt, which another one may: it did not count. The next one is due at
+   * `retryAt`, not at the provider `notHere`. Gives the lease back.
+   */
+  | ({ readonly event: 'attempt-undone'; readonly retryAt: number; readonly notHere?: string } & Costly & Fenced)
+  /**
+   * The worker is stopping: gives the lease back. The attempt stays, unless it was never handed over: then it did not
+   * count.
+   */
+  | ({ readonly event: 'yield'; readonly isUnsent: boolean } & Fenced)
+  | ({ readonly event: 'succeed'; readonly outputs: readonly Output[] } & Costly & Fenced)
+  | ({ readonly event: 'fail'; readonly error: TaskError } & Costly & Fenced)
+  /** Cancelled while running: the provider stopped, was never asked, or failed by itself, which costs nothing. */
+  | ({ readonly event: 'stop'; readonly outputs: readonly Output[]; readonly hasFailed?: boolean } & Costly & Fenced)
+  | { readonly event: 'cancel' }
+  | { readonly event: 'give-up'; readonly error: TaskError }
+  /** The deadline has passed, and the provider may have the result: a worker may poll and download for `periodMs` more. */
+  | ({ readonly event: 'allow-last-poll'; readonly periodMs: number } & Fenced)
+  | { readonly event: 'allow-last-poll'; readonly periodMs: number }
+  /** The deadline, and the period for a last poll, have passed and no worker holds a live lease. */
+  | { readonly event: 'expire'; readonly error: TaskError }
+  | { readonly event: 'postpone'; readonly until: number }
+  | ({ readonly event: 'settle' } & Retention)
+  /** Nothing was charged, and what was asked for is kept no longer. */
+  | ({ readonly event: 'content-removed' } & Retention)
+  | ({ readonly event: 'outputs-removed' } & Retention)
+  | { readonly event: 'late-report'; readonly state: string }
+  /** Its client wants it gone. */
+  | { readonly event: 'delete' };
+
+/** The clock, the time to stamp on the generation, which is never before the stored one, and the boot that decides. */
+export interface Occasion {
+  readonly now: number;
+  readonly at: number;
+  readonly boot: Boot;
+}
+
+/**
+ * `NOT_ALLOWED`: the table has no such step from here. `FENCE_STALE`: another worker has taken over. `LEASE_HELD`: a
+ * live lease, or the wait for the next attempt, prevents it. `DEADLINE_PASSED`: too late to continue. `LAST_POLL_DUE`: the
+ * provider may have the result, and has to be polled once more first. `NOTHING_TO_DO`: the generation is already as requested.
+ */
+export type GenerationRefusal =
+  | 'NOT_ALLOWED'
+  | 'FENCE_STALE'
+  | 'LEASE_HELD'
+  | 'DEADLINE_PASSED'
+  | 'LAST_POLL_DUE'
+  | 'NOTHING_TO_DO';
+
+export type Changed = { readonly refused: GenerationRefusal } | { readonly next: Generation };
+
+export function beginAttempt(
+  g: Generation,
+  { token, provider }: { readonly token: string; readonly provider: string },
+  { now, at, boot }: Occasion,
+): Changed {
+  if (g.cancelRequestedAt !== undefined || g.attempt) return { refused: 'NOT_ALLOWED' };
+  if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  if (!hasAttemptLeft(g)) return { refused: 'NOT_ALLOWED' };
+  const number = g.attemptsMade + 1;
+  const attempt: Attempt = { number, phase: 'submitting', provider, token, startedAt: at, bootId: boot.id };
+  const submissionsMade = submissionsMadeOf(g) + 1;
+  return { next: { ...g, attempt, attemptsMade: number, submissionsMade, updatedAt: at } };
+}
+
+/** Whether another attempt, with a submission of its own, may begin. */
+export function hasAttemptLeft(g: Generation): boolean {
+  return g.attemptsMade < g.terms.maxAttempts && hasSubmissionLeft(g);
+}
+
+/** Whether the provider may be handed one more submission that it may take. */
+export function hasSubmissionLeft(g: Generation): boolean {
+  return submissionsMadeOf(g) < g.terms.maxAttempts;
+}
+
+export function submitAgain(
+  g: Generation,
+  { isNotTaken }: Pick<Extract<GenerationCommand, { event: 'submit-again' }>, 'isNotTaken'>,
+  { now, at, boot }: Occasion,
+): Changed {
+  if (!isNotTaken && !hasSubmissionLeft(g)) return { refused: 'NOT_ALLOWED' };
+  if (g.cancelRequestedAt !== undefined) return { refused: 'NOT_ALLOWED' };
+  if (g.runDeadlineAt !== undefined && now > g.runDeadlineAt) return { refused: 'DEADLINE_PASSED' };
+  const again = ({ endedAt: _, ...attempt }: Attempt): Attempt => ({ ...attempt, startedAt: at, bootId: boot.id });
+  return whileSubmitting(isNotTaken ? g : { ...g, submissionsMade: submissionsMadeOf(g) + 1 }, again, at);
+}
+
+/** Changes the attempt as long as it is unknown whether it was accepted. */
+export function whileSubmitting(g: Generation, changed: (attempt: Attempt) => Attempt, at: number): Changed {
+  if (g.attempt?.phase !== 'submitting') return { refused: 'NOT_ALLOWED' };
+  return { next: { ...g, attempt: changed(g.attempt), updatedAt: at } };
+}
+
+export function accepted(
+  g: Generation,
+  command: Extract<GenerationCommand, { event: 'accepted' }>,
+  at: number,
+): Changed {
+  if (!g.attempt) return { refused: 'NOT_ALLOWED' };
+  const { endedAt: _, ...attempt } = g.attempt;
+  const known = 'delivered' in command ? { delivered: command.delivered } : { reference: command.reference };
+  return { next: { ...g, attempt: { ...attempt, phase: 'submitted', ...known }, updatedAt: at } };
+}
+
+export function undoAttempt(g: Generation, command: Extract<GenerationCommand, { event: 'attempt-undone' }>): Changed {
+  const { notHere } = command;
+  if (g.attempt?.phase !== 'submitting') return { refused: 'NOT_ALLOWED' };
+  const refusedBy = notHere === undefined ? {} : { notHere: [...new Set([...(g.notHere ?? []), notHere])] };
+  return { next: { ...withoutUnsentAttempt(g), ...refusedBy } };
+}
+
+/** The last report of an attempt's cost at a provider replaces one before. */
+export function withCost(g: Generation, cost: ProviderCost | undefined): Generation {
+  if (cost === undefined || g.attempt === undefined) return g;
+  const { number, provider = '' } = g.attempt;
+  const others = (g.costs ?? []).filter((one) => one.attempt !== number || one.provider !== provider);
+  return { ...g, costs: [...others, { ...cost, attempt: number, provider }] };
+}
+
+export function withoutAttempt(g: Generation): Generation {
+  const { attempt: _attempt, ...rest } = g;
+  return rest;
+}
+
+/** Without an attempt whose last submission was never sent, or was certainly not taken. */
+export function withoutUnsentAttempt(g: Generation): Generation {
+  return g.attempt?.phase === 'submitting'
+    ? withoutAttempt(withoutLastSubmission({ ...g, attemptsMade: g.attemptsMade - 1 }))
+    : g;
+}
+
+/** The last submission was certainly refused: it does not count. */
+export function withoutLastSubmission(g: Generation): Generation {
+  const { submissionsMade } = g;
+  return submissionsMade === undefined ? g : { ...g, submissionsMade: Math.max(0, submissionsMade - 1) };
+}
+
+/** Everything that can happen to a generation. Who may cause it, and when, is for `decide`. */
+export type GenerationEvent =
+  | 'start'
+  | 'take-over'
+  | 'renew'
+  | 're-lease'
+  | 'begin-attempt'
+  | 'submit-again'
+  | 'submission-ended'
+  | 'accepted'
+  | 'attempt-failed'
+  | 'attempt-undone'
+  | 'yield'
+  | 'allow-last-poll'
+  | 'cancel'
+  | 'give-up'
+  | 'succeed'
+  | 'fail'
+  | 'stop'
+  | 'expire'
+  | 'postpone'
+  | 'settle'
+  | 'content-removed'
+  | 'outputs-removed'
+  | 'late-report'
+  | 'delete';
+
+/**
+ * From status and event to the next status. What is not listed is refused. After the end only bookkeeping is left:
+ * nothing a client sees changes any more.
+ */
+export const TRANSITIONS: {
+  readonly [S in GenerationStatus]: Partial<Readonly<Record<GenerationEvent, GenerationStatus>>>;
+} = {
+  queued: {
+    'start': 'running',
+    'cancel': 'cancelled',
+    'give-up': 'failed',
+    'postpone': 'queued',
+  },
+  running: {
+    'take-over': 'running',
+    'renew': 'running',
+    're-lease': 'running',
+    'begin-attempt': 'running',
+    'submit-again': 'running',
+    'submission-ended': 'running',
+    'accepted': 'running',
+    'attempt-failed': 'running',
+    'attempt-undone': 'running',
+    'yield': 'running',
+    'allow-last-poll': 'running',
+    'cancel': 'running',
+    'succeed': 'succeeded',
+    'fail': 'failed',
+    'expire': 'failed',
+    'stop': 'cancelled',
+    'postpone': 'running',
+  },
+  succeeded: {
+    'settle': 'succeeded',
+    'postpone': 'succeeded',
+    'content-removed': 'succeeded',
+    'outputs-removed': 'succeeded',
+    'late-report': 'succeeded',
+    'delete': 'succeeded',
+  },
+  failed: {
+    'settle': 'failed',
+    'postpone': 'failed',
+    'content-removed': 'failed',
+    'outputs-removed': 'failed',
+    'late-report': 'failed',
+    'delete': 'failed',
+  },
+  cancelled: {
+    'settle': 'cancelled',
+    'postpone': 'cancelled',
+    'content-removed': 'cancelled',
+    'outputs-removed': 'cancelled',
+    'late-report': 'cancelled',
+    'delete': 'cancelled',
+  },
+};
 
 export type GenerationDecision = { readonly refused: GenerationRefusal } | { readonly next: Generation };
 

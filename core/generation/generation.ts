@@ -1,7 +1,33 @@
 import type { JsonObject } from '../json.js';
 import type { AiMark } from '../media/ai-mark.js';
 import type { ProviderCost } from '../providers/provider-cost.js';
-import type { TaskError } from './task-errors.js';
+
+/** Why a generation failed, as the task's own `error.code`. None of them is charged. */
+export const TASK_ERRORS = {
+  CONTENT_REJECTED_INPUT: { retryable: false, message: 'The prompt or a reference was refused by the content policy.' },
+  CONTENT_REJECTED_OUTPUT: { retryable: false, message: 'The result was withheld by the content policy.' },
+  INPUT_INVALID: { retryable: false, message: 'The provider could not use this input.' },
+  PROVIDER_REJECTED: { retryable: false, message: 'The provider refused the task.' },
+  MODEL_UNAVAILABLE: { retryable: false, message: 'The model is no longer offered.' },
+  PROVIDER_UNAVAILABLE: { retryable: true, message: 'The provider did not say what became of the task.' },
+  PROVIDER_TIMEOUT: { retryable: true, message: 'The provider did not answer in time.' },
+  TASK_TIMEOUT: { retryable: true, message: 'The generation did not finish before its deadline.' },
+  OUTPUT_INVALID: { retryable: true, message: 'The provider delivered something that cannot be used.' },
+  OUTPUT_STORE_FAILED: { retryable: true, message: 'The result could not be stored.' },
+  INTERNAL_ERROR: { retryable: true, message: 'Something went wrong on our side.' },
+} as const satisfies Record<string, { retryable: boolean; message: string }>;
+
+export type TaskErrorCode = keyof typeof TASK_ERRORS;
+
+export interface TaskError {
+  readonly code: TaskErrorCode;
+  readonly message: string;
+  readonly retryable: boolean;
+}
+
+export function taskError(code: TaskErrorCode, message: string = TASK_ERRORS[code].message): TaskError {
+  return { code, message, retryable: TASK_ERRORS[code].retryable };
+}
 
 export const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
 export type GenerationStatus = (typeof STATUSES)[number];
@@ -237,4 +263,20 @@ export function runEndsAt({ runDeadlineAt = Infinity, lastPollBy = runDeadlineAt
 /** How many outputs its price is for; further ones are not delivered. */
 export function outputCountOf({ terms }: Pick<Generation, 'terms'>): number {
   return terms.creditsByOutputs.length - 1;
+}
+
+export interface OutputView {
+  readonly output: Output;
+  /** Signed on each read; valid for the operator's `outputUrlMs`. */
+  readonly url: string;
+  /** The name that the file is served under. */
+  readonly filename: string;
+}
+
+/** A generation as a front shows it: with an address for each output. */
+export interface GenerationView {
+  readonly generation: Generation;
+  readonly outputs: readonly OutputView[];
+  /** Present exactly while it has not ended, in milliseconds. */
+  readonly pollAfterMs?: number;
 }

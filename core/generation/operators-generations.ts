@@ -1,11 +1,10 @@
 import { requireWanted } from '../cancellation.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import type { Page, PageRequest } from '../paging.js';
-import type { ListedGenerations } from '../ports/generation-store.js';
-import { cancelFound } from './cancel-generation.js';
+import { matchingPage, type Page, type PageRequest } from '../paging.js';
+import type { ListedGenerations } from '../ports/stores.js';
+import { cancelFound } from './end-generation.js';
 import type { Generation, GenerationStatus } from './generation.js';
-import { matchingPage } from '../matching-page.js';
 
 /** All generations when it is empty. */
 export interface GenerationFilter {

@@ -1,4 +1,4 @@
-import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../ports/acceptance-store.js';
+import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../ports/stores.js';
 import type { Ports } from '../ports/tokens.js';
 
 /** Accepts by one write after the other, on stores that promise no more than one record at a time. */

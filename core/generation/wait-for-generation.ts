@@ -2,8 +2,8 @@ import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { Waits } from '../memory-budget.js';
-import { isTerminal, type Generation, type GenerationRecord } from './generation.js';
-import { getGeneration } from './get-generation.js';
+import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
+import { getGeneration } from './read-generations.js';
 
 export interface Waiting {
   /** How long to wait at most, in milliseconds; with 0 the generation is only read. */

@@ -1,4 +1,4 @@
-import { isLeftByAnother, type Boot } from '../boot.js';
+import { type Boot, isLeftByAnother } from '../boot.js';
 import { ServiceError } from '../errors.js';
 import type { Ports } from '../ports/tokens.js';
 import { isFarAhead, type Settings } from '../settings.js';

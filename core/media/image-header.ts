@@ -1,3 +1,5 @@
+import type { Modality } from '../generation/generation.js';
+
 /** How a file stores its picture, as far as that determines what a decoder must hold in memory. */
 export type ImageForm = 'PNG' | 'interlaced PNG' | 'JPEG' | 'progressive JPEG' | 'WebP';
 
@@ -180,4 +182,65 @@ function jpegHeader(
     heldBytes: hasSeveralScans ? blocks * BLOCK_BYTES : 0,
     mayHaveAlpha: false,
   };
+}
+
+/**
+ * A decoder that yields rows and the code that shrinks them hold this many rows, and never more than each row twice.
+ */
+const ROWS_HELD = 1_600;
+
+/**
+ * The most memory that decoding a picture takes while it is shrunk, in bytes. It follows from the header alone, so that
+ * it can be bounded before anything is decoded: the number of pixels alone says little, as a decoder yields most
+ * pictures row by row and must hold others completely.
+ */
+export function decodeBytes({ widthPx, heightPx, rowPixelBytes, heldBytes }: ImageHeader): number {
+  return heldBytes + widthPx * rowPixelBytes * Math.min(heightPx * 2, ROWS_HELD);
+}
+
+/** The bytes of the alpha channel, which is held while it is searched: two per pixel at most. */
+export function alphaBytes({ widthPx, heightPx }: ImageHeader): number {
+  return widthPx * heightPx * 2;
+}
+
+/**
+ * `decodeBytes` for the first bytes of a file: `Infinity` while they do not determine it, 0 for a file that is not a
+ * picture.
+ */
+export function decodeBytesOf(head: Uint8Array): number {
+  const header = readImageHeader(head);
+  if (header === 'more') return Infinity;
+  return header === 'none' ? 0 : decodeBytes(header);
+}
+
+const IMAGE_FORMATS = ['png', 'apng', 'jpeg', 'jpg', 'webp'];
+const VIDEO_FORMATS = ['mp4', 'h264', 'x264', 'avc', 'avc1', 'av1', 'av01', 'vp9', 'vp09'];
+const OTHER_CONTAINERS = 'webm avi msvideo mkv matroska mov quicktime m4v mpg mpeg mpegts flv wmv ogv'.split(' ');
+const OTHER_CODECS = 'h265 x265 hevc hvc1 hev1 vvc h266 vp8 vp08 prores ffv1 mjpeg'.split(' ');
+const OTHER_IMAGES = 'gif avif heic heif jxl jp2 tif tiff bmp svg pdf psd exr tga ico'.split(' ');
+const OTHER_FORMATS = [...OTHER_CONTAINERS, ...OTHER_CODECS, ...OTHER_IMAGES];
+
+/** What an output of each kind is delivered as. */
+const DELIVERED: Readonly<Record<Modality, string>> = {
+  image: 'an image is delivered as PNG, JPEG or WebP',
+  video: 'a video is delivered as MP4 with H.264, AV1 or VP9',
+};
+
+function isDelivered(word: string, modality: Modality | undefined): boolean {
+  if (OTHER_FORMATS.includes(word)) return false;
+  if (modality === 'image') return !VIDEO_FORMATS.includes(word);
+  return modality === undefined || !IMAGE_FORMATS.includes(word);
+}
+
+/**
+ * What is wrong with a format that a driver's settings name for outputs, as one sentence; undefined where outputs can
+ * have it, or where the name says nothing, as `auto` does: then each output shows it. A format is named as people and
+ * programs do: `webm`, `.avi`, `video/x-matroska`, `video/mp4; codecs="hvc1"`, `h265-mp4`. Without a modality, only
+ * what no output can have is refused.
+ */
+export function formatFault(format: string, modality?: Modality): string | undefined {
+  const words = format.toLowerCase().split(/[^a-z0-9]+/);
+  if (words.every((word) => isDelivered(word, modality))) return undefined;
+  const delivered = modality === undefined ? `${DELIVERED.image}, ${DELIVERED.video}` : DELIVERED[modality];
+  return `${JSON.stringify(format)} cannot be delivered: ${delivered}.`;
 }

@@ -1,12 +1,11 @@
-import { SCOPES, type App, type Audience, type Scope } from '../access/credential.js';
+import { type App, type Audience, type Scope, SCOPES } from '../access/credential.js';
 import { readName } from '../access/manage.js';
 import { requireWanted } from '../cancellation.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
-import type { Artefact } from './artefact.js';
-import { derivedUuid } from '../derived-uuid.js';
-import type { Person } from './person.js';
+import { derivedUuid } from '../ids.js';
+import type { Artefact, Person } from './person.js';
 
 /** A person's permission for an OAuth client to act for them, until one of the two ends it or it is not used any more. */
 export interface Grant {
@@ -165,5 +164,70 @@ function grantOf({ id, owner = '', data, createdAt, expiresAt, endedAt }: Artefa
     createdAt,
     expiresAt,
     ...(endedAt === undefined ? {} : { endedAt }),
+  };
+}
+
+/**
+ * The id under which the store keeps a secret: it never has the secret itself. The kind is part of what is digested, so
+ * a secret of one kind is none of another.
+ */
+export function secretDigest({ digests }: Pick<Context, 'digests'>, kind: string, secret: string): string {
+  return digests.keyed(`${kind} ${secret}`);
+}
+
+/** Base64url (RFC 4648) without padding. */
+export function secretText(bytes: Uint8Array): string {
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
+  let text = '';
+  let bits = 0;
+  let value = 0;
+  for (const byte of bytes) {
+    value = ((value << 8) | byte) & 0xffff;
+    bits += 8;
+    while (bits >= 6) {
+      bits -= 6;
+      text += alphabet[(value >> bits) & 63];
+    }
+  }
+  return bits === 0 ? text : text + (alphabet[(value << (6 - bits)) & 63] ?? '');
+}
+
+export const ACCESS_TOKEN_PREFIX = 'svc_oauth_';
+export const ACCESS_TOKEN_KIND = 'access-token';
+const SHAPE = /^svc_oauth_[A-Za-z0-9_-]{43}$/;
+
+/** An OAuth access token as it is found: what it may do, and when it ended or ends. */
+export interface FoundAccessToken {
+  readonly grant: Grant;
+  /** Those of the token, which may be fewer than the grant's. */
+  readonly scopes: readonly Scope[];
+  readonly expiresAt: number;
+  /** Whether the token, its grant or its person was ended by somebody. */
+  readonly isRevoked: boolean;
+}
+
+/** Whether the text could be an access token, without a read of the store. */
+export function isAccessTokenShaped(text: string): boolean {
+  return SHAPE.test(text);
+}
+
+/** Undefined for a token that was never made, or ended so long ago that it was removed. */
+export async function findAccessToken(
+  ports: Pick<Context, 'artefacts' | 'people' | 'digests'>,
+  secret: string,
+): Promise<FoundAccessToken | undefined> {
+  const id = secretDigest(ports, ACCESS_TOKEN_KIND, secret);
+  const token = await ports.artefacts.find({ kind: ACCESS_TOKEN_KIND, id });
+  if (token?.group === undefined) return undefined;
+  const grant = await findGrant(ports, token.group);
+  if (!grant) return undefined;
+  const person = await ports.people.read(grant.personId);
+  const { scope } = token.data;
+  const asked = typeof scope === 'string' ? scope.split(' ') : [];
+  return {
+    grant,
+    scopes: SCOPES.filter((known) => asked.includes(known) && grant.scopes.includes(known)),
+    expiresAt: token.expiresAt,
+    isRevoked: token.endedAt !== undefined || grant.endedAt !== undefined || !person || person.disabledAt !== undefined,
   };
 }

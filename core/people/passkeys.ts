@@ -1,16 +1,62 @@
 import { readName } from '../access/manage.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import type { PasskeyAttestation, RelyingParty } from '../ports/passkey-verifier.js';
+import { isUuid } from '../ids.js';
+import type { JsonObject } from '../json.js';
+import type { PasskeyAssertion, PasskeyAttestation, RelyingParty } from '../ports/machine.js';
+import { secretDigest, secretText } from './grants.js';
 import { changePerson, requireEpoch } from './manage-people.js';
-import { createChallenge, takeChallenge } from './passkey-challenge.js';
 import { requirePasskeyOfOperator } from './operators.js';
-import { MAX_PASSKEYS, type Passkey, type Person } from './person.js';
+import { type Artefact, MAX_PASSKEYS, type Passkey, type Person } from './person.js';
 import { requireRecentSignIn, type SignedIn } from './sessions.js';
 
-type Ports = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'passkeys' | 'call'>;
+type PortsPasskeyChallenge = Pick<Context, 'artefacts' | 'digests' | 'ids' | 'clock'>;
 
-const KIND = 'passkey-registration';
+/** How long a person has for what their browser shows them, in milliseconds. */
+export const PASSKEY_CHALLENGE_MS = 300_000;
+const CHALLENGE_BYTES = 32;
+
+/** Base64url, as browsers want it; the store has a digest of it alone. */
+export async function createChallenge(
+  ports: PortsPasskeyChallenge,
+  kind: string,
+  { owner, data = {} }: { readonly owner?: string; readonly data?: JsonObject } = {},
+): Promise<string> {
+  const challenge = secretText(ports.ids.random(CHALLENGE_BYTES));
+  const now = ports.clock.now();
+  const artefact: Artefact = {
+    kind,
+    id: secretDigest(ports, kind, challenge),
+    ...(owner === undefined ? {} : { owner }),
+    data,
+    createdAt: now,
+    expiresAt: now + PASSKEY_CHALLENGE_MS,
+    removeAt: now + PASSKEY_CHALLENGE_MS,
+  };
+  await ports.artefacts.put(artefact);
+  return challenge;
+}
+
+/**
+ * Uses a challenge up, whatever comes of it. Of any number of attempts one gets true; false for the others, for one that
+ * was never made or is too old, and for one that is somebody else's, which stays.
+ */
+export async function takeChallenge(
+  ports: PortsPasskeyChallenge,
+  kind: string,
+  challenge: string,
+  isOwn: (artefact: Artefact) => boolean = () => true,
+): Promise<boolean> {
+  const key = { kind, id: secretDigest(ports, kind, challenge) };
+  const now = ports.clock.now();
+  const found = await ports.artefacts.find(key);
+  if (!found || found.expiresAt <= now || !isOwn(found)) return false;
+  return (await ports.artefacts.consume(key, now)) === 'consumed';
+}
+
+type PortsPasskeys = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'passkeys' | 'call'>;
+
+const KIND_PASSKEYS = 'passkey-registration';
 
 /** What a person sends to add a passkey. */
 export interface NewPasskey {
@@ -24,11 +70,11 @@ export interface NewPasskey {
  * The challenge for a new passkey, for this session and five minutes. Throws RECENT_SIGN_IN_REQUIRED, CONFLICT for a person
  * who has as many as they may have, and PASSKEY_SIGN_IN_REQUIRED for an operator who has not signed in with one.
  */
-export async function beginPasskey(ports: Ports, { person, session }: SignedIn): Promise<string> {
+export async function beginPasskey(ports: PortsPasskeys, { person, session }: SignedIn): Promise<string> {
   requirePasskeyOfOperator(person, session);
   requireRecentSignIn(ports, session);
   requireRoom(person);
-  return createChallenge(ports, KIND, { owner: person.personId, data: { sessionId: session.sessionId } });
+  return createChallenge(ports, KIND_PASSKEYS, { owner: person.personId, data: { sessionId: session.sessionId } });
 }
 
 /**
@@ -37,7 +83,7 @@ export async function beginPasskey(ports: Ports, { person, session }: SignedIn):
  * who has become an operator meanwhile.
  */
 export async function addPasskey(
-  ports: Ports,
+  ports: PortsPasskeys,
   { person: { personId, sessionEpoch }, session }: SignedIn,
   party: RelyingParty,
   asked: NewPasskey,
@@ -46,7 +92,7 @@ export async function addPasskey(
   const name = readName(asked.name);
   const isTaken = await takeChallenge(
     ports,
-    KIND,
+    KIND_PASSKEYS,
     challenge,
     // A session is one person's.
     ({ data }) => data['sessionId'] === session.sessionId,
@@ -67,7 +113,7 @@ export async function addPasskey(
 
 /** Throws FIELD_INVALID for the name, and NOT_FOUND. */
 export async function renamePasskey(
-  ports: Pick<Ports, 'people' | 'call'>,
+  ports: Pick<PortsPasskeys, 'people' | 'call'>,
   { personId }: Person,
   credentialId: string,
   name: string,
@@ -84,7 +130,7 @@ export async function renamePasskey(
 
 /** It signs nobody in any more; sessions that began with it go on. Throws NOT_FOUND. */
 export async function removePasskey(
-  ports: Pick<Ports, 'people' | 'call'>,
+  ports: Pick<PortsPasskeys, 'people' | 'call'>,
   { personId }: Person,
   credentialId: string,
 ): Promise<void> {
@@ -102,4 +148,63 @@ function requireRoom({ passkeys }: Person): void {
 function requireOwn({ passkeys }: Person, credentialId: string): readonly Passkey[] {
   if (passkeys.some((one) => one.credentialId === credentialId)) return passkeys;
   throw new ServiceError('NOT_FOUND', 'You have no such passkey.');
+}
+
+type PortsPasskeySignIn = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'passkeys' | 'call'>;
+
+const KIND_PASSKEYSIGNIN = 'passkey-sign-in';
+const DAY_MS = 86_400_000;
+
+/** What comes back from the browser that was given the challenge. */
+export interface PasskeyAnswer {
+  readonly challenge: string;
+  /** Whose passkey it is, as the authenticator was told when it made it. */
+  readonly personId: string;
+  readonly assertion: PasskeyAssertion;
+}
+
+/** The challenge of a sign-in, for five minutes. It must stay with the browser that asked for it. */
+export function beginPasskeySignIn(ports: PortsPasskeySignIn): Promise<string> {
+  return createChallenge(ports, KIND_PASSKEYSIGNIN);
+}
+
+/**
+ * The person who has signed in with a passkey of theirs. Undefined for a challenge that is used, unknown or too old, a
+ * passkey that is not the person's, whatever it has not signed as it should, a counter that has not grown, and a person
+ * who is disabled.
+ */
+export async function personByPasskey(
+  ports: PortsPasskeySignIn,
+  party: RelyingParty,
+  { challenge, personId, assertion }: PasskeyAnswer,
+): Promise<Person | undefined> {
+  if (!(await takeChallenge(ports, KIND_PASSKEYSIGNIN, challenge))) return undefined;
+  // A passkey is looked for at the person whom it names: that another one has registered its id is of no effect.
+  const person = isUuid(personId) ? await ports.people.read(personId) : null;
+  const passkey = person?.passkeys.find(({ credentialId }) => credentialId === assertion.credentialId);
+  if (!passkey) return undefined;
+  const counter = await ports.passkeys.readCounter(assertion, { challenge, party }, passkey.publicKey);
+  return counter === undefined ? undefined : noteUse(ports, personId, { ...passkey, counter });
+}
+
+/** Keeps the counter and the UTC day of the use. Undefined if the passkey may not be used, as it is stored by now. */
+async function noteUse(ports: PortsPasskeySignIn, personId: string, used: Passkey): Promise<Person | undefined> {
+  const lastUsedAt = Math.floor(ports.clock.now() / DAY_MS) * DAY_MS;
+  let isRefused = false;
+  const person = await changePerson(ports, personId, (current) => {
+    const known = current.passkeys.find(({ credentialId }) => credentialId === used.credentialId);
+    isRefused =
+      known?.publicKey !== used.publicKey || current.disabledAt !== undefined || !hasGrown(known.counter, used.counter);
+    if (isRefused || (known?.counter === used.counter && known.lastUsedAt === lastUsedAt)) return current;
+    const passkeys = current.passkeys.map((one) =>
+      one.credentialId === used.credentialId ? { ...one, counter: used.counter, lastUsedAt } : one,
+    );
+    return { ...current, passkeys };
+  });
+  return isRefused ? undefined : person;
+}
+
+/** A counter that stands still, or goes back, is that of a copied authenticator; those without a counter say 0. */
+function hasGrown(before: number, now: number): boolean {
+  return now > before || (now === 0 && before === 0);
 }

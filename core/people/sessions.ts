@@ -1,9 +1,11 @@
+import { accountSuspended, type App, type Caller, SCOPES } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import type { Artefact } from './artefact.js';
+import { isDerivedUuid, isUuid } from '../ids.js';
+import { connectedApps, secretDigest, secretText } from './grants.js';
 import { changePerson, requireEpoch } from './manage-people.js';
-import { secretDigest, secretText } from './secrets.js';
-import type { Person } from './person.js';
+import { appsForKeys, consoleApp } from './own-keys.js';
+import type { Artefact, Person } from './person.js';
 
 /** How a person proved who they are. */
 export type SignInMethod = 'password' | 'link' | 'passkey' | 'provider';
@@ -31,7 +33,7 @@ export interface SignedIn {
   readonly session: Session;
 }
 
-type Ports = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'settings'>;
+type PortsSessions = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'settings'>;
 
 const KIND = 'session';
 const SECRET_BYTES = 32;
@@ -45,7 +47,7 @@ const RECENT_MS = 900_000;
 
 /** Begins a session. The secret is in the answer and nowhere else. */
 export async function beginSession(
-  ports: Ports,
+  ports: PortsSessions,
   person: Person,
   { method, userAgent, ...proof }: NewSession,
 ): Promise<SignedIn & { readonly secret: string }> {
@@ -71,7 +73,7 @@ export async function beginSession(
  * Who is signed in with this secret, read from the stores each time: sign-out, another password and disabling count in
  * every process at once. Undefined for a session that has ended. Using a session postpones its end, up to its maximum.
  */
-export async function findSession(ports: Ports, secret: string): Promise<SignedIn | undefined> {
+export async function findSession(ports: PortsSessions, secret: string): Promise<SignedIn | undefined> {
   const { artefacts, clock, settings } = ports;
   const open = await readOpen(ports, secret);
   if (open === undefined) return undefined;
@@ -86,14 +88,14 @@ export async function findSession(ports: Ports, secret: string): Promise<SignedI
 
 /** Whose session this still is, without counting as its use: for what a page leaves open and nobody may be looking at. */
 export async function lookAtSession(
-  ports: Pick<Ports, 'artefacts' | 'people' | 'digests' | 'clock'>,
+  ports: Pick<PortsSessions, 'artefacts' | 'people' | 'digests' | 'clock'>,
   secret: string,
 ): Promise<Person | undefined> {
   return (await readOpen(ports, secret))?.person;
 }
 
 async function readOpen(
-  ports: Pick<Ports, 'artefacts' | 'people' | 'digests' | 'clock'>,
+  ports: Pick<PortsSessions, 'artefacts' | 'people' | 'digests' | 'clock'>,
   secret: string,
 ): Promise<{ readonly artefact: Artefact; readonly person: Person } | undefined> {
   const artefact = await ports.artefacts.find({ kind: KIND, id: digestOf(ports, secret) });
@@ -105,7 +107,7 @@ async function readOpen(
 }
 
 /** Whether the person proved who they are so lately that the session shows that they are there. */
-export function isRecentSignIn({ clock }: Pick<Ports, 'clock'>, { authenticatedAt }: Session): boolean {
+export function isRecentSignIn({ clock }: Pick<PortsSessions, 'clock'>, { authenticatedAt }: Session): boolean {
   return clock.now() - authenticatedAt <= RECENT_MS;
 }
 
@@ -113,12 +115,16 @@ export function isRecentSignIn({ clock }: Pick<Ports, 'clock'>, { authenticatedA
  * For what gives lasting access to whoever finds a browser open. Throws RECENT_SIGN_IN_REQUIRED for a session whose
  * person proved who they are more than 15 minutes ago, however much it was used since.
  */
-export function requireRecentSignIn(ports: Pick<Ports, 'clock'>, session: Session): void {
+export function requireRecentSignIn(ports: Pick<PortsSessions, 'clock'>, session: Session): void {
   if (!isRecentSignIn(ports, session)) throw new ServiceError('RECENT_SIGN_IN_REQUIRED');
 }
 
 /** Ends one session of a person. No effect on sessions of others. */
-export async function endSession({ artefacts, clock }: Ports, { personId }: Person, sessionId: string): Promise<void> {
+export async function endSession(
+  { artefacts, clock }: PortsSessions,
+  { personId }: Person,
+  sessionId: string,
+): Promise<void> {
   const artefact = await artefacts.find({ kind: KIND, id: sessionId });
   if (artefact?.owner === personId) await artefacts.end(artefact, clock.now());
 }
@@ -128,7 +134,7 @@ export async function endSession({ artefacts, clock }: Ports, { personId }: Pers
  * meanwhile; it ends too if the process does before it has returned.
  */
 export async function endOtherSessions(
-  ports: Ports & Pick<Context, 'call'>,
+  ports: PortsSessions & Pick<Context, 'call'>,
   { person: { personId, sessionEpoch }, session: { sessionId } }: SignedIn,
 ): Promise<void> {
   const { sessionEpoch: epoch } = await changePerson(ports, personId, (person) => {
@@ -141,7 +147,7 @@ export async function endOtherSessions(
 
 /** A person's sessions that have not ended, newest first, at most 100. */
 export async function listSessions(
-  { artefacts, clock }: Ports,
+  { artefacts, clock }: PortsSessions,
   { personId, sessionEpoch }: Person,
 ): Promise<readonly Session[]> {
   const now = clock.now();
@@ -154,7 +160,7 @@ export async function listSessions(
     .map(sessionOf);
 }
 
-function digestOf(ports: Pick<Ports, 'digests'>, secret: string): string {
+function digestOf(ports: Pick<PortsSessions, 'digests'>, secret: string): string {
   return secretDigest(ports, KIND, secret);
 }
 
@@ -168,4 +174,82 @@ function sessionOf({ id, createdAt, expiresAt, data }: Artefact): Session {
     method: data['method'] as SignInMethod,
     userAgent: data['userAgent'] as string,
   };
+}
+
+type PortsActing = Pick<Context, 'credentials' | 'artefacts' | 'digests' | 'clock' | 'call'>;
+
+/** `console`: what people do on the account page. `keys`: one that keys are made for. `program`: of a connected one. */
+export type UsableAppKind = 'console' | 'keys' | 'program';
+
+export interface UsableApp {
+  readonly app: App;
+  readonly kind: UsableAppKind;
+}
+
+/**
+ * The Apps of their account that a person may use, that of the account page first: those that keys are made for, which
+ * are everybody's, and those of the programs that this person has connected, which are nobody else's.
+ */
+export async function usableApps(ports: PortsActing, person: Person): Promise<readonly UsableApp[]> {
+  const own = await consoleApp(ports, person.accountId);
+  const { defaultApp, others } = await appsForKeys(ports, person.accountId);
+  const programs: App[] = [];
+  for (const appId of await connectedApps(ports, person.personId)) {
+    const app = await ports.credentials.readApp(appId, ports.call);
+    if (app?.accountId === person.accountId) programs.push(app);
+  }
+  return [
+    { app: own, kind: 'console' },
+    ...[defaultApp, ...others].map((app) => ({ app, kind: 'keys' }) as const),
+    ...programs.toSorted((a, b) => a.createdAt - b.createdAt).map((app) => ({ app, kind: 'program' }) as const),
+  ];
+}
+
+/**
+ * A person as the caller of an App: their own id is the credential, with every scope and no cap. Throws NOT_FOUND for an
+ * App that is not among `usableApps`, and DEVELOPER_TOKEN_REVOKED for a suspended account, as its keys are refused.
+ */
+export async function callerOfPerson(
+  ports: PortsActing & Pick<Context, 'accounts'>,
+  person: Person,
+  asked: string,
+): Promise<Caller> {
+  const appId = asked.toLowerCase();
+  if (!isUuid(asked) || !(await isUsable(ports, person, appId)))
+    throw new ServiceError('NOT_FOUND', 'There is no such App.');
+  await requireNotSuspended(ports, person);
+  return { accountId: person.accountId, appId, credentialId: person.personId, scopes: SCOPES };
+}
+
+/** Throws DEVELOPER_TOKEN_REVOKED. */
+export async function requireNotSuspended(
+  { accounts, call }: Pick<Context, 'accounts' | 'call'>,
+  { accountId }: Pick<Person, 'accountId'>,
+): Promise<void> {
+  const account = await accounts.read(accountId, call, 'totals');
+  if (account?.suspendedAt !== undefined) throw accountSuspended();
+}
+
+/** Without a list of all Apps where the id alone says whose it is. */
+async function isUsable(ports: PortsActing, person: Person, appId: string): Promise<boolean> {
+  const app = await ports.credentials.readApp(appId, ports.call);
+  if (app?.accountId !== person.accountId) return false;
+  if (!isDerivedUuid(appId)) return true;
+  if ((await connectedApps(ports, person.personId)).has(appId)) return true;
+  return (await usableApps(ports, person)).some((usable) => usable.app.appId === appId);
+}
+
+/**
+ * The App of a generation of the person's account. Throws TASK_NOT_FOUND alike for an unknown id, for another account's,
+ * and for one of an App that is not among `usableApps`.
+ */
+export async function appOfGeneration(
+  ports: PortsActing & Pick<Context, 'generations'>,
+  person: Person,
+  generationId: string,
+): Promise<string> {
+  const record = isUuid(generationId) ? await ports.generations.read(generationId.toLowerCase(), ports.call) : null;
+  const isOwn = record?.accountId === person.accountId && record.kind !== 'void';
+  if (!isOwn || !(await isUsable(ports, person, record.appId))) throw new ServiceError('TASK_NOT_FOUND');
+  return record.appId;
 }

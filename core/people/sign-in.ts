@@ -1,12 +1,17 @@
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import type { ArtefactKey } from '../ports/artefact-store.js';
-import type { Artefact } from './artefact.js';
-import { changePerson, readSignInEmail } from './manage-people.js';
-import type { Person } from './person.js';
-import { secretDigest, secretText } from './secrets.js';
+import { fieldInvalid } from '../fields.js';
+import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../ports/outside.js';
+import type { ArtefactKey, IdentityKey } from '../ports/stores.js';
+import { secretDigest, secretText } from './grants.js';
+import { changePerson, readSignInEmail, setPassword } from './manage-people.js';
+import { type Artefact, MAX_IDENTITIES, type OutsideIdentity, type Person } from './person.js';
+import { requireRecentSignIn, type SignedIn } from './sessions.js';
 
-type Ports = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'passwords' | 'settings' | 'call'>;
+type PortsSignIn = Pick<
+  Context,
+  'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'passwords' | 'settings' | 'call'
+>;
 
 const LINK = 'sign-in-link';
 const SECRET_BYTES = 32;
@@ -18,7 +23,7 @@ const DAY_MS = 86_400_000;
  * disabled or has no password: after the same work, so that none of these can be told from another.
  */
 export async function personByPassword(
-  { people, passwords }: Ports,
+  { people, passwords }: PortsSignIn,
   { email, password }: { readonly email: string; readonly password: string },
 ): Promise<Person | undefined> {
   const person = await people.findByEmail(readSignInEmail(email));
@@ -31,7 +36,7 @@ export async function personByPassword(
  * reset, another password and disabling end it. Throws NOT_FOUND.
  */
 export async function createSignInLink(
-  ports: Ports,
+  ports: PortsSignIn,
   personId: string,
 ): Promise<{ readonly secret: string; readonly expiresAt: number }> {
   const secret = secretText(ports.ids.random(SECRET_BYTES));
@@ -53,12 +58,12 @@ export async function createSignInLink(
 }
 
 /** Whether a link could still be used: mail programs and browsers open links before people do, so looking uses nothing. */
-export async function isLinkUsable(ports: Ports, secret: string): Promise<boolean> {
+export async function isLinkUsable(ports: PortsSignIn, secret: string): Promise<boolean> {
   return (await personOf(ports, { kind: LINK, id: digestOf(ports, secret) })) !== undefined;
 }
 
 /** Uses a link up. Of any number of attempts one gets the person; undefined for the others, and for a link that is over. */
-export async function personByLink(ports: Ports, secret: string): Promise<Person | undefined> {
+export async function personByLink(ports: PortsSignIn, secret: string): Promise<Person | undefined> {
   const { artefacts, clock } = ports;
   const key = { kind: LINK, id: digestOf(ports, secret) };
   const person = await personOf(ports, key);
@@ -67,7 +72,7 @@ export async function personByLink(ports: Ports, secret: string): Promise<Person
 }
 
 /** Whom a link would sign in now. */
-async function personOf({ artefacts, people, clock }: Ports, key: ArtefactKey): Promise<Person | undefined> {
+async function personOf({ artefacts, people, clock }: PortsSignIn, key: ArtefactKey): Promise<Person | undefined> {
   const found = await artefacts.find(key);
   if (!found || !isOpen(found, clock.now()) || found.owner === undefined) return undefined;
   const person = await people.read(found.owner);
@@ -76,7 +81,7 @@ async function personOf({ artefacts, people, clock }: Ports, key: ArtefactKey): 
 }
 
 /** Writes the UTC day of the last sign-in on the person, at most once a day. A lost write is of no harm. */
-export async function noteSignIn(ports: Ports, { personId, lastSignInAt = -Infinity }: Person): Promise<void> {
+export async function noteSignIn(ports: PortsSignIn, { personId, lastSignInAt = -Infinity }: Person): Promise<void> {
   const today = Math.floor(ports.clock.now() / DAY_MS) * DAY_MS;
   if (lastSignInAt < today) await changePerson(ports, personId, (person) => ({ ...person, lastSignInAt: today }));
 }
@@ -85,6 +90,112 @@ function isOpen({ endedAt, consumedAt, expiresAt }: Artefact, now: number): bool
   return endedAt === undefined && consumedAt === undefined && expiresAt > now;
 }
 
-function digestOf(ports: Pick<Ports, 'digests'>, secret: string): string {
+function digestOf(ports: Pick<PortsSignIn, 'digests'>, secret: string): string {
   return secretDigest(ports, LINK, secret);
+}
+
+type PortsChangePassword = Pick<Context, 'people' | 'accounts' | 'ids' | 'clock' | 'passwords' | 'call'>;
+
+/**
+ * Sets the password of a person, which ends every session of theirs. It takes the current password, or a recent
+ * sign-in of a person who has none. Throws FIELD_INVALID, RECENT_SIGN_IN_REQUIRED, and
+ * SESSION_REQUIRED for a session that has ended meanwhile.
+ */
+export async function changePassword(
+  ports: PortsChangePassword,
+  signedIn: SignedIn,
+  { current, next }: { readonly current: string | undefined; readonly next: string },
+): Promise<Person> {
+  const { personId, password, sessionEpoch } = signedIn.person;
+  if (password === undefined) requireRecentSignIn(ports, signedIn.session);
+  else if (!(await ports.passwords.matches(current ?? '', password)))
+    throw fieldInvalid('/current_password', 'The current password is wrong.');
+  return setPassword(ports, personId, next, sessionEpoch);
+}
+
+type PortsOutsideSignIn = Pick<Context, 'people' | 'artefacts' | 'digests' | 'clock'>;
+
+const KIND = 'outside-sign-in';
+const LIFE_MS = 600_000;
+
+/** Why somebody is sent to the provider. */
+export interface OutsidePurpose {
+  /** Where they go on afterwards. */
+  readonly returnTo: string;
+  /** The session of the person to whom the identity is to be linked; absent for a sign-in. */
+  readonly sessionId?: string;
+}
+
+/** Where the browser goes, and the secret that only this browser keeps. */
+export async function beginOutsideSignIn(
+  ports: PortsOutsideSignIn,
+  provider: OutsideProvider,
+  { returnTo, sessionId }: OutsidePurpose,
+): Promise<{ readonly location: string; readonly secret: string }> {
+  const { location, checks } = await provider.begin();
+  const now = ports.clock.now();
+  const artefact: Artefact = {
+    kind: KIND,
+    id: secretDigest(ports, KIND, checks.state),
+    data: { ...checks, returnTo, ...(sessionId === undefined ? {} : { sessionId }) },
+    createdAt: now,
+    expiresAt: now + LIFE_MS,
+    removeAt: now + LIFE_MS,
+  };
+  await ports.artefacts.put(artefact);
+  return { location, secret: checks.state };
+}
+
+/**
+ * Who came back, and why they had gone. Undefined for a browser that was not sent, was sent more than ten minutes ago or
+ * has come back already, and for a person who gave up.
+ */
+export async function finishOutsideSignIn(
+  ports: PortsOutsideSignIn,
+  provider: OutsideProvider,
+  { currentUrl, secret }: { readonly currentUrl: string; readonly secret: string },
+): Promise<(OutsidePurpose & { readonly identity: ProvenIdentity }) | undefined> {
+  const key = { kind: KIND, id: secretDigest(ports, KIND, secret) };
+  const found = await ports.artefacts.find(key);
+  if (!found || found.expiresAt <= ports.clock.now()) return undefined;
+  if ((await ports.artefacts.consume(key, ports.clock.now())) === 'refused') return undefined;
+  // The store keeps what `beginOutsideSignIn` gave it.
+  const { returnTo, sessionId, ...checks } = found.data as unknown as OutsidePurpose & ProviderChecks;
+  const identity = await provider.finish(currentUrl, checks);
+  if (identity === null) return undefined;
+  return { identity, returnTo, ...(sessionId === undefined ? {} : { sessionId }) };
+}
+
+/** The person to whom an identity is linked, if they may sign in. */
+export async function personByIdentity(
+  { people }: Pick<PortsOutsideSignIn, 'people'>,
+  key: IdentityKey,
+): Promise<Person | undefined> {
+  const identity = await people.findIdentity(key);
+  const person = identity && (await people.read(identity.personId));
+  return person && person.disabledAt === undefined ? person : undefined;
+}
+
+/**
+ * Links an identity to a person; again, it changes nothing. Throws CONFLICT if it is another person's, and
+ * SESSION_REQUIRED, with nothing linked, for a person who was signed out everywhere meanwhile.
+ */
+export async function linkIdentity(
+  { people, clock }: PortsOutsideSignIn,
+  { personId, sessionEpoch }: Person,
+  { issuer, subject }: IdentityKey,
+): Promise<void> {
+  const key = { issuer, subject };
+  if ((await people.listIdentities(personId)).length >= MAX_IDENTITIES)
+    throw new ServiceError('CONFLICT', `A person can connect ${MAX_IDENTITIES} identities.`);
+  const identity: OutsideIdentity = { ...key, personId, linkedAt: clock.now() };
+  if ((await people.insertIdentity(identity)) === 'created') {
+    const current = await people.read(personId);
+    if (current?.sessionEpoch === sessionEpoch && current.disabledAt === undefined) return;
+    await people.removeIdentity(key, personId);
+    throw new ServiceError('SESSION_REQUIRED');
+  }
+  const known = await people.findIdentity(key);
+  if (known?.personId !== personId)
+    throw new ServiceError('CONFLICT', 'Somebody else signs in with this identity already.');
 }

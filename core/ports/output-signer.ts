@@ -1,5 +1,5 @@
 import type { AiMark } from '../media/ai-mark.js';
-import type { MediaFacts } from './media-probe.js';
+import type { MediaFacts } from './media.js';
 
 /** A stored output that is complete but for a signature. */
 export interface UnsignedFile {

@@ -1,9 +1,8 @@
-import type { AbortSignalLike } from '../abort-signal.js';
-import type { Modality, Operation, ReferenceRole } from '../generation/generation.js';
+import type { AbortSignalLike } from '../cancellation.js';
+import type { Modality, Operation, ReferenceRole, TaskErrorCode } from '../generation/generation.js';
 import type { JsonObject } from '../json.js';
-import type { ProviderLimits } from '../providers/provider-use.js';
-import type { TaskErrorCode } from '../generation/task-errors.js';
 import type { ProviderCost } from '../providers/provider-cost.js';
+import type { ProviderLimits } from '../providers/provider-use.js';
 
 export type { ProviderCost } from '../providers/provider-cost.js';
 

@@ -1,29 +1,24 @@
-import type { AcceptanceStore } from './acceptance-store.js';
-import type { AccountStore } from './account-store.js';
-import type { ArtefactStore } from './artefact-store.js';
 import type { Catalog } from './catalog.js';
-import type { ClaimStore } from './claim-store.js';
-import type { Clock } from './clock.js';
-import type { CredentialStore } from './credential-store.js';
-import type { Digests } from './digests.js';
-import type { GenerationStore } from './generation-store.js';
-import type { Ids } from './ids.js';
-import type { JsonSchemas } from './json-schemas.js';
-import type { MediaCleaner } from './media-cleaner.js';
-import type { MediaProbe } from './media-probe.js';
+import type { Clock, Digests, Ids, JsonSchemas, PasskeyVerifier, PasswordHasher } from './machine.js';
+import type { MediaCleaner, MediaProbe, Previews } from './media.js';
 import type { ObjectStore } from './object-store.js';
 import type { OutputSigner } from './output-signer.js';
-import type { PasskeyVerifier } from './passkey-verifier.js';
-import type { PasswordHasher } from './password-hasher.js';
-import type { PersonStore } from './person-store.js';
-import type { Previews } from './previews.js';
+import type { WebhookSender } from './outside.js';
 import type { Providers } from './provider.js';
-import type { ProviderUseStore } from './provider-use-store.js';
-import type { DeliveryStore } from './delivery-store.js';
-import type { UploadStore } from './upload-store.js';
-import type { WebhookEndpointStore } from './webhook-endpoint-store.js';
-import type { WebhookSender } from './webhook-sender.js';
-import type { UsageStore } from './usage-store.js';
+import type {
+  AcceptanceStore,
+  AccountStore,
+  ArtefactStore,
+  ClaimStore,
+  CredentialStore,
+  DeliveryStore,
+  GenerationStore,
+  PersonStore,
+  ProviderUseStore,
+  UploadStore,
+  UsageStore,
+  WebhookEndpointStore,
+} from './stores.js';
 import type { WakeUps } from './wake-ups.js';
 
 /** Every port, by the name it is wired under. Use cases ask for the few they need with `Pick<Ports, …>`. */

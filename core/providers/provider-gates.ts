@@ -1,9 +1,537 @@
 import type { Boot } from '../boot.js';
-import type { Ports } from '../ports/tokens.js';
+import { boundedWaitMs } from '../generation/run/waiting.js';
+import type { Log } from '../log.js';
 import type { ProviderFailure } from '../ports/provider.js';
-import { InstanceGate, type GateNeeds } from './instance-gate.js';
+import type { Ports } from '../ports/tokens.js';
+import type { Settings } from '../settings.js';
 import { MissingProviders } from './missing-providers.js';
-import type { ProviderHealth } from './provider-use.js';
+import { type Moment, type ProviderHealth, type ProviderLimits, SHARE_MS, type ShareRequest } from './provider-use.js';
+import { momentOf, type RenewalOptions, ShareRenewals } from './share-renewals.js';
+
+/** So many calls in a row without an answer pause a provider. */
+const MAX_FAILURES = 5;
+const SHORTEST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+const REMEMBERED_TIMES = 32;
+
+/**
+ * What one process has seen of a provider: whether it answers, has capacity, and how long it takes. After a pause one task
+ * at a time is submitted, until one is taken.
+ */
+export class Circuit {
+  private failures = 0;
+  private refusals = 0;
+  /** Until when it is paused because it did not answer, and because it was full, by the monotonic clock. */
+  private silentUntil = -Infinity;
+  private crowdedUntil = -Infinity;
+  private lastError: ProviderHealth['lastError'];
+  private readonly submitTimes: number[] = [];
+
+  /** When something may be submitted again, by the monotonic clock; a time that has passed when it may be at once. */
+  get opensAt(): number {
+    return Math.max(this.silentUntil, this.crowdedUntil);
+  }
+
+  /** Whether only one task may be submitted, to see whether the provider works again. */
+  get isDoubtful(): boolean {
+    return this.failures >= MAX_FAILURES || this.refusals > 0;
+  }
+
+  /** A call was answered; `submitMs` of a submission that was taken. */
+  answered(submitMs?: number): void {
+    this.failures = 0;
+    if (submitMs === undefined) return;
+    this.refusals = 0;
+    this.submitTimes.push(submitMs);
+    if (this.submitTimes.length > REMEMBERED_TIMES) this.submitTimes.shift();
+  }
+
+  failed({ wall, monotonic }: Moment, error: unknown): void {
+    this.lastError = { at: wall, message: messageOf(error) };
+    // A call that was under way when the pause began says nothing new.
+    if (this.silentUntil > monotonic) return;
+    this.failures += 1;
+    if (this.failures >= MAX_FAILURES) this.silentUntil = monotonic + pauseMs(this.failures - MAX_FAILURES);
+  }
+
+  /** A task was refused for lack of capacity. */
+  full({ wall, monotonic }: Moment, { message, retryAfterMs, capMs }: Full): void {
+    this.failures = 0;
+    this.lastError = { at: wall, message };
+    const waitMs = Math.max(pauseMs(this.refusals), boundedWaitMs(retryAfterMs, 0, capMs));
+    this.crowdedUntil = Math.max(this.crowdedUntil, monotonic + waitMs);
+    this.refusals += 1;
+  }
+
+  /** For operators, with the end of a pause by the wall clock. */
+  health({ wall, monotonic }: Moment): ProviderHealth {
+    const pausedMs = this.opensAt - monotonic;
+    return {
+      circuit: pausedMs > 0 ? 'paused' : this.isDoubtful ? 'trying' : 'closed',
+      ...(pausedMs > 0 ? { pausedUntil: wall + pausedMs } : {}),
+      ...(this.lastError === undefined ? {} : { lastError: this.lastError }),
+      ...(this.submitTimes.length === 0 ? {} : { medianSubmitMs: medianOf(this.submitTimes) }),
+    };
+  }
+}
+
+function pauseMs(times: number): number {
+  return Math.min(LONGEST_PAUSE_MS, SHORTEST_PAUSE_MS * 2 ** Math.min(times, 10));
+}
+
+interface Full {
+  readonly message: string;
+  readonly retryAfterMs: number | undefined;
+  /** The longest wait that it may ask for. */
+  readonly capMs: number;
+}
+
+const MAX_MESSAGE = 300;
+
+function messageOf(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).slice(0, MAX_MESSAGE);
+}
+
+function medianOf(times: readonly number[]): number {
+  return times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)] ?? 0;
+}
+
+/** What one renewal has given to this process. */
+interface Given {
+  readonly slots: number;
+  readonly submissions: number;
+  readonly wanted: number;
+  /** How many waited then. */
+  readonly waiting: number;
+  readonly expiresAt: Moment;
+  readonly isShort: boolean;
+  readonly isDry: boolean;
+}
+
+/** Submissions that one renewal has given and that were not taken. */
+interface Lot {
+  left: number;
+  readonly expiresAt: Moment;
+}
+
+const LONG_AGO: Moment = { wall: -Infinity, monotonic: -Infinity };
+
+const NOTHING: Given = {
+  slots: 0,
+  submissions: 0,
+  wanted: 0,
+  waiting: 0,
+  expiresAt: LONG_AGO,
+  isShort: false,
+  isDry: false,
+};
+
+/**
+ * What this process may use of a provider with limits until its share expires, and who in it uses what. A holder is one
+ * run. It submits only with a slot of the share that is valid then, and with a submission that was given no longer ago than a
+ * share is valid: by the monotonic clock, as the wall clock may be set back, and by the wall clock, as the other one may stand
+ * still while the machine sleeps.
+ */
+export class OwnShare {
+  private given = NOTHING;
+  /** What is left of what was given, the oldest first. */
+  private lots: readonly Lot[] = [];
+  /** Holders with a submission that has not begun, and what it was taken from. */
+  private readonly unused = new Map<object, Lot>();
+  /** Holders that have submitted, or came with a task, each in a slot. */
+  private readonly submitted = new Set<object>();
+  /** Holders that have no submission. They come before those that wait for a slot. */
+  private readonly again = new Set<object>();
+
+  get slots(): number {
+    return this.given.slots;
+  }
+
+  /** How many waited when it was asked for. */
+  get waiting(): number {
+    return this.given.waiting;
+  }
+
+  /** Whether another worker wants a slot and has none. */
+  get isShort(): boolean {
+    return this.given.isShort;
+  }
+
+  /** How many holders have no submission. */
+  get lacking(): number {
+    return this.again.size;
+  }
+
+  /** How many submissions are left that may begin now. */
+  submissions(now: Moment): number {
+    return this.lots.reduce((sum, { left, expiresAt }) => (isBefore(now, expiresAt) ? sum + left : sum), 0);
+  }
+
+  isCurrent(now: Moment): boolean {
+    return isBefore(now, this.given.expiresAt);
+  }
+
+  /** Whether the next renewal may give room to one more than the `inUse` that have a slot. */
+  mayGrow(inUse: number, now: Moment): boolean {
+    const { slots, wanted, isDry } = this.given;
+    if (!this.isCurrent(now) || (slots <= inUse && slots >= wanted)) return true;
+    return slots > inUse && !isDry;
+  }
+
+  /** The slots that a renewal gives replace those before; its submissions are added to those that are left. */
+  renew(given: Given, now: Moment): void {
+    this.given = given;
+    const { submissions: left, expiresAt } = given;
+    const lots = left > 0 ? [...this.lots, { left, expiresAt }] : this.lots;
+    this.lots = lots.filter((lot) => isBefore(now, lot.expiresAt));
+  }
+
+  /** Until a renewal is known to be stored, no more is used than both the old share and the new one have. */
+  lowerTo(slots: number): void {
+    this.given = { ...this.given, slots: Math.min(this.given.slots, slots) };
+  }
+
+  /** Nothing may be used until then. */
+  lose(expiresAt: Moment): void {
+    this.given = { ...NOTHING, wanted: 1, expiresAt };
+  }
+
+  /** Takes a slot and a submission, where `inUse` have one. */
+  take(holder: object, inUse: number, now: Moment): boolean {
+    if (!this.isCurrent(now) || this.given.slots <= inUse) return false;
+    return this.submissions(now) > this.again.size && this.takeSubmission(holder, now);
+  }
+
+  /**
+   * Whether the holder has both a slot and a submission now; takes what it lacks. While it has no slot, the slot that it had
+   * is another holder's.
+   */
+  maySubmit(holder: object, now: Moment): boolean {
+    // Whether another holder may have its slot is for the next share to say: an earlier submission of it may have been taken.
+    if (!this.isCurrent(now)) return false;
+    const isInSlot = this.submitted.has(holder);
+    if (this.submitted.size - (isInSlot ? 1 : 0) >= this.given.slots) {
+      this.submitted.delete(holder);
+      this.again.delete(holder);
+      return false;
+    }
+    if (isBefore(now, this.unused.get(holder)?.expiresAt ?? LONG_AGO)) return true;
+    const isTaken = this.takeSubmission(holder, now);
+    if (isTaken) this.again.delete(holder);
+    else this.again.add(holder);
+    return isTaken;
+  }
+
+  /** The holder has a task at the provider already, which takes a slot. */
+  occupy(holder: object): void {
+    this.submitted.add(holder);
+  }
+
+  /** The holder's submission begins. */
+  submitting(holder: object): void {
+    this.unused.delete(holder);
+    this.submitted.add(holder);
+  }
+
+  /** Takes back what the holder has not used. */
+  release(holder: object): void {
+    this.again.delete(holder);
+    this.submitted.delete(holder);
+    const lot = this.unused.get(holder);
+    if (lot !== undefined) lot.left += 1;
+    this.unused.delete(holder);
+  }
+
+  private takeSubmission(holder: object, now: Moment): boolean {
+    const lot = this.lots.find(({ left, expiresAt }) => left >= 1 && isBefore(now, expiresAt));
+    if (lot === undefined) return false;
+    lot.left -= 1;
+    this.unused.set(holder, lot);
+    return true;
+  }
+}
+
+/** Whether it is before the end by both clocks. */
+function isBefore(now: Moment, end: Moment): boolean {
+  return now.monotonic < end.monotonic && now.wall < end.wall;
+}
+
+/** What a gate works with. */
+export interface GateNeeds extends Pick<Ports, 'providerUses' | 'clock'> {
+  readonly settings: Settings;
+  readonly log: Log;
+}
+
+/** How often a worker that waits for a slot asks for one, in milliseconds. */
+const ASK_AGAIN_MS = 1_000;
+/** How often a share is renewed while it is used, in milliseconds. */
+const RENEW_MS = SHARE_MS / 3;
+/** How long a worker whose renewals others overtook waits before it tries again, in milliseconds. */
+const OVERTAKEN_MS = 100;
+/** After a pause, one that is not refused within this time, in milliseconds, was most likely taken. */
+const TRY_MS = 5_000;
+
+export interface InstanceGateOptions extends RenewalOptions {
+  /** Whether the tasks that earlier processes left at the provider are counted: until then, there may be as many as are allowed. */
+  readonly hasCounted: () => boolean;
+  readonly limits: () => ProviderLimits;
+  /** Called when there may be room for somebody who waits. */
+  readonly onChange: () => void;
+}
+
+/** What one process may do at one connected provider, and what it has seen of it. */
+export class InstanceGate {
+  readonly circuit = new Circuit();
+  private inUse = 0;
+  private waiting = 0;
+  /** One that tries whether the provider works again, and until when the others wait for it, by the monotonic clock. */
+  private trying: { readonly until: number; readonly holder: object } | undefined;
+  private readonly share = new OwnShare();
+  private readonly renewals: ShareRenewals;
+  private renewal: Promise<boolean> | undefined;
+  private hasLeft = false;
+  private cancelTimer: (() => void) | undefined;
+  private cancelLook: (() => void) | undefined;
+
+  constructor(
+    private readonly ports: GateNeeds,
+    private readonly options: InstanceGateOptions,
+  ) {
+    this.renewals = new ShareRenewals(ports, options);
+  }
+
+  get health(): ProviderHealth {
+    return this.circuit.health(this.moment);
+  }
+
+  get tasks(): number {
+    return this.inUse;
+  }
+
+  /** How many wait here; some of them may get into another provider. */
+  get waiters(): number {
+    return this.waiting;
+  }
+
+  /** Tasks that this process may have at the provider now; undefined without a limit. */
+  get slots(): number | undefined {
+    if (this.options.limits().maxConcurrent === undefined) return undefined;
+    return this.isCurrent() ? this.share.slots : 0;
+  }
+
+  /** Takes a slot and a submission for `holder`, if there is one and the provider seems to work. */
+  take(holder: object): boolean {
+    if (!this.isOpen()) return false;
+    if (this.isLimited() && !this.share.take(holder, this.inUse, this.moment)) {
+      // A share may have lapsed while the provider was paused.
+      this.renewAfter(this.isCurrent() ? ASK_AGAIN_MS : 0);
+      return false;
+    }
+    if (this.circuit.isDoubtful) this.trying = { holder, until: this.moment.monotonic + TRY_MS };
+    this.inUse += 1;
+    this.beatLater();
+    return true;
+  }
+
+  /** Whether it may have room, once this process has asked for more than it has: then the next provider has to wait. */
+  get mayHaveRoom(): boolean {
+    if (!this.isLimited() || !this.isOpen()) return false;
+    return this.share.mayGrow(this.inUse, this.moment);
+  }
+
+  /** Counts the holder's task, which is at the provider already, though the limit may be exceeded. */
+  adopt(holder: object): void {
+    this.inUse += 1;
+    // Where processes share the provider, the slot of a task that was taken over is in the share that its worker has left.
+    if (this.options.isExclusive) this.share.occupy(holder);
+    this.beatLater();
+  }
+
+  /**
+   * Whether the holder, which was let in or adopted, may submit now; asks for what it lacks. What it was given when it was
+   * let in may have lapsed since.
+   */
+  maySubmit(holder: object): boolean {
+    if (!this.isLimited() || this.share.maySubmit(holder, this.moment)) return true;
+    this.renew();
+    return false;
+  }
+
+  /** A submission of the holder begins. */
+  submitting(holder: object): void {
+    this.share.submitting(holder);
+  }
+
+  release(holder: object): void {
+    this.inUse -= 1;
+    this.share.release(holder);
+    this.tried(holder);
+    // A slot that another worker lacks is given back before it is used again.
+    if (this.share.isShort) this.renew();
+    else this.options.onChange();
+  }
+
+  /** The holder's submission had an answer, or none. */
+  private tried(holder: object): void {
+    if (this.trying?.holder === holder) this.trying = undefined;
+  }
+
+  /** A call of the holder was not answered. */
+  failed(holder: object, error: unknown): void {
+    this.circuit.failed(this.moment, error);
+    this.tried(holder);
+  }
+
+  /** The holder's task was refused for lack of capacity. */
+  full(holder: object, { message, retryAfterMs }: ProviderFailure): void {
+    this.circuit.full(this.moment, { message, retryAfterMs, capMs: this.ports.settings.retryAfterCapMs });
+    this.tried(holder);
+  }
+
+  /** A call of the holder was answered; `submitMs` of a submission that was taken. */
+  answered(holder: object, submitMs?: number): void {
+    this.circuit.answered(submitMs);
+    if (submitMs === undefined) return;
+    this.tried(holder);
+    this.options.onChange();
+  }
+
+  /** How many wait for this provider. */
+  wait(count: number): void {
+    const hasMore = count > this.waiting;
+    this.waiting = count;
+    if (hasMore && this.isLimited() && this.isOpen()) this.renew();
+    this.lookLater();
+  }
+
+  /** The tasks of earlier processes are counted now. */
+  counted(): void {
+    if (this.isLimited() && this.waiting + this.inUse > 0) this.renew();
+  }
+
+  /** Publishes what this process sees, and its share. Never throws. */
+  async report(): Promise<void> {
+    if (this.hasToCount()) return;
+    await this.renewal;
+    await this.once();
+  }
+
+  /** Gives back what is not used, and renews nothing any more. Never throws. */
+  async leave(): Promise<void> {
+    this.hasLeft = true;
+    this.cancelTimer?.();
+    this.cancelLook?.();
+    await this.renewal;
+    if (this.isLimited()) await this.report();
+  }
+
+  private get moment(): Moment {
+    return momentOf(this.ports.clock);
+  }
+
+  private isOpen(): boolean {
+    return this.opensInMs() <= 0;
+  }
+
+  /** How soon one may submit; while one tries whether the provider works again, when the others need wait no longer. */
+  private opensInMs(): number {
+    return Math.max(this.circuit.opensAt, this.trying?.until ?? -Infinity) - this.moment.monotonic;
+  }
+
+  /** Looks again for those who wait when a pause is over. */
+  private lookLater(): void {
+    this.cancelLook?.();
+    this.cancelLook = undefined;
+    const waitMs = this.opensInMs();
+    if (this.waiting === 0 || waitMs <= 0 || this.hasLeft) return;
+    this.cancelLook = this.ports.clock.after(waitMs, () => this.options.onChange());
+  }
+
+  private isLimited(): boolean {
+    const { maxConcurrent, maxSubmissionsPerMinute } = this.options.limits();
+    return (maxConcurrent ?? maxSubmissionsPerMinute) !== undefined;
+  }
+
+  private isCurrent(): boolean {
+    return this.share.isCurrent(this.moment);
+  }
+
+  private beatLater(): void {
+    if (this.isLimited()) this.renewAfter(RENEW_MS);
+  }
+
+  private renewAfter(ms: number): void {
+    if (this.hasLeft) return;
+    this.cancelTimer ??= this.ports.clock.after(ms, () => {
+      this.cancelTimer = undefined;
+      this.renew();
+    });
+  }
+
+  /** Without a bound on tasks at once nothing depends on those of earlier processes. */
+  private hasToCount(): boolean {
+    return this.options.limits().maxConcurrent !== undefined && !this.options.hasCounted();
+  }
+
+  /** Renews the share, one renewal at a time, and again for as long as it is used or waited for. */
+  private renew(): void {
+    if (this.hasLeft || this.renewal !== undefined || this.hasToCount()) return;
+    void this.once().then((isWritten) => {
+      // Somebody came while it was written.
+      if (this.waiting > this.share.waiting && this.isCurrent()) this.renewAfter(isWritten ? 0 : OVERTAKEN_MS);
+      else if (this.waiting > 0) this.renewAfter(ASK_AGAIN_MS);
+      else if (this.inUse > 0 || this.share.slots > 0) this.renewAfter(RENEW_MS);
+    });
+  }
+
+  /** One write at a time: an older answer must not replace a newer one. Whether it was written; never throws. */
+  private once(): Promise<boolean> {
+    this.renewal ??= this.write()
+      .catch((error: unknown) => {
+        this.warn(error);
+        // Nothing may be used that is not known to be ours; the model's next provider need not wait for that.
+        if (!this.isCurrent()) this.share.lose(later(this.moment, ASK_AGAIN_MS));
+        return false;
+      })
+      .finally(() => {
+        this.renewal = undefined;
+        if (!this.hasLeft) this.options.onChange();
+      });
+    return this.renewal;
+  }
+
+  private async write(): Promise<boolean> {
+    const renewed = await this.renewals.renew(
+      this.options.limits(),
+      (at) => this.request(at),
+      (slots) => this.share.lowerTo(slots),
+    );
+    if (renewed === undefined) return false;
+    const { at, given, request } = renewed;
+    const { slots, submissions, isShort, isDry } = given;
+    const { wanted, inUse } = request;
+    const waiting = wanted - inUse;
+    this.share.renew({ slots, submissions, wanted, waiting, isShort, isDry, expiresAt: later(at, SHARE_MS) }, at);
+    return true;
+  }
+
+  private request(at: Moment): ShareRequest {
+    const { inUse, waiting, health } = this;
+    const { lacking: again } = this.share;
+    const left = this.share.submissions(at);
+    const { worker } = this.options;
+    return { worker, inUse, wanted: inUse + waiting, again, left, isPaused: !this.isOpen(), health };
+  }
+
+  private warn(error: unknown): void {
+    const { provider } = this.options;
+    this.ports.log.warn('use of a provider not shared', { provider, error });
+  }
+}
+
+function later({ wall, monotonic }: Moment, byMs: number): Moment {
+  return { wall: wall + byMs, monotonic: monotonic + byMs };
+}
 
 interface Needs extends GateNeeds, Pick<Ports, 'providers' | 'catalog'> {
   readonly boot: Boot;

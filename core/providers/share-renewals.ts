@@ -1,13 +1,13 @@
-import type { Clock } from '../ports/clock.js';
+import type { Clock } from '../ports/machine.js';
 import type { Ports } from '../ports/tokens.js';
 import { MAX_CLOCK_SKEW_MS } from '../settings.js';
 import {
-  newProviderUse,
-  renewShare,
-  SHARE_MS,
   type Given,
   type Moment,
+  newProviderUse,
   type ProviderLimits,
+  renewShare,
+  SHARE_MS,
   type ShareRequest,
   type WorkerShare,
 } from './provider-use.js';

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
 import type { Generation } from '../generation/generation.js';
-import { pause } from '../pause.js';
+import { pause } from '../waiting.js';
 
 /** How many holds are read at once, at most; each is followed by a read of its generation. */
 const MAX_PAGE = 100;

@@ -1,9 +1,445 @@
+import { isLeftByAnother } from '../boot.js';
 import type { Context } from '../context.js';
-import { recoverGenerations, type GenerationsRecovered } from './recover-generations.js';
-import { recoverHolds, type HoldsRecovered } from './recover-holds.js';
-import { resumeRuns, type TakeOver } from './resume-runs.js';
-import { recoverDeliveries, type DeliveriesRecovered } from './recover-deliveries.js';
-import { recoverUploads, type UploadsRecovered } from './recover-uploads.js';
+import { StoreUnavailable } from '../errors.js';
+import { voidGeneration } from '../generation/create-generation.js';
+import {
+  hasUnchargedContent,
+  mayBeTakenOver,
+  mayHaveOutputs,
+  nextRemovalAt,
+  retentionOf,
+} from '../generation/decide.js';
+import { completeDeletion, removeOutputs, writtenBy } from '../generation/end-generation.js';
+import { type Generation, type GenerationRecord, isTerminal, type Tombstone } from '../generation/generation.js';
+import { lateError } from '../generation/run/executions.js';
+import { deadlineOf, endOverdue } from '../generation/run/overdue.js';
+import { changeGeneration, changeOnce, settleGeneration, settleNowOrSoon } from '../generation/settle-generation.js';
+import { wakeAgain } from '../generation/wake.js';
+import { REMOVE_AGAIN_MS, removeUpload } from '../uploads/manage-uploads.js';
+import { removalAt, sweepAt, type Upload, type UploadRecord, withAttention } from '../uploads/upload.js';
+import { pause } from '../waiting.js';
+import { decideDelivery } from '../webhooks/decide.js';
+import { wakeDelivery } from '../webhooks/deliveries.js';
+import { type Delivery, isOpen } from '../webhooks/delivery.js';
+
+/**
+ * Removes the parts of a settled generation that are past their retention: its content, if nothing was charged, its
+ * outputs, and finally the generation itself. Recovery may examine one too early, when it was not sure of an earlier
+ * step; then it is postponed.
+ */
+export async function retireGeneration(context: Context, g: Generation, now: number): Promise<void> {
+  if (g.deletedAt !== undefined) return completeDeletion(context, g);
+  const { settings } = context;
+  const retention = retentionOf(g, settings);
+  const { contentExpiresAt, outputsExpireAt, taskExpiresAt } = retention;
+  if (hasUnchargedContent(g) && now >= contentExpiresAt && now < taskExpiresAt) {
+    await changeGeneration(context, g, { event: 'content-removed', ...retention });
+    return;
+  }
+  if (mayHaveOutputs(g) && now >= outputsExpireAt) {
+    await removeOutputs(context, g.generationId, writtenBy(g));
+    await changeGeneration(context, g, { event: 'outputs-removed', ...retention });
+    return;
+  }
+  if (now < taskExpiresAt) {
+    await changeGeneration(context, g, { event: 'postpone', until: nextRemovalAt(g, retention) });
+    return;
+  }
+  const { generationId, accountId, appId, version, createdAt } = g;
+  const tombstone: Tombstone = {
+    kind: 'expired',
+    generationId,
+    accountId,
+    appId,
+    version: version + 1,
+    createdAt,
+    dueAt: now + settings.tombstoneRetentionMs,
+  };
+  await context.generations.replace(tombstone, version);
+}
+
+/**
+ * Removes a tombstone that is due. That of a deleted generation is due a first time when no worker can be writing outputs
+ * any more: what one wrote late is removed, and the tombstone stays as long as any other.
+ */
+export async function retireTombstone(context: Context, { written, ...tombstone }: Tombstone): Promise<void> {
+  const { generationId, version } = tombstone;
+  if (written === undefined) {
+    await context.generations.remove(generationId, version);
+    return;
+  }
+  await removeOutputs(context, generationId, written);
+  const dueAt = context.clock.now() + context.settings.tombstoneRetentionMs;
+  await context.generations.replace({ ...tombstone, version: version + 1, dueAt }, version);
+}
+
+/**
+ * How long after it has sent the wake-up of a queued generation again recovery examines the generation again, in
+ * milliseconds.
+ */
+const GENERATION_AGAIN_MS = 60_000;
+/** A step that failed is tried again after this. */
+const FAILED_AGAIN_MS = 30_000;
+/** After so many in a row that another process changed first, the rest of the list is left to that process as well. */
+const MAX_OVERTAKEN_IN_A_ROW = 10;
+
+export interface GenerationsRecovered {
+  woken: number;
+  ended: number;
+  settled: number;
+  retired: number;
+  failed: number;
+  /** Another process changed them since the list was read, and set the next time to examine them. */
+  overtaken: number;
+}
+
+/**
+ * Examines every generation that is due and completes its unfinished work: wakes those that no worker took or whose
+ * holder is gone, ends those past their deadline, settles those that have ended, retires those past retention. One pass
+ * takes at most `recoveryBatch`, and stops once `shouldContinue` returns false. Safe in many processes at the same time,
+ * since every step is a versioned change. Processes that began together read the same list: one that finds itself behind
+ * another leaves the rest of the list to it. Once an outage has prevented a retirement, the others are postponed: each
+ * of them might wait as long, and overdue work would wait behind them.
+ */
+export async function recoverGenerations(
+  context: Context,
+  now: number,
+  shouldContinue: () => boolean,
+): Promise<GenerationsRecovered> {
+  const done: GenerationsRecovered = { woken: 0, ended: 0, settled: 0, retired: 0, failed: 0, overtaken: 0 };
+  let overtakenInARow = 0;
+  let retires = true;
+  const due = await context.generations.due(now, context.settings.recoveryBatch);
+  for (const record of due) {
+    if (!shouldContinue()) break;
+    if (!retires && isToRetire(record)) {
+      done.failed += 1;
+      await postponeGeneration(context, record, FAILED_AGAIN_MS).catch(() => undefined);
+      continue;
+    }
+    try {
+      const outcome = await recoverOne(context, record, now);
+      done[outcome] += 1;
+      overtakenInARow = outcome === 'overtaken' ? overtakenInARow + 1 : 0;
+      if (overtakenInARow === MAX_OVERTAKEN_IN_A_ROW) break;
+    } catch (error) {
+      done.failed += 1;
+      if (error instanceof StoreUnavailable && isToRetire(record)) retires = false;
+      context.log.warn('generation not recovered', { generationId: record.generationId, error });
+      await postponeGeneration(context, record, FAILED_AGAIN_MS).catch(() => undefined);
+    }
+  }
+  return done;
+}
+
+async function recoverOne(
+  context: Context,
+  record: GenerationRecord,
+  now: number,
+): Promise<keyof GenerationsRecovered> {
+  if (record.kind !== 'generation') {
+    await retireTombstone(context, record);
+    return 'retired';
+  }
+  if (!isTerminal(record.status)) return wakeOrEnd(context, record);
+  if (record.settledAt === undefined) {
+    await settleGeneration(context, record);
+    return 'settled';
+  }
+  await retireGeneration(context, record, now);
+  return 'retired';
+}
+
+/** Ended and settled: nothing is left to be done but to remove it in time. */
+function isToRetire(record: GenerationRecord): boolean {
+  return record.kind === 'generation' && isTerminal(record.status) && record.settledAt !== undefined;
+}
+
+/**
+ * First postpones, then wakes; only the process whose write postponed it wakes it. So several processes that have read
+ * the same list wake each generation once between them, and one that was leased meanwhile keeps the time its worker
+ * set. If this process dies in between, recovery examines the generation again after the time by which it was
+ * postponed.
+ */
+async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'ended' | 'overtaken'> {
+  const now = context.clock.now();
+  if (now > deadlineOf(g)) {
+    // A worker ends its own generations; this is for those that have none, or wait for a place too long.
+    const ended = await endOverdue(context, g, lateError(context, g));
+    if (ended !== null) await settleNowOrSoon(context, ended);
+    if (ended !== null) return 'ended';
+    const newest = await context.generations.read(g.generationId);
+    if (newest?.kind !== 'generation' || isTerminal(newest.status)) return 'overtaken';
+    return postponeAndWake(context, newest, now);
+  }
+  return postponeAndWake(context, g, now);
+}
+
+async function postponeAndWake(context: Context, g: Generation, now: number): Promise<'woken' | 'overtaken'> {
+  if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, lookAgainMs(context, g)) })))
+    return 'overtaken';
+  if (mayBeTakenOver(g, now, context.boot)) wakeAgain(context, g);
+  return 'woken';
+}
+
+/**
+ * A worker may die with the generation in its queue, and the wake-up is lost with it. The deadline of a running one
+ * keeps running meanwhile, so it gets no more than a lease to be taken over.
+ */
+function lookAgainMs({ settings }: Context, { status }: Generation): number {
+  return status === 'running' ? Math.min(settings.leaseMs, GENERATION_AGAIN_MS) : GENERATION_AGAIN_MS;
+}
+
+/** After a step that failed, which may have changed the generation before it did: the newest version is put off. */
+async function postponeGeneration(context: Context, record: GenerationRecord, byMs: number): Promise<void> {
+  if (record.kind !== 'generation') return;
+  await changeGeneration(context, record, { event: 'postpone', until: lookAgainAt(record, context.clock.now(), byMs) });
+}
+
+function lookAgainAt(g: Generation, now: number, byMs: number): number {
+  return Math.max(now + 1_000, Math.min(now + byMs, isTerminal(g.status) ? Infinity : deadlineOf(g) + 1));
+}
+
+export interface HoldsRecovered {
+  released: number;
+  settled: number;
+  failed: number;
+  /** Where the next pass continues; absent when this one saw the last hold. */
+  nextCursor?: string;
+}
+
+/**
+ * Examines holds older than any request may take. A hold without a generation belongs to an interrupted create: its id
+ * is precluded, then the hold released, in that order, so that the create has no effect if it continues after all. One
+ * pass takes at most `recoveryBatch`; give its cursor to the next. Ends early once `shouldContinue` returns false.
+ */
+export async function recoverHolds(
+  context: Context,
+  cursor: string | undefined,
+  shouldContinue: () => boolean,
+): Promise<HoldsRecovered> {
+  const { accounts, clock, settings } = context;
+  const done: HoldsRecovered = { released: 0, settled: 0, failed: 0 };
+  const heldBefore = clock.now() - settings.claimLeaseMs - settings.recoveryGraceMs;
+  const page = await accounts.holdsBefore(heldBefore, {
+    limit: settings.recoveryBatch,
+    ...(cursor === undefined ? {} : { cursor }),
+  });
+  for (const hold of page.items) {
+    if (!shouldContinue()) break;
+    try {
+      const outcome = await recoverHold(context, hold.accountId, hold.generationId);
+      if (outcome) done[outcome] += 1;
+    } catch (error) {
+      done.failed += 1;
+      context.log.warn('hold not recovered', { accountId: hold.accountId, generationId: hold.generationId, error });
+    }
+  }
+  return page.nextCursor === undefined ? done : { ...done, nextCursor: page.nextCursor };
+}
+
+async function recoverHold(
+  context: Context,
+  accountId: string,
+  generationId: string,
+): Promise<'released' | 'settled' | null> {
+  const known = await context.generations.read(generationId);
+  const standing = known ?? (await voidGeneration(context, { generationId, accountId, appId: '' }));
+  if (standing.kind !== 'generation') {
+    await context.accountWriter.execute(accountId, { kind: 'settle', generationId, charge: 0 });
+    return 'released';
+  }
+  if (!isTerminal(standing.status)) return null;
+  if (standing.settledAt === undefined) await settleGeneration(context, standing);
+  else {
+    const { chargedCredits: charge, status } = standing;
+    await context.accountWriter.execute(accountId, {
+      kind: 'settle',
+      generationId,
+      charge,
+      failed: status === 'failed',
+    });
+  }
+  return 'settled';
+}
+
+/**
+ * Recovery examines a leased generation this long after its lease at the latest, and clocks may have been set since.
+ */
+const MARGIN_MS = 60_000;
+
+/** As many queued generations as are resumed, and held in memory for it, at most; recovery finds the others. */
+const MAX_QUEUED = 10_000;
+
+/** Makes this process take over a generation; it is queued, or has its place, when the call returns. */
+export type TakeOver = (generation: Generation) => Promise<void>;
+
+/**
+ * Hands over the generations that an earlier boot had leased, and then those that it had queued, instead of waiting until
+ * recovery examines them: of what a boot begins at once no wake-up is stored. Reads all that are due by the end of a lease
+ * given now, page by page, until `shouldContinue` returns false. Longer leases from earlier settings are found when they
+ * lapse. Nothing is written: recovery handles those that are not taken over after all.
+ */
+export async function resumeRuns(context: Context, takeOver: TakeOver, shouldContinue: () => boolean): Promise<void> {
+  const {
+    boot,
+    generations,
+    clock,
+    log,
+    settings: { leaseMs, recoveryBatch },
+  } = context;
+  const until = clock.now() + leaseMs + MARGIN_MS;
+  const resume = (record: Generation): void => {
+    takeOver(record).catch((error: unknown) =>
+      log.warn('interrupted run not taken over', { generationId: record.generationId, error }),
+    );
+  };
+  const queued: Generation[] = [];
+  let page = await generations.due(until, recoveryBatch);
+  while (shouldContinue()) {
+    for (const record of page) {
+      if (record.kind !== 'generation') continue;
+      if (record.lease && isLeftByAnother(boot, record.lease.bootId)) resume(record);
+      else if (record.status === 'queued' && queued.length < MAX_QUEUED) queued.push(record);
+    }
+    const last = page.at(-1);
+    if (last === undefined || page.length < recoveryBatch) break;
+    // With stores that answer synchronously everything else would wait until the last page.
+    await pause(clock, 0);
+    page = await generations.due(until, recoveryBatch, last);
+  }
+  if (shouldContinue()) for (const record of queued) resume(record);
+}
+
+export interface DeliveriesRecovered {
+  woken: number;
+  removed: number;
+  failed: number;
+}
+
+/** When one that was woken is looked at again, in milliseconds: it may wait in a worker's queue. */
+const DELIVERY_AGAIN_MS = 10 * 60_000;
+
+/**
+ * Wakes deliveries whose wake-up was lost, and removes those whose log is kept no longer. One pass takes at most
+ * `recoveryBatch`. Ends early once `shouldContinue` returns false.
+ */
+export async function recoverDeliveries(
+  context: Context,
+  now: number,
+  shouldContinue: () => boolean,
+): Promise<DeliveriesRecovered> {
+  const done: DeliveriesRecovered = { woken: 0, removed: 0, failed: 0 };
+  for (const delivery of await context.deliveries.due(now, context.settings.recoveryBatch)) {
+    if (!shouldContinue()) break;
+    try {
+      const outcome = isOpen(delivery)
+        ? await wakeAgainRecoverDeliveries(context, delivery)
+        : await remove(context, delivery);
+      if (outcome) done[outcome] += 1;
+    } catch (error) {
+      done.failed += 1;
+      context.log.warn('delivery not recovered', { deliveryId: delivery.deliveryId, error });
+    }
+  }
+  return done;
+}
+
+/** First postpones, then wakes: of several processes that read the same list, one wakes it. */
+async function wakeAgainRecoverDeliveries(context: Context, delivery: Delivery): Promise<'woken' | null> {
+  const { deliveries, clock } = context;
+  const now = clock.now();
+  const decision = decideDelivery(delivery, { event: 'postpone', until: now + DELIVERY_AGAIN_MS }, now);
+  if ('refused' in decision) return null;
+  if ((await deliveries.replace(decision.next, delivery.version)) === 'conflict') return null;
+  wakeDelivery(context, delivery, now);
+  return 'woken';
+}
+
+async function remove({ deliveries }: Context, { deliveryId, version }: Delivery): Promise<'removed' | null> {
+  return (await deliveries.remove(deliveryId, version)) === 'applied' ? 'removed' : null;
+}
+
+export interface UploadsRecovered {
+  /** Bytes at targets that have expired. */
+  swept: number;
+  removed: number;
+  failed: number;
+}
+
+/**
+ * Removes the bytes sent to targets that have expired, and uploads past retention with their bytes. One pass takes at
+ * most `recoveryBatch`. It ends at the first upload that an outage prevents from being removed, as the others would
+ * wait for the store too, or once `shouldContinue` returns false. A failed removal is postponed: bytes that cannot be
+ * removed must not block all others in every pass.
+ */
+export async function recoverUploads(
+  context: Context,
+  now: number,
+  shouldContinue: () => boolean,
+): Promise<UploadsRecovered> {
+  const done: UploadsRecovered = { swept: 0, removed: 0, failed: 0 };
+  for (const record of await context.uploads.due(now, context.settings.recoveryBatch)) {
+    if (!shouldContinue()) break;
+    try {
+      const outcome = await recoverUpload(context, record, now);
+      if (outcome) done[outcome] += 1;
+    } catch (error) {
+      done.failed += 1;
+      context.log.warn('upload not removed', { uploadId: record.uploadId, error });
+      await postponeRecoverUploads(context, record).catch(() => undefined);
+      if (error instanceof StoreUnavailable) break;
+    }
+  }
+  return done;
+}
+
+/** Does nothing where the step that failed had put it off before it began. */
+async function postponeRecoverUploads({ uploads, clock }: Context, record: UploadRecord): Promise<void> {
+  await uploads.replace(
+    { ...record, version: record.version + 1, dueAt: clock.now() + REMOVE_AGAIN_MS },
+    record.version,
+  );
+}
+
+async function recoverUpload(context: Context, record: UploadRecord, now: number): Promise<'swept' | 'removed' | null> {
+  const { settings } = context;
+  if (record.kind !== 'upload') {
+    await context.uploads.remove(record.uploadId, record.version);
+    return 'removed';
+  }
+  if (record.status === 'removing' || now >= removalAt(record, settings)) {
+    await removeUpload(context, record);
+    return 'removed';
+  }
+  if (record.stagingRemovedAt === undefined && now >= sweepAt(record, settings)) {
+    await sweepStaging(context, record);
+    return 'swept';
+  }
+  // Written under other settings: by those of today it is kept for longer.
+  await context.uploads.replace(withAttention({ ...record, version: record.version + 1 }, settings), record.version);
+  return null;
+}
+
+/**
+ * Removes the bytes sent to the target, and every copy of them that did not become the upload. A completion so slow
+ * that it is still running must not succeed without its bytes: the version is raised first, so its last write fails.
+ */
+async function sweepStaging(context: Context, record: Upload): Promise<void> {
+  const { uploads, objects, clock, settings } = context;
+  let swept = record;
+  const copies = [...(record.abandonedKeys ?? [])];
+  if (record.status === 'prepared' && record.objectKey !== undefined) {
+    copies.push(record.objectKey);
+    swept = { ...record, version: record.version + 1, dueAt: clock.now() + REMOVE_AGAIN_MS };
+    if ((await uploads.replace(swept, record.version)) === 'conflict') return;
+  }
+  for (const key of [record.stagingKey, ...copies]) await objects.remove(key);
+  await uploads.replace(
+    withAttention({ ...swept, version: swept.version + 1, stagingRemovedAt: clock.now() }, settings),
+    swept.version,
+  );
+}
 
 export interface Recovered {
   readonly generations: GenerationsRecovered;

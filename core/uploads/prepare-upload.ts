@@ -1,16 +1,160 @@
 import type { Caller } from '../access/credential.js';
+import type { Model } from '../catalog/model.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import { begun } from '../begun.js';
+import { fieldInvalid, readBody } from '../fields.js';
+import type { ReferenceRole } from '../generation/generation.js';
 import type { Claim } from '../idempotency/claim.js';
-import { claim, freeClaim, takenOver, type ClaimTarget } from '../idempotency/claims.js';
-import type { Json } from '../json.js';
+import { claim, type ClaimTarget, freeClaim, takenOver } from '../idempotency/claims.js';
+import type { Json, JsonObject } from '../json.js';
 import type { SignedRequest } from '../ports/object-store.js';
-import { readPrepareRequest, type PrepareRequest } from './request.js';
-import type { Upload, UploadRecord } from './upload.js';
-import { withAttention } from './upload-times.js';
-import { requireUsable } from './usable.js';
+import type { Ports } from '../ports/tokens.js';
+import type { Settings } from '../settings.js';
+import { begun } from '../waiting.js';
+import { type Upload, type UploadRecord, withAttention } from './upload.js';
 import { requireRoom, type UploadUsage } from './usage.js';
+
+export const UPLOAD_MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
+
+const SHA256 = { type: 'string', pattern: '^[0-9A-Fa-f]{64}$', description: 'SHA-256 of the file, in hex.' } as const;
+
+/** The body of prepare. Allowed types and sizes are checked after the shape, with separate codes. */
+export const PREPARE_REQUEST_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['filename', 'media_type', 'byte_size', 'role'],
+  properties: {
+    filename: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 255,
+      pattern: '^[^\\u0000-\\u001f\\u007f/\\\\]+$',
+      description: 'File name, without a path.',
+    },
+    media_type: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 128,
+      description: 'MIME type of the file: image/png, image/jpeg or image/webp.',
+    },
+    byte_size: {
+      type: 'integer',
+      minimum: 1,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'Size of the file in bytes.',
+    },
+    sha256: SHA256,
+    role: {
+      type: 'string',
+      enum: ['reference_image', 'start_frame', 'end_frame'],
+      description: 'Role of the file.',
+    },
+  },
+} as const satisfies JsonObject;
+
+export const COMPLETE_REQUEST_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: { sha256: SHA256 },
+} as const satisfies JsonObject;
+
+const WORDING = {
+  '/filename': 'filename must be 1 to 255 characters, without slashes, backslashes and control characters.',
+  '/sha256': 'sha256 must be 64 hexadecimal digits.',
+} as const;
+
+export interface PrepareRequest {
+  /** The body without null fields: what the digest under an idempotency key is of. */
+  readonly content: JsonObject;
+  readonly filename: string;
+  readonly mediaType: string;
+  readonly byteSize: number;
+  readonly sha256?: string;
+  readonly role: ReferenceRole;
+}
+
+interface PrepareBody {
+  filename: string;
+  media_type: string;
+  byte_size: number;
+  sha256?: string;
+  role: ReferenceRole;
+}
+
+/** Throws FIELD_REQUIRED, FIELD_INVALID, UPLOAD_FILE_TOO_LARGE and UPLOAD_TYPE_NOT_ALLOWED, in that order. */
+export function readPrepareRequest(ports: Pick<Ports, 'jsonSchemas'>, settings: Settings, body: Json): PrepareRequest {
+  const fields = readBody<PrepareBody>(ports, PREPARE_REQUEST_SCHEMA, body, WORDING);
+  if (fields.byte_size > settings.maxUploadBytes) {
+    throw new ServiceError('UPLOAD_FILE_TOO_LARGE', `Files may have at most ${settings.maxUploadBytes} bytes.`, {
+      pointer: '/byte_size',
+    });
+  }
+  if (!UPLOAD_MEDIA_TYPES.some((type) => type === fields.media_type)) {
+    throw new ServiceError('UPLOAD_TYPE_NOT_ALLOWED', `media_type must be one of ${UPLOAD_MEDIA_TYPES.join(', ')}.`, {
+      pointer: '/media_type',
+    });
+  }
+  return {
+    content: fields,
+    filename: fields.filename,
+    mediaType: fields.media_type,
+    byteSize: fields.byte_size,
+    ...(fields.sha256 === undefined ? {} : { sha256: fields.sha256.toLowerCase() }),
+    role: fields.role,
+  };
+}
+
+export interface CompleteRequest {
+  /** The body without null fields. */
+  readonly content: JsonObject;
+  /** The checksum it declares, in lower case. */
+  readonly sha256?: string;
+}
+
+/** Throws FIELD_INVALID. */
+export function readCompleteRequest(ports: Pick<Ports, 'jsonSchemas'>, body: Json): CompleteRequest {
+  const fields = readBody<{ sha256?: string }>(ports, COMPLETE_REQUEST_SCHEMA, body, WORDING);
+  return { content: fields, ...(fields.sha256 === undefined ? {} : { sha256: fields.sha256.toLowerCase() }) };
+}
+
+/**
+ * Refuses a file that no model of the catalog could take. Role, type and size are checked in this order, each among the
+ * models that passed the previous check, so that a remaining model takes all three. Throws FIELD_INVALID (of the role),
+ * UPLOAD_TYPE_NOT_ALLOWED and UPLOAD_FILE_TOO_LARGE.
+ */
+export function requireUsable(models: readonly Model[], { role, mediaType, byteSize }: PrepareRequest): void {
+  const limits = models.map((model) => model.limits).filter(({ maxReferenceUploads }) => maxReferenceUploads > 0);
+  const ofRole = limits.filter(({ referenceRoles }) => referenceRoles.includes(role));
+  if (ofRole.length === 0) {
+    const roles = distinct(limits.flatMap(({ referenceRoles }) => referenceRoles));
+    const message =
+      roles.length === 0
+        ? 'No model of the catalog takes reference files.'
+        : `role must be one that a model of the catalog takes: ${roles.join(', ')}.`;
+    throw fieldInvalid('/role', message);
+  }
+  const ofType = ofRole.filter(({ uploadMediaTypes }) => uploadMediaTypes.includes(mediaType));
+  if (ofType.length === 0) {
+    const types = distinct(ofRole.flatMap(({ uploadMediaTypes }) => uploadMediaTypes));
+    throw new ServiceError(
+      'UPLOAD_TYPE_NOT_ALLOWED',
+      `media_type must be one that a model of the catalog takes as ${role}: ${types.join(', ')}.`,
+      { pointer: '/media_type' },
+    );
+  }
+  const maxBytes = Math.max(...ofType.map(({ maxUploadBytes }) => maxUploadBytes));
+  if (byteSize > maxBytes) {
+    throw new ServiceError(
+      'UPLOAD_FILE_TOO_LARGE',
+      `No model of the catalog takes more than ${maxBytes} bytes of ${mediaType} as ${role}.`,
+      { pointer: '/byte_size' },
+    );
+  }
+}
+
+function distinct<T>(items: readonly T[]): readonly T[] {
+  return [...new Set(items)];
+}
 
 export interface Prepared {
   readonly upload: Upload;

@@ -1,7 +1,7 @@
 import type { Entry } from '../credits/account.js';
-import type { DayRange } from '../ports/usage-store.js';
-import { resting, type Rest } from '../resting.js';
-import { UsageOfDay, type Difference } from './usage-of-day.js';
+import type { DayRange } from '../ports/stores.js';
+import { type Rest, resting } from '../waiting.js';
+import { type Difference, UsageOfDay } from './project-usage.js';
 import type { UsageList, UsageRow } from './usage.js';
 
 /** How many days are looked at together: the clocks of processes differ, so that entries of two days mix at midnight. */

@@ -1,20 +1,20 @@
 import { assert } from '../assert.js';
 import type { Context } from '../context.js';
-import { ServiceError } from '../errors.js';
-import type { UsageChange } from '../ports/usage-store.js';
+import { type AccountTotals, type Entry, FAILED } from '../credits/account.js';
+import { ServiceError, StoreUnavailable } from '../errors.js';
+import type { UsageChange } from '../ports/stores.js';
 import {
   NO_USAGE,
   textOfKey,
-  usageKeyOf,
-  wholeAccount,
-  withEntry,
   type UsageKey,
+  usageKeyOf,
   type UsageList,
   type UsageRow,
+  wholeAccount,
+  withEntry,
 } from './usage.js';
-import type { Entry } from '../credits/account.js';
 
-type Ports = Pick<Context, 'accounts' | 'usage' | 'call'>;
+type PortsProjectUsage = Pick<Context, 'accounts' | 'usage' | 'call'>;
 
 export interface Projection {
   readonly accountId: string;
@@ -44,7 +44,7 @@ const MAX_CONFLICTS = 100;
  * them have come at least as far as it says. Throws `SERVICE_UNAVAILABLE` when other processes are in the way too often.
  */
 export async function projectUsage(
-  ports: Ports,
+  ports: PortsProjectUsage,
   { accountId, list, through, maxEntries = MAX_ENTRIES[list], maxConflicts = MAX_CONFLICTS }: Projection,
 ): Promise<'current' | 'behind'> {
   let budget = maxEntries;
@@ -69,7 +69,7 @@ interface Batch {
 
 /** The next entries: as many as a batch may have, and as belong to as many rows as one write may have. */
 async function batchOf(
-  ports: Ports,
+  ports: PortsProjectUsage,
   { accountId, list, from, through }: Projection & { readonly from: number },
 ): Promise<Batch> {
   const entries: [Entry, string | undefined][] = [];
@@ -90,7 +90,11 @@ async function batchOf(
   return { entries, keys };
 }
 
-async function takeIn(ports: Ports, whole: UsageRow, { entries, keys }: Batch): Promise<'applied' | 'conflict'> {
+async function takeIn(
+  ports: PortsProjectUsage,
+  whole: UsageRow,
+  { entries, keys }: Batch,
+): Promise<'applied' | 'conflict'> {
   const rows = new Map<string, UsageChange>();
   for (const [text, row] of await rowsOf(ports, keys)) rows.set(text, { row, expectedSequence: row.lastSequence });
   for (const [entry, text = ''] of entries) {
@@ -104,7 +108,7 @@ async function takeIn(ports: Ports, whole: UsageRow, { entries, keys }: Batch): 
 }
 
 /** The stored rows of these keys, and empty ones where there are none yet. */
-async function rowsOf(ports: Ports, keys: Batch['keys']): Promise<ReadonlyMap<string, UsageRow>> {
+async function rowsOf(ports: PortsProjectUsage, keys: Batch['keys']): Promise<ReadonlyMap<string, UsageRow>> {
   const rows = new Map<string, UsageRow>();
   for (const [text, key] of keys) rows.set(text, { ...key, ...NO_USAGE, lastSequence: 0 });
   if (rows.size === 0) return rows;
@@ -112,7 +116,7 @@ async function rowsOf(ports: Ports, keys: Batch['keys']): Promise<ReadonlyMap<st
   return rows;
 }
 
-async function rowOf(ports: Ports, key: UsageKey): Promise<UsageRow> {
+async function rowOf(ports: PortsProjectUsage, key: UsageKey): Promise<UsageRow> {
   const [found] = await ports.usage.read([key], ports.call);
   return found ?? { ...key, ...NO_USAGE, lastSequence: 0 };
 }
@@ -121,4 +125,167 @@ function busy(): ServiceError {
   return new ServiceError('SERVICE_UNAVAILABLE', 'The usage is being computed by too many processes; try again.', {
     retryAfterMs: 1_000,
   });
+}
+
+type Sums = [generations: number, failed: number, reserved: number, charged: number, released: number];
+
+export interface Difference {
+  readonly name: string;
+  readonly stored: Readonly<Sums>;
+  readonly expected: Readonly<Sums>;
+}
+
+/**
+ * The stored rows of a day beside what entries add up to. Rows may be ahead of the whole account's: what a row must have is
+ * what its own last entry says, and at least what the whole account's says, entry `through`.
+ */
+export class UsageOfDay {
+  private readonly expected = new Map<string, Sums>();
+  private readonly stored = new Map<string, UsageRow>();
+  private lastSequence = 0;
+
+  constructor(
+    readonly day: string,
+    private readonly through: number,
+  ) {}
+
+  /** The last entry that any of its rows took in. */
+  get lastTakenIn(): number {
+    return this.lastSequence;
+  }
+
+  store(row: UsageRow): void {
+    this.stored.set(nameOf(row), row);
+    this.lastSequence = Math.max(this.lastSequence, row.lastSequence);
+  }
+
+  add(name: string, { kind, credits, reason, sequence }: Entry): void {
+    if (sequence > Math.max(this.through, this.stored.get(name)?.lastSequence ?? 0)) return;
+    const sums = this.expected.get(name) ?? none();
+    if (kind === 'hold') {
+      sums[0] += 1;
+      sums[2] += credits;
+    } else {
+      sums[1] += reason === FAILED ? 1 : 0;
+      sums[kind === 'charge' ? 3 : 4] += credits;
+    }
+    this.expected.set(name, sums);
+  }
+
+  /** Something for each row and each sum without one, so that its caller may rest in between: undefined where they agree. */
+  *differences(): Generator<Difference | undefined> {
+    for (const [name, row] of this.stored) yield difference(name, sumsOf(row), this.expected.get(name) ?? none());
+    for (const [name, expected] of this.expected) if (!this.stored.has(name)) yield difference(name, none(), expected);
+  }
+}
+
+function difference(name: string, stored: Sums, expected: Sums): Difference | undefined {
+  return expected.every((sum, index) => sum === stored[index]) ? undefined : { name, stored, expected };
+}
+
+function none(): Sums {
+  return [0, 0, 0, 0, 0];
+}
+
+function nameOf(row: UsageRow): string {
+  if (row.day === '') return '';
+  const { day } = row;
+  return 'clientTraceId' in row ? `${day} ${row.clientTraceId}` : `${day} ${row.credentialId} ${row.modelKey}`;
+}
+
+function sumsOf({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageRow): Sums {
+  return [generations, failed, reservedCredits, chargedCredits, releasedCredits];
+}
+
+type PortsCatchUp = Pick<Context, 'accounts' | 'usage' | 'log'>;
+
+type Totals = Pick<AccountTotals, 'accountId' | 'lastSequence'>;
+
+export interface CatchUpBounds {
+  /** Accounts that one pass looks at, 1 to 1,000. */
+  readonly accounts: number;
+  /** Entries that one pass takes in at most. */
+  readonly entries: number;
+  /** A list that lacks fewer entries is left to who asks for it. */
+  readonly behind: number;
+}
+
+const BOUNDS: CatchUpBounds = { accounts: 50, entries: 100_000, behind: 1_000 };
+/** Entries that are taken in at a time; between them it can be stopped. */
+const AT_ONCE = 10_000;
+
+/**
+ * Takes entries of long ledgers into the rows of usage before anyone asks: after an upgrade, the first who asks would be
+ * refused until as many requests have done it. Its passes look at all accounts in turn. Any number of processes may do it
+ * at a time: one that meets another at an account leaves it to that one.
+ */
+export class UsageCatchUp {
+  private cursor: string | undefined;
+  private isStopped = false;
+
+  constructor(
+    private readonly ports: PortsCatchUp,
+    private readonly bounds: CatchUpBounds = BOUNDS,
+  ) {}
+
+  /** One bounded pass, which the next one goes on from. Throws `StoreUnavailable`; what else fails ends its account's alone. */
+  async pass(): Promise<void> {
+    const { cursor, bounds } = this;
+    const page = { limit: bounds.accounts, ...(cursor === undefined ? {} : { cursor }) };
+    const { items, nextCursor } = await this.ports.accounts.list(page);
+    let left = bounds.entries;
+    for (const account of items) {
+      left -= await this.takeInAll(account, left);
+      if (left <= 0 || this.isStopped) return;
+    }
+    this.cursor = nextCursor;
+  }
+
+  stop(): void {
+    this.isStopped = true;
+  }
+
+  /** Answers how many entries it took in, of both lists. */
+  private async takeInAll(account: Totals, most: number): Promise<number> {
+    let taken = 0;
+    try {
+      for (const list of ['uses', 'traces'] as const)
+        if (taken < most && !this.isStopped) taken += await this.takeIn(account, list, most - taken);
+    } catch (error) {
+      if (error instanceof StoreUnavailable) throw error;
+      this.ports.log.warn('usage not brought up to date', { accountId: account.accountId, error });
+    }
+    return taken;
+  }
+
+  /** Answers how many entries it took in. */
+  private async takeIn({ accountId, lastSequence }: Totals, list: UsageList, most: number): Promise<number> {
+    const { behind } = this.bounds;
+    if (lastSequence < behind) return 0;
+    const [whole] = await this.ports.usage.read([wholeAccount(accountId, list)]);
+    // Traces are only made for accounts that have asked for them.
+    if (whole === undefined && list === 'traces') return 0;
+    const lacking = lastSequence - (whole?.lastSequence ?? 0);
+    if (lacking < behind) return 0;
+    const { accounts, usage } = this.ports;
+    let taken = 0;
+    while (taken < Math.min(lacking, most) && !this.isStopped) {
+      const maxEntries = Math.min(AT_ONCE, most - taken);
+      const projection = { accountId, list, through: lastSequence, maxEntries, maxConflicts: 1 };
+      if (!(await isTakenIn(projectUsage({ accounts, usage, call: undefined }, projection)))) break;
+      taken += maxEntries;
+    }
+    return taken;
+  }
+}
+
+/** False where another process was in the way. */
+async function isTakenIn(projecting: Promise<unknown>): Promise<boolean> {
+  try {
+    await projecting;
+    return true;
+  } catch (error) {
+    if (error instanceof ServiceError && error.code === 'SERVICE_UNAVAILABLE') return false;
+    throw error;
+  }
 }

@@ -1,12 +1,140 @@
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
-import { nameOfCredential } from '../credits/list-entries.js';
+import { nameOfCredential } from '../credits/operate.js';
 import { ServiceError } from '../errors.js';
-import type { PageRequest } from '../paging.js';
+import { fieldInvalid } from '../fields.js';
+import type { Generation } from '../generation/generation.js';
+import type { Page, PageRequest } from '../paging.js';
+import type { DayRange } from '../ports/stores.js';
+import type { ProviderCost } from '../providers/provider-cost.js';
 import { projectUsage } from './project-usage.js';
-import { traceGroups } from './trace-groups.js';
-import { added, NO_USAGE, type UsageList, type UsageSums, type UseRow } from './usage.js';
-import type { UsageRequest } from './usage-request.js';
+import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
+
+type PortsTraceGroups = Pick<Context, 'usage' | 'call'>;
+
+export interface TraceGroup extends UsageSums {
+  /** The trace id; empty for entries without one. */
+  readonly group: string;
+}
+
+export interface Traces {
+  readonly accountId: string;
+  readonly days: readonly string[];
+  /** Only trace ids behind this one. */
+  readonly after: string | undefined;
+  /** Rows of each day that are read at a time, 1 to 1,000. */
+  readonly rowsADay: number;
+}
+
+/** Days that are read at the same time, so that one request does not take every connection to the store. */
+const AT_ONCE = 8;
+
+/**
+ * The sums of each trace id, in the order of their text. Merges the days, whose rows are in that order each: what it reads
+ * and keeps does not grow with the number of trace ids in front of or behind those that its caller takes.
+ */
+export async function* traceGroups(ports: PortsTraceGroups, traces: Traces): AsyncGenerator<TraceGroup> {
+  const days = traces.days.map((day) => new DayOfTraces(ports, day, traces));
+  for (let at = 0; at < days.length; at += AT_ONCE)
+    await Promise.all(days.slice(at, at + AT_ONCE).map((day) => day.fill()));
+  for (;;) {
+    let group: string | undefined;
+    for (const { next } of days)
+      if (next !== undefined && (group === undefined || next.clientTraceId < group)) group = next.clientTraceId;
+    if (group === undefined) return;
+    let sums = NO_USAGE;
+    for (const day of days) {
+      if (day.next?.clientTraceId !== group) continue;
+      sums = added(sums, day.next);
+      await day.take();
+    }
+    yield { group, ...sums };
+  }
+}
+
+/** The rows of one day in the order of their trace ids, of which a bounded number is kept. */
+class DayOfTraces {
+  private rows: readonly TraceRow[] = [];
+  private taken = 0;
+  private isAtEnd = false;
+
+  constructor(
+    private readonly ports: PortsTraceGroups,
+    private readonly day: string,
+    private readonly traces: Traces,
+  ) {}
+
+  get next(): TraceRow | undefined {
+    return this.rows[this.taken];
+  }
+
+  async take(): Promise<void> {
+    this.taken += 1;
+    if (this.next === undefined) await this.fill();
+  }
+
+  async fill(): Promise<void> {
+    if (this.isAtEnd) return;
+    const { accountId, after, rowsADay: limit } = this.traces;
+    const { day } = this;
+    const clientTraceId = this.rows.at(-1)?.clientTraceId ?? after;
+    const page = clientTraceId === undefined ? { limit } : { limit, after: { day, clientTraceId } };
+    this.rows = await this.ports.usage.listTraces(accountId, { from: day, to: day }, page, this.ports.call);
+    this.taken = 0;
+    this.isAtEnd = this.rows.length < limit;
+  }
+}
+
+/** What use is added up by. */
+export const USAGE_BY = ['day', 'model', 'key', 'client_trace_id'] as const;
+export type UsageBy = (typeof USAGE_BY)[number];
+
+/** The days of a range that was not asked for, and the most that can be. */
+export const USUAL_DAYS = 31;
+export const MAX_DAYS = 366;
+/** By trace id, as each of these days is read by itself. */
+export const MAX_TRACE_DAYS = 31;
+
+/** What of the use is asked for; what was not sent is undefined. */
+export interface SentUsage {
+  readonly by?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+export interface UsageRequest extends DayRange {
+  readonly by: UsageBy;
+}
+
+const DAY_MS_USAGEREQUEST = 86_400_000;
+
+/**
+ * Both days are in the range. Without them it ends today and has 31 days; with one of them, it has 31 days from or to
+ * that. Throws FIELD_INVALID for a word that use is not added up by, and for days that do not exist, are in the wrong
+ * order, or are more than 366, or than 31 by trace id.
+ */
+export function readUsageRequest({ by = 'day', from, to }: SentUsage, now: number): UsageRequest {
+  const known = USAGE_BY.find((one) => one === by);
+  if (known === undefined) throw fieldInvalid('/by', `by must be one of ${USAGE_BY.join(', ')}.`);
+  const [first, last] = [readDay('from', from), readDay('to', to)];
+  const usual = (USUAL_DAYS - 1) * DAY_MS_USAGEREQUEST;
+  const start = first ?? (last ?? Date.parse(utcDay(now))) - usual;
+  const end = last ?? (first === undefined ? Date.parse(utcDay(now)) : first + usual);
+  if (end < start) throw fieldInvalid('/to', 'to must not be before from.');
+  const [maxDays, of] = known === 'client_trace_id' ? [MAX_TRACE_DAYS, ` by ${known}`] : [MAX_DAYS, ''];
+  if (end - start >= maxDays * DAY_MS_USAGEREQUEST)
+    throw fieldInvalid('/to', `The range must have at most ${maxDays} days${of}.`);
+  return { by: known, from: utcDay(start), to: utcDay(end) };
+}
+
+function readDay(name: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const at = /^[12]\d{3}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : NaN;
+  // Some days that do not exist are read as one of the next month.
+  if (Number.isNaN(at) || utcDay(at) !== text)
+    throw fieldInvalid(`/${name}`, `${name} must be a day such as 2026-01-31.`);
+  return at;
+}
 
 /** The use of one day, model, credential or trace id. */
 export interface UsageGroup extends UsageSums {
@@ -25,7 +153,7 @@ export interface Usage {
   readonly nextCursor?: string;
 }
 
-type Ports = Pick<Context, 'accounts' | 'usage' | 'credentials' | 'artefacts' | 'people' | 'call'>;
+type PortsReadUsage = Pick<Context, 'accounts' | 'usage' | 'credentials' | 'artefacts' | 'people' | 'call'>;
 
 const ROWS = 1_000;
 /** Of each day by trace id: for a page, which may take few of each of 31 days, and for all. */
@@ -37,7 +165,7 @@ const ROWS_A_DAY = { page: 32, all: 500 };
  * have to be taken in than one request may; each request takes in some.
  */
 export async function readUsage(
-  ports: Ports,
+  ports: PortsReadUsage,
   caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
   { limit, cursor }: PageRequest,
@@ -52,7 +180,7 @@ export async function readUsage(
 
 /** All groups, in the order of their text; read as they are taken. Throws as `readUsage` does. */
 export async function readAllUsage(
-  ports: Ports,
+  ports: PortsReadUsage,
   caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
 ): Promise<AsyncIterable<UsageGroup>> {
@@ -61,7 +189,7 @@ export async function readAllUsage(
 }
 
 async function* namedGroups(
-  ports: Ports,
+  ports: PortsReadUsage,
   caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
   groups: AsyncIterable<UsageGroup>,
@@ -70,7 +198,7 @@ async function* namedGroups(
 }
 
 /** Takes in what the ledger has, and sums up what does not grow with the number of generations. */
-async function currentUsage(ports: Ports, { accountId }: Pick<Caller, 'accountId'>, request: UsageRequest) {
+async function currentUsage(ports: PortsReadUsage, { accountId }: Pick<Caller, 'accountId'>, request: UsageRequest) {
   const account = await ports.accounts.read(accountId, ports.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   const lists: readonly UsageList[] = request.by === 'client_trace_id' ? ['uses', 'traces'] : ['uses'];
@@ -97,7 +225,7 @@ async function* sortedAfter(
 }
 
 /** By day for trace ids, too: traces are read from the days with use. */
-async function sumUp(ports: Ports, accountId: string, request: UsageRequest) {
+async function sumUp(ports: PortsReadUsage, accountId: string, request: UsageRequest) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
   let cursor: string | undefined;
@@ -120,7 +248,7 @@ function groupOf({ day, modelKey, credentialId }: UseRow, { by }: UsageRequest):
 }
 
 async function withName(
-  ports: Ports,
+  ports: PortsReadUsage,
   { accountId }: Pick<Caller, 'accountId'>,
   { by }: UsageRequest,
   group: UsageGroup,
@@ -133,4 +261,155 @@ async function withName(
 function behind(): ServiceError {
   const message = 'The usage of this account is still being computed from its ledger; try again.';
   return new ServiceError('SERVICE_UNAVAILABLE', message, { retryAfterMs: 1_000 });
+}
+
+/** What the generations of a model earned in credits, and what they cost the operator. */
+export interface ModelCosts {
+  readonly modelKey: string;
+  readonly generations: number;
+  readonly chargedCredits: number;
+  /** Generations that were handed to a provider and for which none named money. */
+  readonly withoutMoney: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly computeMs: number;
+  /** In millionths of each currency that a provider named, in the order of their names. */
+  readonly money: readonly { readonly currency: string; readonly micros: number }[];
+}
+
+interface Sums {
+  generations: number;
+  chargedCredits: number;
+  withoutMoney: number;
+  inputTokens: number;
+  outputTokens: number;
+  computeMs: number;
+  readonly money: Map<string, number>;
+}
+
+type PortsModelCosts = Pick<Context, 'accounts' | 'credentials' | 'generations' | 'call'>;
+
+const PAGE = 500;
+const DAY_MS_MODELCOSTS = 86_400_000;
+
+/**
+ * Adds up credits and costs of the generations that were created on these days, of one account or of all, by model in the
+ * order of the keys. Reads their records, one page at a time, from an index of each App: so it knows those that are kept,
+ * and neither deleted ones nor those past their retention. Ends with the call.
+ */
+export async function addUpCosts(
+  ports: PortsModelCosts,
+  { from, to, accountId }: DayRange & { readonly accountId?: string },
+): Promise<readonly ModelCosts[]> {
+  const days = { createdFrom: Date.parse(from), createdBefore: Date.parse(to) + DAY_MS_MODELCOSTS };
+  const models = new Map<string, Sums>();
+  for await (const appId of appsOf(ports, accountId))
+    for await (const generation of all((page) =>
+      ports.generations.list({ of: 'app', appId, ...days }, page, ports.call),
+    ))
+      add(models, generation);
+  return [...models].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([modelKey, sums]) => shown(modelKey, sums));
+}
+
+/** The sums of all models, under no key. */
+export function totalCosts(models: readonly ModelCosts[]): ModelCosts {
+  const total = noCosts();
+  for (const model of models) {
+    total.generations += model.generations;
+    total.chargedCredits += model.chargedCredits;
+    total.withoutMoney += model.withoutMoney;
+    addCost(total, model, model.money);
+  }
+  return shown('', total);
+}
+
+function shown(modelKey: string, { money, ...sums }: Sums): ModelCosts {
+  const currencies = [...money].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return { modelKey, ...sums, money: currencies.map(([currency, micros]) => ({ currency, micros })) };
+}
+
+async function* appsOf(
+  { accounts, credentials, call }: PortsModelCosts,
+  accountId: string | undefined,
+): AsyncGenerator<string> {
+  if (accountId !== undefined) {
+    for await (const { appId } of all((page) => credentials.listApps(accountId, page, call))) yield appId;
+    return;
+  }
+  for await (const account of all((page) => accounts.list(page, call)))
+    for await (const { appId } of all((page) => credentials.listApps(account.accountId, page, call))) yield appId;
+}
+
+async function* all<T>(read: (page: PageRequest) => Promise<Page<T>>): AsyncGenerator<T> {
+  let cursor: string | undefined;
+  do {
+    const page: Page<T> = await read({ limit: PAGE, ...(cursor === undefined ? {} : { cursor }) });
+    yield* page.items;
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}
+
+function add(models: Map<string, Sums>, { modelKey, chargedCredits, attemptsMade, costs = [] }: Generation): void {
+  const sums = models.get(modelKey) ?? noCosts();
+  models.set(modelKey, sums);
+  sums.generations += 1;
+  sums.chargedCredits += chargedCredits;
+  if (attemptsMade > 0 && costs.every(({ money }) => money === undefined)) sums.withoutMoney += 1;
+  for (const cost of costs) addCost(sums, cost, cost.money === undefined ? [] : [cost.money]);
+}
+
+function addCost(
+  sums: Sums,
+  { inputTokens = 0, outputTokens = 0, computeMs = 0 }: Omit<ProviderCost, 'money'>,
+  money: ModelCosts['money'],
+): void {
+  sums.inputTokens = sum(sums.inputTokens, inputTokens);
+  sums.outputTokens = sum(sums.outputTokens, outputTokens);
+  sums.computeMs = sum(sums.computeMs, computeMs);
+  for (const { currency, micros } of money) sums.money.set(currency, sum(sums.money.get(currency) ?? 0, micros));
+}
+
+function noCosts(): Sums {
+  return {
+    generations: 0,
+    chargedCredits: 0,
+    withoutMoney: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    computeMs: 0,
+    money: new Map(),
+  };
+}
+
+/** Providers name any numbers: one that is wrong must not end the report. */
+function sum(a: number, b: number): number {
+  return Math.min(a + b, Number.MAX_SAFE_INTEGER);
+}
+
+/** What the operator takes for one credit; only they know it. */
+export interface CreditValue {
+  /** In millionths of one unit of the currency. */
+  readonly micros: number;
+  readonly currency: string;
+}
+
+/** In millionths of one unit of the currency of the credit's value. */
+export interface Margin {
+  /** What the charged credits are worth. */
+  readonly incomeMicros: number;
+  /** Below 0 where more was paid than taken. */
+  readonly marginMicros: number;
+  /** Whether costs are missing from it, so that the margin may be lower. */
+  readonly isUpperBound: boolean;
+}
+
+/** Undefined where it would need a rate between currencies, or more digits than a number has. */
+export function marginOf(
+  { chargedCredits, money, withoutMoney }: ModelCosts,
+  { micros, currency }: CreditValue,
+): Margin | undefined {
+  const incomeMicros = chargedCredits * micros;
+  if (money.some((cost) => cost.currency !== currency) || !Number.isSafeInteger(incomeMicros)) return undefined;
+  const [cost] = money;
+  return { incomeMicros, marginMicros: incomeMicros - (cost?.micros ?? 0), isUpperBound: withoutMoney > 0 };
 }

@@ -1,5 +1,5 @@
 import { assert } from '../assert.js';
-import { FAILED, type Entry } from '../credits/account.js';
+import { type Entry, FAILED } from '../credits/account.js';
 
 /** What the entries of a ledger add up to. */
 export interface UsageSums {

@@ -1,13 +1,72 @@
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import { matchingPage } from '../matching-page.js';
-import type { Page, PageRequest } from '../paging.js';
-import { isUuid } from '../uuid.js';
-import { changeDelivery } from './change-delivery.js';
-import type { Delivery, DeliveryState } from './delivery.js';
+import type { Generation } from '../generation/generation.js';
+import { isUuid } from '../ids.js';
+import { matchingPage, type Page, type PageRequest } from '../paging.js';
+import {
+  announced,
+  decideDelivery,
+  DELIVERY_RETENTION_MS,
+  type DeliveryCommand,
+  type DeliveryRefusal,
+} from './decide.js';
+import { type Delivery, deliveryIdOf, type DeliveryState, isOpen } from './delivery.js';
+import { type AppWebhooks, type Destination, destinationOf, eventOf, type WebhookEvent } from './endpoint.js';
 import { deliveredTo } from './manage-endpoints.js';
-import { wakeDelivery } from './wake-delivery.js';
+
+const MAX_TRIES = 10;
+
+export interface ChangedDelivery {
+  readonly delivery: Delivery;
+  /** Why nothing was written. */
+  readonly refused?: DeliveryRefusal;
+}
+
+/**
+ * Decides a command on the newest version and writes it. Tries again when another process was faster, a bounded number of
+ * times. Null if there is no such delivery any more.
+ */
+export async function changeDelivery(
+  { deliveries, clock }: Pick<Context, 'deliveries' | 'clock'>,
+  known: Delivery,
+  command: DeliveryCommand,
+): Promise<ChangedDelivery | null> {
+  let current: Delivery | null = known;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const decision = decideDelivery(current, command, clock.now());
+    if ('next' in decision && (await deliveries.replace(decision.next, current.version)) === 'applied')
+      return { delivery: decision.next };
+    const newest: Delivery | null = await deliveries.read(current.deliveryId);
+    if (newest === null) return null;
+    // What was read before may be old; only the newest version may refuse.
+    if ('refused' in decision && newest.version === current.version)
+      return { delivery: current, refused: decision.refused };
+    current = newest;
+  }
+  throw new ServiceError(
+    'SERVICE_UNAVAILABLE',
+    'The delivery is being changed by too many processes at the same time; try again.',
+    { retryAfterMs: 1_000 },
+  );
+}
+
+/** The kind of wake-ups that are about deliveries. */
+export const DELIVERY = 'webhook-delivery';
+
+/**
+ * Schedules a wake-up for a delivery. The caller does not wait for it: the delivery carries the time at which recovery
+ * examines it anyway.
+ */
+export function wakeDelivery(
+  { wakeUps, log }: Pick<Context, 'wakeUps' | 'log'>,
+  { deliveryId }: Pick<Delivery, 'deliveryId'>,
+  at: number,
+): void {
+  wakeUps
+    .schedule({ kind: DELIVERY, id: deliveryId }, at)
+    .catch((error: unknown) => log.warn('wake-up not scheduled', { deliveryId, error }));
+}
 
 type Owner = Pick<Caller, 'accountId' | 'appId'>;
 
@@ -114,4 +173,82 @@ async function replay(context: Context, known: Delivery): Promise<Delivery | 'ca
   if (changed.refused !== undefined) return 'cancelled';
   wakeDelivery(context, changed.delivery, context.clock.now());
   return changed.delivery;
+}
+
+type Needs = Pick<Context, 'webhookEndpoints' | 'deliveries' | 'wakeUps' | 'digests' | 'clock' | 'log'>;
+
+/**
+ * Makes a delivery of the generation's newest event for each destination that is told of it, durable on return. May be
+ * repeated by anyone: it finds what it has made. An App without endpoints costs one read and no write.
+ *
+ * Called between the end of a generation and the mark that it is settled: until that mark is written, recovery calls it
+ * again. So no end is lost, and none is announced before it is durable.
+ */
+export async function announceState(context: Needs, generation: Generation): Promise<void> {
+  const event = eventOf(generation.status);
+  if (event === undefined) return;
+  const webhooks = await context.webhookEndpoints.read(generation.appId);
+  for (const destination of destinationsOf(webhooks, generation))
+    if (destination.events.includes(event)) await announceTo(context, destination, generation, event);
+}
+
+function destinationsOf(webhooks: AppWebhooks | null, { appId, webhookUrl }: Generation): readonly Destination[] {
+  const single = webhookUrl === undefined ? undefined : destinationOf(webhooks, { endpointId: appId, url: webhookUrl });
+  return [...(webhooks?.endpoints ?? []), ...(single === undefined ? [] : [single])];
+}
+
+async function announceTo(
+  context: Needs,
+  { endpointId, url, disabled }: Destination,
+  g: Generation,
+  event: WebhookEvent,
+): Promise<void> {
+  const now = context.clock.now();
+  const occurredAt = g.completedAt ?? g.updatedAt;
+  const isDisabled = disabled !== undefined;
+  const delivery = announced(
+    {
+      deliveryId: deliveryIdOf(context, endpointId, g.generationId),
+      accountId: g.accountId,
+      appId: g.appId,
+      endpointId,
+      generationId: g.generationId,
+      ...(endpointId === g.appId ? { url } : {}),
+      event,
+      occurredAt,
+      createdAt: now,
+    },
+    isDisabled,
+  );
+  const inserted = await context.deliveries.insert(delivery);
+  if (inserted.inserted) {
+    wakeIfOpen(context, delivery);
+    return;
+  }
+  const changed = await changeDelivery(context, inserted.existing, {
+    event: 'announce',
+    of: event,
+    at: occurredAt,
+    isDisabled,
+  });
+  if (changed !== null && changed.refused === undefined) wakeIfOpen(context, changed.delivery);
+}
+
+function wakeIfOpen(context: Needs, delivery: Delivery): void {
+  if (isOpen(delivery)) wakeDelivery(context, delivery, context.clock.now());
+}
+
+/**
+ * Cancels what is open of a generation that was deleted: there is nothing to tell any more. What it misses is cancelled
+ * when it is next tried.
+ */
+export async function cancelDeliveries(context: Needs, g: Generation): Promise<void> {
+  const endedAt = g.completedAt ?? g.updatedAt;
+  if (context.clock.now() - endedAt > DELIVERY_RETENTION_MS) return;
+  const webhooks = await context.webhookEndpoints.read(g.appId);
+  const endpointIds = [...(webhooks?.endpoints ?? []).map(({ endpointId }) => endpointId), g.appId];
+  for (const endpointId of endpointIds) {
+    const known = await context.deliveries.read(deliveryIdOf(context, endpointId, g.generationId));
+    if (known !== null && isOpen(known)) await changeDelivery(context, known, { event: 'cancel' });
+  }
 }

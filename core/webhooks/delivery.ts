@@ -1,6 +1,6 @@
-import { derivedUuid } from '../derived-uuid.js';
-import type { Digests } from '../ports/digests.js';
-import type { WebhookEvent } from './events.js';
+import { derivedUuid } from '../ids.js';
+import type { Digests } from '../ports/machine.js';
+import type { WebhookEvent } from './endpoint.js';
 
 export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'exhausted', 'disabled', 'cancelled'] as const;
 /**
@@ -84,3 +84,40 @@ export function deliveryIdOf(
 export function messageIdOf({ digests }: { readonly digests: Digests }, { deliveryId, event }: Delivery): string {
   return `msg_${derivedUuid(digests.ofJson(['message', deliveryId, event]))}`;
 }
+
+export type DeliveryCommandName = 'announce' | 'begin' | 'end-attempt' | 'disable' | 'cancel' | 'replay' | 'postpone';
+
+/**
+ * Which commands each state allows, and where they may lead. A command that is missing is refused as NOT_ALLOWED. What is
+ * cancelled stays so: there is nothing left to tell, or nobody to tell it to.
+ */
+export const DELIVERY_TRANSITIONS: Readonly<
+  Record<DeliveryState, Readonly<Partial<Record<DeliveryCommandName, readonly DeliveryState[]>>>>
+> = {
+  pending: {
+    'announce': ['pending', 'disabled'],
+    'begin': ['pending'],
+    'end-attempt': ['pending', 'retrying', 'delivered', 'exhausted', 'disabled'],
+    'disable': ['disabled'],
+    'cancel': ['cancelled'],
+    'replay': ['pending'],
+    'postpone': ['pending'],
+  },
+  retrying: {
+    'announce': ['pending', 'disabled'],
+    'begin': ['retrying'],
+    'end-attempt': ['retrying', 'delivered', 'exhausted', 'disabled'],
+    'disable': ['disabled'],
+    'cancel': ['cancelled'],
+    'replay': ['pending'],
+    'postpone': ['retrying'],
+  },
+  delivered: { announce: ['pending', 'disabled'], replay: ['pending'] },
+  exhausted: { announce: ['pending', 'disabled'], replay: ['pending'] },
+  disabled: {
+    'announce': ['pending', 'disabled'],
+    'end-attempt': ['disabled', 'delivered'],
+    'replay': ['pending'],
+  },
+  cancelled: {},
+};

@@ -1,24 +1,160 @@
+import { requireScope } from '../access/authenticate.js';
 import type { Caller } from '../access/credential.js';
 import type { Context } from '../context.js';
 import { ServiceError } from '../errors.js';
-import type { Json } from '../json.js';
-import { isUuid } from '../uuid.js';
-import { changeWebhooks, withEndpoint } from './change-webhooks.js';
+import { fieldInvalid, readBody } from '../fields.js';
+import { isUuid } from '../ids.js';
+import type { Json, JsonObject } from '../json.js';
+import type { Ports } from '../ports/tokens.js';
+import { DELIVERY_STATES, type DeliveryState } from './delivery.js';
 import {
+  type AppWebhooks,
+  END_EVENTS,
   MAX_ENDPOINTS_PER_APP,
+  newAppWebhooks,
   nextSecret,
   signingKey,
-  type AppWebhooks,
   type SigningSecret,
+  WEBHOOK_EVENTS,
   type WebhookEndpoint,
+  type WebhookEvent,
 } from './endpoint.js';
-import { readEndpointChange, readEndpointRequest, type EndpointChange } from './request.js';
+
+const MAX_TRIES = 10;
+
+/** Whose record it is. */
+export interface WebhooksOwner {
+  readonly accountId: string;
+  readonly appId: string;
+}
+
+/**
+ * Decides a change on the newest version of an App's record and writes it; undefined changes nothing. Tries again when
+ * another process was faster, a bounded number of times. Answers the record as it is then. What `change` throws is thrown.
+ */
+export async function changeWebhooks(
+  { webhookEndpoints }: Pick<Context, 'webhookEndpoints'>,
+  { accountId, appId }: WebhooksOwner,
+  change: (current: AppWebhooks) => AppWebhooks | undefined,
+): Promise<AppWebhooks> {
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    const current = (await webhookEndpoints.read(appId)) ?? newAppWebhooks(appId, accountId);
+    const changed = change(current);
+    if (changed === undefined) return current;
+    const next = { ...changed, version: current.version + 1 };
+    if ((await webhookEndpoints.replace(next, current.version)) === 'applied') return next;
+  }
+  throw new ServiceError(
+    'SERVICE_UNAVAILABLE',
+    'The webhooks of the App are being changed by too many processes at the same time; try again.',
+    { retryAfterMs: 1_000 },
+  );
+}
+
+/** The record with this endpoint in place of the one with its id. */
+export function withEndpoint(webhooks: AppWebhooks, changed: WebhookEndpoint): AppWebhooks {
+  return {
+    ...webhooks,
+    endpoints: webhooks.endpoints.map((one) => (one.endpointId === changed.endpointId ? changed : one)),
+  };
+}
+
+export const MAX_URL_CHARACTERS = 2_048;
+
+const PROPERTIES = {
+  url: {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_URL_CHARACTERS,
+    description: 'Where messages are sent: an https address of a public host, or of one that the operator allows.',
+  },
+  events: {
+    type: 'array',
+    minItems: 1,
+    uniqueItems: true,
+    items: { type: 'string', enum: [...WEBHOOK_EVENTS] },
+    description: 'What it is told of; every end of a generation when absent.',
+  },
+  description: { type: 'string', maxLength: 200, description: 'For people; an empty one removes it.' },
+} satisfies JsonObject;
+
+export const CREATE_WEBHOOK_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['url'],
+  properties: PROPERTIES,
+} as const satisfies JsonObject;
+
+/** What is absent stays as it is. */
+export const UPDATE_WEBHOOK_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    ...PROPERTIES,
+    enabled: { type: 'boolean', description: 'false sends it nothing until it is true again.' },
+  },
+} as const satisfies JsonObject;
+
+export interface EndpointRequest {
+  readonly url: string;
+  readonly events: readonly WebhookEvent[];
+  readonly description?: string;
+}
+
+export interface EndpointChange extends Partial<EndpointRequest> {
+  readonly enabled?: boolean;
+}
+
+type NeedsRequest = Pick<Ports, 'jsonSchemas' | 'webhookSender'>;
+
+/** Throws FIELD_REQUIRED and FIELD_INVALID, of an address that must not be called too. */
+export function readEndpointRequest(ports: NeedsRequest, body: Json): EndpointRequest {
+  const {
+    url,
+    events = END_EVENTS,
+    description,
+  } = readBody<EndpointChange & Pick<EndpointRequest, 'url'>>(ports, CREATE_WEBHOOK_SCHEMA, body);
+  requireAddress(ports, url, 'url');
+  return { url, events: inOrder(events), ...(description === undefined ? {} : { description }) };
+}
+
+/** Throws as `readEndpointRequest` does. */
+export function readEndpointChange(ports: NeedsRequest, body: Json): EndpointChange {
+  const change = readBody<EndpointChange>(ports, UPDATE_WEBHOOK_SCHEMA, body);
+  if (change.url !== undefined) requireAddress(ports, change.url, 'url');
+  return { ...change, ...(change.events === undefined ? {} : { events: inOrder(change.events) }) };
+}
+
+/** Throws FIELD_INVALID for an address that must not be called; `name` is what the client knows it by. */
+export function requireAddress(
+  { webhookSender }: Pick<NeedsRequest, 'webhookSender'>,
+  url: string,
+  name: string,
+): void {
+  const fault = webhookSender.addressFault(url);
+  if (fault !== undefined) throw fieldInvalid(`/${name}`, `${name} ${fault}.`);
+}
+
+function inOrder(events: readonly WebhookEvent[]): readonly WebhookEvent[] {
+  return WEBHOOK_EVENTS.filter((event) => events.includes(event));
+}
+
+/** Throws FIELD_INVALID for a word that is no state of a delivery. */
+export function readDeliveryState(text: string | undefined): DeliveryState | undefined {
+  const known = DELIVERY_STATES.find((state) => state === text);
+  if (text !== undefined && known === undefined)
+    throw fieldInvalid('/state', `state must be one of ${DELIVERY_STATES.join(', ')}.`);
+  return known;
+}
 
 /** Names the App itself in place of an endpoint: its secret signs messages to addresses of single generations. */
 export const DEFAULT_ENDPOINT = 'default';
 
 type Owner = Pick<Caller, 'accountId' | 'appId'>;
-type Needs = Pick<Context, 'webhookEndpoints' | 'webhookSender' | 'jsonSchemas' | 'digests' | 'clock' | 'ids'>;
+type NeedsManageEndpoints = Pick<
+  Context,
+  'webhookEndpoints' | 'webhookSender' | 'jsonSchemas' | 'digests' | 'clock' | 'ids'
+>;
 
 /** A secret, and the key that it stands for: 32 bytes in hex. */
 export interface ShownSecret {
@@ -31,7 +167,7 @@ export interface ShownSecret {
  * address, or as many as it may have.
  */
 export async function createEndpoint(
-  context: Needs,
+  context: NeedsManageEndpoints,
   caller: Owner,
   body: Json,
 ): Promise<ShownSecret & { readonly endpoint: WebhookEndpoint }> {
@@ -90,7 +226,7 @@ function found(endpoints: readonly WebhookEndpoint[], endpointId: string): Webho
 
 /** Changes what is given. One that is enabled again begins with a clean record. Throws as get and create do. */
 export async function updateEndpoint(
-  context: Needs,
+  context: NeedsManageEndpoints,
   caller: Owner,
   endpointId: string,
   body: Json,
@@ -119,7 +255,7 @@ function updated(endpoint: WebhookEndpoint, change: EndpointChange, now: number)
 }
 
 /** What is open of it is cancelled when it is next tried. Throws as get does. */
-export async function deleteEndpoint(context: Needs, caller: Owner, endpointId: string): Promise<void> {
+export async function deleteEndpoint(context: NeedsManageEndpoints, caller: Owner, endpointId: string): Promise<void> {
   await changeWebhooks(context, caller, (current) => {
     const { endpointId: id } = found(current.endpoints, endpointId);
     return { ...current, endpoints: current.endpoints.filter((endpoint) => endpoint.endpointId !== id) };
@@ -130,7 +266,11 @@ export async function deleteEndpoint(context: Needs, caller: Owner, endpointId: 
  * A new secret for an endpoint, or for the App's `DEFAULT_ENDPOINT`, which has none before. The one before it is valid for
  * a day more. Throws as get does.
  */
-export async function rotateSecret(context: Needs, caller: Owner, endpointId: string): Promise<ShownSecret> {
+export async function rotateSecret(
+  context: NeedsManageEndpoints,
+  caller: Owner,
+  endpointId: string,
+): Promise<ShownSecret> {
   const now = context.clock.now();
   const isDefault = endpointId === DEFAULT_ENDPOINT;
   let secret = nextSecret(undefined, now);
@@ -143,7 +283,7 @@ export async function rotateSecret(context: Needs, caller: Owner, endpointId: st
   return shown(context, isDefault ? caller.appId : endpointId.toLowerCase(), secret);
 }
 
-function shown(context: Needs, endpointId: string, secret: SigningSecret): ShownSecret {
+function shown(context: NeedsManageEndpoints, endpointId: string, secret: SigningSecret): ShownSecret {
   return { secret, key: signingKey(context, endpointId, secret) };
 }
 
@@ -156,4 +296,23 @@ export async function deliveredTo(
   if (endpointId === DEFAULT_ENDPOINT) return { endpointId: caller.appId };
   const endpoint = await getEndpoint(context, caller, endpointId);
   return { endpointId: endpoint.endpointId, endpoint };
+}
+
+/**
+ * Throws unless the caller may have the end of one generation told to this address: DEVELOPER_SCOPE_INSUFFICIENT,
+ * FIELD_INVALID, and CONFLICT while the App has no default secret, which signs what is sent there.
+ */
+export async function requireCallable(
+  { webhookEndpoints, webhookSender, call }: Pick<Context, 'webhookEndpoints' | 'webhookSender' | 'call'>,
+  caller: Caller,
+  url: string,
+): Promise<void> {
+  requireScope(caller, 'webhooks:manage');
+  const fault = webhookSender.addressFault(url);
+  if (fault !== undefined) throw fieldInvalid('/webhook_url', `The webhook URL of a generation ${fault}.`);
+  if ((await webhookEndpoints.read(caller.appId, call))?.defaultSecret === undefined)
+    throw new ServiceError(
+      'CONFLICT',
+      'The App has no default webhook secret, which signs what is sent to the webhook URL of a generation; make one first.',
+    );
 }

@@ -1,8 +1,8 @@
 // Goal: this release reads a record that any release wrote, and the previous release reads what this one writes.
 // Method: the text itself, as the previous release wrote and read it, and as the next release may.
 import { expect } from 'chai';
-import type { GenerationRecord } from '../../core/generation/generation.js';
 import { recordFrom, recordText } from '../../adapters/record-text.js';
+import type { GenerationRecord } from '../../core/generation/generation.js';
 import { aGeneration } from '../fixtures/stored-records.js';
 
 describe('the text of a record', () => {

@@ -9,13 +9,13 @@ import type { Page } from 'playwright-core';
 import { createAccount, createKey } from '../../core/access/manage.js';
 import { grantCredits } from '../../core/credits/operate.js';
 import { createPerson } from '../../core/people/manage-people.js';
+import { appsForKeys } from '../../core/people/own-keys.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
-import { appsForKeys } from '../../core/people/account-apps.js';
-import { orSkip } from '../servers/server-absent.js';
 import { PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import { orSkip } from '../servers/server-absent.js';
 import { DeviceAuthenticator } from './device-authenticator.js';
-import { outputOf } from './shell.js';
 import { focusOn, PageHarness, tabTo, type Visitor } from './page-harness.js';
+import { outputOf } from './shell.js';
 
 describe('the account page in a browser', () => {
   let pages: PageHarness | undefined;

@@ -3,15 +3,15 @@
  * TypeScript and Python, with reference files too.
  * Method: the code is read from the page in Chromium and run against the service, with a key and a file in the folder.
  */
+import { expect } from 'chai';
 import { copyFile, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'chai';
 import type { Page } from 'playwright-core';
 import { createKey } from '../../core/access/manage.js';
 import type { Generation } from '../../core/generation/generation.js';
-import { appsForKeys } from '../../core/people/account-apps.js';
+import { appsForKeys } from '../../core/people/own-keys.js';
 import { orSkip as orSkipClient } from '../clients/or-skip.js';
 import { PYTHON_LIBRARY } from '../clients/python-library.js';
 import { runTool } from '../clients/run-tool.js';

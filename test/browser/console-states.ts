@@ -1,10 +1,9 @@
-import { createAccount } from '../../core/access/manage.js';
-import { SCOPES, type Caller } from '../../core/access/credential.js';
-import { suspendAccount } from '../../core/access/manage-accounts.js';
+import { type Caller, SCOPES } from '../../core/access/credential.js';
+import { createAccount, suspendAccount } from '../../core/access/manage.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import type { JsonObject } from '../../core/json.js';
-import { appsForKeys, consoleApp } from '../../core/people/account-apps.js';
 import { createPerson } from '../../core/people/manage-people.js';
+import { appsForKeys, consoleApp } from '../../core/people/own-keys.js';
 import { createEndpoint } from '../../core/webhooks/manage-endpoints.js';
 import { referenceFile } from '../fixtures/reference-files.js';
 import { until } from '../fixtures/until.js';

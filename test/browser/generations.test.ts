@@ -6,13 +6,13 @@
  */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { type Caller, SCOPES } from '../../core/access/credential.js';
 import { createApp } from '../../core/access/manage.js';
-import { SCOPES, type Caller } from '../../core/access/credential.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import type { JsonObject } from '../../core/json.js';
-import { consoleApp } from '../../core/people/account-apps.js';
-import { orSkip } from '../servers/server-absent.js';
+import { consoleApp } from '../../core/people/own-keys.js';
 import { until } from '../fixtures/until.js';
+import { orSkip } from '../servers/server-absent.js';
 import { focusOn, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
 
 const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };

@@ -1,18 +1,18 @@
+import { expect } from 'chai';
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
+import { FileObjectStore } from '../../adapters/files/file-object-store.js';
+import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
+import { SystemClock } from '../../adapters/system/system-clock.js';
 import type { HttpFrontsOptions } from '../../apps/wiring/http-fronts.js';
-import type { ObjectStore } from '../../core/ports/object-store.js';
-import type { WebhookSender } from '../../core/ports/webhook-sender.js';
 import type { Person } from '../../core/people/person.js';
 import { beginSession, type NewSession } from '../../core/people/sessions.js';
-import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
-import { FileObjectStore } from '../../adapters/files/file-object-store.js';
-import { SystemClock } from '../../adapters/system/system-clock.js';
+import type { ObjectStore } from '../../core/ports/object-store.js';
+import type { WebhookSender } from '../../core/ports/outside.js';
+import { OAuthHarness, PASSWORD, REDIRECT } from '../fronts/oauth/oauth-harness.js';
 import { startChromium } from './chromium.js';
 
 export const EMAIL = 'ada@example.com';

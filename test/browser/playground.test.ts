@@ -6,14 +6,13 @@
  */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
-import { createAccount } from '../../core/access/manage.js';
-import { resumeAccount, suspendAccount } from '../../core/access/manage-accounts.js';
+import { createAccount, resumeAccount, suspendAccount } from '../../core/access/manage.js';
 import { grantCredits } from '../../core/credits/operate.js';
 import type { Generation } from '../../core/generation/generation.js';
 import { createPerson } from '../../core/people/manage-people.js';
 import type { Person } from '../../core/people/person.js';
-import { orSkip } from '../servers/server-absent.js';
 import { referenceFile } from '../fixtures/reference-files.js';
+import { orSkip } from '../servers/server-absent.js';
 import { ObjectsElsewhere } from './objects-elsewhere.js';
 import { focusOn, PageHarness, pictureOf, untilInPage, type Visitor } from './page-harness.js';
 

@@ -3,14 +3,13 @@
  * numbers are in tables, and every movement of credits with its generation; and saves the usage as CSV.
  * Method: the built page of a whole service in this process, in Chromium; an account whose person and key have made things.
  */
-import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { readFile } from 'node:fs/promises';
 import type { Page } from 'playwright-core';
-import { createKey } from '../../core/access/manage.js';
-import { SCOPES, type Caller } from '../../core/access/credential.js';
-import { resumeAccount, suspendAccount } from '../../core/access/manage-accounts.js';
+import { type Caller, SCOPES } from '../../core/access/credential.js';
+import { createKey, resumeAccount, suspendAccount } from '../../core/access/manage.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
-import { appsForKeys, consoleApp } from '../../core/people/account-apps.js';
+import { appsForKeys, consoleApp } from '../../core/people/own-keys.js';
 import { until } from '../fixtures/until.js';
 import { orSkip } from '../servers/server-absent.js';
 import { PageHarness, untilInPage, type Visitor } from './page-harness.js';

@@ -6,8 +6,8 @@
  */
 import { expect } from 'chai';
 import type { Page } from 'playwright-core';
+import { type Caller, SCOPES } from '../../core/access/credential.js';
 import { createApp } from '../../core/access/manage.js';
-import { SCOPES, type Caller } from '../../core/access/credential.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
 import { ReceivingSender } from '../fixtures/receiving-sender.js';
 import { orSkip } from '../servers/server-absent.js';

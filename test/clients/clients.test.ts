@@ -3,24 +3,24 @@
 // Method: clients in other languages, their types newly generated and built, run a scenario against the real program;
 // what each received is compared with what the scenario must return, and with what REST returns for the same
 // generations and accounts. A language whose toolchain is missing is skipped with a message.
+import { fromJson } from '@bufbuild/protobuf';
+import { status as Status } from '@grpc/grpc-js';
+import { expect } from 'chai';
 import { createHash } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fromJson } from '@bufbuild/protobuf';
-import { status as Status } from '@grpc/grpc-js';
-import { expect } from 'chai';
+import { OPERATOR_SCOPES } from '../../apps/grpc/callers.js';
 import { ModelSchema } from '../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { GenerationSchema } from '../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
 import { SCOPES } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { image } from '../fixtures/images.js';
 import { modelOf, taskOf } from '../fronts/grpc/messages.js';
 import { freePort } from '../servers/free-port.js';
 import { LiveService, type Tenant } from '../service/live-service.js';
-import type { BuiltClient } from './foreign-client.js';
 import { CLIENTS } from './clients.js';
+import type { BuiltClient } from './foreign-client.js';
 import { orSkip } from './or-skip.js';
 import { PlayedScenario } from './played-scenario.js';
 

@@ -1,7 +1,7 @@
+import { status as Status } from '@grpc/grpc-js';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { status as Status } from '@grpc/grpc-js';
 import type { Json, JsonObject } from '../../core/json.js';
 import type { BuiltClient } from './foreign-client.js';
 

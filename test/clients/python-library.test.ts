@@ -1,15 +1,15 @@
 // Goal: the client library for Python makes one picture however often it is interrupted, and its README leads to it.
 // Method: its wheel is installed into an empty folder; its own tests, its README's blocks and mypy run there against the
 // started program. What the tests prove is in their files, in clients/python/tests.
+import { expect } from 'chai';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import { SCOPES } from '../../core/access/credential.js';
 import { readPage } from '../docs/pages.js';
 import { LiveService } from '../service/live-service.js';
 import { orSkip } from './or-skip.js';
-import { PYTHON_LIBRARY, SOURCES, type InstalledLibrary } from './python-library.js';
+import { type InstalledLibrary, PYTHON_LIBRARY, SOURCES } from './python-library.js';
 import { runTool } from './run-tool.js';
 
 const TESTS = join(SOURCES, 'tests');

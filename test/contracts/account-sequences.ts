@@ -1,8 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Account, AccountChange, AccountProfile, Entry, Hold } from '../../core/credits/account.js';
-import type { CapUse } from '../../core/credits/cap.js';
-import type { AccountStore } from '../../core/ports/account-store.js';
+import type { Account, AccountChange, AccountProfile, CapUse, Entry, Hold } from '../../core/credits/account.js';
+import type { AccountStore } from '../../core/ports/stores.js';
 import { aChange, anAccount, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
 

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Account, Entry, Hold } from '../../core/credits/account.js';
-import type { AccountStore } from '../../core/ports/account-store.js';
+import type { AccountStore } from '../../core/ports/stores.js';
 import { aChange, anAccount, ATTRIBUTION, MAX_AMOUNT, uuidAt } from '../fixtures/stored-records.js';
 import { accountSequences } from './account-sequences.js';
 import { allPages } from './all-pages.js';

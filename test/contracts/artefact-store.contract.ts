@@ -3,8 +3,8 @@
 // Method: failure cases one by one, concurrent callers, and random interleavings of additions with the end of a group.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Artefact } from '../../core/people/artefact.js';
-import type { ArtefactStore } from '../../core/ports/artefact-store.js';
+import type { Artefact } from '../../core/people/person.js';
+import type { ArtefactStore } from '../../core/ports/stores.js';
 import { anArtefact } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import type { ContractSubject } from './subject.js';

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Claim } from '../../core/idempotency/claim.js';
-import type { ClaimStore } from '../../core/ports/claim-store.js';
+import type { ClaimStore } from '../../core/ports/stores.js';
 import { aClaim, uuidAt } from '../fixtures/stored-records.js';
 import type { ContractSubject } from './subject.js';
 

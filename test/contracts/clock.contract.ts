@@ -1,7 +1,7 @@
 // Goal: every clock returns whole milliseconds, and calls back once or, if cancelled, not at all.
 // Method: short timers observed through promises; a manual clock is moved by `supports.elapse`.
 import { expect } from 'chai';
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/machine.js';
 import type { ContractSubject } from './subject.js';
 
 export interface ClockSupports {

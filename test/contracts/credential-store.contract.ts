@@ -3,7 +3,7 @@
 // Method: failure cases one by one, concurrent writers, and lists read in pages of every size.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { CredentialStore } from '../../core/ports/credential-store.js';
+import type { CredentialStore } from '../../core/ports/stores.js';
 import { anApiKey, anApp, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';

@@ -4,7 +4,7 @@
 // that are over.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { DeliveryStore, ListedDeliveries } from '../../core/ports/delivery-store.js';
+import type { DeliveryStore, ListedDeliveries } from '../../core/ports/stores.js';
 import type { Delivery } from '../../core/webhooks/delivery.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Json } from '../../core/json.js';
-import type { Digests } from '../../core/ports/digests.js';
+import type { Digests } from '../../core/ports/machine.js';
 import { breakingOff, bytesOf } from '../fixtures/byte-streams.js';
 import type { ContractSubject } from './subject.js';
 

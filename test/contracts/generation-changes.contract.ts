@@ -3,8 +3,7 @@
 // Method: two processes' stores on one place; what one writes is followed by the other.
 import { expect } from 'chai';
 import type { GenerationRecord } from '../../core/generation/generation.js';
-import type { GenerationChanges, GenerationChangesListener } from '../../core/ports/generation-changes.js';
-import type { GenerationStore } from '../../core/ports/generation-store.js';
+import type { GenerationChanges, GenerationChangesListener, GenerationStore } from '../../core/ports/stores.js';
 import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
 import { until } from '../fixtures/until.js';
 import type { ContractSubject } from './subject.js';

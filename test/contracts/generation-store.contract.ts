@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Generation, GenerationRecord } from '../../core/generation/generation.js';
-import type { AppGenerations, GenerationStore, ListedGenerations } from '../../core/ports/generation-store.js';
+import type { AppGenerations, GenerationStore, ListedGenerations } from '../../core/ports/stores.js';
 import { aGeneration, aTombstone, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';

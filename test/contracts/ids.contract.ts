@@ -1,7 +1,7 @@
 // Goal: ids are lower-case UUIDv7, unique and in order within a process; random bytes have the requested length.
 // Method: many at once, checked for form, order and repetition.
 import { expect } from 'chai';
-import type { Ids } from '../../core/ports/ids.js';
+import type { Ids } from '../../core/ports/machine.js';
 import type { ContractSubject } from './subject.js';
 
 export function idsContract(subject: ContractSubject<Ids>): void {

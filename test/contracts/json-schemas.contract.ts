@@ -3,7 +3,7 @@
 // Method: a table of schemas, values and expected faults, worst input first; then tests of copies and defaults.
 import { expect } from 'chai';
 import type { Json, JsonObject } from '../../core/json.js';
-import type { JsonSchemas } from '../../core/ports/json-schemas.js';
+import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { ContractSubject } from './subject.js';
 
 const REQUEST: JsonObject = {

@@ -6,10 +6,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
-import type { MediaCleaner } from '../../core/ports/media-cleaner.js';
-import type { CleanOptions } from '../../core/ports/media-cleaner.js';
-import { breakingOff, bytesOf, collected, inPieces, fileOf } from '../fixtures/byte-streams.js';
-import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
+import type { CleanOptions, MediaCleaner } from '../../core/ports/media.js';
+import { breakingOff, bytesOf, collected, fileOf, inPieces } from '../fixtures/byte-streams.js';
+import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
+import { partsOf } from '../fixtures/marked-media.js';
 import {
   encodedWithMetadata,
   exifTiff,
@@ -35,7 +35,6 @@ import {
   withinBox,
   withTrack,
 } from '../fixtures/tagged-videos.js';
-import { partsOf } from '../fixtures/marked-media.js';
 import { mp4 } from '../fixtures/videos.js';
 import type { ContractSubject } from './subject.js';
 

@@ -5,10 +5,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
 import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
-import { MAX_MARK_BYTES, MAX_SYSTEM_CHARACTERS, type AiMark } from '../../core/media/ai-mark.js';
-import type { CleanOptions, MediaCleaner } from '../../core/ports/media-cleaner.js';
+import { type AiMark, MAX_MARK_BYTES, MAX_SYSTEM_CHARACTERS } from '../../core/media/ai-mark.js';
+import type { CleanOptions, MediaCleaner } from '../../core/ports/media.js';
 import { bytesOf, collected, fileOf, inPieces } from '../fixtures/byte-streams.js';
-import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
+import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
 import {
   COMPOSITE,
   countOf,

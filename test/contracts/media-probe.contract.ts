@@ -4,11 +4,10 @@
 // damage.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { MediaProbe } from '../../core/ports/media-probe.js';
+import type { MediaProbe } from '../../core/ports/media.js';
 import { breakingOff, bytesOf, fileOf, streamedFile } from '../fixtures/byte-streams.js';
-import { animatedWebp, image } from '../fixtures/images.js';
+import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
 import { largeJpeg, largePng, SAMPLING_444 } from '../fixtures/large-images.js';
-import type { FixtureFormat } from '../fixtures/images.js';
 import { mp4 } from '../fixtures/videos.js';
 import { realImagesContract } from './real-images.contract.js';
 import type { ContractSubject } from './subject.js';

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Person } from '../../core/people/person.js';
-import type { PersonStore } from '../../core/ports/person-store.js';
+import type { PersonStore } from '../../core/ports/stores.js';
 import { aPerson, uuidAt } from '../fixtures/stored-records.js';
 import { allPages } from './all-pages.js';
 import { endedCalls } from './ended-calls.js';

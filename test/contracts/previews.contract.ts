@@ -3,10 +3,10 @@
 // Method: bytes that are no picture first, then pictures of each kind and shape, looked at with a decoder.
 import { expect } from 'chai';
 import sharp from 'sharp';
-import type { Previews } from '../../core/ports/previews.js';
+import type { Previews } from '../../core/ports/media.js';
 import { breakingOff, bytesOf, inPieces } from '../fixtures/byte-streams.js';
 import { TestedCall } from '../fixtures/cancellation.js';
-import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
+import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
 import { exifSegment, inserted, jpegSegment, orientationExif, segmentsAt } from '../fixtures/real-images.js';
 import { mp4 } from '../fixtures/videos.js';
 import type { ContractSubject } from './subject.js';

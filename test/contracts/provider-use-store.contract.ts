@@ -1,6 +1,6 @@
 // Goal: every store of what workers share of a provider keeps one record for each.
 // Method: what all stores of named records are asked.
-import type { ProviderUseStore } from '../../core/ports/provider-use-store.js';
+import type { ProviderUseStore } from '../../core/ports/stores.js';
 import type { ProviderUse } from '../../core/providers/provider-use.js';
 import { namedRecords } from './named-records.js';
 import type { ContractSubject } from './subject.js';

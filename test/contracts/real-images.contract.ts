@@ -5,9 +5,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp, { type Sharp } from 'sharp';
-import type { MediaProbe } from '../../core/ports/media-probe.js';
+import type { MediaProbe } from '../../core/ports/media.js';
 import { fileOf } from '../fixtures/byte-streams.js';
-import { animatedWebp, image, type FixtureFormat } from '../fixtures/images.js';
+import { animatedWebp, type FixtureFormat, image } from '../fixtures/images.js';
 import {
   chunkOfPng,
   exifSegment,

@@ -3,7 +3,7 @@
 // a sum over a plain map.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { UploadStore } from '../../core/ports/upload-store.js';
+import type { UploadStore } from '../../core/ports/stores.js';
 import type { Upload, UploadRecord, UploadTombstone } from '../../core/uploads/upload.js';
 import type { UploadUsage } from '../../core/uploads/usage.js';
 import { anUpload, uuidAt } from '../fixtures/stored-records.js';

@@ -2,8 +2,8 @@
 // for concurrent writers, and lists the days of one account without the row of the whole account.
 // Method: failure cases one by one, writers that race for one row, and pages of every size.
 import { expect } from 'chai';
-import type { UsageStore } from '../../core/ports/usage-store.js';
-import { wholeAccount, type TraceRow, type UsageRow, type UseRow } from '../../core/usage/usage.js';
+import type { UsageStore } from '../../core/ports/stores.js';
+import { type TraceRow, type UsageRow, type UseRow, wholeAccount } from '../../core/usage/usage.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import type { ContractSubject } from './subject.js';
 

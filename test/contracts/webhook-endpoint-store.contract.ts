@@ -1,8 +1,7 @@
 // Goal: every store of webhook endpoints keeps one record for each App.
 // Method: what all stores of named records are asked, and reads for calls that are over.
-import type { WebhookEndpointStore } from '../../core/ports/webhook-endpoint-store.js';
-import { END_EVENTS, WEBHOOK_EVENTS } from '../../core/webhooks/events.js';
-import type { AppWebhooks } from '../../core/webhooks/endpoint.js';
+import type { WebhookEndpointStore } from '../../core/ports/stores.js';
+import { type AppWebhooks, END_EVENTS, WEBHOOK_EVENTS } from '../../core/webhooks/endpoint.js';
 import { uuidAt } from '../fixtures/stored-records.js';
 import { endedCalls } from './ended-calls.js';
 import { namedRecords } from './named-records.js';

@@ -1,7 +1,7 @@
 // Goal: core's abort signal behaves like the platform's, so an adapter can use one in place of the other.
 // Method: the same steps on core's signal and on AbortController; what each listener saw is compared.
 import { expect } from 'chai';
-import { AbortSource, throwIfAborted, type AbortSignalLike } from '../../core/abort-signal.js';
+import { type AbortSignalLike, AbortSource, throwIfAborted } from '../../core/cancellation.js';
 
 interface Source {
   readonly signal: AbortSignalLike;

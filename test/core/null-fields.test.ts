@@ -4,23 +4,22 @@
 // adapters.
 import { expect } from 'chai';
 import { ServiceError } from '../../core/errors.js';
-import { createGeneration } from '../../core/generation/create-generation.js';
-import { estimateGeneration } from '../../core/generation/estimate-generation.js';
-import { GENERATION_REQUEST_SCHEMA, readGenerationRequest } from '../../core/generation/request.js';
+import { createGeneration, estimateGeneration } from '../../core/generation/create-generation.js';
+import { GENERATION_REQUEST_SCHEMA, readGenerationRequest } from '../../core/generation/quote.js';
 import type { Json, JsonObject } from '../../core/json.js';
+import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { completeUpload } from '../../core/uploads/complete-upload.js';
-import { prepareUpload } from '../../core/uploads/prepare-upload.js';
 import {
   COMPLETE_REQUEST_SCHEMA,
   PREPARE_REQUEST_SCHEMA,
+  prepareUpload,
   readCompleteRequest,
   readPrepareRequest,
-} from '../../core/uploads/request.js';
-import { DEFAULT_SETTINGS } from '../../core/settings.js';
-import { CoreHarness } from '../harness/core-harness.js';
+} from '../../core/uploads/prepare-upload.js';
 import { plainImage } from '../fixtures/plain-media.js';
 import { codeOf } from '../fixtures/refusals.js';
 import { STATELESS_PORTS } from '../fixtures/stateless-ports.js';
+import { CoreHarness } from '../harness/core-harness.js';
 import { prepare, send } from './uploads/upload-steps.js';
 
 const UPLOAD: JsonObject = { filename: 'a.png', media_type: 'image/png', byte_size: 1, role: 'reference_image' };

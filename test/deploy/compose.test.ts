@@ -9,10 +9,10 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, sta
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigInvalid } from '../../apps/config/config.js';
-import { CallersFile } from '../../apps/grpc/callers/callers-file.js';
+import { CallersFile } from '../../apps/grpc/callers.js';
 import { driverNames } from '../fixtures/driver-names.js';
-import { isPinned, pathOf, stringsIn, textOf, yamlOf, type Tree } from './project-files.js';
 import { loadAs, SECRETS, VARIABLES } from './program-config.js';
+import { isPinned, pathOf, stringsIn, textOf, type Tree, yamlOf } from './project-files.js';
 
 type SecretUse = string | { readonly source: string; readonly target: string };
 

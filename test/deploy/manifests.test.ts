@@ -5,12 +5,12 @@
  */
 import { expect } from 'chai';
 import { parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
-import { catalogTools } from '../../apps/wiring/catalog-tools.js';
-import { CASES, renderedText, type Case } from './chart-files.js';
 import { variableOf } from '../../apps/config/config-keys.js';
+import { catalogTools } from '../../apps/wiring/catalog-tools.js';
 import { driverNames } from '../fixtures/driver-names.js';
+import { type Case, CASES, renderedText } from './chart-files.js';
+import { loadAs, OPTIONAL_SECRETS, type Role, SECRETS, VARIABLES } from './program-config.js';
 import { documentsOf, isPinned, stringsIn, type Tree } from './project-files.js';
-import { loadAs, SECRETS, OPTIONAL_SECRETS, VARIABLES, type Role } from './program-config.js';
 
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };

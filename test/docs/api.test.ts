@@ -5,14 +5,14 @@
  */
 import { expect } from 'chai';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
-import type { Route } from '../../apps/http/developer/operation.js';
 import { DEFAULT_REST_LIMITS } from '../../apps/config/rest-limits.js';
-import { MAX_BODY_BYTES } from '../../apps/http/host/limits.js';
+import type { Route } from '../../apps/http/developer/operation.js';
 import { ROUTES } from '../../apps/http/developer/routes.js';
-import { MAX_REFERENCE_UPLOADS } from '../../core/generation/request.js';
+import { MAX_BODY_BYTES } from '../../apps/http/host/http-context.js';
+import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
-import { plain, readPage, tablesOf, type CodeBlock } from './pages.js';
+import { type CodeBlock, plain, readPage, tablesOf } from './pages.js';
 
 const page = readPage('docs/api.md');
 const schemas = new AjvJsonSchemas();

@@ -3,11 +3,11 @@
  * Method: compare its tables with the file's schema, both ways; load its example; look up the models it names.
  */
 import { expect } from 'chai';
+import { join } from 'node:path';
 import { CATALOG_FILE_SCHEMA } from '../../adapters/catalog-file/catalog-schema.js';
 import { loadCatalog, parseCatalog } from '../../adapters/catalog-file/file-catalog.js';
 import { AjvJsonSchemas } from '../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../adapters/system/check-schema.js';
-import { join } from 'node:path';
 import { plain, readPage, ROOT, tablesOf } from './pages.js';
 
 interface ObjectSchema {

@@ -4,9 +4,9 @@
  * retry, and the status that the REST front gives each.
  */
 import { expect } from 'chai';
-import { STATUSES } from '../../apps/http/host/statuses.js';
-import { ERRORS, type ErrorCode } from '../../core/errors.js';
-import { TASK_ERRORS } from '../../core/generation/task-errors.js';
+import { STATUSES } from '../../apps/http/host/errors.js';
+import { type ErrorCode, ERRORS } from '../../core/errors.js';
+import { TASK_ERRORS } from '../../core/generation/generation.js';
 import { plain, readPage, tablesOf } from './pages.js';
 
 const page = readPage('docs/errors.md');

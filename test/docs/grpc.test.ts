@@ -1,24 +1,20 @@
 // Goal: docs/grpc.md lists every service, scope and code of the front, and no others.
 // Method: the tables of docs/grpc.md and its sentence about scopes, compared with the code's own lists, both ways.
+import { status as Status } from '@grpc/grpc-js';
+import { expect } from 'chai';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { status as Status } from '@grpc/grpc-js';
+import { ACCESS_METHODS, PEOPLE_METHODS } from '../../apps/grpc/access.js';
+import { OPERATOR_SCOPES } from '../../apps/grpc/callers.js';
+import { CREDIT_METHODS } from '../../apps/grpc/credits.js';
+import { GRPC_STATUSES } from '../../apps/grpc/error-status.js';
+import { GENERATION_METHODS, WATCH_METHODS } from '../../apps/grpc/generations.js';
 import type { ServedMethod, ServedStream } from '../../apps/grpc/method.js';
-import { ACCESS_METHODS } from '../../apps/grpc/methods/access.js';
-import { PEOPLE_METHODS } from '../../apps/grpc/methods/people.js';
-import { CATALOG_METHODS } from '../../apps/grpc/methods/catalog.js';
-import { CREDIT_METHODS } from '../../apps/grpc/methods/credits.js';
-import { GENERATION_METHODS } from '../../apps/grpc/methods/generations.js';
-import { OPERATIONS_METHODS } from '../../apps/grpc/methods/operations.js';
-import { STORAGE_METHODS } from '../../apps/grpc/methods/storage.js';
-import { UPLOAD_METHODS } from '../../apps/grpc/methods/uploads.js';
-import { WEBHOOK_METHODS } from '../../apps/grpc/methods/webhooks.js';
-import { WATCH_METHODS } from '../../apps/grpc/methods/watch.js';
-import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
-import { GRPC_STATUSES } from '../../apps/grpc/statuses.js';
+import { OPERATIONS_METHODS, STORAGE_METHODS } from '../../apps/grpc/operations.js';
+import { CATALOG_METHODS, UPLOAD_METHODS } from '../../apps/grpc/uploads-and-catalog.js';
+import { WEBHOOK_METHODS } from '../../apps/grpc/webhooks.js';
 import { SCOPES } from '../../core/access/credential.js';
-import { ERRORS, type ErrorCode } from '../../core/errors.js';
+import { type ErrorCode, ERRORS } from '../../core/errors.js';
 import { plain, readPage, ROOT, tablesOf } from './pages.js';
 
 /** Codes that only HTTP returns. */

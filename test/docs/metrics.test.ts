@@ -6,7 +6,7 @@
 import { expect } from 'chai';
 import { parse } from 'yaml';
 import { Metrics } from '../../apps/metrics/metrics.js';
-import { codeSpans, plain, readPage, tablesOf, type Table } from './pages.js';
+import { codeSpans, plain, readPage, type Table, tablesOf } from './pages.js';
 
 interface Known {
   readonly name: string;

@@ -3,7 +3,7 @@
  * Method: compare the page's rows with TRANSITIONS, both ways; compare the diagram's arrows that change the status too.
  */
 import { expect } from 'chai';
-import { TRANSITIONS } from '../../core/generation/transitions.js';
+import { TRANSITIONS } from '../../core/generation/decide.js';
 import { plain, readPage, tablesOf } from './pages.js';
 
 const page = readPage('docs/state-machine.md');

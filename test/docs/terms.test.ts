@@ -4,8 +4,8 @@
  * as is the subject of every heading of the pages that explain them; every word is used on some other page.
  */
 import { expect } from 'chai';
-import { TRANSITIONS } from '../../core/generation/transitions.js';
 import type { Book, EntryKind } from '../../core/credits/account.js';
+import { TRANSITIONS } from '../../core/generation/decide.js';
 import { allPages, readPage, tablesOf } from './pages.js';
 
 const ENTRY_KINDS: Record<EntryKind, true> = { grant: true, adjustment: true, hold: true, charge: true, release: true };

@@ -5,23 +5,23 @@
  * then: every 202 names one generation for good, each one ends, the ledger has exactly one hold for each and no open one,
  * and `verify` finds nothing.
  */
+import { expect } from 'chai';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import PQueue from 'p-queue';
+import type { Config } from '../../apps/config/config.js';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { openProgram } from '../../apps/wiring/open-program.js';
 import { createKey } from '../../core/access/manage.js';
 import { verifyCredits } from '../../core/credits/verify.js';
-import type { Config } from '../../apps/config/config.js';
 import { newOwner } from '../fixtures/owner.js';
 import { sizeOf } from '../harness/run-sizes.js';
+import { freePort } from '../servers/free-port.js';
 import { ClientHistory } from './client-history.js';
 import { drawsFrom } from './draws.js';
 import { Load } from './load.js';
-import { freePort } from '../servers/free-port.js';
 import { ServedProcess } from './served-process.js';
 
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? sizeOf('killRounds'));

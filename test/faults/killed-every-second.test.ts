@@ -4,22 +4,22 @@
  * and a long queue; every second one of those that serve is killed and started again. Meanwhile the records are looked
  * at, and for every stretch without a worker the younger ones that began are counted.
  */
+import { expect } from 'chai';
+import type { Suite } from 'mocha';
 import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
-import type { Suite } from 'mocha';
-import { SCOPES, type Caller } from '../../core/access/credential.js';
+import { type Caller, SCOPES } from '../../core/access/credential.js';
 import { verifyCredits } from '../../core/credits/verify.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
-import { isTerminal, type Generation } from '../../core/generation/generation.js';
+import { type Generation, isTerminal } from '../../core/generation/generation.js';
 import { newOwner } from '../fixtures/owner.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/servers.js';
-import { OwnerlessWatch } from './rounds/ownerless.js';
-import { WORKERS, type ProcessName } from './rounds/schedule.js';
 import { Installation } from './harness/installation.js';
+import { OwnerlessWatch } from './rounds/ownerless.js';
+import { type ProcessName, WORKERS } from './rounds/schedule.js';
 
 const KILLS = sizeOf('killsOfWorkers');
 const PLACES = 2;

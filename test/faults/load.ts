@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../core/json.js';
-import { drawsFrom, type Draw } from './draws.js';
 import type { ClientHistory, SentCreate } from './client-history.js';
+import { type Draw, drawsFrom } from './draws.js';
 
 const API = '/api/v1/developer';
 

@@ -1,12 +1,12 @@
 import type { Boot } from '../../core/boot.js';
 import type { Context } from '../../core/context.js';
-import { isTerminal, type Generation } from '../../core/generation/generation.js';
+import { type Generation, isTerminal } from '../../core/generation/generation.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
 import type { Ports } from '../../core/ports/tokens.js';
-import { DeliveryQueue } from '../../core/webhooks/delivery-queue.js';
-import { DELIVERY } from '../../core/webhooks/wake-delivery.js';
-import type { CoreHarness } from './core-harness.js';
+import { DELIVERY } from '../../core/webhooks/deliveries.js';
+import { DeliveryQueue } from '../../core/webhooks/send-delivery.js';
 import type { Interceptor } from '../fixtures/intercepted.js';
+import type { CoreHarness } from './core-harness.js';
 
 /** A worker process: takes the wake-ups of the harness's shared table. */
 export class CoreWorker {

@@ -1,8 +1,7 @@
-import type { Scope } from '../../core/access/credential.js';
+import { type Scope, SCOPES } from '../../core/access/credential.js';
 import { createApp, createKey, expireKey, revokeKey } from '../../core/access/manage.js';
 import type { Context } from '../../core/context.js';
 import type { Person } from '../../core/people/person.js';
-import { SCOPES } from '../../core/access/credential.js';
 import { issueToken, newPerson } from '../fixtures/access-tokens.js';
 import { newOwner, type Owner } from '../fixtures/owner.js';
 

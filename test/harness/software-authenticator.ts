@@ -1,5 +1,5 @@
-import { createHash, generateKeyPairSync, randomBytes, sign, type JsonWebKey, type KeyObject } from 'node:crypto';
-import type { PasskeyAssertion, PasskeyAttestation, RelyingParty } from '../../core/ports/passkey-verifier.js';
+import { createHash, generateKeyPairSync, type JsonWebKey, type KeyObject, randomBytes, sign } from 'node:crypto';
+import type { PasskeyAssertion, PasskeyAttestation, RelyingParty } from '../../core/ports/machine.js';
 import { cbor, type CborValue } from './cbor.js';
 
 export type KeyKind = 'ES256' | 'EdDSA' | 'RS256';

@@ -1,5 +1,4 @@
-import type { Entry } from '../../core/credits/account.js';
-import type { CapUse } from '../../core/credits/cap.js';
+import type { CapUse, Entry } from '../../core/credits/account.js';
 import type { Finding } from './finding.js';
 
 /** What a key may spend in each month, or a grant in its whole life. */

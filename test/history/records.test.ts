@@ -5,7 +5,7 @@ import type { Generation } from '../../core/generation/generation.js';
 import type { Upload } from '../../core/uploads/upload.js';
 import { checkEnd } from './ends.js';
 import { invariantsOf } from './finding.js';
-import { checkOutputs, type AskedOutputs } from './outputs.js';
+import { type AskedOutputs, checkOutputs } from './outputs.js';
 import { checkShape } from './record-shape.js';
 import { shownRecord, shownTask } from './task-order.js';
 import { checkBytes, checkCompletion, checkReady } from './uploads.js';

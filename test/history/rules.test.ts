@@ -9,8 +9,8 @@ import { checkCharge, checkEndedHold, checkHeldAtRest, checkLedgerCharge, checkR
 import { checkAccepted, checkBalance, checkShortage } from './credits.js';
 import { invariantsOf } from './finding.js';
 import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from './keys.js';
-import { checkDenial, checkReference, checkSubject, ForeignAnswers, type ForeignAnswer } from './ownership.js';
-import { priceOf, wantedOutputs, withDefaults, type PricedModel } from './prices.js';
+import { checkDenial, checkReference, checkSubject, type ForeignAnswer, ForeignAnswers } from './ownership.js';
+import { type PricedModel, priceOf, wantedOutputs, withDefaults } from './prices.js';
 import { brokenBy, checkShown, rankOf, type Shown } from './task-order.js';
 
 const COMMON = { accountId: 'a', at: 1 };

@@ -5,11 +5,11 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { SCOPES } from '../../core/access/credential.js';
+import { textOf } from '../history/values.js';
 import { installProgram } from '../servers/install-program.js';
+import { interpreterOf } from '../servers/python-environment.js';
 import { LiveService } from '../service/live-service.js';
 import { readOptions, runProgram, wholeNumber } from '../simulation/command-line.js';
-import { textOf } from '../history/values.js';
-import { interpreterOf } from '../servers/python-environment.js';
 import { SCHEMATHESIS, SCHEMATHESIS_CONFIG } from './schemathesis.js';
 
 const USAGE = `Sends requests made of the OpenAPI document to the started program, and holds the answers to the document.

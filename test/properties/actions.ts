@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
 import type { ReferenceFile } from '../fixtures/reference-files.js';
-import { FRONTS, type FrontName } from '../fronts/vectors/fronts.js';
+import { type FrontName, FRONTS } from '../fronts/vectors/fronts.js';
 import { PICTURE } from '../fronts/vectors/vector.js';
 
 /** Keys of a fixture; two of them are of one account. */

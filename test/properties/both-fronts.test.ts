@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { JsonObject } from '../../core/json.js';
 import { sizeOf } from '../harness/run-sizes.js';
-import { ACTIONS, picture, type Action, type Who } from './actions.js';
+import { type Action, ACTIONS, picture, type Who } from './actions.js';
 import { FrontHistory, type Told } from './front-history.js';
 
 async function compare(actions: readonly Action[]): Promise<Told> {

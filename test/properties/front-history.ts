@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isTerminal, type Generation } from '../../core/generation/generation.js';
+import { type Generation, isTerminal } from '../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../core/json.js';
+import type { Owner } from '../fixtures/owner.js';
 import { PlainAnswers } from '../fixtures/plain-answers.js';
 import { referenceFile } from '../fixtures/reference-files.js';
-import type { Owner } from '../fixtures/owner.js';
-import { createRequestFixture, type RequestFixture } from '../harness/request-fixture.js';
 import { sha256Of } from '../fixtures/sha256.js';
 import type { FrontName } from '../fronts/vectors/fronts.js';
-import { openInMemory, type InMemory } from '../fronts/vectors/in-memory.js';
+import { type InMemory, openInMemory } from '../fronts/vectors/in-memory.js';
 import type { FrontAnswer, FrontRequest } from '../fronts/vectors/play.js';
 import { PICTURE, PNG_UPLOAD } from '../fronts/vectors/vector.js';
+import { createRequestFixture, type RequestFixture } from '../harness/request-fixture.js';
 import type { Action, Who } from './actions.js';
 
 const DAY_MS = 86_400_000;

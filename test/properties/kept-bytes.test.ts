@@ -4,11 +4,10 @@
 // count: it predicts every refusal and every sum, and the bytes in the object store are checked after every step.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Caller } from '../../core/access/credential.js';
-import { SCOPES } from '../../core/access/credential.js';
+import { type Caller, SCOPES } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
-import { cancelGeneration } from '../../core/generation/cancel-generation.js';
 import { createGeneration } from '../../core/generation/create-generation.js';
+import { cancelGeneration } from '../../core/generation/end-generation.js';
 import { Recovery } from '../../core/recovery/recover.js';
 import { completeUpload } from '../../core/uploads/complete-upload.js';
 import { prepareUpload } from '../../core/uploads/prepare-upload.js';
@@ -17,7 +16,7 @@ import type { ManualClock } from '../fixtures/manual-clock.js';
 import { newOwner } from '../fixtures/owner.js';
 import { plainImage } from '../fixtures/plain-media.js';
 import { sizeOf } from '../harness/run-sizes.js';
-import { openMemoryStores, openSqliteStores, StoreHarness, type OpenedStores } from './store-harness.js';
+import { type OpenedStores, openMemoryStores, openSqliteStores, StoreHarness } from './store-harness.js';
 
 const BOUNDS = {
   maxUnfinishedUploadsPerApp: 3,

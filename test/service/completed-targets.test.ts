@@ -1,13 +1,13 @@
 // Goal: bytes sent to the target of a completed upload are refused and not stored, also by a restarted server; an
 // account at a bound is told so by either front, as `accounts show` and the metrics report it.
 // Method: the compiled server, its data folder read from outside, and the operator's command beside it.
+import { expect } from 'chai';
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import type { JsonObject } from '../../core/json.js';
 import { referenceFile } from '../fixtures/reference-files.js';
 import { freePort } from '../servers/free-port.js';
-import { LiveService, type Client } from './live-service.js';
+import { type Client, LiveService } from './live-service.js';
 
 interface Target {
   readonly url: string;

@@ -1,15 +1,15 @@
 // Goal: a disk that fills up loses nothing: creates are refused with 503 in the envelope, reads continue, and once
 // there is space again the same keys are answered, every generation ends, and the books agree.
 // Method: the compiled program over a data folder on a small file system in memory, which a file beside the data fills.
+import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { JsonObject } from '../../core/json.js';
-import { LiveService, type Answer, type Client, type Tenant } from './live-service.js';
+import { type Answer, type Client, LiveService, type Tenant } from './live-service.js';
 
 const GRANTED = 10_000;
 /** The most creates sent to a full disk: some fit where the log has space left from before. */

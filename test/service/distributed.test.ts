@@ -1,9 +1,9 @@
 // Goal: several processes share MongoDB, an S3 store and Agenda as documented: stores that are not ready, not the same
 // or missing are refused with one sentence, and a service that is started in parts works as one.
 // Method: the compiled program's own commands and servers over the test's own database and bucket.
-import { readFileSync } from 'node:fs';
-import { MongoClient, type Db } from 'mongodb';
 import { expect } from 'chai';
+import { type Db, MongoClient } from 'mongodb';
+import { readFileSync } from 'node:fs';
 import type { JsonObject } from '../../core/json.js';
 import type { CliProcess } from '../harness/cli-process.js';
 import { freePort } from '../servers/free-port.js';

@@ -3,17 +3,17 @@
 // Method: the program as it ships over MongoDB, started in this process; 32 clients make one generation after another, each
 // once the one before has ended. The events of the driver's own commands are counted, of every collection, whatever wrote it.
 import { expect } from 'chai';
-import { pino } from 'pino';
 import type { Db } from 'mongodb';
-import type { Config, Role } from '../../apps/config/config.js';
-import { openProgram } from '../../apps/wiring/open-program.js';
-import { startService, type Served } from '../../apps/service/serve.js';
-import type { MongoAccountStore } from '../../adapters/mongo/mongo-account-store.js';
+import { pino } from 'pino';
 import type { DatabaseDriver, OpenDatabase } from '../../adapters/driver.js';
-import { DISTRIBUTED } from './lanes.js';
-import { Client, LiveService } from './live-service.js';
+import type { MongoAccountStore } from '../../adapters/mongo/mongo-account-store.js';
+import type { Config, Role } from '../../apps/config/config.js';
+import { type Served, startService } from '../../apps/service/serve.js';
+import { openProgram } from '../../apps/wiring/open-program.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { WrittenDocuments } from '../harness/written-documents.js';
+import { DISTRIBUTED } from './lanes.js';
+import { Client, LiveService } from './live-service.js';
 
 const GENERATIONS = sizeOf('countedGenerations');
 const IN_FLIGHT = 32;

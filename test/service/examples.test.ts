@@ -5,10 +5,10 @@
 import { expect } from 'chai';
 import { SCOPES } from '../../core/access/credential.js';
 import type { Json, JsonObject } from '../../core/json.js';
-import { expectConformity, expectEvent } from '../fronts/http/developer/conformity.js';
 import { readEvents } from '../faults/clients/event-reader.js';
-import { textOf } from '../history/values.js';
 import { sha256Of } from '../fixtures/sha256.js';
+import { expectConformity, expectEvent } from '../fronts/http/developer/conformity.js';
+import { textOf } from '../history/values.js';
 import { LiveService } from './live-service.js';
 
 /** The file that the examples of uploads are of. */

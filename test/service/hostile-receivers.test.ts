@@ -1,16 +1,16 @@
 // Goal: whatever receivers of webhooks do, the service keeps its memory and its sockets, tells nobody what is in their
 // addresses, and serves other accounts.
 // Method: the started program, and receivers that answer with bombs, endless headers and bodies, one byte at a time, or never.
+import { expect } from 'chai';
 import { readdirSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { expect } from 'chai';
 import { SCOPES } from '../../core/access/credential.js';
 import type { JsonObject } from '../../core/json.js';
 import { residentBytes, tellsResidentMemory } from '../fixtures/resident-memory.js';
-import { LiveService, type Client } from './live-service.js';
+import { type Client, LiveService } from './live-service.js';
 
 const MEBIBYTE = 1_024 * 1_024;
 const BOMB = gzipSync(Buffer.alloc(200 * MEBIBYTE));

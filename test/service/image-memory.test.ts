@@ -3,17 +3,17 @@
 // Method: the compiled program as a separate process. For each way to store a picture, the largest file of that kind
 // that a completion accepts is sent; the peak resident size of the process is read from /proc.
 import { expect } from 'chai';
-import { decodeBytesOf } from '../../core/media/decode-cost.js';
+import { decodeBytesOf } from '../../core/media/image-header.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { largeJpeg, largePng, largeWebp, SAMPLING_444 } from '../fixtures/large-images.js';
 import {
   peakResidentBytes,
-  residentBytes,
   resetPeakResidentBytes,
+  residentBytes,
   tellsResidentMemory,
 } from '../fixtures/resident-memory.js';
 import { sizeOf } from '../harness/run-sizes.js';
-import { LiveService, type Client } from './live-service.js';
+import { type Client, LiveService } from './live-service.js';
 
 const MIB = 1024 * 1024;
 const GENERATIONS = sizeOf('decodedGenerations');

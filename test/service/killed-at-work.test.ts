@@ -3,15 +3,15 @@
 // Method: the compiled program, with leases and recovery passes of an hour, is killed in the middle of its runs and
 // started again; they can end only because the lease of another boot is void. A provider outside the program counts its
 // tasks.
+import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import { openProgram } from '../../apps/wiring/open-program.js';
 import type { Generation } from '../../core/generation/generation.js';
 import { ROOT } from '../docs/pages.js';
-import { ReplicateFake } from '../providers/fakes/replicate-fake.js';
 import { LAST_PAIR } from '../harness/store-pairs.js';
+import { ReplicateFake } from '../providers/fakes/replicate-fake.js';
 import { freshDatabase } from '../servers/fresh-places.js';
 import { mongoServer, orSkip } from '../servers/servers.js';
 import { EMBEDDED, type Lane } from './lanes.js';

@@ -6,14 +6,14 @@ import type { Config } from '../../apps/config/config.js';
 import { loadConfig } from '../../apps/config/load-config.js';
 import { migrateStores } from '../../apps/stores/migrate-stores.js';
 import { openProgram, type Program } from '../../apps/wiring/open-program.js';
-import { createKey } from '../../core/access/manage.js';
 import type { Scope } from '../../core/access/credential.js';
+import { createKey } from '../../core/access/manage.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { ServedProcess } from '../faults/served-process.js';
-import { freePort } from '../servers/free-port.js';
+import { newOwner } from '../fixtures/owner.js';
 import { CliProcess } from '../harness/cli-process.js';
 import { CliRun, type Ran } from '../harness/cli-run.js';
-import { newOwner } from '../fixtures/owner.js';
+import { freePort } from '../servers/free-port.js';
 import type { OpenLane } from './lanes.js';
 
 export interface LiveOptions {

@@ -2,13 +2,12 @@
 // bound.
 // Method: commands in this process beside the compiled server, which is a separate process, both ways. The bound of a
 // revocation is not timed: requests are counted, spaced by a fraction of the time that a credential may be cached.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { digestOf } from '../../apps/grpc/callers/callers-file.js';
-import { OPERATOR_SCOPES } from '../../apps/grpc/callers/service-callers.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { digestOf, OPERATOR_SCOPES } from '../../apps/grpc/callers.js';
 import { CREDENTIAL_CACHE_MS } from '../../core/access/authenticate.js';
 import { CliRun, type Ran } from '../harness/cli-run.js';
-import { LiveService, type Client, type Tenant } from './live-service.js';
+import { type Client, LiveService, type Tenant } from './live-service.js';
 
 const REVOKED_WITHIN_MS = 5_000;
 const POLLS = 10;

@@ -1,25 +1,25 @@
 // Goal: a picture of 2 MB is written once, read once, decoded once and digested once from its arrival until it is delivered; a
 // video is written once and digested once, and of its file little is read.
 // Method: the adapters that ship, with their calls counted; the bytes that go through digests counted in Node's own class.
+import { expect } from 'chai';
 import { createHash, Hash } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import { FileObjectStore } from '../../adapters/files/file-object-store.js';
-import { BLOCK_BYTES } from '../../adapters/media/block-reader.js';
-import { StreamingMediaCleaner } from '../../adapters/media/streaming-media-cleaner.js';
+import { BLOCK_BYTES } from '../../adapters/media/mp4-outline.js';
 import { SharpMediaProbe } from '../../adapters/media/sharp-media-probe.js';
+import { StreamingMediaCleaner } from '../../adapters/media/streaming-media-cleaner.js';
 import type { Context } from '../../core/context.js';
-import { collectOutputs, outputKey } from '../../core/generation/run/collect-outputs.js';
 import type { Output } from '../../core/generation/generation.js';
-import type { Execution } from '../../core/generation/run/unknown-model.js';
+import { collectOutputs, outputKey } from '../../core/generation/run/collect-outputs.js';
+import type { Execution } from '../../core/generation/run/executions.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
 import { collected, inPieces } from '../fixtures/byte-streams.js';
-import { COMPOSITE, countOf, packetOf, withMark } from '../fixtures/marked-media.js';
 import { image } from '../fixtures/images.js';
 import { largeMp4 } from '../fixtures/large-videos.js';
+import { COMPOSITE, countOf, packetOf, withMark } from '../fixtures/marked-media.js';
 import { aGeneration } from '../fixtures/stored-records.js';
 import {
   jpegSegment,

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { ALL_FORMATS, BufferSource, Input } from 'mediabunny';
 import sharp from 'sharp';
 import type { JsonObject } from '../../core/json.js';
-import { LiveService, type Client } from './live-service.js';
+import { type Client, LiveService } from './live-service.js';
 
 interface Output {
   readonly media_type: string;

@@ -2,13 +2,13 @@
 // nothing.
 // Method: the compiled program as a child process; its files are rewritten and the signal is sent; clients read before
 // and after.
+import { expect } from 'chai';
 import { EventEmitter } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { expect } from 'chai';
 import { pino } from 'pino';
 import { serve } from '../../apps/service/serve.js';
 import { CliProcess } from '../harness/cli-process.js';
-import { LiveService, type Client } from './live-service.js';
+import { type Client, LiveService } from './live-service.js';
 
 interface Line {
   readonly level: string;

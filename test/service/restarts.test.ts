@@ -2,17 +2,17 @@
 // next start over the same folder finds everything and continues immediately.
 // Method: the compiled program under load, ended by SIGTERM and started again; leases so long that waiting for one to
 // lapse would outlast the test.
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import { verifyCredits } from '../../core/credits/verify.js';
 import type { JsonObject } from '../../core/json.js';
 import { CliProcess } from '../harness/cli-process.js';
-import { freePort } from '../servers/free-port.js';
-import { LiveService, type Client, type Tenant } from './live-service.js';
 import { sizeOf } from '../harness/run-sizes.js';
+import { freePort } from '../servers/free-port.js';
+import { type Client, LiveService, type Tenant } from './live-service.js';
 
 const IDS = 24;
 

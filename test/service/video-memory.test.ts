@@ -2,14 +2,14 @@
 // its refusal, in memory that does not grow with its length.
 // Method: the compiled program as a separate process, with a server that makes its videos as they are sent. A small and a large
 // video pass; the peak resident size of the process is read from /proc for each.
-import { createHash } from 'node:crypto';
-import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
-import { pipeline } from 'node:stream/promises';
 import { expect } from 'chai';
 import type { Context } from 'mocha';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { pipeline } from 'node:stream/promises';
 import type { JsonObject } from '../../core/json.js';
-import { largeMp4, type LargeFile } from '../fixtures/large-videos.js';
+import { type LargeFile, largeMp4 } from '../fixtures/large-videos.js';
 import { mp4Xmp, packetOf } from '../fixtures/marked-media.js';
 import { peakResidentBytes, resetPeakResidentBytes, tellsResidentMemory } from '../fixtures/resident-memory.js';
 import { sizeOf } from '../harness/run-sizes.js';
@@ -17,7 +17,7 @@ import { OpenAiFake } from '../providers/fakes/openai-fake.js';
 import { bucketSettings, freshBucket } from '../servers/fresh-places.js';
 import { orSkip, s3Server } from '../servers/servers.js';
 import { EMBEDDED, type OpenLane } from './lanes.js';
-import { LiveService, type Client } from './live-service.js';
+import { type Client, LiveService } from './live-service.js';
 
 const MIB = 1024 * 1024;
 const SMALL_MIB = 8;

@@ -1,14 +1,14 @@
-import type { KnownCap } from '../history/cap-uses.js';
 import type { Model } from '../../core/catalog/model.js';
 import type { ErrorCode } from '../../core/errors.js';
+import type { Beat, GenerationEvent } from '../../core/generation/events.js';
 import type { JsonObject } from '../../core/json.js';
+import type { WebhookMessage } from '../../core/ports/outside.js';
 import type { Submission } from '../../core/ports/provider.js';
-import type { Beat, GenerationEvent } from '../../core/generation/generation-events.js';
-import type { WebhookMessage } from '../../core/ports/webhook-sender.js';
 import type { ProviderLimits } from '../../core/providers/provider-use.js';
 import type { Settings } from '../../core/settings.js';
-import type { UsageBy } from '../../core/usage/usage-request.js';
+import type { UsageBy } from '../../core/usage/read-usage.js';
 import type { Stores } from '../fixtures/memory-stores.js';
+import type { KnownCap } from '../history/cap-uses.js';
 
 /**
  * A call that reached a store or the provider and did there whatever it does. Values are as the adapter took and gave

@@ -1,24 +1,24 @@
 import { MemoryAcceptances } from '../../adapters/memory/memory-acceptances.js';
-import type { Clock } from '../../core/ports/clock.js';
+import type { Clock } from '../../core/ports/machine.js';
 import { memoryStores, type MemoryStores } from '../fixtures/memory-stores.js';
-import { Chance } from './harness/chance.js';
-import { drawFaultProfile, NO_FAULTS, type FaultProfile } from './faults/fault-profile.js';
+import { SimulationChecker } from './checker/checker.js';
 import { Tally } from './coverage/tally.js';
 import { Disturbances } from './faults/disturbances.js';
-import { Network } from './harness/network.js';
-import { SimulationChecker } from './checker/checker.js';
-import { Violation, type Observer } from './observed.js';
-import { passHours, createClients, type Clients } from './workload/clients.js';
-import { Readers } from './workload/readers.js';
+import { drawFaultProfile, type FaultProfile, NO_FAULTS } from './faults/fault-profile.js';
 import { SIMULATED_LIMITS } from './faults/simulated-providers.js';
+import { Chance } from './harness/chance.js';
+import { SIMULATED_MODELS } from './harness/models.js';
+import { Network } from './harness/network.js';
+import type { RunContext } from './harness/run-context.js';
 import { Scheduler } from './harness/scheduler.js';
 import { Service } from './harness/service.js';
-import { SIMULATED_MODELS } from './harness/models.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './harness/settings.js';
 import type { Role, SimulatedProcess } from './harness/simulated-process.js';
-import type { RunContext } from './harness/run-context.js';
 import { Timeline } from './harness/timeline.js';
+import { type Observer, Violation } from './observed.js';
 import { AfterFaults } from './workload/after-faults.js';
+import { type Clients, createClients, passHours } from './workload/clients.js';
+import { Readers } from './workload/readers.js';
 
 interface Place {
   readonly roles: readonly Role[];

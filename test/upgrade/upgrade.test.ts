@@ -6,20 +6,21 @@
  * Recovery passes of the server are an hour apart, and what the older build accepts is due for recovery after an hour, so
  * that its wake-ups begin what was queued. A command's recovery passes take over what was running.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
-import { isTerminal, type Generation } from '../../core/generation/generation.js';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Generation, isTerminal } from '../../core/generation/generation.js';
 import { allPages } from '../contracts/all-pages.js';
 import { PROGRAM } from '../faults/served-process.js';
 import { sizeOf } from '../harness/run-sizes.js';
 import { orSkip } from '../servers/servers.js';
 import { DISTRIBUTED, EMBEDDED, type Lane } from '../service/lanes.js';
-import { LiveService, type Client } from '../service/live-service.js';
+import { type Client, LiveService } from '../service/live-service.js';
 import { releaseBefore } from './release-before.js';
 import {
   addressesOf,
   catalogBefore,
   digestAt,
+  type Ended,
   ends,
   GRANTED,
   ledgerOf,
@@ -27,7 +28,6 @@ import {
   replay,
   withoutAddresses,
   workBefore,
-  type Ended,
   type WorkBefore,
 } from './work-before.js';
 

@@ -1,9 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { HttpAnswer } from '../http-answer.js';
-import { decodedBase64 } from './base64.js';
-import { encodedText } from './data-url.js';
-import { largeStrings, type LargeString, type LargeStringsOptions } from './large-strings.js';
-import { pathOf, PointerPatterns } from './pointer-patterns.js';
-import type { ReadFailure } from './read-failure.js';
+import { decodedBase64, encodedText } from './base64.js';
+import { BodyReader, JsonScanner, pathOf, PointerPatterns, type ReadFailure, StringText } from './json-scanner.js';
+
+/** A string of a JSON document that is read as it comes. */
+export interface LargeString {
+  /** Where it is, as a JSON Pointer. */
+  readonly pointer: string;
+  /** To be read before the next one; what is not read by then is skipped. */
+  readonly text: AsyncIterable<Uint8Array>;
+}
+
+export interface LargeStringsOptions {
+  /** Where the large strings are: JSON Pointers in which `*` stands for any key or index. */
+  readonly at: readonly string[];
+  /** Of the rest of the document. */
+  readonly maxJsonBytes: number;
+  /** Of the large strings. */
+  readonly maxCount: number;
+}
+
+/**
+ * Reads a JSON document of any size in little memory: yields its large strings in their order, and returns the rest of it
+ * parsed, with an empty string in the place of each. Nothing is read ahead: while a string is not read, the body is not.
+ * That the document is valid JSON is known at the end, when strings have been read already. A place that has something
+ * else than a string is left in the rest as it is.
+ */
+export async function* largeStrings(
+  body: AsyncIterable<Uint8Array>,
+  { at: places, maxJsonBytes, maxCount }: LargeStringsOptions,
+  fail: ReadFailure,
+): AsyncGenerator<LargeString, unknown, undefined> {
+  const scanner = new JsonScanner(new PointerPatterns(places), maxJsonBytes, fail);
+  const reader = new BodyReader(body);
+  let count = 0;
+  try {
+    for (let piece = await reader.piece(); piece !== undefined; piece = await reader.piece()) {
+      const { at, pointer } = scanner.scan(piece, reader.at);
+      reader.at = at;
+      if (pointer === undefined) continue;
+      count += 1;
+      if (count > maxCount) throw fail('too-large', `The answer has more than ${maxCount} large strings.`);
+      const text = new StringText(reader, fail);
+      yield { pointer, text };
+      await text.skip();
+    }
+    return scanner.end();
+  } finally {
+    await reader.leave();
+  }
+}
 
 const LONGEST_ADDRESS = 8 * 1024;
 
@@ -97,4 +146,97 @@ async function beginningOf(
 async function* following(head: Uint8Array, rest: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
   if (head.byteLength > 0) yield head;
   for (let next = await rest.next(); next.done !== true; next = await rest.next()) yield next.value;
+}
+
+export interface SpooledFile {
+  /** As a data URL declared it. */
+  readonly mediaType?: string;
+  /** The document has the address of the file instead of its bytes. */
+  readonly address?: string;
+  readonly byteSize: number;
+  /** May be read several times, until the document is closed. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+}
+
+/** A JSON document whose files are on disk. */
+export interface SpooledJson {
+  /** With an empty string in the place of each file. */
+  readonly json: unknown;
+  /** By their JSON Pointers, in the order of the document. */
+  readonly files: ReadonlyMap<string, SpooledFile>;
+  /** Frees the disk. */
+  close(): Promise<void>;
+}
+
+/** Small pieces are given back to the system sooner than large ones. */
+const READ_BYTES = 16 * 1024;
+
+/**
+ * Reads an answer like `jsonWithFiles`, and keeps its files in a temporary file of `folder`, the system's own by default:
+ * for documents that say after their files what they are. The file has no name once it is open, so nothing is left behind
+ * if the process ends. Throws `HttpError`, and errors of the disk.
+ */
+export async function spooledJson(
+  answer: HttpAnswer,
+  { folder = tmpdir(), ...options }: JsonWithFilesOptions & { readonly folder?: string },
+): Promise<SpooledJson> {
+  const spool = await unnamedFile(folder).catch((error: unknown) => {
+    answer.discard();
+    throw error;
+  });
+  const files = new Map<string, SpooledFile>();
+  try {
+    let end = 0;
+    const json = await jsonWithFiles(answer, options, async (file) => {
+      const from = end;
+      end = await written(spool, file, from);
+      const [byteSize, { mediaType, address }] = [end - from, file];
+      const bytes = { [Symbol.asyncIterator]: () => rangeOf(spool, from, byteSize) };
+      files.set(file.pointer, {
+        ...(mediaType === undefined ? {} : { mediaType }),
+        ...(address === undefined ? {} : { address }),
+        byteSize,
+        bytes,
+      });
+    });
+    return { json, files, close: () => spool.close() };
+  } catch (error) {
+    await spool.close();
+    throw error;
+  }
+}
+
+async function unnamedFile(folder: string): Promise<FileHandle> {
+  const path = join(folder, `darkroom-${randomUUID()}`);
+  const file = await open(path, 'wx+', 0o600);
+  try {
+    await unlink(path);
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+  return file;
+}
+
+/** Where the file's bytes end. */
+async function written(spool: FileHandle, { bytes }: EncodedFile, from: number): Promise<number> {
+  let at = from;
+  for await (const piece of bytes) {
+    for (let done = 0; done < piece.byteLength;) {
+      const { bytesWritten } = await spool.write(piece, done, piece.byteLength - done, at);
+      done += bytesWritten;
+      at += bytesWritten;
+    }
+  }
+  return at;
+}
+
+async function* rangeOf(spool: FileHandle, from: number, byteSize: number): AsyncGenerator<Uint8Array> {
+  for (let done = 0; done < byteSize;) {
+    const buffer = new Uint8Array(Math.min(READ_BYTES, byteSize - done));
+    const { bytesRead } = await spool.read(buffer, 0, buffer.byteLength, from + done);
+    if (bytesRead === 0) throw new Error('A temporary file has become shorter.');
+    done += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
 }

@@ -1,6 +1,15 @@
-import { afterScan, END_OF_IMAGE, standsAlone, START_OF_IMAGE, START_OF_SCAN } from '../jpeg-markers.js';
-import type { CleaningPass } from './cleaning-pass.js';
-import { type Edits, insert, insertForMark, keep, look, overwrite, remove, removeRest } from './edits.js';
+import { afterScan, END_OF_IMAGE, standsAlone, START_OF_IMAGE, START_OF_SCAN } from '../jpeg-file.js';
+import {
+  type CleaningPass,
+  type Edits,
+  insert,
+  insertForMark,
+  keep,
+  look,
+  overwrite,
+  remove,
+  removeRest,
+} from './edits.js';
 import { orientationOf, orientationTiff, UPRIGHT } from './exif-orientation.js';
 
 const APP0 = 0xe0;

@@ -1,7 +1,4 @@
 import { type Box, boxIn, LOOKED_AT_BYTES, maySkip } from '../mp4-box.js';
-import { sampleEntryIn, STSD_BYTES } from '../mp4-sample-entry.js';
-import type { CleaningPass } from './cleaning-pass.js';
-import { blank, type Edits, insertForMark, keep, keepManifest, look, overwrite, removeRest } from './edits.js';
 import {
   type BoxesBehind,
   BYTES_BEFORE_NAME,
@@ -10,7 +7,20 @@ import {
   MAX_NAME_BYTES,
   MP4_LAYOUT,
   MP4_UNWANTED,
-} from './mp4-layout.js';
+  sampleEntryIn,
+  STSD_BYTES,
+} from '../mp4-layout.js';
+import {
+  blank,
+  type CleaningPass,
+  type Edits,
+  insertForMark,
+  keep,
+  keepManifest,
+  look,
+  overwrite,
+  removeRest,
+} from './edits.js';
 
 const FREE = Buffer.from('free');
 const FREE_HEADER_BYTES = 8;

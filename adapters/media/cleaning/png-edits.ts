@@ -1,6 +1,16 @@
 import { crc32 } from 'node:zlib';
-import type { CleaningPass } from './cleaning-pass.js';
-import { type Edits, insert, insertForMark, keep, keepManifest, look, overwrite, remove, removeRest } from './edits.js';
+import {
+  type CleaningPass,
+  type Edits,
+  insert,
+  insertForMark,
+  keep,
+  keepManifest,
+  look,
+  overwrite,
+  remove,
+  removeRest,
+} from './edits.js';
 import { MAX_EXIF_LOOKED_AT_BYTES, orientationOf, orientationTiff, UPRIGHT } from './exif-orientation.js';
 
 const SIGNATURE_BYTES = 8;

@@ -1,6 +1,6 @@
-import type { CleaningPass } from './cleaning-pass.js';
 import {
   blank,
+  type CleaningPass,
   type Edits,
   insert,
   insertForMark,

@@ -1,11 +1,11 @@
 import type { JsonObject } from '../../../core/json.js';
+import { formatFault } from '../../../core/media/image-header.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
-import { formatFault } from '../../../core/media/format-fault.js';
 import { connectionFault, jsonOfCheck, keyFault } from '../shared/check-faults.js';
 import type { Connection } from '../shared/connection.js';
-import type { FieldRule } from '../shared/request-fields.js';
 import { isObject } from '../shared/json-members.js';
-import { CHECKPOINT, readSettings, type A1111Settings } from './a1111-settings.js';
+import type { FieldRule } from '../shared/request-fields.js';
+import { type A1111Settings, CHECKPOINT, readSettings } from './a1111-settings.js';
 
 /** Extensions add options of their own. */
 const MAX_LIST_BYTES = 16 * 1024 * 1024;

@@ -1,10 +1,10 @@
 import type { ProviderCall, Submission, SubmitAnswer, SubmittedOutput } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import type { SpooledFile } from '../../http/json/spooled-json.js';
-import { refusal } from '../shared/sentences.js';
-import { refusalInSuccess } from './a1111-refusal.js';
-import { spooledOutputs } from '../shared/spooled-outputs.js';
+import type { SpooledFile } from '../../http/json/json-with-files.js';
 import { isObject } from '../shared/json-members.js';
+import { refusal } from '../shared/sentences.js';
+import { spooledOutputs } from '../shared/spooled-outputs.js';
+import { refusalInSuccess } from './a1111-refusal.js';
 
 const PICTURES = '/images/*';
 /** More than a picture of 4096 by 4096 pixels has without compression. */

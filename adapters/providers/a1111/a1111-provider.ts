@@ -12,7 +12,7 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
-import { submit } from '../../http/submit.js';
+import { submit } from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
 import { splitMasked, submitMasked, type TaskFiles } from '../shared/masked-reference.js';
 import { withPolicy } from '../shared/policy-codes.js';
@@ -25,7 +25,7 @@ import { deliveredPictures, MAX_PICTURE_BYTES } from './a1111-pictures.js';
 import { a1111Promises } from './a1111-promises.js';
 import { A1111_CONTRACT, refusalOf } from './a1111-refusal.js';
 import { requestOf } from './a1111-request.js';
-import { readSettings, type A1111Settings } from './a1111-settings.js';
+import { type A1111Settings, readSettings } from './a1111-settings.js';
 
 /** Pictures of one colour compress far better than others. */
 const MAX_DECOMPRESSION_RATIO = 2_000;

@@ -1,9 +1,9 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
+import { isObject } from '../shared/json-members.js';
 import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
-import { refusal, type FailureName } from '../shared/sentences.js';
-import { isObject } from '../shared/json-members.js';
+import { type FailureName, refusal } from '../shared/sentences.js';
 
 /** What servers say with status 500 about a reference that they cannot read. */
 const UNREADABLE: readonly unknown[] = ['Invalid encoded image'];

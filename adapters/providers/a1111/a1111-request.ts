@@ -1,6 +1,5 @@
 import type { Submission } from '../../../core/ports/provider.js';
-import type { SizedRequest } from '../../http/bodies/body-file.js';
-import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
+import { Base64File, jsonRequest, type SizedRequest } from '../../http/http-request.js';
 import { sizeOf } from '../shared/image-size.js';
 import type { TaskFiles } from '../shared/masked-reference.js';
 import { fieldsFrom, type FieldValue } from '../shared/request-fields.js';

@@ -8,13 +8,12 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
-import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
-import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
-import { submit } from '../../http/submit.js';
-import { openConnection, type Connection } from '../shared/connection.js';
+import { Base64File, jsonRequest } from '../../http/http-request.js';
+import { type SubmissionContract, type SubmissionRefusal, submit } from '../../http/submission-outcome.js';
+import { type Connection, openConnection } from '../shared/connection.js';
 import { policyRefusalIn, withPolicy } from '../shared/policy-codes.js';
-import { refusal, type FailureName } from '../shared/sentences.js';
-import { withSplits, type Splits } from '../shared/split-references.js';
+import { type FailureName, refusal } from '../shared/sentences.js';
+import { type Splits, withSplits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkHealth } from './check-health.js';

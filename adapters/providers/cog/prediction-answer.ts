@@ -6,13 +6,13 @@ import type {
   SubmittedOutput,
 } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { spooledJson, type SpooledFile, type SpooledJson } from '../../http/json/spooled-json.js';
+import { type SpooledFile, spooledJson, type SpooledJson } from '../../http/json/json-with-files.js';
 import { heldOutputs } from '../shared/held-outputs.js';
+import { memberOf, metricsCost } from '../shared/json-members.js';
 import { policyRefusalIn } from '../shared/policy-codes.js';
 import { failure } from '../shared/sentences.js';
 import { statusMeaning } from '../shared/status-words.js';
 import type { CogSettings } from './cog-settings.js';
-import { memberOf, metricsCost } from '../shared/json-members.js';
 
 /** Of an answer without its results: its logs and its other output. */
 const MAX_JSON_BYTES = 8 * 1024 * 1024;

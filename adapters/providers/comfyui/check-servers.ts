@@ -2,11 +2,11 @@ import type { JsonObject } from '../../../core/json.js';
 import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.js';
 import { connectionFault, keyFault } from '../shared/check-faults.js';
 import { graphFaults, type NodeClasses } from './check-graph.js';
+import { type ComfyUiServer, ServerRefused } from './comfyui-server.js';
 import type { ComfyUiInstance } from './instance.js';
-import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
 import { AnswerUnreadable } from './job.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { readSettings, type Plan } from './plan.js';
+import { type Plan, readSettings } from './plan.js';
 import { planOf } from './read-workflow.js';
 import { isAtLeast, LEAST_VERSION } from './version.js';
 

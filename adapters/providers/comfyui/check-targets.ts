@@ -1,6 +1,6 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { isSize, MAX_NAME, type ComfyUiSettings, type Target } from './settings-schema.js';
+import { type ComfyUiSettings, isSize, MAX_NAME, type Target } from './settings-schema.js';
 import { nameOfNode, typeOfInput, type Workflow, type WorkflowNode } from './workflow.js';
 
 const ROLES = ['reference_image', 'start_frame', 'end_frame'] as const satisfies readonly ReferenceRole[];

@@ -1,8 +1,8 @@
+import { throwIfAborted } from '../../../core/cancellation.js';
 import type { ProviderCall, SubmitAnswer } from '../../../core/ports/provider.js';
-import { throwIfAborted } from '../../../core/abort-signal.js';
 import { refusal } from '../shared/sentences.js';
+import { type ComfyUiServer, ServerRefused } from './comfyui-server.js';
 import type { ComfyUiInstance } from './instance.js';
-import { ServerRefused, type ComfyUiServer } from './comfyui-server.js';
 
 type Needs = Pick<ComfyUiInstance, 'servers' | 'maxQueue' | 'instance' | 'log'>;
 type Refusal = Extract<SubmitAnswer, { readonly accepted: false }>;

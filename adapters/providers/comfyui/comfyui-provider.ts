@@ -1,4 +1,4 @@
-import { throwIfAborted } from '../../../core/abort-signal.js';
+import { throwIfAborted } from '../../../core/cancellation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type {
   Provider,

@@ -1,15 +1,19 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { Clock } from '../../../core/ports/clock.js';
-import { hintsOf, type FailedCallHints, type ProviderCall } from '../../../core/ports/provider.js';
-import type { BodyFile } from '../../http/bodies/body-file.js';
+import type { Clock } from '../../../core/ports/machine.js';
+import { type FailedCallHints, hintsOf, type ProviderCall } from '../../../core/ports/provider.js';
+import { ListedHosts } from '../../http/allow-list.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
+import type { BodyFile } from '../../http/http-request.js';
 import { jsonOf } from '../../http/json-body.js';
-import { ListedHosts } from '../../http/listed-hosts.js';
-import { submit, type SubmissionAnswered } from '../../http/submit.js';
-import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
+import {
+  type SubmissionAnswered,
+  type SubmissionContract,
+  type SubmissionRefusal,
+  submit,
+} from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
 import { resultBytes } from '../shared/result-files.js';
-import { jobOf, jobOfHistory, AnswerUnreadable, type Job, type SavedFile } from './job.js';
+import { AnswerUnreadable, type Job, jobOf, jobOfHistory, type SavedFile } from './job.js';
 import { uploadForm } from './upload-form.js';
 import { isAtLeast, LEAST_VERSION, versionIn } from './version.js';
 import { isObject } from './workflow.js';

@@ -1,11 +1,11 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json } from '../../../core/json.js';
 import type { Submission } from '../../../core/ports/provider.js';
+import { drawnSeed } from '../shared/drawn-seed.js';
 import { ParameterInvalid } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';
-import type { Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { drawnSeed } from '../shared/drawn-seed.js';
+import type { Plan } from './plan.js';
 import { isSize, type Target } from './settings-schema.js';
 import { isNumeric, typeOfInput } from './workflow.js';
 

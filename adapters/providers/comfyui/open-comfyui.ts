@@ -1,6 +1,6 @@
 import type { Log } from '../../../core/log.js';
 import type { MemoryBudget } from '../../../core/memory-budget.js';
-import type { Clock } from '../../../core/ports/clock.js';
+import type { Clock } from '../../../core/ports/machine.js';
 import type { Options } from '../../driver.js';
 import { openConnection } from '../shared/connection.js';
 import { settleMsOf } from './comfyui-promises.js';

@@ -1,10 +1,10 @@
-import type { Json, JsonObject } from '../../../core/json.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import { checkSettings } from '../shared/settings.js';
 import { checkTargets, isRole, nodeAt } from './check-targets.js';
 import { PlanInvalid } from './plan-invalid.js';
-import { knownPrefixOf, knownSaveNodes, saveNodeFault, saveNodeOf, type SaveNode } from './save-nodes.js';
-import { isSize, SETTINGS_SCHEMA, type ComfyUiSettings, type SizeTargets, type Target } from './settings-schema.js';
+import { knownPrefixOf, knownSaveNodes, type SaveNode, saveNodeFault, saveNodeOf } from './save-nodes.js';
+import { type ComfyUiSettings, isSize, SETTINGS_SCHEMA, type SizeTargets, type Target } from './settings-schema.js';
 import { linkOf, nameOfNode, neededNodes, type Workflow, type WorkflowNode } from './workflow.js';
 
 /**

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Clock } from '../../../core/ports/clock.js';
+import type { Clock } from '../../../core/ports/machine.js';
 import type { TextSocket } from '../../http/web-sockets.js';
 import type { ComfyUiServer } from './comfyui-server.js';
 import { NodesDone } from './nodes-done.js';

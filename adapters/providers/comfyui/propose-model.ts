@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '../../../core/json.js';
 import type { TracedInput, TracedNumber } from './graph-walk.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { readPlan, readSettings } from './plan.js';
-import { INSTEAD, knownKindOf, saveNodeFault } from './save-nodes.js';
 import { GENERAL_CHECKS, guessChecks, placeholderChecks } from './proposal-checks.js';
+import { INSTEAD, knownKindOf, saveNodeFault } from './save-nodes.js';
 import { traceWorkflow } from './trace-workflow.js';
 import type { TracedNumbers, TracedWorkflow } from './traced.js';
 import {
@@ -12,8 +12,8 @@ import {
   missingLink,
   nameOfNode,
   parseWorkflow,
-  WorkflowInvalid,
   type Workflow,
+  WorkflowInvalid,
   type WorkflowNode,
 } from './workflow.js';
 

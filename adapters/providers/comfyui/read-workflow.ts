@@ -2,16 +2,16 @@ import { readFileSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { JsonObject } from '../../../core/json.js';
 import type { SettingsPlace } from '../../driver.js';
-import { readPlan, readSettings, type Plan } from './plan.js';
 import { PlanInvalid } from './plan-invalid.js';
+import { type Plan, readPlan, readSettings } from './plan.js';
 import { knownKindOf } from './save-nodes.js';
 import {
   MAX_WORKFLOW_BYTES,
   missingLink,
   nameOfNode,
   parseWorkflow,
-  WorkflowInvalid,
   type Workflow,
+  WorkflowInvalid,
 } from './workflow.js';
 
 /**

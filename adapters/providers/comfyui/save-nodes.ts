@@ -1,6 +1,6 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { Json } from '../../../core/json.js';
-import { formatFault } from '../../../core/media/format-fault.js';
+import { formatFault } from '../../../core/media/image-header.js';
 import { nameOfNode, type Workflow, type WorkflowNode } from './workflow.js';
 
 /** A node that writes files, each named by a prefix that one of its inputs gives. */

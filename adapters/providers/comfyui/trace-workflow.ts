@@ -1,17 +1,17 @@
-import { formatFault } from '../../../core/media/format-fault.js';
+import { formatFault } from '../../../core/media/image-header.js';
 import { canTakeTarget } from './check-targets.js';
-import { distinctInputs, GraphWalk, sameInput, sideOf, type TracedInput, isCondition } from './graph-walk.js';
+import { distinctInputs, GraphWalk, isCondition, sameInput, sideOf, type TracedInput } from './graph-walk.js';
 import { knownKindOf, knownPrefixOf, saveNodeFault } from './save-nodes.js';
 import { checkRest, findReferences } from './trace-files.js';
 import { offeredCount, offeredDuration, offeredGuidance, offeredSeed, offeredSteps } from './trace-numbers.js';
 import { lastScaleOf, latentOf, offeredSize, scaledAfter } from './trace-size.js';
 import {
   listed,
+  type Maker,
+  type Saver,
   seedNames,
   shownTexts,
   STEP_NAMES,
-  type Maker,
-  type Saver,
   type TracedWorkflow,
   type Tracing,
 } from './traced.js';

@@ -1,6 +1,6 @@
 import type { Modality, ReferenceRole } from '../../../core/generation/generation.js';
-import { wordsOf, type GraphWalk, type TracedInput, type TracedNumber } from './graph-walk.js';
-import { nameOfNode, type Link, type WorkflowNode } from './workflow.js';
+import { type GraphWalk, type TracedInput, type TracedNumber, wordsOf } from './graph-walk.js';
+import { type Link, nameOfNode, type WorkflowNode } from './workflow.js';
 
 /** The inputs that one number of a client goes to, and the number that all of them have. */
 export interface TracedNumbers {

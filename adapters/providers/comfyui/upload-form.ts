@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { formRequest } from '../../http/bodies/form-request.js';
-import type { BodyFile, SizedRequest } from '../../http/bodies/body-file.js';
+import { type BodyFile, formRequest, type SizedRequest } from '../../http/http-request.js';
 
 /** Reference files that a server keeps for tasks of this service. */
 const FOLDER = 'darkroom';

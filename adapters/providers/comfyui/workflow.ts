@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../../core/json.js';
-import { JsonUnreadable, readExactJson, type ExactJson } from './exact-json.js';
+import { type ExactJson, JsonUnreadable, readExactJson } from './exact-json.js';
 
 /** One node of a workflow in API format. */
 export interface WorkflowNode {

@@ -1,5 +1,5 @@
-import type { ProviderPromises } from '../../../core/ports/provider.js';
 import type { JsonObject } from '../../../core/json.js';
+import type { ProviderPromises } from '../../../core/ports/provider.js';
 import { maskPromise } from '../shared/task-input.js';
 import type { FalOptions } from './platform-headers.js';
 

@@ -9,25 +9,24 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
-import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
-import { submit } from '../../http/submit.js';
-import type { SubmissionRefusal } from '../../http/submission-outcome.js';
-import { openConnection, type Connection } from '../shared/connection.js';
-import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
+import { Base64File, jsonRequest } from '../../http/http-request.js';
+import { type SubmissionRefusal, submit } from '../../http/submission-outcome.js';
+import { type Connection, openConnection } from '../shared/connection.js';
 import { withPolicy } from '../shared/policy-codes.js';
 import { refusedBy } from '../shared/refused-in-success.js';
+import { listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
-import { withSplits, type Splits } from '../shared/split-references.js';
+import { type Splits, withSplits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkQueue } from './check-queue.js';
 import { falPromises } from './fal-promises.js';
-import { appOf, readSettings, type FalSettings } from './fal-settings.js';
-import { platformHeaders, type FalOptions } from './platform-headers.js';
+import { appOf, type FalSettings, readSettings } from './fal-settings.js';
+import { type FalOptions, platformHeaders } from './platform-headers.js';
 import { QueuedRequests } from './queued-requests.js';
-import { CANCELLED, requestFailure, type FailedRequest } from './request-failure.js';
+import { CANCELLED, type FailedRequest, requestFailure } from './request-failure.js';
 import { isRequestPath, readSubmitted, requestPath } from './request-path.js';
-import { resultReport, resultsIn, type EndedReport } from './request-results.js';
+import { type EndedReport, resultReport, resultsIn } from './request-results.js';
 import { refusalOf, statedRefusal } from './submission-refusal.js';
 
 /** Of an answer to a submission, beside what it may repeat of it. */

@@ -1,8 +1,8 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { OUTPUT_PROPERTIES, outputFormatFault, POINTER, type OutputSettings } from '../shared/output-settings.js';
+import { OUTPUT_PROPERTIES, outputFormatFault, type OutputSettings, POINTER } from '../shared/output-settings.js';
 import { checkSettings } from '../shared/settings.js';
-import { INPUT_SETTINGS, inputSettingsFault, type InputSettings } from '../shared/task-input.js';
+import { INPUT_SETTINGS, type InputSettings, inputSettingsFault } from '../shared/task-input.js';
 
 /** A model's `provider_settings`. */
 export interface FalSettings extends InputSettings, OutputSettings {

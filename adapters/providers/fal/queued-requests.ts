@@ -1,10 +1,10 @@
 import type { ProviderCall, ProviderCost } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import type { Connection } from '../shared/connection.js';
-import { dataUrlBytes } from '../shared/result-files.js';
-import { readFailure, type FailedRequest } from './request-failure.js';
 import { isObject, memberOf, metricsCost } from '../shared/json-members.js';
+import { dataUrlBytes } from '../shared/result-files.js';
 import { shownStatus, statusMeaning } from '../shared/status-words.js';
+import { type FailedRequest, readFailure } from './request-failure.js';
 
 export interface RequestStatus {
   /** `missing` where the queue states that it has no such request. Why one has failed is in its result. */

@@ -1,6 +1,6 @@
-import { answerAddress } from '../../http/answer-address.js';
+import { ListedHosts } from '../../http/allow-list.js';
+import { answerAddress } from '../../http/http-answer.js';
 import { HttpError } from '../../http/http-error.js';
-import { ListedHosts } from '../../http/listed-hosts.js';
 
 /** What the answer to a submission says of the request. */
 export interface SubmittedRequest {

@@ -2,7 +2,7 @@ import type { Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import { policyRefusalIn } from '../shared/policy-codes.js';
 import { statusInSuccess } from '../shared/refused-in-success.js';
-import { refusal, type FailureName } from '../shared/sentences.js';
+import { type FailureName, refusal } from '../shared/sentences.js';
 import { isInputType, typeIn } from './request-failure.js';
 
 const BY_STATUS: Readonly<Record<number, FailureName>> = {

@@ -1,9 +1,7 @@
 import type { ProviderCall } from '../../../core/ports/provider.js';
-import { answerAddress } from '../../http/answer-address.js';
-import type { HttpAnswer } from '../../http/http-answer.js';
+import { type ListedHosts, readTarget } from '../../http/allow-list.js';
+import { answerAddress, type HttpAnswer } from '../../http/http-answer.js';
 import type { HttpRequest } from '../../http/http-request.js';
-import type { ListedHosts } from '../../http/listed-hosts.js';
-import { readTarget } from '../../http/target.js';
 import type { Connection } from '../shared/connection.js';
 import type { HttpJsonSettings, Route } from './http-json-settings.js';
 import { filledPath, type PathValues } from './path-template.js';

@@ -3,9 +3,9 @@ import type { ProviderCall, ProviderCheck } from '../../../core/ports/provider.j
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { connectionFault, keyFault } from '../shared/check-faults.js';
 import type { ApiCalls } from './api-calls.js';
-import type { HttpJsonSettings } from './http-json-settings.js';
 import { errorIn, isAboutAccount, meaningOf } from './error-meaning.js';
 import { jsonIn } from './failed-calls.js';
+import type { HttpJsonSettings } from './http-json-settings.js';
 import { MAX_JSON_BYTES } from './read-answer.js';
 import { readSettings } from './read-settings.js';
 

@@ -1,8 +1,8 @@
 import type { ProviderFailure, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
-import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
 import { valuesAt } from '../shared/pointer-values.js';
-import { failure, refusal, type FailureName } from '../shared/sentences.js';
+import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
+import { failure, type FailureName, refusal } from '../shared/sentences.js';
 import type { AnswerRule, ErrorSettings, Meaning } from './http-json-settings.js';
 
 /** What an answer says of an error. It is compared, and never shown to clients. */

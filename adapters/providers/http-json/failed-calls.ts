@@ -1,7 +1,7 @@
 import type { FailedCallHints } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
 import { HttpError } from '../../http/http-error.js';
-import { errorIn, isAboutContent, listedAs, meaningOf, type AnswerError } from './error-meaning.js';
+import { type AnswerError, errorIn, isAboutContent, listedAs, meaningOf } from './error-meaning.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 
 /** Statuses of 4xx that are about the call, and not about the task. */

@@ -10,7 +10,7 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
-import type { ListedHosts } from '../../http/listed-hosts.js';
+import type { ListedHosts } from '../../http/allow-list.js';
 import { Connection, openConnection } from '../shared/connection.js';
 import { bytesOfDataUrl, dataUrlType, listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';

@@ -1,4 +1,4 @@
-import type { TaskErrorCode } from '../../../core/generation/task-errors.js';
+import type { TaskErrorCode } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { RefusedBecause } from '../../../core/ports/provider.js';
 import type { FieldRules } from '../shared/request-fields.js';

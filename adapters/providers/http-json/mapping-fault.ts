@@ -1,15 +1,15 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { escapePointerToken, type Json } from '../../../core/json.js';
 import { isFreeText, isOfOperator } from '../shared/operator-fields.js';
-import { fieldRulesFault, type FieldRules } from '../shared/request-fields.js';
+import { type FieldRules, fieldRulesFault } from '../shared/request-fields.js';
 import {
   CONDITION,
   isPlaceholder,
+  type Leaf,
   leavesOf,
+  type Placeholder,
   placeholderOf,
   placeholdersOf,
-  type Leaf,
-  type Placeholder,
 } from './body-template.js';
 import { meaningFault } from './error-meaning.js';
 import type { HttpJsonSettings, Route } from './http-json-settings.js';

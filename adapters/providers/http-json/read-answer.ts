@@ -1,8 +1,6 @@
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { decodedBase64 } from '../../http/json/base64.js';
-import { encodedText } from '../../http/json/data-url.js';
-import { jsonWithFiles } from '../../http/json/json-with-files.js';
-import { largeStrings } from '../../http/json/large-strings.js';
+import { decodedBase64, encodedText } from '../../http/json/base64.js';
+import { jsonWithFiles, largeStrings } from '../../http/json/json-with-files.js';
 
 /** An answer in JSON. The outputs in it, if it has any, are not kept. */
 export interface ReadAnswer {

@@ -1,7 +1,7 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { outputFormatFault } from '../shared/output-settings.js';
-import { parametersIn, type FieldRule } from '../shared/request-fields.js';
+import { type FieldRule, parametersIn } from '../shared/request-fields.js';
 import { checkSettings } from '../shared/settings.js';
 import { leavesOf } from './body-template.js';
 import type { HttpJsonSettings } from './http-json-settings.js';

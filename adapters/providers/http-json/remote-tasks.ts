@@ -4,14 +4,14 @@ import type { HttpAnswer } from '../../http/http-answer.js';
 import type { ResultFiles } from '../shared/result-files.js';
 import { failure } from '../shared/sentences.js';
 import type { ApiCalls } from './api-calls.js';
-import { errorIn, failureOf, isAboutAccount, isAboutContent, meaningOf, type AnswerError } from './error-meaning.js';
+import { type AnswerError, errorIn, failureOf, isAboutAccount, isAboutContent, meaningOf } from './error-meaning.js';
 import { ABOUT_THE_CALL, callFailed, errorOf, isOfApi, resultError } from './failed-calls.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { costIn, isAnythingAt, outputsIn, progressIn, stateIn, stateWord } from './job-report.js';
 import type { PathValues } from './path-template.js';
 import { readAnswer, type ReadAnswer } from './read-answer.js';
 import { listedCode, shownWord } from './shown-words.js';
-import { addressAt, idAt, resultIdAt, type RemoteTask } from './task-reference.js';
+import { addressAt, idAt, type RemoteTask, resultIdAt } from './task-reference.js';
 
 /** An answer about a task, whose body may still have to be read. */
 type Ended = Exclude<ProviderReport, { readonly state: 'running' | 'unknown' }>;

@@ -1,9 +1,8 @@
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
-import { jsonRequest } from '../../http/bodies/json-request.js';
-import type { SubmissionContract } from '../../http/submission-outcome.js';
-import { submit } from '../../http/submit.js';
-import { withSplits, type Splits } from '../shared/split-references.js';
+import { jsonRequest } from '../../http/http-request.js';
+import { type SubmissionContract, submit } from '../../http/submission-outcome.js';
+import { type Splits, withSplits } from '../shared/split-references.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import type { ApiCalls } from './api-calls.js';
 import { errorIn, isAboutContent, isAboutTask, isListed, meaningOf, refusalOf } from './error-meaning.js';

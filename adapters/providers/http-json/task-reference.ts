@@ -1,6 +1,6 @@
-import { answerAddress } from '../../http/answer-address.js';
+import type { ListedHosts } from '../../http/allow-list.js';
+import { answerAddress } from '../../http/http-answer.js';
 import { HttpError } from '../../http/http-error.js';
-import type { ListedHosts } from '../../http/listed-hosts.js';
 import { valuesAt } from '../shared/pointer-values.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { isSegments, keepsSlashes } from './path-template.js';

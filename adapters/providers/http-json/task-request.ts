@@ -1,13 +1,12 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { ProviderReference, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
-import type { BodyFile } from '../../http/bodies/body-file.js';
-import { Base64File } from '../../http/bodies/json-request.js';
+import { Base64File, type BodyFile } from '../../http/http-request.js';
 import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
-import { fieldsFrom, ParameterInvalid, type FieldValue } from '../shared/request-fields.js';
+import { fieldsFrom, type FieldValue, ParameterInvalid } from '../shared/request-fields.js';
 import { inputRefusal, refusal } from '../shared/sentences.js';
 import { maskedFirst, maskRefusal, type Splits } from '../shared/split-references.js';
 import { TaskRefused } from '../shared/task-refused.js';
-import { filledBody, maskedPlaces, placeholdersOf, type Placeholder } from './body-template.js';
+import { filledBody, maskedPlaces, type Placeholder, placeholdersOf } from './body-template.js';
 import type { HttpJsonSettings } from './http-json-settings.js';
 import { filledPath } from './path-template.js';
 

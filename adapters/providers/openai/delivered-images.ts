@@ -6,8 +6,9 @@ import type {
   SubmittedOutput,
 } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import type { SpooledFile, SpooledJson } from '../../http/json/spooled-json.js';
+import type { SpooledFile, SpooledJson } from '../../http/json/json-with-files.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { isObject, memberOf } from '../shared/json-members.js';
 import { fieldsFrom } from '../shared/request-fields.js';
 import { resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
@@ -16,7 +17,6 @@ import { refusalInSuccess } from './error-answer.js';
 import type { OpenAiInstance } from './openai-instance.js';
 import type { ServerSettings } from './presets.js';
 import { refusedTask } from './task.js';
-import { isObject, memberOf } from '../shared/json-members.js';
 
 export interface ImagesContext {
   readonly settings: ServerSettings;

@@ -1,5 +1,5 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
-import { ListedHosts } from '../../http/listed-hosts.js';
+import { ListedHosts } from '../../http/allow-list.js';
 import { limitsOfAnswer } from '../shared/spooled-outputs.js';
 import { deliveredImages } from './delivered-images.js';
 import type { OpenAiInstance } from './openai-instance.js';

@@ -1,18 +1,18 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { formatFault } from '../../../core/media/format-fault.js';
-import { ListedHosts } from '../../http/listed-hosts.js';
+import { formatFault } from '../../../core/media/image-header.js';
+import { ListedHosts } from '../../http/allow-list.js';
 import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from '../shared/operator-fields.js';
 import {
   FIELD_RULES_SCHEMA,
-  fieldRulesFault,
-  parametersIn,
   type FieldRule,
   type FieldRules,
+  fieldRulesFault,
+  parametersIn,
 } from '../shared/request-fields.js';
 import { checkSettings } from '../shared/settings.js';
-import { PRESET_NAMES, PRESETS, type PresetName, type ServerSettings } from './presets.js';
+import { PRESET_NAMES, type PresetName, PRESETS, type ServerSettings } from './presets.js';
 
 const FIELD_NAME: JsonObject = { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9_]{0,63}(\\[\\])?$' };
 

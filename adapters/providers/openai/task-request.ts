@@ -1,7 +1,5 @@
 import type { ProviderReference, Submission } from '../../../core/ports/provider.js';
-import { formRequest, type FormField } from '../../http/bodies/form-request.js';
-import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
-import type { SizedRequest } from '../../http/bodies/body-file.js';
+import { Base64File, type FormField, formRequest, jsonRequest, type SizedRequest } from '../../http/http-request.js';
 import type { TaskFiles } from '../shared/masked-reference.js';
 import { fieldsFrom, type FieldValue } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';

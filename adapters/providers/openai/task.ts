@@ -1,7 +1,11 @@
 import type { ProviderCall, ProviderCost, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { HttpLimits } from '../../http/limits.js';
-import { submit, type SubmissionAnswered } from '../../http/submit.js';
-import type { SubmissionContract, SubmissionRefusal } from '../../http/submission-outcome.js';
+import {
+  type SubmissionAnswered,
+  type SubmissionContract,
+  type SubmissionRefusal,
+  submit,
+} from '../../http/submission-outcome.js';
 import { withPolicy } from '../shared/policy-codes.js';
 import { refusal } from '../shared/sentences.js';
 import type { WholeReferences } from '../shared/whole-references.js';

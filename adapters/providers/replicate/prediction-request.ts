@@ -1,6 +1,5 @@
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
-import type { BodyFile } from '../../http/bodies/body-file.js';
-import { Base64File } from '../../http/bodies/json-request.js';
+import { Base64File, type BodyFile } from '../../http/http-request.js';
 import type { Connection } from '../shared/connection.js';
 import type { Splits } from '../shared/split-references.js';
 import { taskInput } from '../shared/task-input.js';

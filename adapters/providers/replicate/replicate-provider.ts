@@ -9,22 +9,21 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 import type { ProviderOpening } from '../../driver.js';
-import { jsonRequest } from '../../http/bodies/json-request.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { submit } from '../../http/submit.js';
-import type { SubmissionRefusal } from '../../http/submission-outcome.js';
-import { openConnection, type Connection } from '../shared/connection.js';
+import { jsonRequest } from '../../http/http-request.js';
+import { type SubmissionRefusal, submit } from '../../http/submission-outcome.js';
+import { type Connection, openConnection } from '../shared/connection.js';
 import { memberOf } from '../shared/json-members.js';
 import { withPolicy } from '../shared/policy-codes.js';
 import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { dataUrlBytes, listedHosts, resultBytes, type ResultFiles } from '../shared/result-files.js';
 import { refusal } from '../shared/sentences.js';
-import { withSplits, type Splits } from '../shared/split-references.js';
+import { type Splits, withSplits } from '../shared/split-references.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkConnection } from './check-connection.js';
 import { errorCode } from './prediction-failure.js';
 import { predictionRequest, type PredictionRequest } from './prediction-request.js';
-import { placeOfResults, readPrediction, reportOf, resultsOf, type Prediction } from './prediction.js';
+import { placeOfResults, type Prediction, readPrediction, reportOf, resultsOf } from './prediction.js';
 import { replicatePromises } from './replicate-promises.js';
 import { readSettings, type ReplicateSettings } from './replicate-settings.js';
 import { refusalOf, waitInText } from './submission-refusal.js';

@@ -1,8 +1,8 @@
 import type { SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
-import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
-import { refusal, type FailureName } from '../shared/sentences.js';
 import { memberOf } from '../shared/json-members.js';
+import { policyRefusalIn, type SentTexts } from '../shared/policy-codes.js';
+import { type FailureName, refusal } from '../shared/sentences.js';
 
 const BY_STATUS: Readonly<Record<number, FailureName>> = {
   401: 'account refused',

@@ -1,10 +1,9 @@
 import type { ProviderCall, SubmitAnswer } from '../../../core/ports/provider.js';
-import { answerAddress } from '../../http/answer-address.js';
-import type { BodyFile } from '../../http/bodies/body-file.js';
-import { formRequest } from '../../http/bodies/form-request.js';
+import { ListedHosts } from '../../http/allow-list.js';
+import { answerAddress } from '../../http/http-answer.js';
 import { HttpError } from '../../http/http-error.js';
-import { ListedHosts } from '../../http/listed-hosts.js';
-import { submit } from '../../http/submit.js';
+import { type BodyFile, formRequest } from '../../http/http-request.js';
+import { submit } from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
 import { refusal } from '../shared/sentences.js';
 import { refusalOf } from './submission-refusal.js';

@@ -1,5 +1,4 @@
-import { decodeBytesOf } from '../../../core/media/decode-cost.js';
-import { readImageHeader } from '../../../core/media/image-header.js';
+import { decodeBytesOf, readImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget, Waits } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';
 import { sharp } from '../../image-library.js';

@@ -1,5 +1,5 @@
+import type { TaskErrorCode } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { TaskErrorCode } from '../../../core/generation/task-errors.js';
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp';
 

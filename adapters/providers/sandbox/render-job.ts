@@ -1,5 +1,5 @@
-import type { ProviderFailure } from '../../../core/ports/provider.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
+import type { ProviderFailure } from '../../../core/ports/provider.js';
 import type { ImageFormat, Size } from './plan.js';
 
 /** A reference of the size of the picture: three bytes a pixel, top row first. */

@@ -1,7 +1,7 @@
-import { throwIfAborted } from '../../../core/abort-signal.js';
-import { MemoryBudget } from '../../../core/memory-budget.js';
+import { throwIfAborted } from '../../../core/cancellation.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { Clock } from '../../../core/ports/clock.js';
+import { MemoryBudget } from '../../../core/memory-budget.js';
+import type { Clock } from '../../../core/ports/machine.js';
 import type {
   Provider,
   ProviderCall,
@@ -13,15 +13,15 @@ import type {
 } from '../../../core/ports/provider.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import { ReferenceRefused } from './decode-reference.js';
-import { PlanInvalid, readPlan, type Plan } from './plan.js';
-import { toRenderJob } from './render-submission.js';
-import { RenderPool } from './render-pool.js';
+import { type Plan, PlanInvalid, readPlan } from './plan.js';
 import type { RenderOutcome } from './render-job.js';
+import { RenderPool } from './render-pool.js';
+import { toRenderJob } from './render-submission.js';
 import { sandboxPromises } from './sandbox-promises.js';
 import { SandboxTask } from './sandbox-task.js';
 import { SubmissionCounter } from './submission-counter.js';
-import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
 import { TASK_CACHE_LIMITS, TaskCache, type TaskCacheLimits } from './task-cache.js';
+import { constantOutputs, misbehave, plannedFailure } from './test-outputs.js';
 
 export interface SandboxOptions {
   readonly clock: Clock;

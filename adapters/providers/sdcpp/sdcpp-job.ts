@@ -1,13 +1,12 @@
 import type { ProviderCost, ProviderReport } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { decodedBase64 } from '../../http/json/base64.js';
-import { encodedText } from '../../http/json/data-url.js';
-import { largeStrings } from '../../http/json/large-strings.js';
-import type { ReadFailure } from '../../http/json/read-failure.js';
+import { decodedBase64, encodedText } from '../../http/json/base64.js';
+import type { ReadFailure } from '../../http/json/json-scanner.js';
+import { largeStrings } from '../../http/json/json-with-files.js';
+import { isObject } from '../shared/json-members.js';
 import { policyRefusalIn } from '../shared/policy-codes.js';
 import { failure } from '../shared/sentences.js';
 import { shownStatus, statusMeaning } from '../shared/status-words.js';
-import { isObject } from '../shared/json-members.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -13,17 +13,16 @@ import type {
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { submit } from '../../http/submit.js';
-import type { SubmissionRefusal } from '../../http/submission-outcome.js';
+import { type SubmissionRefusal, submit } from '../../http/submission-outcome.js';
 import type { Connection } from '../shared/connection.js';
+import { memberOf } from '../shared/json-members.js';
 import { splitMasked, submitMasked, type TaskFiles } from '../shared/masked-reference.js';
+import { withPolicy } from '../shared/policy-codes.js';
+import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { refusal } from '../shared/sentences.js';
 import { requestOrRefusal } from '../shared/task-refused.js';
 import { WholeReferences } from '../shared/whole-references.js';
 import { checkServer } from './sdcpp-check.js';
-import { memberOf } from '../shared/json-members.js';
-import { withPolicy } from '../shared/policy-codes.js';
-import { refusedBy, statusInSuccess } from '../shared/refused-in-success.js';
 import { JOB_ID, MAX_ANSWER_BYTES, pictureOf, reportOf, unexpected } from './sdcpp-job.js';
 import { sdcppPromises } from './sdcpp-promises.js';
 import { refusalOf } from './sdcpp-refusal.js';

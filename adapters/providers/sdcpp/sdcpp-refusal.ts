@@ -1,7 +1,7 @@
 import type { Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { SubmissionRefusal } from '../../http/submission-outcome.js';
 import { policyRefusalIn } from '../shared/policy-codes.js';
-import { refusal, type FailureName } from '../shared/sentences.js';
+import { type FailureName, refusal } from '../shared/sentences.js';
 import { errorOf } from './sdcpp-job.js';
 
 /** What the server says of values that it cannot use, with a reference that it cannot read among them. */

@@ -1,11 +1,10 @@
 import type { Json } from '../../../core/json.js';
 import type { Submission } from '../../../core/ports/provider.js';
-import type { SizedRequest } from '../../http/bodies/body-file.js';
-import { Base64File, jsonRequest } from '../../http/bodies/json-request.js';
+import { Base64File, jsonRequest, type SizedRequest } from '../../http/http-request.js';
 import { chosenSeed, drawnSeed } from '../shared/drawn-seed.js';
 import { sizeOf } from '../shared/image-size.js';
 import type { TaskFiles } from '../shared/masked-reference.js';
-import { fieldsFrom, ParameterInvalid, type FieldRule, type FieldValue } from '../shared/request-fields.js';
+import { type FieldRule, fieldsFrom, type FieldValue, ParameterInvalid } from '../shared/request-fields.js';
 import { TaskRefused } from '../shared/task-refused.js';
 import { SEEDS, SIZE_FIELD } from './sdcpp-fields.js';
 import type { SdcppSettings } from './sdcpp-settings.js';

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import type { Options } from '../../driver.js';
-import { mayBePublic } from '../../http/address-rules.js';
+import { mayBePublic, readTarget } from '../../http/allow-list.js';
 import { HttpClient } from '../../http/http-client.js';
-import { Proxies, type Environment } from '../../http/proxy/proxies.js';
-import { readTarget } from '../../http/target.js';
+import { type Environment, Proxies } from '../../http/proxies.js';
 import { KEY_PATTERN } from './connection-options.js';
 
 /** The part of an instance's options that `connectionOptions` describes. */

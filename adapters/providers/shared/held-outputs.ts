@@ -1,4 +1,4 @@
-import { throwIfAborted } from '../../../core/abort-signal.js';
+import { throwIfAborted } from '../../../core/cancellation.js';
 import type { ProviderCall, SubmitAnswer, SubmittedOutput } from '../../../core/ports/provider.js';
 
 type Delivered = Pick<Extract<SubmitAnswer, { readonly outputs: unknown }>, 'outputs' | 'close'>;

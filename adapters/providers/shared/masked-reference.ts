@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, open, unlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { PngOptions, Sharp, SharpOptions } from 'sharp';
-import { throwIfAborted, type AbortSignalLike } from '../../../core/abort-signal.js';
-import { decodeBytes } from '../../../core/media/decode-cost.js';
-import { readImageHeader, type ImageHeader } from '../../../core/media/image-header.js';
+import { type AbortSignalLike, throwIfAborted } from '../../../core/cancellation.js';
+import { decodeBytes, type ImageHeader, readImageHeader } from '../../../core/media/image-header.js';
 import type { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProviderReference, SubmitAnswer } from '../../../core/ports/provider.js';
-import type { BodyFile } from '../../http/bodies/body-file.js';
+import type { BodyFile } from '../../http/http-request.js';
 import { bytesOf, headOf, waitsOf } from './reference-bytes.js';
 import { inputRefusal } from './sentences.js';
 import { TaskRefused } from './task-refused.js';

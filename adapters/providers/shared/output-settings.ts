@@ -1,6 +1,6 @@
 import type { Modality } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { formatFault } from '../../../core/media/format-fault.js';
+import { formatFault } from '../../../core/media/image-header.js';
 import type { FieldRules } from './request-fields.js';
 
 /** The part of `provider_settings` that says what a model makes, and where its answer has it. */

@@ -4,9 +4,9 @@ import {
   codesWithin,
   isAboutOutput,
   isGenericCode,
-  stageOfSentence,
   type PolicyStage,
   type SentTexts,
+  stageOfSentence,
 } from './policy-sentences.js';
 
 export type { PolicyStage, SentTexts } from './policy-sentences.js';

@@ -1,4 +1,4 @@
-import type { AbortSignalLike } from '../../../core/abort-signal.js';
+import type { AbortSignalLike } from '../../../core/cancellation.js';
 import { MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
 import type { Waits } from '../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../core/ports/provider.js';

@@ -1,4 +1,4 @@
-import { UNKNOWN_4XX, type SubmissionRefusal } from '../../http/submission-outcome.js';
+import { type SubmissionRefusal, UNKNOWN_4XX } from '../../http/submission-outcome.js';
 import { memberOf } from './json-members.js';
 import { policyRefusalIn, type SentTexts } from './policy-codes.js';
 

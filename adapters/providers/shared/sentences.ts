@@ -1,4 +1,4 @@
-import { TASK_ERRORS, type TaskErrorCode } from '../../../core/generation/task-errors.js';
+import { TASK_ERRORS, type TaskErrorCode } from '../../../core/generation/generation.js';
 import type { ProviderCost, ProviderFailure, RefusedBecause, SubmitAnswer } from '../../../core/ports/provider.js';
 
 interface Failure {

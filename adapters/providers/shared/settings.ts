@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.js';
-import type { Fault } from '../../../core/ports/json-schemas.js';
+import type { Fault } from '../../../core/ports/machine.js';
 import { AjvJsonSchemas } from '../../system/ajv-json-schemas.js';
 
 const schemas = new AjvJsonSchemas();

@@ -1,11 +1,11 @@
 import type { ProviderReference } from '../../../core/ports/provider.js';
-import type { BodyFile } from '../../http/bodies/body-file.js';
+import type { BodyFile } from '../../http/http-request.js';
 import {
-  splitMasked,
-  withAlphaChannel,
   type MaskedPicture,
   type MaskForm,
+  splitMasked,
   type Splitting,
+  withAlphaChannel,
 } from './masked-reference.js';
 import { inputRefusal } from './sentences.js';
 

@@ -6,7 +6,7 @@ import type {
   SubmittedOutput,
 } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../http/http-answer.js';
-import { spooledJson, type SpooledJson } from '../../http/json/spooled-json.js';
+import { spooledJson, type SpooledJson } from '../../http/json/json-with-files.js';
 import type { HttpLimits } from '../../http/limits.js';
 import { heldOutputs } from './held-outputs.js';
 

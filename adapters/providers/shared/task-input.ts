@@ -1,15 +1,15 @@
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises, ProviderReference, Submission } from '../../../core/ports/provider.js';
-import type { BodyFile } from '../../http/bodies/body-file.js';
+import type { BodyFile } from '../../http/http-request.js';
 import { MASK_FORMS, type MaskForm } from './masked-reference.js';
 import { operatorFieldsFault, promptFieldFault } from './operator-fields.js';
 import {
   FIELD_RULES_SCHEMA,
+  type FieldRules,
   fieldRulesFault,
   fieldsFrom,
   ParameterInvalid,
-  type FieldRules,
 } from './request-fields.js';
 import { inputRefusal, refusal } from './sentences.js';
 import { maskedFirst, maskRefusal, type Splits } from './split-references.js';

@@ -1,12 +1,77 @@
+import { SingleBar } from 'cli-progress';
 import {
+  type Darkroom,
+  type GenerationTask,
   hasEnded,
   PATIENT_TRIES,
   WaitTimeout,
-  type Darkroom,
-  type GenerationTask,
 } from '../../../clients/typescript/src/index.js';
-import { Failure } from '../exit.js';
-import type { Progress } from './progress.js';
+import type { Signals } from '../../service/serve.js';
+import { EXIT, Failure } from '../exit.js';
+import type { CliIo } from '../io.js';
+import { facts, say } from '../terminal.js';
+
+/** Shows the user how far the command is. Steps are what has really happened, not a guess at the time left. */
+export interface Progress {
+  /** One step is done; `what` is what happens now. */
+  step(what: string): void;
+  /** Prints a message while the step continues. */
+  note(what: string): void;
+  /** One step is done, and what is said about it stays to be read. */
+  keep(what: string): void;
+  end(): void;
+}
+
+const CLEAR_LINE = '\u001b[2K';
+const SAVE_CURSOR = '\u001b7';
+
+/** A bar on a terminal, lines when piped, nothing when the output is for a machine. All on stderr. */
+export function openProgress(io: CliIo, steps: number, options: { readonly json?: boolean }): Progress {
+  if (options.json)
+    return { step: () => undefined, note: () => undefined, keep: () => undefined, end: () => undefined };
+  return io.stderr.isTTY ? barProgress(io, steps) : lineProgress(io);
+}
+
+function lineProgress(io: CliIo): Progress {
+  let last = '';
+  const line = (what: string) => {
+    if (what !== last) say(io, what);
+    last = what;
+  };
+  return { step: line, note: line, keep: line, end: () => undefined };
+}
+
+function barProgress({ stderr }: CliIo, steps: number): Progress {
+  const bar = new SingleBar({
+    stream: stderr,
+    format: '{bar} {what}, {duration_formatted}',
+    barsize: 20,
+    hideCursor: true,
+    clearOnComplete: true,
+    fps: 5,
+    gracefulExit: false,
+  });
+  let done = 0;
+  bar.start(steps, 0, { what: 'starting' });
+  const step = (what: string) => {
+    done = Math.min(steps, done + 1);
+    bar.update(done, { what });
+  };
+  return {
+    step,
+    keep: (what) => {
+      // Replaces the line of the bar, which is drawn again on the next one, and clears no other line at its end.
+      stderr.write(`\r${CLEAR_LINE}${what}\n${SAVE_CURSOR}`);
+      step(what);
+    },
+    note: (what) => {
+      bar.update(done, { what });
+    },
+    end: () => {
+      bar.stop();
+    },
+  };
+}
 
 export interface FollowOptions {
   readonly progress: Progress;
@@ -59,4 +124,69 @@ export async function followGeneration(
 function overdue(error: unknown): never {
   if (!(error instanceof WaitTimeout)) throw error;
   throw new Failure(`It was still ${error.task.status} when the waiting time was over.`);
+}
+
+/**
+ * Ctrl-C while something runs on the server: the first one asks for an orderly end, through `signal`; the second one
+ * ends the waiting immediately, through `leaving`.
+ */
+export class Interruption {
+  /** The last sentence of a command that a second Ctrl-C ends, made when it comes. None when absent. */
+  lastSentence: (() => string) | undefined;
+  private readonly asked = new AbortController();
+  private readonly left = new AbortController();
+  private readonly onSignal = () => {
+    if (this.asked.signal.aborted) this.left.abort(this.departure());
+    else this.asked.abort(new Interrupted());
+  };
+
+  constructor(private readonly signals: Signals) {
+    signals.on('SIGINT', this.onSignal);
+  }
+
+  get signal(): AbortSignal {
+    return this.asked.signal;
+  }
+
+  /** Its reason is the failure that the command ends with. */
+  get leaving(): AbortSignal {
+    return this.left.signal;
+  }
+
+  /** Gives Ctrl-C its usual meaning back. */
+  release(): void {
+    this.signals.off('SIGINT', this.onSignal);
+  }
+
+  private departure(): Failure {
+    const sentence = this.lastSentence?.();
+    return new Failure(`Interrupted. ${sentence ?? ''}`, EXIT.cancelled, 'shown', undefined, sentence === undefined);
+  }
+}
+
+/** Ctrl-C was pressed before there was anything to cancel. */
+export class Interrupted extends Error {}
+
+/** A generation as a person reads it. */
+export function taskText(task: GenerationTask): string {
+  return facts([
+    ['generation', task.generation_id],
+    ['status', task.status],
+    ['model', task.model_key],
+    ['created', task.created_at],
+    ['completed', task.completed_at],
+    [
+      'credits',
+      task.completed_at === undefined ? `${task.reserved_credits} reserved` : `${task.charged_credits} charged`,
+    ],
+    ['error', task.error && `${task.error.message} (${task.error.code})`],
+    ['trace id', task.client_trace_id],
+    ...task.outputs.map(({ media_type, width, height, duration_ms, url }, index): [string, string] => {
+      const size = width === undefined ? '' : ` ${width}x${height}`;
+      return [
+        `output ${index + 1}`,
+        `${media_type}${size}${duration_ms === undefined ? '' : ` ${duration_ms} ms`} ${url}`,
+      ];
+    }),
+  ]);
 }

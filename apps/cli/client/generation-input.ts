@@ -1,9 +1,154 @@
 import type { Command } from 'commander';
-import type { JsonObject } from '../../../core/json.js';
-import { usageFailure } from '../exit.js';
-import { readParameters } from './parameters.js';
-import { readReferenceFile, type ReferenceFile } from './reference-file.js';
-import type { Darkroom, GenerationRequest, Model } from '../../../clients/typescript/src/index.js';
+import { createHash } from 'node:crypto';
+import { readFile, stat } from 'node:fs/promises';
+import { basename, extname, resolve } from 'node:path';
+import {
+  ApiError,
+  type Darkroom,
+  type GenerationRequest,
+  type Model,
+  pictureType,
+  type ReferenceMediaType,
+  TransferError,
+} from '../../../clients/typescript/src/index.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import { Failure, usageFailure } from '../exit.js';
+import { clientFailure } from './failures.js';
+
+/**
+ * Reads `name=value` pairs as the types the model's input_schema gives them. The server checks the values themselves.
+ */
+export function readParameters(pairs: readonly string[], inputSchema: JsonObject): JsonObject {
+  const properties = (inputSchema['properties'] ?? {}) as JsonObject;
+  const parameters = new Map<string, Json>();
+  for (const pair of pairs) {
+    const at = pair.indexOf('=');
+    if (at < 1) throw usageFailure(`--param must be written as name=value, not ${pair}.`);
+    const [name, text] = [pair.slice(0, at), pair.slice(at + 1)];
+    const schema = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (schema === undefined) {
+      throw usageFailure(
+        `There is no parameter ${name}; the model takes ${Object.keys(properties).join(', ') || 'none'}.`,
+      );
+    }
+    if (parameters.has(name)) throw usageFailure(`--param ${name} is given twice.`);
+    parameters.set(name, readValue(name, text, typesOf(schema)));
+  }
+  return Object.fromEntries(parameters);
+}
+
+function typesOf(schema: Json): readonly Json[] {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return [];
+  return [schema['type'] ?? []].flat();
+}
+
+function readValue(name: string, text: string, types: readonly Json[]): Json {
+  const [only] = types;
+  if (types.length !== 1) return readAny(text, types);
+  const type = typeof only === 'string' ? only : '';
+  switch (type) {
+    case 'string':
+      return text;
+    case 'integer':
+    case 'number': {
+      const isNumber = type === 'integer' ? /^-?[0-9]+$/ : /^-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?$/;
+      if (!isNumber.test(text)) {
+        throw usageFailure(
+          `The parameter ${name} must be ${type === 'integer' ? 'an integer' : 'a number'}, not ${text || 'empty'}.`,
+        );
+      }
+      return Number(text);
+    }
+    case 'boolean': {
+      if (text !== 'true' && text !== 'false')
+        throw usageFailure(`The parameter ${name} must be true or false, not ${text || 'empty'}.`);
+      return text === 'true';
+    }
+    default: {
+      const value = parseJson(text);
+      if (value === undefined) throw usageFailure(`The parameter ${name} must be written as JSON.`);
+      return value;
+    }
+  }
+}
+
+/** JSON where that gives a value of an allowed type, else the text as it is. */
+function readAny(text: string, types: readonly Json[]): Json {
+  const value = parseJson(text);
+  if (value === undefined) return text;
+  const isAllowed =
+    types.length === 0 ||
+    types.some((type) => type === typeOf(value) || (type === 'integer' && Number.isInteger(value)));
+  return isAllowed ? value : text;
+}
+
+function typeOf(value: Json): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'array' : typeof value;
+}
+
+function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+export interface ReferenceFile {
+  readonly path: string;
+  readonly role: 'reference_image' | 'start_frame' | 'end_frame';
+  readonly filename: string;
+  readonly mediaType: ReferenceMediaType;
+  readonly sha256: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
+const TYPE_BY_EXTENSION: Readonly<Record<string, ReferenceMediaType>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.webp': 'image/webp',
+};
+
+/**
+ * Reads a file to be uploaded, and refuses immediately what the model would not accept. A relative path begins at
+ * `folder`.
+ */
+export async function readReferenceFile(
+  path: string,
+  role: ReferenceFile['role'],
+  { model_key, limits }: Model,
+  folder: string,
+): Promise<ReferenceFile> {
+  if (!limits.reference_roles.includes(role)) throw usageFailure(`${model_key} does not take a ${role}.`);
+  const size = await sizeOf(path, folder);
+  if (size === 0) throw usageFailure(`${path} is empty.`);
+  if (size > limits.max_upload_bytes) {
+    throw usageFailure(`${path} has ${size} bytes; ${model_key} takes at most ${limits.max_upload_bytes}.`);
+  }
+  const bytes = new Uint8Array(
+    await readFile(resolve(folder, path)).catch(() => {
+      throw usageFailure(`${path} cannot be read.`);
+    }),
+  );
+  const mediaType = pictureType(bytes) ?? TYPE_BY_EXTENSION[extname(path).toLowerCase()];
+  if (mediaType === undefined || !limits.upload_media_types.includes(mediaType)) {
+    throw usageFailure(`${path} must be one of ${limits.upload_media_types.join(', ')}.`);
+  }
+  const filename = basename(path)
+    .replaceAll(/[\p{Cc}\\]/gu, '_')
+    .slice(0, 255);
+  return { path, role, filename, mediaType, sha256: createHash('sha256').update(bytes).digest('hex'), bytes };
+}
+
+async function sizeOf(path: string, folder: string): Promise<number> {
+  const about = await stat(resolve(folder, path)).catch(() => {
+    throw usageFailure(`There is no file ${path}.`);
+  });
+  if (!about.isFile()) throw usageFailure(`${path} is not a file.`);
+  return about.size;
+}
 
 /** What `generate` and `estimate` both ask for. */
 export interface GenerationOptions {
@@ -83,4 +228,25 @@ function refuseRepeats(files: readonly ReferenceFile[]): void {
     if (files.findIndex(isSame) < index)
       throw usageFailure(`${file.path} is given twice; give each ${file.role} once.`);
   });
+}
+
+/**
+ * Uploads one file and answers the id that a generation refers to it by. `intent` names the generation it is for: the
+ * same intent again finds the same upload and sends only what is missing. A failure says which file it is about.
+ */
+export async function uploadFile(
+  client: Darkroom,
+  { path, role, filename, mediaType, bytes }: ReferenceFile,
+  intent: string,
+  signal?: AbortSignal,
+): Promise<string> {
+  try {
+    const reference = { file: bytes, role, filename, mediaType };
+    return await client.upload(reference, { intent, signal, maxBytes: bytes.byteLength });
+  } catch (error) {
+    if (error instanceof TransferError) throw new Failure(`${path} was not uploaded: ${error.reason}.`);
+    const failure = clientFailure(error);
+    if (!(error instanceof ApiError) || !(failure instanceof Failure)) throw failure;
+    throw new Failure(`${path}: ${failure.message}`, failure.exitCode, failure.details);
+  }
 }

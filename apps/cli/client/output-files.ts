@@ -1,18 +1,124 @@
 import { randomBytes } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
+import { accessSync, constants, createWriteStream, existsSync, statSync } from 'node:fs';
 import { link, rename, rm } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { dirname, extname, join, resolve } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ReadableStream as WebReadable } from 'node:stream/web';
 import {
-  TransferError,
   type Darkroom,
   type GenerationTask,
+  type Model,
   type Receive,
+  TransferError,
 } from '../../../clients/typescript/src/index.js';
-import { EXIT, Failure } from '../exit.js';
-import { outputPath, type OutputOptions } from './output-path.js';
+import type { JsonObject } from '../../../core/json.js';
+import { EXIT, Failure, usageFailure } from '../exit.js';
+
+export interface OutputOptions {
+  /** A file, or an existing folder; the folder of the run when absent. */
+  readonly out?: string;
+  readonly force?: boolean;
+}
+
+const EXTENSION_BY_TYPE: Readonly<Record<string, string>> = {
+  'image/png': '.png',
+  'image/jpeg': '.jpg',
+  'image/webp': '.webp',
+  'video/mp4': '.mp4',
+};
+const ENDINGS_BY_FORMAT: Readonly<Record<string, readonly string[]>> = {
+  png: ['.png'],
+  jpeg: ['.jpg', '.jpeg'],
+  webp: ['.webp'],
+  mp4: ['.mp4'],
+};
+/** Endings that say what is in a file. Any other is the person's own affair. */
+const MEDIA_ENDINGS = new Set([
+  ...Object.values(ENDINGS_BY_FORMAT).flat(),
+  '.gif',
+  '.avif',
+  '.bmp',
+  '.tif',
+  '.tiff',
+  '.svg',
+  '.mov',
+  '.webm',
+  '.mkv',
+  '.avi',
+]);
+
+/** The formats a model's results may have: what its `format` parameter says, else all of its modality. */
+export function formatsOf(modality: string, model?: Model, parameters: JsonObject = {}): readonly string[] {
+  const properties = model?.input_schema['properties'] as Readonly<Record<string, JsonObject>> | undefined;
+  const format = parameters['format'] ?? properties?.['format']?.['default'];
+  if (typeof format === 'string' && Object.hasOwn(ENDINGS_BY_FORMAT, format)) return [format];
+  return modality === 'video' ? ['mp4'] : ['png', 'jpeg', 'webp'];
+}
+
+/** Refuses an ending that would say something else than what is in the file. */
+export function checkEnding({ out }: OutputOptions, formats: readonly string[], from: string): void {
+  if (out === undefined || isFolder(resolve(from, out))) return;
+  const ending = extname(out).toLowerCase();
+  const fitting = formats.flatMap((format) => ENDINGS_BY_FORMAT[format] ?? []);
+  if (!MEDIA_ENDINGS.has(ending) || fitting.includes(ending)) return;
+  throw usageFailure(
+    `${out} would hold ${formats.join(' or ')}, so that it cannot end in ${ending}; end it in ${fitting.join(' or ')}, or omit the ending.`,
+  );
+}
+
+/** Refuses, before anything is spent, an --out that cannot be written or would overwrite something. */
+export function checkOutput({ out, force = false }: OutputOptions, maxOutputs: number, from: string): void {
+  if (out === '-') throw usageFailure('--out must be a file or a folder; results are not written to standard output.');
+  if (out === '') throw usageFailure('--out must be a file or a folder.');
+  const isInside = out === undefined || isFolder(resolve(from, out));
+  const folder = isInside ? (out ?? '.') : /[/\\]$/.test(out) ? out : dirname(out);
+  if (!isFolder(resolve(from, folder))) throw usageFailure(`There is no folder ${folder} to write to.`);
+  if (!isWritable(resolve(from, folder))) throw usageFailure(`The folder ${folder} cannot be written by this user.`);
+  if (isInside) return;
+  const taken = force ? undefined : candidates(out, maxOutputs).find((path) => existsSync(resolve(from, path)));
+  if (taken !== undefined)
+    throw usageFailure(`${taken} already exists; give --force to overwrite it, or another --out.`);
+}
+
+function candidates(out: string, maxOutputs: number): string[] {
+  const suffixes = ['', ...Array.from({ length: maxOutputs }, (_, index) => `-${index + 1}`)];
+  const extensions = extname(out) === '' ? Object.values(EXTENSION_BY_TYPE) : [extname(out)];
+  const stem = extname(out) === '' ? out : out.slice(0, -extname(out).length);
+  return suffixes.flatMap((suffix) => extensions.map((extension) => `${stem}${suffix}${extension}`));
+}
+
+/** The path of one output, as a user would write it in the folder `from`; `suffix` distinguishes several. */
+export function outputPath(
+  task: GenerationTask,
+  { out, from }: { readonly out: string | undefined; readonly from: string },
+  suffix: string,
+  mediaType: string,
+): string {
+  const extension = EXTENSION_BY_TYPE[mediaType] ?? '';
+  if (out === undefined || isFolder(resolve(from, out)))
+    return join(out ?? '.', `${task.generation_id}${suffix}${extension}`);
+  return extname(out) === ''
+    ? `${out}${suffix}${extension}`
+    : `${out.slice(0, -extname(out).length)}${suffix}${extname(out)}`;
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function isWritable(folder: string): boolean {
+  try {
+    accessSync(folder, constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 const UNWRITABLE = new Set(['ENOSPC', 'EACCES', 'EROFS', 'EISDIR', 'ENOENT', 'EDQUOT', 'ENAMETOOLONG']);
 

@@ -1,22 +1,149 @@
 import type { Command } from 'commander';
-import { connect, type ConnectionOptions } from '../client/connection.js';
+import { randomUUID } from 'node:crypto';
+import type { CreditOperation } from '../../../core/credits/operate.js';
+import { type ErrorCode, ServiceError } from '../../../core/errors.js';
+import type { Operated, Operator } from '../../operator/operator.js';
+import { accountJson, entryJson } from '../../operator/records.js';
 import { amountText } from '../amount.js';
+import { connect, type ConnectionOptions } from '../client/connection.js';
+import { failureOf, OutcomeUnknown } from '../client/failures.js';
+import { EXIT, Failure, usageFailure, withMore } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { show } from '../terminal.js';
-import { clientCommand } from './client-command.js';
-import { examples } from './examples.js';
+import {
+  moreJson,
+  moreText,
+  operatorCommand,
+  type OperatorOptions,
+  type PageOptions,
+  pageRequest,
+  withOperator,
+  withPaging,
+} from '../operator/operator-command.js';
+import { isoTime, show, table } from '../terminal.js';
+import { clientCommand, EXAMPLE_ID, examples } from './client-command.js';
 
-type Options = ConnectionOptions & { readonly json?: boolean };
+type OptionsCredits = ConnectionOptions & { readonly json?: boolean };
 
 /** `darkroom credits`: the balance of the key's account. */
 export function addCredits(program: Command, io: CliIo): void {
   clientCommand(program, 'credits')
     .description("show the account's balance")
     .addHelpText('after', examples(['darkroom credits', 'darkroom credits --json']))
-    .action((options: Options) => credits(io, options));
+    .action((options: OptionsCredits) => showBalance(io, options));
 }
 
-async function credits(io: CliIo, options: Options): Promise<void> {
+async function showBalance(io: CliIo, options: OptionsCredits): Promise<void> {
   const data = await connect(io, options).credits();
   show(io, { json: data, text: amountText(data.balance_credits, data.currency) }, options);
+}
+
+interface OptionsCreditOperations extends OperatorOptions {
+  readonly operationId?: string;
+  readonly reason: string;
+}
+
+type Operate = (operator: Operator, operation: CreditOperation) => Promise<Operated>;
+
+/** `darkroom grants` and `darkroom adjustments`: grant credits to an account, and correct mistakes. */
+export function addCreditOperations(program: Command, io: CliIo): void {
+  const grants = program.command('grants').description('credits given to accounts');
+  operatorCommand(grants, 'create <account_id> <credits>')
+    .description('give credits to an account')
+    .option('--reason <text>', 'why', 'Grant')
+    .option('--operation-id <id>', 'names the grant, so that repeating it changes nothing')
+    .addHelpText('after', examples([`darkroom grants create ${EXAMPLE_ID} 5000 --operation-id invoice-1042`]))
+    .action((accountId: string, credits: string, options: OptionsCreditOperations) =>
+      operate(io, (operator, operation) => operator.grantCredits(operation), accountId, credits, options),
+    );
+
+  const adjustments = program.command('adjustments').description('corrections of granted credits');
+  operatorCommand(adjustments, 'create <account_id> <credits>')
+    .description('add credits, or take them back with a number below 0')
+    .requiredOption('--reason <text>', 'why')
+    .option('--operation-id <id>', 'names the adjustment, so that repeating it changes nothing')
+    .addHelpText('after', examples([`darkroom adjustments create ${EXAMPLE_ID} -200 --reason "granted twice"`]))
+    .action((accountId: string, credits: string, options: OptionsCreditOperations) =>
+      operate(io, (operator, operation) => operator.adjustCredits(operation), accountId, credits, options),
+    );
+}
+
+function operate(
+  io: CliIo,
+  make: Operate,
+  accountId: string,
+  credits: string,
+  options: OptionsCreditOperations,
+): Promise<void> {
+  if (!/^-?[0-9]+$/.test(credits)) throw usageFailure(`Credits must be a whole number, not ${credits}.`);
+  if (!Number.isSafeInteger(Number(credits)))
+    throw usageFailure(
+      `Credits must be from -${Number.MAX_SAFE_INTEGER} to ${Number.MAX_SAFE_INTEGER}, not ${credits}.`,
+    );
+  return withOperator(io, options, async (operator) => {
+    // One id for all tries, so that they are one operation.
+    const operationId = options.operationId ?? randomUUID();
+    const operation = { accountId, operationId, credits: Number(credits), reason: options.reason };
+    const { account, earlierAt } = await make(operator, operation).catch((error: unknown) => {
+      throw unheard(error, operationId);
+    });
+    // A generated id is new, so an operation that exists already is an earlier try whose answer was lost.
+    const repeatedAt = options.operationId === undefined ? undefined : earlierAt;
+    const balance = `${account.name} has ${amountText(account.available, account.currency)} available`;
+    const text =
+      repeatedAt === undefined
+        ? `${balance} (operation ${operationId}).`
+        : `The operation ${operationId} was made already at ${isoTime(repeatedAt)}; nothing changed. ${balance}.`;
+    show(
+      io,
+      { json: { operation_id: operationId, repeated: repeatedAt !== undefined, account: accountJson(account) }, text },
+      options,
+    );
+  });
+}
+
+/**
+ * What says that the operation was never made, nor will be by a try that is still on its way: no account ever goes, and
+ * an id names one operation for ever. What an account has may change between two tries, and who may call as well.
+ */
+const NEVER_MADE: ReadonlySet<ErrorCode> = new Set(['NOT_FOUND', 'CONFLICT']);
+
+/** An operation without an answer may have been made, unless all its tries were refused, or none was sent. */
+function unheard(error: unknown, operationId: string): unknown {
+  const { lastTry } = error instanceof OutcomeUnknown ? error : { lastTry: undefined };
+  if (lastTry === undefined && (error instanceof ServiceError || error instanceof Failure)) return error;
+  if (lastTry instanceof ServiceError && NEVER_MADE.has(lastTry.code)) return lastTry;
+  const { message, details } = failureOf(lastTry ?? error);
+  return withMore(
+    new Failure(message, EXIT.failure, details, lastTry ?? error),
+    `Whether it was made is not known; the same command with --operation-id ${operationId} finds out and does not make it twice.`,
+    { operation_id: operationId },
+  );
+}
+
+/** `darkroom ledger`: every movement of an account's credits, oldest first. */
+export function addLedger(program: Command, io: CliIo): void {
+  withPaging(operatorCommand(program, 'ledger <account_id>'))
+    .description("show an account's ledger, oldest entry first")
+    .addHelpText(
+      'after',
+      examples([`darkroom ledger ${EXAMPLE_ID}`, `darkroom ledger ${EXAMPLE_ID} --limit 1000 --json`]),
+    )
+    .action((accountId: string, options: OperatorOptions & PageOptions) =>
+      withOperator(io, options, async (operator) => {
+        const page = await operator.listEntries(accountId, pageRequest(options));
+        const rows = page.items.map((e) => [
+          e.sequence,
+          isoTime(e.at),
+          e.kind,
+          `${e.from} to ${e.to}`,
+          e.credits,
+          e.availableAfter,
+          e.generationId ?? e.operationId,
+          e.reason,
+        ]);
+        const text =
+          table(['entry', 'at', 'kind', 'moved', 'credits', 'available', 'for', 'reason'], rows) + moreText(page);
+        show(io, { json: { entries: page.items.map(entryJson), ...moreJson(page) }, text }, options);
+      }),
+    );
 }

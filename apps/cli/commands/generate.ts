@@ -1,27 +1,24 @@
+import { type Command, InvalidArgumentError } from 'commander';
 import { randomUUID } from 'node:crypto';
-import { InvalidArgumentError, type Command } from 'commander';
 import {
   ApiError,
   type Darkroom,
   type GenerationRequest,
   type GenerationTask,
 } from '../../../clients/typescript/src/index.js';
-import { printable } from '../../logging/printable.js';
+import { printable } from '../../logging/logged-fields.js';
+import { amountText } from '../amount.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
-import { followGeneration } from '../client/follow-generation.js';
+import { type Cancelling, createFailure, cutShort, unheard, whereToFind } from '../client/failures.js';
+import { followGeneration, Interruption, type Progress } from '../client/follow-generation.js';
 import {
-  readGenerationInput,
-  withGenerationOptions,
   type GenerationInput,
   type GenerationOptions,
+  readGenerationInput,
+  uploadFile,
+  withGenerationOptions,
 } from '../client/generation-input.js';
-import { Interruption } from '../client/interruption.js';
-import { downloadOutputs } from '../client/output-files.js';
-import { checkEnding, checkOutput, formatsOf, type OutputOptions } from '../client/output-path.js';
-import type { Progress } from '../client/progress.js';
-import { uploadFile } from '../client/upload-file.js';
-import { createFailure, cutShort, unheard, whereToFind, type Cancelling } from '../client/failure-messages.js';
-import { amountText } from '../amount.js';
+import { checkEnding, checkOutput, downloadOutputs, formatsOf, type OutputOptions } from '../client/output-files.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { say, show } from '../terminal.js';
@@ -77,7 +74,7 @@ async function generate(io: CliIo, prompt: string, options: Options): Promise<vo
   checkOutput(options, input.model.limits.max_outputs, io.folder);
   checkEnding(options, formatsOf(input.model.modality, input.model, input.parameters), io.folder);
   const interruption = new Interruption(io.signals);
-  const { openProgress } = await import('../client/progress.js');
+  const { openProgress } = await import('../client/follow-generation.js');
   const progress = openProgress(io, input.files.length + 6, options);
   try {
     const accepted = await accept(client, input, options, progress, interruption);

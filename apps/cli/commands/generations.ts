@@ -1,12 +1,34 @@
-import { InvalidArgumentError, type Command } from 'commander';
-import { isTerminal, STATUSES, type AttemptCost, type GenerationStatus } from '../../../core/generation/generation.js';
+import { type Command, InvalidArgumentError } from 'commander';
+import { randomUUID } from 'node:crypto';
+import type { GenerationTask } from '../../../clients/typescript/src/index.js';
+import { type AttemptCost, type GenerationStatus, isTerminal, STATUSES } from '../../../core/generation/generation.js';
+import { printable } from '../../logging/logged-fields.js';
 import type { InspectedGeneration, ShownGeneration } from '../../operator/operator.js';
-import type { CliIo } from '../io.js';
-import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
-import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { generationJson, inspectedJson } from '../../operator/records.js';
+import { amountText } from '../amount.js';
+import { connect, type ConnectionOptions } from '../client/connection.js';
+import { taskText } from '../client/follow-generation.js';
+import {
+  type GenerationOptions,
+  readGenerationInput,
+  uploadFile,
+  withGenerationOptions,
+} from '../client/generation-input.js';
+import { checkEnding, checkOutput, downloadOutputs, formatsOf } from '../client/output-files.js';
+import { EXIT, Failure } from '../exit.js';
+import type { CliIo } from '../io.js';
+import {
+  moreJson,
+  moreText,
+  operatorCommand,
+  type OperatorOptions,
+  type PageOptions,
+  pageRequest,
+  withOperator,
+  withPaging,
+} from '../operator/operator-command.js';
 import { facts, isoTime, show, table } from '../terminal.js';
-import { EXAMPLE_ID, examples } from './examples.js';
+import { clientCommand, EXAMPLE_ID, examples } from './client-command.js';
 
 interface ListOptions extends OperatorOptions, PageOptions {
   readonly account?: string;
@@ -47,7 +69,7 @@ export function addGenerations(program: Command, io: CliIo): void {
     .action((generationId: string, options: OperatorOptions) =>
       withOperator(io, options, async (operator) => {
         const generation = await operator.cancelGeneration(generationId);
-        show(io, { json: generationJson(generation), text: outcome(generation) }, options);
+        show(io, { json: generationJson(generation), text: outcomeGenerations(generation) }, options);
       }),
     );
 }
@@ -86,7 +108,7 @@ function creditsOf({ completedAt, reservedCredits, chargedCredits }: ShownGenera
   return completedAt === undefined ? `${reservedCredits} reserved` : `${chargedCredits} charged`;
 }
 
-function outcome({ generationId, status }: ShownGeneration): string {
+function outcomeGenerations({ generationId, status }: ShownGeneration): string {
   if (status === 'cancelled') return `Generation ${generationId} is cancelled.`;
   return isTerminal(status)
     ? `Generation ${generationId} had ${status} before; nothing was changed.`
@@ -127,4 +149,94 @@ function inspectedText(g: InspectedGeneration): string {
     ['parameters', JSON.stringify(g.parameters)],
     ['references', g.referenceUploadIds.length === 0 ? undefined : g.referenceUploadIds.join(' ')],
   ]);
+}
+
+type OptionsEstimate = GenerationOptions & ConnectionOptions & { readonly json?: boolean };
+
+/** `darkroom estimate`: what `generate` would reserve. */
+export function addEstimate(program: Command, io: CliIo): void {
+  withGenerationOptions(clientCommand(program, 'estimate <prompt>'))
+    .description('show what a generation would cost, without creating it')
+    .addHelpText(
+      'after',
+      examples([
+        'darkroom estimate "a lighthouse" --param n=4',
+        'darkroom estimate "waves" --model sandbox-video --json',
+      ]),
+    )
+    .action((prompt: string, options: OptionsEstimate) => estimate(io, prompt, options));
+}
+
+async function estimate(io: CliIo, prompt: string, options: OptionsEstimate): Promise<void> {
+  const client = connect(io, options);
+  const { body, files } = await readGenerationInput(client, prompt, options, io.folder);
+  const ids: string[] = [];
+  for (const file of files) ids.push(await uploadFile(client, file, randomUUID()));
+  const data = await client.estimate({ ...body, ...(ids.length === 0 ? {} : { reference_upload_ids: ids }) });
+  show(io, { json: data, text: amountText(data.estimated_credits, data.currency) }, options);
+}
+
+type OptionsStatus = ConnectionOptions & { readonly json?: boolean; readonly out?: string; readonly force?: boolean };
+
+/** The most outputs any model may have. */
+const MAX_OUTPUTS = 100;
+
+/** `darkroom status`: how a generation is doing; with --out its results are downloaded too. */
+export function addStatus(program: Command, io: CliIo): void {
+  clientCommand(program, 'status <generation_id>')
+    .description('show a generation, and download its results with --out')
+    .option('-o, --out <path>', 'a file or folder for the results, if there are any')
+    .option('-f, --force', 'overwrite what --out names')
+    .addHelpText('after', examples([`darkroom status ${EXAMPLE_ID}`, `darkroom status ${EXAMPLE_ID} --out boat.png`]))
+    .action((generationId: string, options: OptionsStatus) => showStatus(io, generationId, options));
+}
+
+async function showStatus(io: CliIo, generationId: string, options: OptionsStatus): Promise<void> {
+  if (options.out !== undefined) checkOutput(options, MAX_OUTPUTS, io.folder);
+  const client = connect(io, options);
+  const data = await client.generation(generationId);
+  if (options.out === undefined) {
+    show(io, { json: data, text: taskText(data) }, options);
+    return;
+  }
+  checkEnding(options, formatsOf(data.modality), io.folder);
+  const files = await downloadOutputs(client, data, options, { folder: io.folder });
+  show(io, { json: { ...data, files }, text: [taskText(data), ...files].join('\n') }, options);
+  if (files.length === 0) throw nothingToDownload(data);
+}
+
+function nothingToDownload(task: GenerationTask): Failure {
+  const { error } = task;
+  const nothing = `Generation ${task.generation_id} has nothing to download`;
+  if (task.status === 'failed') {
+    return new Failure(
+      `${nothing}: it failed${error === undefined ? '' : `, ${printable(error.message)} (${error.code})`}.`,
+      EXIT.generationFailed,
+      'shown',
+    );
+  }
+  if (task.status === 'cancelled') return new Failure(`${nothing}: it was cancelled.`, EXIT.cancelled, 'shown');
+  return new Failure(`${nothing}: it is ${task.status}.`, EXIT.failure, 'shown');
+}
+
+type OptionsCancel = ConnectionOptions & { readonly json?: boolean };
+
+/** `darkroom cancel`: asks for a cooperative cancel. */
+export function addCancel(program: Command, io: CliIo): void {
+  clientCommand(program, 'cancel <generation_id>')
+    .description('cancel a generation; a running one may take a while to stop')
+    .addHelpText('after', examples([`darkroom cancel ${EXAMPLE_ID}`]))
+    .action((generationId: string, options: OptionsCancel) => cancel(io, generationId, options));
+}
+
+function outcomeCancel({ status, generation_id }: GenerationTask): string {
+  if (status === 'cancelled') return 'The generation is cancelled.';
+  if (status === 'succeeded' || status === 'failed')
+    return `The generation already had ${status}; nothing was changed.`;
+  return `Cancel asked for; still ${status}. To see how it ends, run: npx darkroom status ${generation_id}`;
+}
+
+async function cancel(io: CliIo, generationId: string, options: OptionsCancel): Promise<void> {
+  const data = await connect(io, options).cancel(generationId);
+  show(io, { json: data, text: `${taskText(data)}\n\n${outcomeCancel(data)}` }, options);
 }

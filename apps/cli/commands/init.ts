@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
+import { configDrivers } from '../../config/load-config.js';
 import { BUILT_IN_DRIVERS, DEFAULT_PROVIDERS } from '../../wiring/built-in-drivers.js';
 import { usageFailure } from '../exit.js';
+import type { InitFlags } from '../init/init-provider.js';
 import type { CliIo } from '../io.js';
-import { readCredits } from '../operator/read-credits.js';
-import { storeCommand, withContext, type StoreOptions } from '../operator/store-command.js';
-import type { InitFlags } from '../init/choose.js';
-import { dataPlace } from '../operator/data-place.js';
-import { facts, say, show } from '../terminal.js';
-import { examples } from './examples.js';
+import { dataPlace, storeCommand, type StoreOptions, withContext } from '../operator/store-command.js';
+import { readCredits } from '../operator/texts.js';
+import { facts, print, say, show } from '../terminal.js';
+import { examples } from './client-command.js';
 
 interface Options extends StoreOptions, InitFlags {
   readonly provider?: string;
@@ -17,7 +17,7 @@ interface Options extends StoreOptions, InitFlags {
   readonly credits?: string;
 }
 
-const ABOUT = `On an existing folder it changes nothing except what --account adds.
+const ABOUT_INIT = `On an existing folder it changes nothing except what --account adds.
 
 With --provider it writes darkroom.yaml and catalog.yaml into the current folder instead, and overwrites nothing. At a terminal it
 asks for what the options leave out. The key of a provider is never written: the command says where it is read from.`;
@@ -50,7 +50,7 @@ export function addInit(program: Command, io: CliIo): void {
     .option('--import <file>', 'propose the catalog for this file, where the provider can')
     .option('--try', 'with --import: run the proposal once, and show the files that it makes')
     .option('--api-key-file <file>', 'the file that the key of the provider is read from')
-    .addHelpText('after', examples(EXAMPLES, ABOUT))
+    .addHelpText('after', examples(EXAMPLES, ABOUT_INIT))
     .action((options: Options) =>
       options.provider === undefined ? init(io, options) : ofProvider(io, options.provider, options),
     );
@@ -107,4 +107,22 @@ function init(io: CliIo, options: Options): Promise<void> {
     },
     { create: true },
   );
+}
+
+const ABOUT_CONFIG = `With a configuration that names modules it includes their options. An editor with a YAML language server then completes
+and checks darkroom.yaml, whose first line names the file: # yaml-language-server: $schema=darkroom.schema.json`;
+
+/** `darkroom config schema`: what darkroom.yaml may contain, for editors. */
+export function addConfig(program: Command, io: CliIo): void {
+  const config = program.command('config').description('what darkroom.yaml may contain');
+  storeCommand(config, 'schema')
+    .description('print the JSON Schema of the configuration')
+    .addHelpText('after', examples(['darkroom config schema > darkroom.schema.json'], ABOUT_CONFIG))
+    .action((options: StoreOptions) => schema(io, options));
+}
+
+async function schema(io: CliIo, { config: file }: StoreOptions): Promise<void> {
+  const { configSchema } = await import('../../config/config-schema.js');
+  const drivers = await configDrivers({ file, environment: io.environment, folder: io.folder });
+  print(io, JSON.stringify(configSchema(drivers), null, 2));
 }

@@ -1,15 +1,22 @@
 import type { Command } from 'commander';
 import { SCOPES } from '../../../core/access/credential.js';
 import type { ShownKey } from '../../operator/operator.js';
-import type { CliIo } from '../io.js';
+import { appJson, keyJson } from '../../operator/records.js';
 import { amountText } from '../amount.js';
-import { readCredits } from '../operator/read-credits.js';
-import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
-import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
-import { readTime } from '../operator/read-time.js';
-import { keyJson } from '../../operator/records.js';
+import type { CliIo } from '../io.js';
+import {
+  moreJson,
+  moreText,
+  operatorCommand,
+  type OperatorOptions,
+  type PageOptions,
+  pageRequest,
+  withOperator,
+  withPaging,
+} from '../operator/operator-command.js';
+import { readCredits, readTime } from '../operator/texts.js';
 import { facts, isoDate, isoTime, say, show, table } from '../terminal.js';
-import { EXAMPLE_ID, examples } from './examples.js';
+import { EXAMPLE_ID, examples } from './client-command.js';
 
 interface CreateOptions extends OperatorOptions {
   readonly name: string;
@@ -127,4 +134,46 @@ function stateOf(key: ShownKey, now: number): string {
   if (key.revokedAt !== undefined) return 'revoked';
   if (key.expiresAt === undefined) return 'active';
   return key.expiresAt <= now ? 'expired' : `until ${isoTime(key.expiresAt)}`;
+}
+
+/** `darkroom apps`: an account's Apps, each with its own keys and tasks. */
+export function addApps(program: Command, io: CliIo): void {
+  const apps = program.command('apps').description("an account's Apps, which own keys, uploads and generations");
+  operatorCommand(apps, 'create <account_id> <name>')
+    .description('make an App')
+    .addHelpText('after', examples([`darkroom apps create ${EXAMPLE_ID} website`]))
+    .action((accountId: string, name: string, options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const app = await operator.createApp({ accountId, name });
+        show(
+          io,
+          {
+            json: appJson(app),
+            text: facts([
+              ['app', app.appId],
+              ['account', app.accountId],
+              ['name', app.name],
+            ]),
+          },
+          options,
+        );
+      }),
+    );
+  withPaging(operatorCommand(apps, 'list <account_id>'))
+    .description('list the Apps of an account')
+    .addHelpText('after', examples([`darkroom apps list ${EXAMPLE_ID}`]))
+    .action((accountId: string, options: OperatorOptions & PageOptions) =>
+      withOperator(io, options, async (operator) => {
+        const page = await operator.listApps(accountId, pageRequest(options));
+        const rows = page.items.map((app) => [app.appId, app.name, isoTime(app.createdAt)]);
+        show(
+          io,
+          {
+            json: { apps: page.items.map(appJson), ...moreJson(page) },
+            text: table(['app', 'name', 'created'], rows) + moreText(page),
+          },
+          options,
+        );
+      }),
+    );
 }

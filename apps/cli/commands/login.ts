@@ -1,13 +1,18 @@
 import type { Command } from 'commander';
-import { readKey, serverUrl, type ConnectionOptions } from '../client/connection.js';
-import { profilePath, readProfile, rememberKey } from '../client/profile.js';
-import { readSecret } from '../client/read-secret.js';
-import { ApiError, Darkroom, type Balance } from '../../../clients/typescript/src/index.js';
+import { ApiError, type Balance, Darkroom } from '../../../clients/typescript/src/index.js';
 import { amountText } from '../amount.js';
+import {
+  type ConnectionOptions,
+  profilePath,
+  readKey,
+  readProfile,
+  readSecret,
+  rememberKey,
+  serverUrl,
+} from '../client/connection.js';
 import type { CliIo } from '../io.js';
 import { show } from '../terminal.js';
-import { clientCommand } from './client-command.js';
-import { examples } from './examples.js';
+import { clientCommand, examples } from './client-command.js';
 
 type Options = ConnectionOptions & { readonly json?: boolean };
 

@@ -1,12 +1,11 @@
 import type { Command } from 'commander';
-import type { JsonObject } from '../../../core/json.js';
-import { connectPublicly, type ConnectionOptions } from '../client/connection.js';
 import type { Model } from '../../../clients/typescript/src/index.js';
+import type { JsonObject } from '../../../core/json.js';
+import { type ConnectionOptions, connectPublicly } from '../client/connection.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { facts, show, table } from '../terminal.js';
-import { clientCommand } from './client-command.js';
-import { examples } from './examples.js';
+import { clientCommand, examples } from './client-command.js';
 
 type Options = ConnectionOptions & { readonly json?: boolean };
 

@@ -1,14 +1,21 @@
 import type { Command } from 'commander';
 import type { ShownPerson, SignInLink } from '../../operator/operator.js';
-import { readSecret } from '../client/read-secret.js';
-import { counted } from '../counted.js';
-import type { CliIo } from '../io.js';
-import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
-import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
 import { personJson } from '../../operator/records.js';
+import { readSecret } from '../client/connection.js';
+import type { CliIo } from '../io.js';
+import {
+  moreJson,
+  moreText,
+  operatorCommand,
+  type OperatorOptions,
+  type PageOptions,
+  pageRequest,
+  withOperator,
+  withPaging,
+} from '../operator/operator-command.js';
 import { configOf } from '../operator/store-command.js';
-import { facts, isoDate, isoTime, say, show, table } from '../terminal.js';
-import { EXAMPLE_ID, examples } from './examples.js';
+import { counted, facts, isoDate, isoTime, say, show, table } from '../terminal.js';
+import { EXAMPLE_ID, examples } from './client-command.js';
 
 type CreateOptions = OperatorOptions & { readonly passwordStdin?: boolean };
 

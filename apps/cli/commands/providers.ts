@@ -1,16 +1,15 @@
 import type { Command } from 'commander';
-import { nearKeys } from '../../../core/catalog/near-keys.js';
+import { nearKeys } from '../../../core/catalog/find-model.js';
+import { printable } from '../../logging/logged-fields.js';
+import { promisesJson, providerJson } from '../../operator/records.js';
 import type { CheckedProvider } from '../../wiring/check-providers.js';
-import { printable } from '../../logging/printable.js';
-import { counted } from '../counted.js';
 import { Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
-import { promisesJson, providerJson } from '../../operator/provider-records.js';
-import { providersText } from '../operator/provider-text.js';
+import { operatorCommand, type OperatorOptions, withOperator } from '../operator/operator-command.js';
 import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
-import { show } from '../terminal.js';
-import { examples } from './examples.js';
+import { providersText } from '../operator/texts.js';
+import { counted, show } from '../terminal.js';
+import { examples } from './client-command.js';
 
 const ABOUT_CHECK = 'It needs no server of Darkroom. It makes no picture and costs nothing; it waits a minute at most.';
 

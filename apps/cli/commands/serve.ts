@@ -1,18 +1,18 @@
+import { type Command, Option } from 'commander';
 import { join } from 'node:path';
-import { Option, type Command } from 'commander';
 import type { Logger } from 'pino';
-import { ConfigInvalid, type Config, type Role } from '../../config/config.js';
+import { type Config, ConfigInvalid, type Role } from '../../config/config.js';
 import type { Demo } from '../../service/first-start.js';
 import type { Served } from '../../service/serve.js';
+import { keepFirstKey, type KeptKey, profilePath } from '../client/connection.js';
+import { failureOf } from '../client/failures.js';
+import { EXIT, Failure, sentenceOf } from '../exit.js';
+import { type FirstSecret, firstStartText } from '../first-start-text.js';
 import type { CliIo } from '../io.js';
 import { configOf, storeCommand, type StoreOptions } from '../operator/store-command.js';
-import { keepFirstKey, profilePath, type KeptKey } from '../client/profile.js';
-import { EXIT, Failure, sentenceOf } from '../exit.js';
-import { failureOf } from '../failure-of.js';
-import { firstStartText, type FirstSecret } from '../first-start-text.js';
 import { writePrivateFile } from '../private-file.js';
 import { say, show } from '../terminal.js';
-import { examples } from './examples.js';
+import { examples } from './client-command.js';
 
 const ABOUT = `The first start of an empty data folder makes an account to try things with and shows its key, once; where stdout
 is no terminal, the key goes to the file first-key in the data folder, and a link to sign in to the file sign-in-link. The log goes to stderr. Ctrl-C or SIGTERM stops it gracefully; a second one immediately.`;

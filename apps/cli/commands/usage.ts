@@ -1,13 +1,20 @@
-import { InvalidArgumentError, Option, type Command } from 'commander';
-import type { CreditValue } from '../../../core/usage/margin.js';
-import { USAGE_BY } from '../../../core/usage/usage-request.js';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type CreditValue, USAGE_BY } from '../../../core/usage/read-usage.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { operatorCommand, withOperator, type OperatorOptions } from '../operator/operator-command.js';
-import { moreJson, moreText, pageRequest, withPaging, type PageOptions } from '../operator/paging.js';
-import { costsJson, costsText, usageJson, usageText } from '../operator/usage-records.js';
+import {
+  moreJson,
+  moreText,
+  operatorCommand,
+  type OperatorOptions,
+  type PageOptions,
+  pageRequest,
+  withOperator,
+  withPaging,
+} from '../operator/operator-command.js';
+import { costsJson, costsText, usageJson, usageText } from '../operator/texts.js';
 import { show } from '../terminal.js';
-import { EXAMPLE_ID, examples } from './examples.js';
+import { EXAMPLE_ID, examples } from './client-command.js';
 
 interface UsageOptions extends OperatorOptions, PageOptions {
   readonly account?: string;

@@ -1,25 +1,136 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
-  DEFAULT_WEBHOOK,
   type CreateWebhookRequest,
+  DEFAULT_WEBHOOK,
   type UpdateWebhookRequest,
   type Webhook,
+  type WebhookDelivery,
 } from '../../../clients/typescript/src/index.js';
-import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks/events.js';
+import { DELIVERY_STATES, type DeliveryState } from '../../../core/webhooks/delivery.js';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks/endpoint.js';
 import { connect, type ConnectionOptions } from '../client/connection.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { facts, say, show, table } from '../terminal.js';
-import { addListen, collectEvent } from '../webhooks/listen.js';
-import { clientCommand } from './client-command.js';
-import { EXAMPLE_ID, examples } from './examples.js';
-import { addDeliveries } from './webhook-deliveries.js';
+import { counted, facts, say, show, table } from '../terminal.js';
+import { clientCommand, EXAMPLE_ID, examples } from './client-command.js';
+import { addListen, collectEvent } from './listen.js';
 
-interface Options extends ConnectionOptions {
+interface OptionsWebhookDeliveries extends ConnectionOptions {
+  readonly json?: boolean;
+  readonly state?: DeliveryState;
+  readonly since?: string;
+  readonly until?: string;
+}
+
+interface ListOptions extends OptionsWebhookDeliveries {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+const MAX_LISTED = 100;
+
+/** What webhooks were told, and sending it again. */
+export function addDeliveries(webhooks: Command, io: CliIo): void {
+  ranged(clientCommand(webhooks, 'deliveries <webhook_id>'))
+    .description('list what a webhook was told in the last 30 days, newest first')
+    .option('--limit <count>', `the most lines to show, 1 to ${MAX_LISTED}`, readLimit, MAX_LISTED)
+    .option('--cursor <cursor>', 'continue where an earlier page ended')
+    .addHelpText('after', examples([`darkroom webhooks deliveries ${EXAMPLE_ID} --state exhausted`]))
+    .action((id: string, options: ListOptions) => listWebhookDeliveries(io, id, options));
+  ranged(clientCommand(webhooks, 'replay <webhook_id> [delivery_id]'))
+    .description('send one delivery again, or all of a time that were not delivered')
+    .addHelpText(
+      'after',
+      examples([
+        `darkroom webhooks replay ${EXAMPLE_ID} ${EXAMPLE_ID}`,
+        `darkroom webhooks replay ${EXAMPLE_ID} --since 2026-03-14T00:00:00Z`,
+      ]),
+    )
+    .action((id: string, deliveryId: string | undefined, options: OptionsWebhookDeliveries) =>
+      replay(io, id, deliveryId, options),
+    );
+}
+
+function ranged(command: Command): Command {
+  return command
+    .addOption(new Option('--state <state>', 'those in this state').choices(DELIVERY_STATES))
+    .option('--since <time>', 'those made at this time or later, such as 2026-03-14T00:00:00Z', readMoment)
+    .option('--until <time>', 'those made before this time', readMoment);
+}
+
+async function listWebhookDeliveries(io: CliIo, id: string, { limit, cursor, ...options }: ListOptions): Promise<void> {
+  const query = { limit, ...(cursor === undefined ? {} : { cursor }), ...rangeOf(options) };
+  const page = await connect(io, options).webhooks.listDeliveries(id, query);
+  const rows = page.deliveries.map((one) => [
+    one.delivery_id,
+    one.event,
+    one.generation_id,
+    one.state,
+    one.attempts_made,
+    lastAnswer(one),
+    one.created_at,
+  ]);
+  const titles = ['delivery', 'event', 'generation', 'state', 'attempts', 'last answer', 'created'];
+  const more = page.next_cursor === undefined ? '' : `\nThere is more: --cursor ${page.next_cursor}`;
+  show(io, { json: page, text: table(titles, rows) + more }, options);
+}
+
+async function replay(
+  io: CliIo,
+  id: string,
+  deliveryId: string | undefined,
+  options: OptionsWebhookDeliveries,
+): Promise<void> {
+  const { webhooks } = connect(io, options);
+  if (deliveryId !== undefined) {
+    if (Object.keys(rangeOf(options)).length > 0)
+      throw usageFailure('A delivery_id excludes --state, --since and --until.');
+    const delivery = await webhooks.replay(id, deliveryId);
+    show(io, { json: delivery, text: `Delivery ${delivery.delivery_id} is sent again.` }, options);
+    return;
+  }
+  const { created_after, ...range } = rangeOf(options);
+  if (created_after === undefined) throw usageFailure('Name a delivery_id, or a time with --since.');
+  const replayed = await webhooks.replayAll(id, { created_after, ...range });
+  const text = `${counted(replayed, 'delivery is', 'deliveries are')} sent again.`;
+  show(io, { json: { replayed }, text }, options);
+}
+
+function rangeOf({ state, since, until }: OptionsWebhookDeliveries): {
+  readonly state?: DeliveryState;
+  readonly created_after?: string;
+  readonly created_before?: string;
+} {
+  return {
+    ...(state === undefined ? {} : { state }),
+    ...(since === undefined ? {} : { created_after: since }),
+    ...(until === undefined ? {} : { created_before: until }),
+  };
+}
+
+function lastAnswer({ attempts }: WebhookDelivery): string {
+  const last = attempts.at(-1);
+  return last === undefined ? '' : String(last.status ?? last.fault ?? last.result);
+}
+
+function readLimit(text: string): number {
+  const limit = Number(text);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED)
+    throw new InvalidArgumentError(`It must be an integer from 1 to ${MAX_LISTED}.`);
+  return limit;
+}
+
+function readMoment(text: string): string {
+  const at = Date.parse(text);
+  if (Number.isNaN(at)) throw new InvalidArgumentError('It must be a time such as 2026-03-14T00:00:00Z.');
+  return new Date(at).toISOString();
+}
+
+interface OptionsWebhooks extends ConnectionOptions {
   readonly json?: boolean;
 }
 
-interface EndpointOptions extends Options {
+interface EndpointOptions extends OptionsWebhooks {
   readonly event?: readonly WebhookEvent[];
   readonly description?: string;
 }
@@ -46,7 +157,7 @@ export function addWebhooks(program: Command, io: CliIo): void {
   clientCommand(webhooks, 'list')
     .description('list the webhooks')
     .addHelpText('after', examples(['darkroom webhooks list']))
-    .action((options: Options) => list(io, options));
+    .action((options: OptionsWebhooks) => listWebhooks(io, options));
   clientCommand(webhooks, 'update <webhook_id>')
     .description('change a webhook, or enable it again')
     .option('--address <address>', 'its new address')
@@ -59,7 +170,7 @@ export function addWebhooks(program: Command, io: CliIo): void {
   clientCommand(webhooks, 'delete <webhook_id>')
     .description('remove a webhook')
     .addHelpText('after', examples([`darkroom webhooks delete ${EXAMPLE_ID}`]))
-    .action(async (id: string, options: Options) => {
+    .action(async (id: string, options: OptionsWebhooks) => {
       await connect(io, options).webhooks.delete(id);
       show(io, { json: { webhook_id: id, deleted: true }, text: `Webhook ${id} is deleted.` }, options);
     });
@@ -72,18 +183,18 @@ export function addWebhooks(program: Command, io: CliIo): void {
         `${DEFAULT_WEBHOOK} is the secret for addresses of single generations.`,
       ),
     )
-    .action((id: string, options: Options) => rotate(io, id, options));
+    .action((id: string, options: OptionsWebhooks) => rotate(io, id, options));
   addDeliveries(webhooks, io);
   addListen(webhooks, io);
 }
 
-async function create(io: CliIo, request: CreateWebhookRequest, options: Options): Promise<void> {
+async function create(io: CliIo, request: CreateWebhookRequest, options: OptionsWebhooks): Promise<void> {
   const created = await connect(io, options).webhooks.create(request);
   show(io, { json: created, text: `${webhookText(created)}\n${facts([['secret', created.secret]])}` }, options);
   if (!options.json) say(io, 'The secret cannot be shown again.');
 }
 
-async function list(io: CliIo, options: Options): Promise<void> {
+async function listWebhooks(io: CliIo, options: OptionsWebhooks): Promise<void> {
   const webhooks = await connect(io, options).webhooks.list();
   const rows = webhooks.map((one) => [one.webhook_id, stateOf(one), one.url, one.description]);
   show(io, { json: { webhooks }, text: table(['webhook', 'state', 'address', 'description'], rows) }, options);
@@ -104,7 +215,7 @@ async function update(io: CliIo, id: string, options: UpdateOptions): Promise<vo
   show(io, { json: webhook, text: webhookText(webhook) }, options);
 }
 
-async function rotate(io: CliIo, id: string, options: Options): Promise<void> {
+async function rotate(io: CliIo, id: string, options: OptionsWebhooks): Promise<void> {
   const rotated = await connect(io, options).webhooks.rotateSecret(id);
   const text = facts([
     ['secret', rotated.secret],

@@ -1,19 +1,463 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename, dirname, isAbsolute, join, normalize, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { isMap, isNode, isScalar, isSeq, type Node, parseDocument } from 'yaml';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
+import type { ProviderDriver } from '../../../adapters/driver.js';
+import { assert } from '../../../core/assert.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
-import type { JsonObject } from '../../../core/json.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import { keyOf, valueOfText } from '../../config/config-key.js';
 import { variableOf } from '../../config/config-keys.js';
 import { loadConfig } from '../../config/load-config.js';
+import { isLoopback } from '../../config/loopback.js';
+import { printable } from '../../logging/logged-fields.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
+import { BUILT_IN_DRIVERS } from '../../wiring/built-in-drivers.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
+import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
-import { Failure } from '../exit.js';
-import { say, show } from '../terminal.js';
-import { choose, type Choice, type InitFlags } from './choose.js';
-import { CATALOG_FILE, CONFIG_FILE, chosenFiles } from './chosen-files.js';
-import { refuseTaken, writeNewFiles } from './new-files.js';
-import { providerExample, type ExampleModel } from './provider-example.js';
-import { questionsTo } from './questions.js';
-import { trialJson, trialText, tryProposal, type TriedFile } from './try-proposal.js';
+import { say, show, table } from '../terminal.js';
+import { trialJson, trialText, type TriedFile, tryProposal } from './try-proposal.js';
+
+/** Questions to the person at a terminal, one line each. */
+export interface Questions {
+  /** Text above a question, as it is. */
+  tell(text: string): void;
+  /** The answer without blanks around it; the default where it is empty. Throws a `Failure` at the end of the input. */
+  ask(question: string, byDefault?: string): Promise<string>;
+  close(): void;
+}
+
+/** Undefined where nobody can answer. */
+export function questionsTo({ stdin, stderr }: CliIo): Questions | undefined {
+  if (!stdin.isTTY) return undefined;
+  const reader = createInterface({ input: stdin });
+  // Lines that are typed ahead, or pasted, wait for their questions.
+  const lines = reader[Symbol.asyncIterator]();
+  return {
+    tell: (text) => {
+      stderr.write(`${text}\n`);
+    },
+    async ask(question, byDefault) {
+      stderr.write(byDefault === undefined ? `${question}: ` : `${question} (${byDefault}): `);
+      const { value, done } = await lines.next();
+      if (done) {
+        stderr.write('\n');
+        throw new Failure('Nothing was written.', EXIT.cancelled);
+      }
+      return value.trim() || (byDefault ?? '');
+    },
+    close: () => {
+      reader.close();
+    },
+  };
+}
+
+const FOLDER = fileURLToPath(new URL('../../../../config/providers', import.meta.url));
+const CATALOG = '.catalog.yaml';
+/** Options that say where a provider is. */
+const ADDRESS_OPTIONS = ['base_url', 'servers'] as const;
+
+export interface ExampleModel {
+  readonly model_key: string;
+  readonly description?: string;
+  readonly modality: string;
+  readonly limits: { readonly max_reference_uploads: number };
+  /** The name of an instance. */
+  readonly provider: string;
+  readonly provider_settings?: JsonObject;
+}
+
+export interface ExampleInstance {
+  readonly name: string;
+  readonly driver: ProviderDriver;
+  /** The option that says where it is, of those that its kind has. */
+  readonly addressOption: (typeof ADDRESS_OPTIONS)[number];
+  /** Undefined for a service elsewhere, whose address is known and which asks for a key. */
+  readonly address: string | undefined;
+}
+
+/** The example of one provider in config/providers, as it is written. */
+export interface ProviderExample {
+  readonly name: string;
+  readonly config: string;
+  readonly catalog: string;
+  readonly instances: readonly ExampleInstance[];
+  readonly models: readonly ExampleModel[];
+}
+
+/** Throws one sentence with the names that there are. */
+export function providerExample(name: string): ProviderExample {
+  const names = exampleNames();
+  if (!names.includes(name)) {
+    throw usageFailure(`There is no example of a provider ${printable(name)}; there are ${names.join(', ')}.`);
+  }
+  const config = readFileSync(join(FOLDER, `${name}.yaml`), 'utf8');
+  const catalog = readFileSync(join(FOLDER, `${name}${CATALOG}`), 'utf8');
+  const { providers } = valueOf(config) as { providers: Record<string, JsonObject> };
+  const instances = Object.entries(providers).map(([instance, section]) =>
+    instanceOfProviderExample(instance, section),
+  );
+  return { name, config, catalog, instances, models: modelsOf(catalog) };
+}
+
+/** The models of a catalog that can be used. */
+export function modelsOf(catalog: string): readonly ExampleModel[] {
+  return (valueOf(catalog) as unknown as { models: readonly ExampleModel[] }).models;
+}
+
+/** The files beside the examples that the settings of a model name, by their paths. */
+export function filesOfModel({ provider_settings: settings }: ExampleModel): ReadonlyMap<string, string> {
+  const paths = textsIn(settings ?? {}).filter((text) => {
+    const path = join(FOLDER, text);
+    return path.startsWith(FOLDER) && text.includes('/') && existsSync(path) && statSync(path).isFile();
+  });
+  return new Map(paths.map((path) => [path, readFileSync(join(FOLDER, path), 'utf8')]));
+}
+
+function exampleNames(): readonly string[] {
+  if (!existsSync(FOLDER)) throw new Failure('This installation has no examples of providers.');
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith(CATALOG))
+    .map((file) => basename(file, CATALOG))
+    .toSorted();
+}
+
+function instanceOfProviderExample(name: string, section: JsonObject): ExampleInstance {
+  const driver = BUILT_IN_DRIVERS.find(
+    (known): known is ProviderDriver => known.kind === 'provider' && known.name === section['kind'],
+  );
+  assert(driver !== undefined, 'an example has a built-in kind');
+  const options = driver.options['properties'] as JsonObject;
+  const addressOption = ADDRESS_OPTIONS.find((option) => options[option] !== undefined);
+  assert(addressOption !== undefined, 'an example is of a kind with an address');
+  const address = section[addressOption];
+  return { name, driver, addressOption, address: address === undefined ? undefined : textsIn(address).join(',') };
+}
+
+function valueOf(text: string): Json {
+  return new LocatedYaml(text).value;
+}
+
+function textsIn(value: Json): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap((item) => textsIn(item)) : [];
+}
+
+/** What a command line says in place of answers. */
+export interface InitFlags {
+  readonly model?: readonly string[];
+  readonly import?: string;
+  readonly try?: boolean;
+  readonly baseUrl?: string;
+  readonly apiKeyFile?: string;
+}
+
+/** A file of the user's that the catalog is proposed for. */
+export interface Imported {
+  /** From the folder of the catalog. */
+  readonly path: string;
+  readonly text: string;
+  /** Whether it is elsewhere, and has to be copied to `path`. */
+  readonly isElsewhere: boolean;
+}
+
+export interface Choice {
+  readonly instance: ExampleInstance;
+  readonly models: { readonly keys: readonly string[] } | { readonly imported: Imported };
+  /** One address, or several with commas; undefined for that of the example. */
+  readonly address: string | undefined;
+  readonly keyFile: string | undefined;
+}
+
+interface Asking {
+  readonly flags: InitFlags;
+  /** Undefined where nobody can answer: every flag must then be there. */
+  readonly questions: Questions | undefined;
+  readonly folder: string;
+}
+
+/** What is to be written, by the flags and the answers. Throws one sentence for what is missing or cannot be. */
+export async function choose(example: ProviderExample, asking: Asking): Promise<Choice> {
+  const models = await chooseModels(example, asking);
+  const name = 'keys' in models ? instanceOfChoose(example, models.keys) : example.instances[0]?.name;
+  const instance = example.instances.find((known) => known.name === name);
+  if (instance === undefined) throw usageFailure(`The example of ${example.name} has no provider ${name}.`);
+  return {
+    instance,
+    models,
+    address: await chooseAddress(instance, asking),
+    keyFile: await chooseKeyFile(instance, asking),
+  };
+}
+
+async function chooseModels(example: ProviderExample, asking: Asking): Promise<Choice['models']> {
+  const { flags, questions } = asking;
+  const imports = example.instances[0]?.driver.imports;
+  if (flags.import !== undefined) {
+    if (imports === undefined)
+      throw usageFailure(`--import is not for ${example.name}: its models are written by hand.`);
+    if (flags.model !== undefined) throw usageFailure('--import and --model may not both be given.');
+    return { imported: await readImported(flags.import, asking) };
+  }
+  if (flags.try === true) throw usageFailure('--try needs --import, which names the file that is tried.');
+  if (flags.model !== undefined) return { keys: flags.model };
+  if (imports !== undefined && questions !== undefined) {
+    const path = await questions.ask(`File with ${imports.what} (Enter for models of the example)`);
+    if (path !== '') return { imported: await readImported(path, asking) };
+  }
+  const keys = example.models.map(({ model_key: key }) => key);
+  if (keys.length === 1) return { keys };
+  if (questions === undefined) {
+    const others = imports === undefined ? '' : `; or --import names ${imports.what}`;
+    throw usageFailure(`--model is missing: one or more of ${keys.join(', ')}${others}.`);
+  }
+  questions.tell(
+    table(
+      ['model', ''],
+      example.models.map(({ model_key: key, description }) => [key, description]),
+    ),
+  );
+  const [first] = example.models;
+  const ofFirst = example.models.filter(({ provider }) => provider === first?.provider);
+  const answer = await questions.ask('Models', ofFirst.map(({ model_key: key }) => key).join(', '));
+  return { keys: answer.split(/[\s,]+/).filter((key) => key !== '') };
+}
+
+/** The name of the one instance that makes them. */
+function instanceOfChoose({ models }: ProviderExample, keys: readonly string[]): string {
+  const chosen = keys.map((key) => {
+    const model = models.find((known) => known.model_key === key);
+    if (model !== undefined) return model;
+    const known = models.map((one) => one.model_key).join(', ');
+    throw usageFailure(`The example has no model ${printable(key)}; it has ${known}.`);
+  });
+  const instances = [...new Set(chosen.map(({ provider }) => provider))];
+  const [instance] = instances;
+  if (instance === undefined) throw usageFailure('At least one model must be named.');
+  if (instances.length > 1) throw usageFailure(`${keys.join(', ')} are of different providers; name those of one.`);
+  return instance;
+}
+
+async function chooseAddress(instance: ExampleInstance, { flags, questions }: Asking): Promise<string | undefined> {
+  const { driver, addressOption, address: shown } = instance;
+  const given = flags.baseUrl ?? (shown === undefined ? undefined : await askAddress(shown, questions));
+  if (given === undefined) return undefined;
+  const option = keyOf((driver.options['properties'] as Record<string, JsonObject>)[addressOption] ?? {});
+  // The value is not repeated: it may have a password in it.
+  if (!option.fits(valueOfText(option, given))) {
+    throw usageFailure(`${flags.baseUrl === undefined ? 'The address of the server' : '--base-url'} ${option.wanted}.`);
+  }
+  return given;
+}
+
+function askAddress(shown: string, questions: Questions | undefined): Promise<string> {
+  if (questions === undefined)
+    throw usageFailure(`--base-url is missing: the address of the server, such as ${shown}.`);
+  return isLoopback(new URL(shown).hostname)
+    ? questions.ask('Address of the server', shown)
+    : questions.ask(`Address of the server, such as ${shown}`);
+}
+
+/** A file named by a flag may be elsewhere, or not be there yet. An answer that is no file may be the key itself. */
+async function chooseKeyFile(
+  instance: ExampleInstance,
+  { flags, questions, folder }: Asking,
+): Promise<string | undefined> {
+  if (flags.apiKeyFile !== undefined || questions === undefined || instance.address !== undefined)
+    return flags.apiKeyFile;
+  const answer = await questions.ask(`File with the key of ${instance.name} (Enter to set it by a variable)`);
+  if (answer === '') return undefined;
+  if (!existsSync(resolve(folder, answer)))
+    throw usageFailure(
+      `The answer is not the name of a file, and nothing was written; a key itself is set by ${variableOf(`providers.${instance.name}.api_key`)}.`,
+    );
+  return answer;
+}
+
+async function readImported(path: string, { folder }: Asking): Promise<Imported> {
+  const isElsewhere = isAbsolute(path) || normalize(path).startsWith('..');
+  try {
+    const text = await readFile(resolve(folder, path), 'utf8');
+    return { text, isElsewhere, path: isElsewhere ? basename(path) : path };
+  } catch (error) {
+    throw usageFailure(`${printable(path)} cannot be read (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
+
+/** A key or an index at each level, from the top of a document. */
+export type YamlPath = readonly (string | number)[];
+
+/** The text with another value at `path`, which must have one; all else stays as it was written. `value` is YAML. */
+export function withValue(text: string, path: YamlPath, value: string): string {
+  const [start, end] = rangeOf(nodeAt(text, path));
+  return `${text.slice(0, start)}${value}${text.slice(end)}`;
+}
+
+/** The text with one more line below the one of the value at `path`, as deep as its key. */
+export function withLineAfter(text: string, path: YamlPath, line: string): string {
+  const [start, end] = rangeOf(nodeAt(text, path));
+  const [indent = ''] = /^ */.exec(text.slice(startOfLine(text, start))) ?? [];
+  const endOfLine = text.indexOf('\n', end);
+  assert(endOfLine >= 0, 'the line has an end');
+  return `${text.slice(0, endOfLine + 1)}${indent}${line}\n${text.slice(endOfLine + 1)}`;
+}
+
+/**
+ * The text with only those entries of the block mapping or list at `path` whose key or index is kept. Comments right above
+ * an entry belong to it.
+ */
+export function withEntries(text: string, path: YamlPath, isKept: (entry: string | number) => boolean): string {
+  const { entries, end } = entriesOf(text, path);
+  const kept = entries.filter(({ name }) => isKept(name));
+  const pieces = kept.map((entry) => text.slice(entry.start, entries[entries.indexOf(entry) + 1]?.start ?? end));
+  const [first = '', ...others] = pieces;
+  const tail = text.slice(end);
+  return `${text.slice(0, entries[0]?.start ?? end)}${[first.replace(/^\s*\n/, ''), ...others].join('')}${tail}`;
+}
+
+/** A text as YAML: with quotes unless it is plainly an address or a path. */
+export function yamlText(text: string): string {
+  return /^(?:https?:\/\/|\.{0,2}\/)[\w./~:-]*[\w/]$/.test(text) ? text : JSON.stringify(text);
+}
+
+interface Entry {
+  readonly name: string | number;
+  /** Where the line of its first comment begins, or its own. */
+  readonly start: number;
+}
+
+function entriesOf(text: string, path: YamlPath): { readonly entries: readonly Entry[]; readonly end: number } {
+  const collection = nodeAt(text, path);
+  const [, , end] = rangeOf(collection);
+  const named: (readonly [string | number, unknown])[] = isMap(collection)
+    ? collection.items.map(({ key }) => [isScalar(key) ? String(key.value) : '', key])
+    : isSeq(collection)
+      ? collection.items.map((item, index) => [index, item])
+      : [];
+  return { end, entries: named.map(([name, node]) => ({ name, start: startWithComments(text, rangeOf(node)[0]) })) };
+}
+
+function nodeAt(text: string, path: YamlPath): Node {
+  const node = parseDocument(text).getIn(path, true);
+  assert(isNode(node), `there is a value at ${path.join('.')}`);
+  return node;
+}
+
+function rangeOf(node: unknown): readonly [start: number, valueEnd: number, nodeEnd: number] {
+  assert(isNode(node) && node.range !== undefined && node.range !== null, 'a value that was read has a place');
+  return node.range;
+}
+
+function startOfLine(text: string, offset: number): number {
+  return text.lastIndexOf('\n', offset - 1) + 1;
+}
+
+function startWithComments(text: string, offset: number): number {
+  let start = startOfLine(text, offset);
+  while (start > 0) {
+    const before = startOfLine(text, start - 1);
+    if (!/^\s*(?:#.*)?\n$/.test(text.slice(before, start))) break;
+    start = before;
+  }
+  return start;
+}
+
+export const CONFIG_FILE = 'darkroom.yaml';
+export const CATALOG_FILE = 'catalog.yaml';
+
+export interface ChosenFiles {
+  /** Texts by their paths from the folder. */
+  readonly files: ReadonlyMap<string, string>;
+  /** Those of the catalog. */
+  readonly models: readonly ExampleModel[];
+}
+
+/** What is written for a choice: the example without what was not chosen. Throws one sentence for a file of no use. */
+export async function chosenFiles(example: ProviderExample, choice: Choice): Promise<ChosenFiles> {
+  const config = configText(example, choice);
+  if ('imported' in choice.models) {
+    const { path, text, isElsewhere } = choice.models.imported;
+    const { imports } = choice.instance.driver;
+    assert(imports !== undefined, 'a file was chosen of a kind that imports some');
+    const catalog = await imports.propose(text, path);
+    const files = new Map([
+      [CONFIG_FILE, config],
+      [CATALOG_FILE, catalog],
+      ...(isElsewhere ? [[path, text] as const] : []),
+    ]);
+    return { files, models: modelsOf(catalog) };
+  }
+  const { keys } = choice.models;
+  const isChosen = ({ model_key: key }: ExampleModel) => keys.includes(key);
+  const catalog = withEntries(example.catalog, ['models'], (index) =>
+    example.models.some((model, at) => at === index && isChosen(model)),
+  );
+  const models = example.models.filter(isChosen);
+  const beside = models.flatMap((model) => [...filesOfModel(model)]);
+  return { files: new Map([[CONFIG_FILE, config], [CATALOG_FILE, catalog], ...beside]), models };
+}
+
+function configText({ config }: ProviderExample, { instance, address, keyFile }: Choice): string {
+  const { name, addressOption, address: shown } = instance;
+  const section = ['providers', name];
+  let text = withEntries(config, ['providers'], (entry) => entry === name);
+  text = withValue(text, ['catalog'], CATALOG_FILE);
+  if (keyFile !== undefined) text = withLineAfter(text, [...section, 'kind'], `api_key_file: ${yamlText(keyFile)}`);
+  if (address === undefined) return text;
+  const value = addressOption === 'servers' ? `[${address.split(',').map(trimmed).join(', ')}]` : yamlText(address);
+  return shown === undefined
+    ? withLineAfter(text, [...section, 'kind'], `${addressOption}: ${value}`)
+    : withValue(text, [...section, addressOption], value);
+}
+
+function trimmed(text: string): string {
+  return yamlText(text.trim());
+}
+
+/** Throws one sentence where a file of these names is in the folder already. */
+export function refuseTaken(folder: string, paths: Iterable<string>): void {
+  const taken = [...paths].filter((path) => existsSync(resolve(folder, path)));
+  if (taken.length === 0) return;
+  const are = taken.length === 1 ? 'is' : 'are';
+  throw usageFailure(`${taken.join(' and ')} ${are} in this folder already, and nothing is overwritten.`);
+}
+
+/**
+ * Writes all of them, by their paths from the folder, and keeps them if `check` does not throw; else none is left. Never
+ * replaces a file. Throws one sentence.
+ */
+export async function writeNewFiles(
+  folder: string,
+  files: ReadonlyMap<string, string>,
+  check: () => Promise<void>,
+): Promise<void> {
+  refuseTaken(folder, files.keys());
+  const written: string[] = [];
+  try {
+    for (const [path, text] of files) {
+      write(resolve(folder, path), path, text);
+      written.push(path);
+    }
+    await check();
+  } catch (error) {
+    for (const path of written) rmSync(resolve(folder, path), { force: true });
+    throw error;
+  }
+}
+
+function write(file: string, name: string, text: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text, { flag: 'wx' });
+  } catch (error) {
+    throw new Failure(`${name} cannot be written (${(error as NodeJS.ErrnoException).code}).`);
+  }
+}
 
 /**
  * Writes the configuration and the catalog of one provider into the folder, of its example, and shows how to go on. What

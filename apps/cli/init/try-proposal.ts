@@ -26,10 +26,10 @@ import type {
 } from '../../../core/ports/provider.js';
 import { keyOf, valueOfText } from '../../config/config-key.js';
 import { loadConfig } from '../../config/load-config.js';
-import { printable } from '../../logging/printable.js';
+import { printable } from '../../logging/logged-fields.js';
 import { FIRST_PROMPT } from '../../service/first-start.js';
 import { catalogTools } from '../../wiring/catalog-tools.js';
-import { Interrupted, Interruption } from '../client/interruption.js';
+import { Interrupted, Interruption } from '../client/follow-generation.js';
 import { EXIT, Failure, usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';

@@ -1,29 +1,216 @@
-import { isIP } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { checkServerIdentity } from 'node:tls';
 import {
   create,
   type DescMessage,
   type DescMethodUnary,
+  fromBinary,
   type MessageInitShape,
   type MessageShape,
 } from '@bufbuild/protobuf';
-import { MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
+import { anyUnpack, durationMs, MethodOptions_IdempotencyLevel as Idempotency } from '@bufbuild/protobuf/wkt';
 import {
+  type ChannelCredentials,
   Client,
+  type ClientOptions,
   credentials,
   Metadata,
-  type ChannelCredentials,
-  type ClientOptions,
   type ServiceError as CallError,
+  status as Status,
 } from '@grpc/grpc-js';
-import { methodDefinition } from '../../grpc/service-definition.js';
-import { backOffMs, MAX_TRIES } from './back-off.js';
-import { Failure, EXIT, withMore } from '../exit.js';
-import { OutcomeUnknown } from '../outcome-unknown.js';
-import { printable } from '../../logging/printable.js';
-import { callFailure, mayHaveHappened, mayHelpLater, readRefusal, wasNeverSent } from './grpc-failure.js';
-import type { GrpcPlace } from './grpc-place.js';
+import { X509Certificate } from 'node:crypto';
+import { isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkServerIdentity } from 'node:tls';
+import { isApiKeyShaped } from '../../../core/access/credential.js';
+import { type ErrorCode, ERRORS, ServiceError } from '../../../core/errors.js';
+import { certificateNamesOf } from '../../grpc/callers.js';
+import { DETAILS_KEY, ERROR_DOMAIN } from '../../grpc/error-status.js';
+import {
+  ErrorInfoSchema,
+  RequestInfoSchema,
+  RetryInfoSchema,
+} from '../../grpc/generated/google/rpc/error_details_pb.js';
+import { StatusSchema } from '../../grpc/generated/google/rpc/status_pb.js';
+import { methodDefinition } from '../../grpc/server.js';
+import { printable } from '../../logging/logged-fields.js';
+import { OutcomeUnknown } from '../client/failures.js';
+import { EXIT, Failure, withMore } from '../exit.js';
+import { certificateFault, type GrpcPlace } from './grpc-place.js';
+
+const BASE_MS = 250;
+const CAP_MS = 8_000;
+
+/** How often a call is made at most, the first time included. */
+export const MAX_TRIES = 6;
+
+/** Milliseconds before try number `tries` + 1 if the server does not say: doubled each time, with random jitter. */
+export function backOffMs(tries: number): number {
+  return Math.min(CAP_MS, BASE_MS * 2 ** (tries - 1)) * (0.5 + Math.random() / 2);
+}
+
+/** What a server says of a call that it has refused. */
+interface Refusal {
+  readonly code: string;
+  readonly message: string;
+  readonly requestId: string;
+  readonly retryAfterMs?: number;
+}
+
+/** Absent when it was no Darkroom server that ended the call. */
+export function readRefusal({ metadata, details: message }: CallError): Refusal | undefined {
+  const [bytes] = metadata.get(DETAILS_KEY);
+  if (!(bytes instanceof Buffer)) return undefined;
+  try {
+    const { details } = fromBinary(StatusSchema, bytes);
+    const info = details
+      .map((detail) => anyUnpack(detail, ErrorInfoSchema))
+      .find((detail) => detail?.domain === ERROR_DOMAIN);
+    if (info === undefined) return undefined;
+    const { requestId = '' } =
+      details.map((detail) => anyUnpack(detail, RequestInfoSchema)).find((detail) => detail !== undefined) ?? {};
+    const delay = details
+      .map((detail) => anyUnpack(detail, RetryInfoSchema))
+      .find((detail) => detail !== undefined)?.retryDelay;
+    return {
+      code: info.reason,
+      message,
+      requestId,
+      ...(delay === undefined ? {} : { retryAfterMs: durationMs(delay) }),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Refusals of the use cases themselves, which are the same wherever the work is done. */
+const OF_USE_CASES: ReadonlySet<Status> = new Set([
+  Status.INVALID_ARGUMENT,
+  Status.NOT_FOUND,
+  Status.ALREADY_EXISTS,
+  Status.FAILED_PRECONDITION,
+]);
+const OF_WHO_CALLS: ReadonlySet<Status> = new Set([
+  Status.UNAUTHENTICATED,
+  Status.PERMISSION_DENIED,
+  Status.RESOURCE_EXHAUSTED,
+]);
+
+/** The message for a failed call: the refusal of the use case, that of the server, or why there was no answer. */
+export async function callFailure(error: CallError, place: GrpcPlace): Promise<ServiceError | Failure> {
+  const refusal = readRefusal(error);
+  if (refusal !== undefined && OF_USE_CASES.has(error.code) && isKnown(refusal.code))
+    return new ServiceError(refusal.code, refusal.message);
+  if (refusal === undefined) return unanswered(error, place);
+  const { code, message, requestId } = refusal;
+  const exitCode = OF_WHO_CALLS.has(error.code) ? EXIT.refused : EXIT.failure;
+  return new Failure(
+    `${wayIn(code, place) ?? printable(message)} (${code}, request ${requestId})`,
+    exitCode,
+    { code, message, request_id: requestId },
+    error,
+  );
+}
+
+function isKnown(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}
+
+/** A server's refusal of an unknown caller, in terms of this command line. */
+function wayIn(code: string, { token, tls }: GrpcPlace): string | undefined {
+  if (code === 'DEVELOPER_TOKEN_INVALID' && token !== undefined && !isApiKeyShaped(token))
+    return 'The server does not know the token in DARKROOM_SERVICE_TOKEN.';
+  if (code !== 'DEVELOPER_TOKEN_REQUIRED') return undefined;
+  if (token !== undefined)
+    return 'The server requires authentication, as if it had not received the token in DARKROOM_SERVICE_TOKEN.';
+  if (tls?.cert === undefined)
+    return 'The server requires authentication; set DARKROOM_SERVICE_TOKEN, or give --grpc-cert and --grpc-key.';
+  const isNamed = certificateNamesOf(new X509Certificate(tls.cert).subjectAltName).length > 0;
+  if (isNamed)
+    return 'The server received no client certificate: it requests none, or a proxy terminates TLS; set DARKROOM_SERVICE_TOKEN.';
+  return 'The server does not know a caller by the client certificate: it has no URI or DNS name.';
+}
+
+/** No call is cancelled on this side: it is what a server that stops does to the last of them. */
+const CUT: ReadonlySet<Status> = new Set([Status.UNAVAILABLE, Status.CANCELLED]);
+
+interface Reason {
+  /** As the library has it. */
+  readonly said: RegExp;
+  /** In words a person can act on. */
+  readonly reason: string;
+  /** Whether trying again cannot help. */
+  readonly isHopeless?: boolean;
+  /** Whether the server's certificate may tell more. */
+  readonly isOfCertificate?: boolean;
+}
+
+const REASONS: readonly Reason[] = [
+  { said: /ECONNREFUSED/, reason: 'nothing listens there' },
+  { said: /^Name resolution failed/, reason: 'its name cannot be resolved', isHopeless: true },
+  {
+    said: /alert .*certificate|alert unknown ca|alert handshake failure/,
+    reason: 'it requires a client certificate that it trusts',
+    isHopeless: true,
+  },
+  { said: /wrong version number|packet length too long/, reason: 'it does not speak TLS', isHopeless: true },
+  {
+    said: /certificate|altnames|self.signed/i,
+    reason: 'its certificate is not trusted',
+    isHopeless: true,
+    isOfCertificate: true,
+  },
+  { said: /Protocol error/, reason: 'it does not speak gRPC', isHopeless: true },
+];
+
+async function unanswered(error: CallError, place: GrpcPlace): Promise<Failure> {
+  return new Failure(`${place.address} ${await whyUnanswered(error, place)}.`, EXIT.failure, {}, error);
+}
+
+/** In words that come after the server's address. */
+async function whyUnanswered(error: CallError, place: GrpcPlace): Promise<string> {
+  const { code } = error;
+  if (code === Status.DEADLINE_EXCEEDED)
+    return `${wasNeverSent(error) ? 'cannot be reached: it ' : ''}did not answer in time`;
+  if (!CUT.has(code))
+    return `answered with ${Status[code]} and not as a Darkroom service of this version does; check the address`;
+  const why = whyUnconnected(error);
+  const looked = why?.isOfCertificate ? await certificateFault(place, Date.now()) : undefined;
+  return `cannot be reached: ${looked ?? why?.reason ?? `the connection was cut${wasNeverSent(error) ? guess(place.tls) : ''}`}`;
+}
+
+/** Why a server may have hung up before it was asked anything. */
+function guess(tls: GrpcPlace['tls']): string {
+  if (tls === undefined) return '; if it requires TLS, write https:// before it';
+  return tls.cert === undefined ? '' : ', as by a server that does not accept the client certificate';
+}
+
+function whyUnconnected(error: CallError): Reason | undefined {
+  return wasNeverSent(error) ? REASONS.find(({ said }) => said.test(error.details)) : undefined;
+}
+
+/** Whether no server was reached that it could have been sent to. The library says so in words alone. */
+export function wasNeverSent({ code, details }: CallError): boolean {
+  if (code === Status.DEADLINE_EXCEEDED)
+    return /,(?:waiting for name resolution|waiting for metadata filters|Waiting for LB pick)$/.test(details);
+  return /^(?:No connection established|Name resolution failed)/.test(details);
+}
+
+/** Whether sending the call again, later, can help. */
+export function mayHelpLater(error: CallError): boolean {
+  if (error.code === Status.RESOURCE_EXHAUSTED) return readRefusal(error)?.retryAfterMs !== undefined;
+  return CUT.has(error.code) && whyUnconnected(error)?.isHopeless !== true;
+}
+
+/**
+ * Whether the call may have had an effect: it was sent to a server with this method, and no Darkroom server refused it.
+ * A server that could not answer may have done it, and so may one whose answer a proxy dropped.
+ */
+export function mayHaveHappened(error: CallError): boolean {
+  if (wasNeverSent(error) || error.code === Status.UNIMPLEMENTED) return false;
+  const refusal = readRefusal(error);
+  // Its request never arrived, so the server has not read it.
+  if (refusal?.code === 'REQUEST_TIMEOUT') return false;
+  return refusal === undefined || !(OF_USE_CASES.has(error.code) || OF_WHO_CALLS.has(error.code));
+}
 
 /** For a call with all its tries, without the time that the server itself has asked to wait. */
 const CALL_MS = 60_000;

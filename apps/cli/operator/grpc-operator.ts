@@ -1,18 +1,49 @@
-import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import { durationMs, type Timestamp, timestampFromMs, timestampMs } from '@bufbuild/protobuf/wkt';
+import { type App, DEFAULT_SCOPES } from '../../../core/access/credential.js';
 import type { NewKey } from '../../../core/access/manage.js';
-import { DEFAULT_SCOPES, type App } from '../../../core/access/credential.js';
-import type { Usage } from '../../../core/usage/read-usage.js';
-import type { SentUsage } from '../../../core/usage/usage-request.js';
 import type { CreditOperation } from '../../../core/credits/operate.js';
+import type { AttemptCost, TaskError } from '../../../core/generation/generation.js';
 import type { GenerationFilter } from '../../../core/generation/operators-generations.js';
-import type { ConnectedProvider } from '../../../core/providers/list-providers.js';
 import type { Page, PageRequest } from '../../../core/paging.js';
 import type { NewPerson } from '../../../core/people/manage-people.js';
-import { Access } from '../../grpc/generated/darkroom/v1/access_pb.js';
-import { Credits } from '../../grpc/generated/darkroom/v1/credits_pb.js';
-import { Operations } from '../../grpc/generated/darkroom/v1/operations_pb.js';
-import { STATUS } from '../../grpc/render/enums.js';
+import type { ProviderPromises } from '../../../core/ports/provider.js';
+import type { ConnectedProvider, ProviderWorker } from '../../../core/providers/list-providers.js';
+import { type SentUsage, type Usage, USAGE_BY as WORDS, type UsageGroup } from '../../../core/usage/read-usage.js';
+import type { UsageSums } from '../../../core/usage/usage.js';
+import { BOOK, KIND } from '../../grpc/credits.js';
+import { OPERATION, STATUS } from '../../grpc/enums.js';
+import {
+  Access,
+  type ApiKey,
+  type App as AppMessage,
+  type GetAccountStorageResponse,
+} from '../../grpc/generated/darkroom/v1/access_pb.js';
+import type { Account } from '../../grpc/generated/darkroom/v1/accounts_pb.js';
+import {
+  Credits,
+  type Entry,
+  type GetAccountUsageResponse,
+  type GrantCreditsResponse,
+  UsageBy,
+  type UsageRow,
+  type UsageSums as SumsMessage,
+} from '../../grpc/generated/darkroom/v1/credits_pb.js';
+import {
+  type GenerationContent,
+  type GenerationRecord,
+  type GetModelCostsResponse,
+  Operations,
+} from '../../grpc/generated/darkroom/v1/operations_pb.js';
+import { People, type Person, type SignInLink as LinkMessage } from '../../grpc/generated/darkroom/v1/people_pb.js';
 import type {
+  ConnectedProvider as ProviderMessage,
+  ProviderCost,
+  ProviderPromises as PromisesMessage,
+  ProviderWorker as WorkerMessage,
+} from '../../grpc/generated/darkroom/v1/providers_pb.js';
+import { CANCELS, CIRCUIT, USAGE_BY } from '../../grpc/render-operator.js';
+import type {
+  AccountStorage,
   CostReport,
   InspectedGeneration,
   NewAccount,
@@ -24,19 +55,373 @@ import type {
   ShownGeneration,
   ShownKey,
   ShownPerson,
+  SignInLink,
   Suspended,
   WithSignInLink,
 } from '../../operator/operator.js';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 import { GrpcCalls } from './grpc-calls.js';
-import { readGrpcPlace, type GrpcOptions } from './grpc-place.js';
-import { accountOf, appOf, entryOf, generationOf, inspectedOf, keyOf, operatedOf } from './grpc-answers.js';
-import type { AccountStorage } from '../../operator/account-storage.js';
-import { GrpcPeople } from './grpc-people.js';
-import { providerOf } from './grpc-providers.js';
-import { storageOf } from './grpc-storage.js';
-import { costReportOf, daysOf, usageByOf, usageOf } from './grpc-usage.js';
+import { type GrpcOptions, readGrpcPlace } from './grpc-place.js';
+
+// Values of a server's answer, as the commands take them.
+
+export function wordOf<Word extends string>(numbers: Readonly<Record<Word, number>>, number: number): Word {
+  return present((Object.keys(numbers) as Word[]).find((word) => numbers[word] === number));
+}
+
+export function timeOf(time: Timestamp | undefined): number {
+  return timestampMs(present(time));
+}
+
+export function present<T>(value: T | undefined): T {
+  // No `Failure`: what was asked for was done.
+  if (value === undefined)
+    throw new Error('The answer of the server lacks fields that this command shows; is it another version?');
+  return value;
+}
+
+// What a server answers of providers, as the commands show it.
+
+export function providerOf(p: ProviderMessage): ConnectedProvider {
+  const { name, kind, maxConcurrent, maxSubmissionsPerMinute, tasks, waiting } = p;
+  return {
+    name,
+    kind,
+    limits: {
+      ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
+      ...(maxSubmissionsPerMinute === undefined ? {} : { maxSubmissionsPerMinute }),
+    },
+    models: p.models.map(({ modelKey, weight, promises }) => ({ modelKey, weight, promises: promisesOf(promises) })),
+    circuit: wordOf(CIRCUIT, p.circuit),
+    tasks,
+    waiting,
+    workers: p.workers.map(workerOf),
+  };
+}
+
+export function costOf({ attempt, provider, inputTokens, outputTokens, computeMs, money }: ProviderCost): AttemptCost {
+  return {
+    attempt,
+    provider,
+    ...(inputTokens === undefined ? {} : { inputTokens: Number(inputTokens) }),
+    ...(outputTokens === undefined ? {} : { outputTokens: Number(outputTokens) }),
+    ...(computeMs === undefined ? {} : { computeMs: Number(computeMs) }),
+    ...(money === undefined ? {} : { money: { micros: Number(money.micros), currency: money.currency } }),
+  };
+}
+
+function promisesOf(message: PromisesMessage | undefined): ProviderPromises {
+  const promises = present(message);
+  const { answersWithOutputs, askedByToken, takesTokenOnce, settleTime, cancels, resultsKept, paid } = promises;
+  const { maxMaskedReferences } = promises;
+  return {
+    answersWithOutputs,
+    isAskedBy: askedByToken ? 'token' : 'nothing',
+    takesTokenOnce,
+    settleMs: durationMs(present(settleTime)),
+    cancels: wordOf(CANCELS, cancels),
+    ...(resultsKept === undefined ? {} : { keepsResultsMs: durationMs(resultsKept) }),
+    isPaid: paid,
+    ...(maxMaskedReferences === 0 ? {} : { maxMaskedReferences }),
+  };
+}
+
+function workerOf(w: WorkerMessage): ProviderWorker {
+  const { worker, circuit, pauseEndTime, lastError, medianSubmitTime, tasks, waiting, slots, seenTime, current } = w;
+  return {
+    worker,
+    health: {
+      circuit: wordOf(CIRCUIT, circuit),
+      ...(pauseEndTime === undefined ? {} : { pausedUntil: timeOf(pauseEndTime) }),
+      ...(lastError === undefined ? {} : { lastError: { at: timeOf(lastError.time), message: lastError.message } }),
+      ...(medianSubmitTime === undefined ? {} : { medianSubmitMs: durationMs(medianSubmitTime) }),
+    },
+    tasks,
+    waiting,
+    slots,
+    seenAt: timeOf(seenTime),
+    isCurrent: current,
+  };
+}
+
+// What a server answers, as the commands show it.
+
+export function accountOf(account: Account | undefined): ShownAccount {
+  const { accountId, displayName: name, currency, createTime, suspendTime, credits } = present(account);
+  const { issued, available, reserved, spent, openHolds } = present(credits);
+  return {
+    accountId,
+    name,
+    currency,
+    createdAt: timeOf(createTime),
+    openHolds,
+    ...(suspendTime === undefined ? {} : { suspendedAt: timeOf(suspendTime) }),
+    issued: Number(issued),
+    available: Number(available),
+    reserved: Number(reserved),
+    spent: Number(spent),
+  };
+}
+
+export function operatedOf({ account, earlierTime }: Pick<GrantCreditsResponse, 'account' | 'earlierTime'>): Operated {
+  return { account: accountOf(account), ...(earlierTime === undefined ? {} : { earlierAt: timeOf(earlierTime) }) };
+}
+
+export function appOf(app: AppMessage | undefined): App {
+  const { appId, accountId, displayName: name, createTime } = present(app);
+  return { appId, accountId, name, createdAt: timeOf(createTime) };
+}
+
+export function keyOf(apiKey: ApiKey | undefined): ShownKey {
+  const {
+    keyId,
+    accountId,
+    appId,
+    displayName: name,
+    scopes,
+    createTime,
+    expireTime,
+    revokeTime,
+    lastUseTime,
+    monthlyCap,
+  } = present(apiKey);
+  return {
+    keyId,
+    accountId,
+    appId,
+    name,
+    scopes,
+    createdAt: timeOf(createTime),
+    ...(expireTime === undefined ? {} : { expiresAt: timeOf(expireTime) }),
+    ...(revokeTime === undefined ? {} : { revokedAt: timeOf(revokeTime) }),
+    ...(lastUseTime === undefined ? {} : { lastUsedAt: timeOf(lastUseTime) }),
+    ...(monthlyCap === undefined ? {} : { monthlyCap: Number(monthlyCap) }),
+  };
+}
+
+export function entryOf({
+  sequence,
+  kind,
+  fromBook,
+  toBook,
+  credits,
+  createTime,
+  availableAfter,
+  generationId,
+  operationId,
+  reason,
+}: Entry): ShownEntry {
+  return {
+    sequence: Number(sequence),
+    kind: wordOf(KIND, kind),
+    from: wordOf(BOOK, fromBook),
+    to: wordOf(BOOK, toBook),
+    credits: Number(credits),
+    at: timeOf(createTime),
+    availableAfter: Number(availableAfter),
+    ...(generationId === undefined ? {} : { generationId }),
+    ...(operationId === undefined ? {} : { operationId }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+export function generationOf(record: GenerationRecord | undefined): ShownGeneration {
+  const {
+    generationId,
+    accountId,
+    appId,
+    status,
+    modelKey,
+    operation,
+    createTime,
+    updateTime,
+    completeTime,
+    cancelTime,
+    ...rest
+  } = present(record);
+  const { reservedCredits, chargedCredits, attempts, worker, error, clientTraceId, outputCount, provider, costs } =
+    rest;
+  return {
+    generationId,
+    accountId,
+    appId,
+    status: wordOf(STATUS, status),
+    modelKey,
+    operation: wordOf(OPERATION, operation),
+    createdAt: timeOf(createTime),
+    updatedAt: timeOf(updateTime),
+    ...(completeTime === undefined ? {} : { completedAt: timeOf(completeTime) }),
+    ...(cancelTime === undefined ? {} : { cancelRequestedAt: timeOf(cancelTime) }),
+    reservedCredits: Number(reservedCredits),
+    chargedCredits: Number(chargedCredits),
+    attemptsMade: attempts,
+    outputCount,
+    ...(worker === undefined ? {} : { worker }),
+    ...(provider === undefined ? {} : { provider }),
+    ...(costs.length === 0 ? {} : { costs: costs.map(costOf) }),
+    // The codes may be those of a newer server; they are only shown.
+    ...(error === undefined
+      ? {}
+      : { error: { code: error.code, message: error.message, retryable: error.retryable } as TaskError }),
+    ...(clientTraceId === undefined ? {} : { clientTraceId }),
+  };
+}
+
+export function inspectedOf(
+  record: GenerationRecord | undefined,
+  content: GenerationContent | undefined,
+): InspectedGeneration {
+  const { prompt, negativePrompt, parameters = {}, referenceUploadIds } = present(content);
+  return {
+    ...generationOf(record),
+    prompt,
+    ...(negativePrompt === undefined ? {} : { negativePrompt }),
+    parameters,
+    referenceUploadIds,
+  };
+}
+
+/** People of a server elsewhere. */
+export class GrpcPeople {
+  constructor(private readonly calls: GrpcCalls) {}
+
+  async create(person: NewPerson): Promise<WithSignInLink> {
+    const { person: created, signInLink } = await this.calls.call(People.method.createPerson, person);
+    return { person: personOf(created), ...linkOf(signInLink) };
+  }
+
+  async list(accountId: string, { limit, cursor = '' }: PageRequest): Promise<Page<ShownPerson>> {
+    const { people, nextPageToken } = await this.calls.call(People.method.listPeople, {
+      accountId,
+      pageSize: limit,
+      pageToken: cursor,
+    });
+    return { items: people.map(personOf), ...(nextPageToken === '' ? {} : { nextCursor: nextPageToken }) };
+  }
+
+  async disable(personId: string): Promise<ShownPerson> {
+    return personOf((await this.calls.call(People.method.disablePerson, { personId })).person);
+  }
+
+  async enable(personId: string): Promise<ShownPerson> {
+    return personOf((await this.calls.call(People.method.enablePerson, { personId })).person);
+  }
+
+  async reset(personId: string): Promise<WithSignInLink> {
+    const { person, signInLink } = await this.calls.call(People.method.resetPerson, { personId });
+    return { person: personOf(person), ...linkOf(signInLink) };
+  }
+
+  async promote(personId: string): Promise<ShownPerson> {
+    return personOf((await this.calls.call(People.method.promotePerson, { personId })).person);
+  }
+
+  async demote(personId: string): Promise<ShownPerson> {
+    return personOf((await this.calls.call(People.method.demotePerson, { personId })).person);
+  }
+}
+
+function personOf(person: Person | undefined): ShownPerson {
+  const { personId, accountId, email, createTime, disableTime, lastSignInTime, promoteTime, hasPassword, passkeys } =
+    present(person);
+  return {
+    personId,
+    accountId,
+    email,
+    createdAt: timeOf(createTime),
+    ...(disableTime === undefined ? {} : { disabledAt: timeOf(disableTime) }),
+    ...(lastSignInTime === undefined ? {} : { lastSignInAt: timeOf(lastSignInTime) }),
+    ...(promoteTime === undefined ? {} : { operatorSince: timeOf(promoteTime) }),
+    hasPassword,
+    passkeyCount: passkeys,
+  };
+}
+
+function linkOf(link: LinkMessage | undefined): { readonly link?: SignInLink } {
+  return link === undefined ? {} : { link: { path: link.path, expiresAt: timeOf(link.expireTime) } };
+}
+
+/** As a remote server reports it. */
+export function storageOf({
+  unchargedContent,
+  apps,
+  limits,
+  nextPageToken,
+}: GetAccountStorageResponse): AccountStorage {
+  return {
+    uncharged: { generations: Number(unchargedContent?.generations), bytes: Number(unchargedContent?.bytes) },
+    apps: {
+      items: apps.map(({ appId, displayName: name, uploads, unfinishedUploads, uploadBytes }) => ({
+        appId,
+        name,
+        uploads: Number(uploads),
+        unfinished: Number(unfinishedUploads),
+        bytes: Number(uploadBytes),
+      })),
+      ...(nextPageToken === '' ? {} : { nextCursor: nextPageToken }),
+    },
+    limits: {
+      unchargedBytes: Number(limits?.unchargedContentBytes),
+      uploads: Number(limits?.uploads),
+      unfinished: Number(limits?.unfinishedUploads),
+      bytes: Number(limits?.uploadBytes),
+    },
+  };
+}
+
+// What a server answers of usage and costs, as the commands show it.
+
+export function usageByOf(by: string | undefined): UsageBy {
+  const word = WORDS.find((known) => known === by);
+  return word === undefined ? UsageBy.UNSPECIFIED : USAGE_BY[word];
+}
+
+export function daysOf({ from, to }: SentUsage): { readonly from?: string; readonly to?: string } {
+  return { ...(from === undefined ? {} : { from }), ...(to === undefined ? {} : { to }) };
+}
+
+export function usageOf({ rows, total, from, to, nextPageToken }: GetAccountUsageResponse, sentBy = 'day'): Usage {
+  const by = WORDS.find((known) => known === sentBy) ?? 'day';
+  return {
+    request: { by, from, to },
+    groups: rows.map(groupOf),
+    total: sumsOf(total),
+    ...(nextPageToken === '' ? {} : { nextCursor: nextPageToken }),
+  };
+}
+
+function groupOf({ group, credentialName, sums }: UsageRow): UsageGroup {
+  return { group, ...(credentialName === undefined ? {} : { credentialName }), ...sumsOf(sums) };
+}
+
+function sumsOf(message: SumsMessage | undefined): UsageSums {
+  const { generations, failed, reservedCredits, chargedCredits, releasedCredits } = present(message);
+  return {
+    generations: Number(generations),
+    failed: Number(failed),
+    reservedCredits: Number(reservedCredits),
+    chargedCredits: Number(chargedCredits),
+    releasedCredits: Number(releasedCredits),
+  };
+}
+
+export function costReportOf({ models, from, to }: GetModelCostsResponse): CostReport {
+  return {
+    from,
+    to,
+    models: models.map(({ modelKey, money, ...sums }) => ({
+      modelKey,
+      generations: Number(sums.generations),
+      chargedCredits: Number(sums.chargedCredits),
+      withoutMoney: Number(sums.withoutMoney),
+      inputTokens: Number(sums.inputTokens),
+      outputTokens: Number(sums.outputTokens),
+      computeMs: Number(sums.computeMs),
+      money: money.map(({ currency, micros }) => ({ currency, micros: Number(micros) })),
+    })),
+  };
+}
 
 /** For calls that examine all data. */
 const EVERYTHING_MS = 3_600_000;

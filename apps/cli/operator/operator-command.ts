@@ -1,9 +1,10 @@
-import { Option, type Command, type CommandOptions } from 'commander';
+import { type Command, type CommandOptions, InvalidArgumentError, Option } from 'commander';
+import type { Page, PageRequest } from '../../../core/paging.js';
 import type { Operator } from '../../operator/operator.js';
 import { usageFailure } from '../exit.js';
 import type { CliIo } from '../io.js';
 import type { GrpcOptions } from './grpc-place.js';
-import { storeCommand, withContext, type ContextNeeds, type StoreOptions } from './store-command.js';
+import { type ContextNeeds, storeCommand, type StoreOptions, withContext } from './store-command.js';
 
 /** The gRPC library never closes a connection whose peer is silent, which would keep the process alive. */
 const LEFT_BEHIND_MS = 100;
@@ -50,4 +51,34 @@ export async function withOperator(
     operator.close();
     io.leaveBehind(LEFT_BEHIND_MS);
   }
+}
+
+export { moreJson } from '../../operator/records.js';
+
+export interface PageOptions {
+  readonly limit: number;
+  readonly cursor?: string;
+}
+
+/** Lists come a page at a time: --limit lines, and --cursor where the page before ended. */
+export function withPaging(command: Command): Command {
+  return command
+    .option('--limit <count>', 'the most lines to show, 1 to 1000', readLimit, 100)
+    .option('--cursor <cursor>', 'continue where an earlier page ended');
+}
+
+export function pageRequest({ limit, cursor }: PageOptions): PageRequest {
+  return { limit, ...(cursor ? { cursor } : {}) };
+}
+
+/** What to say under a page that is not the last. */
+export function moreText(page: Page<unknown>): string {
+  return page.nextCursor === undefined ? '' : `\nThere is more: --cursor ${page.nextCursor}`;
+}
+
+function readLimit(text: string): number {
+  const limit = Number(text);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 1_000)
+    throw new InvalidArgumentError('It must be an integer from 1 to 1000.');
+  return limit;
 }

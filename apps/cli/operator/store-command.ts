@@ -2,9 +2,10 @@ import type { Command, CommandOptions } from 'commander';
 import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { Context } from '../../../core/context.js';
 import type { Config } from '../../config/config.js';
-import { loadConfig, type ConfigSource } from '../../config/load-config.js';
+import { type ConfigSource, loadConfig } from '../../config/load-config.js';
+import { printable } from '../../logging/logged-fields.js';
+import { placeOf } from '../../stores/open-database.js';
 import { Failure } from '../exit.js';
-import { printable } from '../../logging/printable.js';
 import type { CliIo } from '../io.js';
 import { say } from '../terminal.js';
 
@@ -71,4 +72,15 @@ export async function withContext<T>(
   } finally {
     await program.close();
   }
+}
+
+/**
+ * Where an installation's accounts and generations are, for a person and for a script. Never shows an address's
+ * password.
+ */
+export function dataPlace(config: Config): { readonly text: string; readonly json: Readonly<Record<string, string>> } {
+  const { text, facts } = placeOf(config);
+  // Another folder was most often meant, with the configuration elsewhere.
+  const isUnconfigured = config.stores.database.driver.isInDataFolder === true && config.file === undefined;
+  return { text: `${text}${isUnconfigured ? ' (no configuration file was found)' : ''}`, json: facts };
 }

@@ -4,15 +4,12 @@ import type { Person } from '../../../core/people/person.js';
 import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
 import { sendText } from '../host/send.js';
 import type { HttpFront } from '../host/server.js';
-import { addressOf, pageRoutes } from '../pages/page-route.js';
-import { mediaPageHeaders, redirectTo } from '../pages/send-page.js';
+import { addressOf, mediaPageHeaders, pageRoutes, redirectTo } from '../pages/page.js';
 import type { ConsoleOptions } from './console-operation.js';
-import { objectsOrigin } from './objects-origin.js';
 import { guarded } from './operator/guarded.js';
-import { OPERATOR_PAGES, OPERATOR_OPERATIONS } from './operator/routes.js';
-import { PageFiles } from './page-files.js';
+import { OPERATOR_OPERATIONS, OPERATOR_PAGES } from './operator/routes.js';
 import { CONSOLE_OPERATIONS } from './routes.js';
-import { createConsoleRates, serveConsole } from './serve-console.js';
+import { createConsoleRates, objectsOrigin, PageFiles, serveConsole } from './serve-console.js';
 
 /** Where the account page is. */
 export const CONSOLE_PATH = '/console';

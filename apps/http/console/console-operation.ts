@@ -2,12 +2,11 @@ import type { Context } from '../../../core/context.js';
 import type { BodySchema, Wording } from '../../../core/fields.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { SignedIn } from '../../../core/people/sessions.js';
-import type { OutsideProvider } from '../../../core/ports/outside-provider.js';
+import type { OutsideProvider } from '../../../core/ports/outside.js';
 import type { StreamedAnswer } from '../host/answer.js';
 import type { RoutedContext } from '../host/routing.js';
 import type { HttpShared } from '../host/server.js';
-import type { BrowserSessions } from '../pages/browser-sessions.js';
-import type { SignInRates } from '../pages/sign-in-rates.js';
+import type { BrowserSessions, SignInRates } from '../pages/browser-sessions.js';
 
 export interface ConsoleOptions {
   readonly context: Context;
@@ -51,4 +50,13 @@ export interface ConsoleOperation {
   readonly admit?: (parts: ConsoleParts, signedIn: SignedIn) => void;
   /** The data of the envelope, or a stream in its place. Throws `ServiceError`. */
   answer(parts: ConsoleParts, call: ConsoleCall): Promise<object | StreamedAnswer>;
+}
+
+/** A name in a body that the page sends. */
+export const NAME = { type: 'string', minLength: 1, maxLength: 100 } as const;
+export const NAME_WORDING = { '/name': 'A name must have 1 to 100 characters.' } as const;
+
+/** A time as the page reads it (RFC 3339, UTC); null where there is none. */
+export function shownTime(epochMs: number | undefined): string | null {
+  return epochMs === undefined ? null : new Date(epochMs).toISOString();
 }

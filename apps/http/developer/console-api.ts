@@ -1,18 +1,14 @@
-import { callerOfPerson, requireNotSuspended } from '../../../core/people/acting.js';
-import { ServiceError } from '../../../core/errors.js';
 import type { Context } from '../../../core/context.js';
-import { lookAtSession } from '../../../core/people/sessions.js';
-import { CredentialWatch } from '../host/credential-watch.js';
-import type { CredentialRates } from '../host/credential-rates.js';
+import { ServiceError } from '../../../core/errors.js';
+import { callerOfPerson, lookAtSession, requireNotSuspended } from '../../../core/people/sessions.js';
+import { type CredentialRates, CredentialWatch } from '../host/authenticate.js';
 import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
 import type { HttpFront } from '../host/server.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
-import { requireSameOrigin } from '../pages/same-origin.js';
-import { withoutChallenge } from '../pages/without-challenge.js';
-import type { Access } from './access.js';
+import { requireSameOrigin, withoutChallenge } from '../pages/page.js';
 import type { ProtectedRoute } from './operation.js';
 import { ROUTES } from './routes.js';
-import { serveProtected, type ServingParts } from './serve-operation.js';
+import { type Access, serveProtected, type ServingParts } from './serve-operation.js';
 
 /** Where the account page finds the endpoints of the interface, for an App of its account. */
 const CONSOLE_BASE = '/console/api/apps/:app_id';

@@ -1,13 +1,17 @@
 import type { Authenticator } from '../../../core/access/authenticate.js';
 import type { Context } from '../../../core/context.js';
-import { CredentialWatch } from '../host/credential-watch.js';
-import type { CredentialRates } from '../host/credential-rates.js';
+import { type CredentialRates, CredentialWatch } from '../host/authenticate.js';
 import { createRouter, type HttpRoute } from '../host/routing.js';
 import type { HttpFront } from '../host/server.js';
-import { docsRoutes } from './docs-page.js';
+import { docsRoutes } from './openapi.js';
 import { BASE, ROUTES } from './routes.js';
-import { serveProtected, servePublic, type ServingParts } from './serve-operation.js';
-import { credentialAccess, type CredentialAccessParts } from './access.js';
+import {
+  credentialAccess,
+  type CredentialAccessParts,
+  serveProtected,
+  servePublic,
+  type ServingParts,
+} from './serve-operation.js';
 
 export interface DeveloperApiOptions {
   readonly context: Context;

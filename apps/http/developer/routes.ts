@@ -1,30 +1,38 @@
+import {
+  cancelGenerationOperation,
+  createGenerationOperation,
+  deleteGenerationOperation,
+  estimateGenerationOperation,
+  getGenerationOperation,
+  listGenerationsOperation,
+  watchEventsOperation,
+  watchGenerationOperation,
+} from './generations.js';
+import {
+  getCreditsOperation,
+  getModelOperation,
+  getUsageOperation,
+  listEntriesOperation,
+  listModelsOperation,
+} from './models-and-credits.js';
 import type { Route } from './operation.js';
-import { cancelGenerationOperation } from './operations/cancel-generation.js';
-import { completeUploadOperation } from './operations/complete-upload.js';
-import { createGenerationOperation } from './operations/create-generation.js';
-import { createWebhookOperation } from './operations/create-webhook.js';
-import { deleteGenerationOperation } from './operations/delete-generation.js';
-import { deleteUploadOperation } from './operations/delete-upload.js';
-import { deleteWebhookOperation } from './operations/delete-webhook.js';
-import { estimateGenerationOperation } from './operations/estimate-generation.js';
-import { getCreditsOperation } from './operations/get-credits.js';
-import { getGenerationOperation } from './operations/get-generation.js';
-import { getModelOperation } from './operations/get-model.js';
-import { getUploadOperation } from './operations/get-upload.js';
-import { getWebhookOperation } from './operations/get-webhook.js';
-import { listDeliveriesOperation } from './operations/list-deliveries.js';
-import { getUsageOperation } from './operations/get-usage.js';
-import { listEntriesOperation } from './operations/list-entries.js';
-import { listGenerationsOperation } from './operations/list-generations.js';
-import { listModelsOperation } from './operations/list-models.js';
-import { listWebhooksOperation } from './operations/list-webhooks.js';
-import { prepareUploadOperation } from './operations/prepare-upload.js';
-import { replayDeliveriesOperation } from './operations/replay-deliveries.js';
-import { replayDeliveryOperation } from './operations/replay-delivery.js';
-import { rotateWebhookSecretOperation } from './operations/rotate-webhook-secret.js';
-import { updateWebhookOperation } from './operations/update-webhook.js';
-import { watchEventsOperation } from './operations/watch-events.js';
-import { watchGenerationOperation } from './operations/watch-generation.js';
+import {
+  completeUploadOperation,
+  deleteUploadOperation,
+  getUploadOperation,
+  prepareUploadOperation,
+} from './uploads.js';
+import {
+  createWebhookOperation,
+  deleteWebhookOperation,
+  getWebhookOperation,
+  listDeliveriesOperation,
+  listWebhooksOperation,
+  replayDeliveriesOperation,
+  replayDeliveryOperation,
+  rotateWebhookSecretOperation,
+  updateWebhookOperation,
+} from './webhooks.js';
 
 /** The base path of every endpoint of the interface. */
 export const BASE = '/api/v1/developer';

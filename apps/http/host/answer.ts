@@ -1,3 +1,5 @@
+import type { ErrorCode } from '../../../core/errors.js';
+
 /** What an operation answers: the data of the envelope, as an object or already as JSON text. */
 export interface Answer {
   readonly data: object | { readonly text: string };
@@ -24,4 +26,18 @@ export interface NoContent {
 /** The JSON of an answer's data. */
 export function dataText({ data }: Answer): string {
   return 'text' in data ? data.text : JSON.stringify(data);
+}
+
+/** The envelope every JSON answer is in, as text. The request id is checked or ours, so it needs no escaping. */
+export function successEnvelope(requestId: string, data: string): string {
+  return `{"success":true,"code":"OK","message":"OK","request_id":"${requestId}","data":${data}}`;
+}
+
+export function errorEnvelope(
+  requestId: string,
+  code: ErrorCode,
+  message: string,
+  more: Readonly<Record<string, string | undefined>> = {},
+): string {
+  return JSON.stringify({ success: false, code, message, request_id: requestId, ...more });
 }

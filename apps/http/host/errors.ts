@@ -1,12 +1,103 @@
 import type { Logger } from 'pino';
-import { messageOf } from '../../requests/message-of.js';
-import { bearerChallenge } from './bearer-challenge.js';
-import { errorEnvelope } from './envelope.js';
-import type { ErrorRenderer, HttpContext } from './http-context.js';
-import { HTTP_MESSAGES } from './messages.js';
-import { notedRefusal } from './noted-refusal.js';
+import type { ErrorCode, ServiceError } from '../../../core/errors.js';
+import { loggedRefusal } from '../../logging/logged-fields.js';
+import { asServiceError, type FrontMessages, levelOf, messageOf } from '../../requests/service-error.js';
+import { errorEnvelope } from './answer.js';
+import type { ErrorRenderer, HttpContext, HttpState } from './http-context.js';
 import { JSON_TYPE, sendText } from './send.js';
-import { STATUSES } from './statuses.js';
+
+/** What a client without access is told of how to get it. */
+export interface ChallengeOf {
+  readonly code: ErrorCode;
+  /** The scope that the credential lacks, if that is why. */
+  readonly scope?: string | undefined;
+  /** The address of the resource's metadata (RFC 9728), where tokens are given out. */
+  readonly resourceMetadata?: string | undefined;
+}
+
+const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'DEVELOPER_TOKEN_INVALID',
+  'DEVELOPER_TOKEN_EXPIRED',
+  'DEVELOPER_TOKEN_REVOKED',
+]);
+
+/**
+ * `WWW-Authenticate` of an answer with 401 or 403 (RFC 6750 §3). A refusal that another scope would not change names no
+ * error: clients would ask for the scope again and again.
+ */
+export function bearerChallenge({ code, scope, resourceMetadata }: ChallengeOf): string {
+  const error = INVALID.has(code) ? 'invalid_token' : scope === undefined ? undefined : 'insufficient_scope';
+  const parameters = [
+    ...(error === undefined ? [] : [`error="${error}"`]),
+    ...(scope === undefined ? [] : [`scope="${scope}"`]),
+    ...(resourceMetadata === undefined ? [] : [`resource_metadata="${resourceMetadata}"`]),
+  ];
+  return parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`;
+}
+
+/** Sentences that name what is HTTP's own. */
+export const HTTP_MESSAGES = {
+  DEVELOPER_TOKEN_REQUIRED: 'Send an API key as Authorization: Bearer <credential>.',
+  IDEMPOTENCY_KEY_REQUIRED: 'Send an Idempotency-Key header.',
+  IDEMPOTENCY_KEY_INVALID: 'Idempotency-Key must be one header of 1 to 255 visible ASCII characters.',
+  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This Idempotency-Key was first used with a different request.',
+  IDEMPOTENCY_IN_PROGRESS: 'The first request with this Idempotency-Key is still being handled.',
+  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this Idempotency-Key is no longer kept; a new intent needs a new key.',
+  MEDIA_TYPE_UNSUPPORTED: 'Send the body as application/json.',
+} as const satisfies FrontMessages;
+
+/**
+ * What a client is told of an error, which the line of the request in the log names too. An unexpected error is logged
+ * completely and never shown.
+ */
+export function notedRefusal(error: unknown, state: HttpState, logger: Logger): ServiceError {
+  const refusal = asServiceError(error);
+  const { requestId, route } = state;
+  state.refusal = loggedRefusal(refusal);
+  if (refusal !== error) logger[levelOf(error)]({ requestId, route, code: refusal.code, err: error }, 'request failed');
+  return refusal;
+}
+
+/** The HTTP status of every error code. A code that is missing here does not compile. */
+export const STATUSES: Readonly<Record<ErrorCode, number>> = {
+  ROUTE_NOT_FOUND: 404,
+  METHOD_NOT_ALLOWED: 405,
+  DEVELOPER_TOKEN_REQUIRED: 401,
+  DEVELOPER_TOKEN_INVALID: 401,
+  DEVELOPER_TOKEN_EXPIRED: 401,
+  DEVELOPER_TOKEN_REVOKED: 401,
+  RATE_LIMITED: 429,
+  DEVELOPER_SCOPE_INSUFFICIENT: 403,
+  ORIGIN_REFUSED: 403,
+  SESSION_REQUIRED: 401,
+  OPERATOR_REQUIRED: 403,
+  PASSKEY_SIGN_IN_REQUIRED: 403,
+  RECENT_SIGN_IN_REQUIRED: 403,
+  IDEMPOTENCY_KEY_REQUIRED: 400,
+  IDEMPOTENCY_KEY_INVALID: 400,
+  MEDIA_TYPE_UNSUPPORTED: 415,
+  BODY_TOO_LARGE: 413,
+  BODY_INVALID: 400,
+  REQUEST_TIMEOUT: 408,
+  FIELD_REQUIRED: 422,
+  FIELD_INVALID: 422,
+  PASSKEY_REFUSED: 422,
+  UPLOAD_FILE_TOO_LARGE: 413,
+  UPLOAD_TYPE_NOT_ALLOWED: 415,
+  IDEMPOTENCY_PAYLOAD_MISMATCH: 409,
+  IDEMPOTENCY_IN_PROGRESS: 409,
+  IDEMPOTENCY_REPLAY_EXPIRED: 409,
+  UPLOAD_URL_EXPIRED: 410,
+  TASK_NOT_FOUND: 404,
+  GENERATION_JOB_NOT_FOUND: 404,
+  QUEUE_FULL: 429,
+  CREDITS_INSUFFICIENT: 402,
+  SPENDING_NOT_CONFIRMED: 402,
+  NOT_FOUND: 404,
+  CONFLICT: 409,
+  SERVICE_UNAVAILABLE: 503,
+  INTERNAL_ERROR: 500,
+};
 
 /** The one place where an error becomes an answer. */
 export async function answerError(ctx: HttpContext, error: unknown, logger: Logger): Promise<void> {

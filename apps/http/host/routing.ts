@@ -1,6 +1,6 @@
-import { METHODS, type ServerResponse } from 'node:http';
 import { Router } from '@koa/router';
 import type Koa from 'koa';
+import { METHODS, type ServerResponse } from 'node:http';
 import { ServiceError } from '../../../core/errors.js';
 import type { HttpContext, HttpMiddleware, HttpState } from './http-context.js';
 

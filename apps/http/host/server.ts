@@ -1,20 +1,175 @@
-import { createServer, type Server } from 'node:http';
 import Koa from 'koa';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
-import type { Clock } from '../../../core/ports/clock.js';
-import type { Ids } from '../../../core/ports/ids.js';
+import type { Clock, Ids } from '../../../core/ports/machine.js';
 import { ClientAddresses } from './client-addresses.js';
-import { limitConnections } from './connection-limit.js';
-import { handleRequest } from './handle-request.js';
-import type { HttpState } from './http-context.js';
-import type { HttpObserver } from './http-observer.js';
-import { inTurn } from './in-turn.js';
-import type { HttpLimits } from './limits.js';
-import { Listening } from './listening.js';
-import { answerRefusedConnections } from './refused-connections.js';
-import { refuseRoute, routeByTarget, type HttpRouter } from './routing.js';
-import { LINGER_MS } from './send.js';
+import { answerRefusedConnections, inTurn, limitConnections, OpenConnections } from './connections.js';
+import { answerError } from './errors.js';
+import type { HttpContext, HttpLimits, HttpMiddleware, HttpObserver, HttpState } from './http-context.js';
+import { readRequestId, readTarget, requireOneHost } from './request.js';
+import { type HttpRouter, refuseRoute, routeByTarget } from './routing.js';
+import { cutLateBody, finishSending, LINGER_MS } from './send.js';
 import { UnauthenticatedRefusals } from './unauthenticated-refusals.js';
+
+/** On every answer. Answers are data: a browser that opens one must neither run, frame, sniff nor leak anything. */
+export const SECURITY_HEADERS: readonly (readonly [name: string, value: string])[] = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['Referrer-Policy', 'no-referrer'],
+];
+
+export interface HandlingParts {
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly logger: Logger;
+  readonly addresses: ClientAddresses;
+  readonly refusals: UnauthenticatedRefusals;
+  readonly isStopping: () => boolean;
+  readonly observer?: HttpObserver | undefined;
+  /** How long a client may go on sending a body once it has its answer, in milliseconds. */
+  readonly lingerMs: number;
+}
+
+/** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
+export function handleRequest(parts: HandlingParts): HttpMiddleware {
+  const { ids, logger, observer } = parts;
+  return async (ctx, next) => {
+    const startedAt = performance.now();
+    observer?.begun();
+    const { req, res, state } = ctx;
+    state.requestId = readRequestId(req) ?? ids.uuid();
+    res.setHeader('X-Request-Id', state.requestId);
+    for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
+    try {
+      requireOneHost(req);
+      state.target = readTarget(req.url ?? '');
+      await next();
+    } catch (error) {
+      await answerError(ctx, error, logger);
+    }
+    if (state.later === undefined) return finish(ctx, startedAt, parts);
+    // The framework must not answer now.
+    ctx.respond = false;
+    void state.later
+      .catch((error: unknown) => answerError(ctx, error, logger))
+      .then(() => finish(ctx, startedAt, parts))
+      .catch((error: unknown) => ctx.app.emit('error', error));
+  };
+}
+
+/** The request has its answer: it is sent, counted and logged. */
+function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void {
+  const { logger, addresses, refusals, isStopping, observer, lingerMs } = parts;
+  const { req, res, state } = ctx;
+  cutLateBody(ctx, lingerMs);
+  if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
+  const { method = '' } = req;
+  const { statusCode: status } = res;
+  observer?.ended({
+    method,
+    route: state.route,
+    status,
+    code: state.refusal?.code,
+    bound: state.refusal?.bound,
+    durationMs: performance.now() - startedAt,
+  });
+  if (isUnauthenticated(status, state)) {
+    state.address ??= addresses.ofRequest(req);
+    state.isLeftOut = !refusals.isLogged(state.address);
+  }
+  const level =
+    state.isLeftOut === true ? 'debug' : levelFor(status, state.hasCreated === true || state.refusal !== undefined);
+  if (logger.isLevelEnabled(level)) logger[level](lineOf({ method, status, state }, startedAt), 'request');
+  finishSending(ctx);
+}
+
+/** Whether a request was refused before it authenticated. The log counts what an outage refuses elsewhere. */
+function isUnauthenticated(status: number, state: HttpState): boolean {
+  return status >= 400 && status < 500 && state.caller === undefined && state.isLeftOut !== true;
+}
+
+function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {
+  if (status >= 500) return 'error';
+  return status >= 400 || isTold ? 'info' : 'debug';
+}
+
+function lineOf(
+  { method, status, state }: { readonly method: string; readonly status: number; readonly state: HttpState },
+  startedAt: number,
+): object {
+  const { requestId, route, tool, caller, refusal, ids, address } = state;
+  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+  return {
+    requestId,
+    method,
+    route,
+    tool,
+    status,
+    ...refusal,
+    ...ids,
+    durationMs,
+    address,
+    accountId: caller?.accountId,
+    credentialId: caller?.credentialId,
+  };
+}
+
+/** The port of one HTTP server, and its connections from the first to the last. */
+export class Listening {
+  private readonly connections: OpenConnections;
+
+  /** Called before clients can connect. `section` is that of the configuration. */
+  constructor(
+    private readonly server: Server,
+    private readonly section: 'rest' | 'internal',
+  ) {
+    this.connections = new OpenConnections(server);
+  }
+
+  /**
+   * Port 0 takes any free one; answers the one taken. Throws one sentence that names the keys of the section when it
+   * cannot.
+   */
+  listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
+    const { server, section } = this;
+    return new Promise((resolve, reject) => {
+      const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(section, host, port, error));
+      server.once('error', refuse);
+      server.listen(port, host, () => {
+        server.off('error', refuse);
+        resolve({ host, port: (server.address() as AddressInfo).port });
+      });
+    });
+  }
+
+  /**
+   * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
+   * `graceMs`.
+   */
+  close(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
+      this.server.close(() => {
+        clearTimeout(cut);
+        resolve();
+      });
+      this.connections.letGo();
+    });
+  }
+}
+
+function cannotListen(section: string, host: string, port: number, error: NodeJS.ErrnoException): Error {
+  const reason =
+    error.code === 'EADDRINUSE'
+      ? 'another process does'
+      : error.code === 'EACCES'
+        ? 'this user may not'
+        : `the system says ${error.code ?? error.message}`;
+  return new Error(
+    `The server cannot listen on port ${port} of ${host}, since ${reason}; choose another ${section}.port or ${section}.host.`,
+    { cause: error },
+  );
+}
 
 export interface HttpHostOptions {
   readonly ids: Pick<Ids, 'uuid'>;

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import { ServiceError, type ErrorCode } from '../../../core/errors.js';
-import type { Clock } from '../../../core/ports/clock.js';
+import { type ErrorCode, ServiceError } from '../../../core/errors.js';
+import type { Clock } from '../../../core/ports/machine.js';
 
 /** A credential that was never sent is no guess, and costs nothing to refuse. */
 const COUNTED: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { Listening } from '../host/listening.js';
-import { READY, readyWhile, UP } from '../host/probes.js';
+import { READY, readyWhile, UP } from '../host/pages.js';
+import { Listening } from '../host/server.js';
 
 export interface InternalServerOptions {
   readonly host: string;

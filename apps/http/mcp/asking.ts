@@ -1,7 +1,8 @@
 import type { ElicitRequestFormParams, InputRequiredResult } from '@modelcontextprotocol/server';
 import type { JsonObject } from '../../../core/json.js';
-import type { Clock } from '../../../core/ports/clock.js';
-import type { Digests } from '../../../core/ports/digests.js';
+import type { Clock, Digests } from '../../../core/ports/machine.js';
+import type { ClientRequest, ClientRequests } from './client-requests.js';
+import type { Progress } from './progress.js';
 
 /** A question about credits for the person in front of the client. */
 export interface SpendingQuestion {
@@ -103,5 +104,23 @@ export class AskingByRepetition implements Asking {
     const { digests, credentialId } = this.parts;
     const bound = digests.ofJson({ credentialId, subject, credits, expiresAt });
     return `${credits}.${expiresAt}.${digests.keyed(`spending confirmed over MCP ${bound}`)}`;
+  }
+}
+
+export interface AskingOnStreamParts extends Pick<ClientRequest, 'asked' | 'send' | 'call'> {
+  readonly requests: ClientRequests;
+  readonly progress: Progress;
+}
+
+/** Asks on the stream of the call, which waits for the answer. */
+export class AskingOnStream implements Asking {
+  constructor(private readonly parts: AskingOnStreamParts) {}
+
+  async confirm(question: SpendingQuestion): Promise<SpendingAnswer> {
+    const { requests, progress, ...call } = this.parts;
+    const asked = requests.ask({ ...call, method: 'elicitation/create', params: { ...formOf(question) } });
+    const result = await progress.during('waiting for a person to confirm', asked);
+    if (result === undefined) return 'unanswered';
+    return isYes(result) ? 'yes' : 'no';
   }
 }

@@ -2,8 +2,7 @@ import type { JSONRPCRequest } from '@modelcontextprotocol/server';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Cancellation } from '../../../core/cancellation.js';
 import { ServiceError } from '../../../core/errors.js';
-import type { Clock } from '../../../core/ports/clock.js';
-import type { Ids } from '../../../core/ports/ids.js';
+import type { Clock, Ids } from '../../../core/ports/machine.js';
 
 /** How long a client, and the person in front of it, has to answer, in milliseconds. */
 export const ANSWER_WITHIN_MS = 300_000;

@@ -1,7 +1,13 @@
+import type { ServerResponse } from 'node:http';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Cancellation } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
+import { ServiceError } from '../../../core/errors.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import { Repetition } from '../../../core/repetition.js';
 import type { HttpState } from '../host/http-context.js';
+import { canShowForms } from './asking.js';
+import type { PostedResponse } from './client-requests.js';
 
 /** One message and its answer: what tools need to know of the request that brought it. */
 export interface Exchange {
@@ -15,4 +21,74 @@ export interface Exchange {
   readonly requireAllowed: () => Promise<void>;
   /** For the line of the request in the log. */
   readonly state: HttpState;
+}
+
+const ASKS = 'asks-';
+
+/**
+ * The revisions of 2025 tell what a client can do with its first message alone, and no process remembers it: the session
+ * id, which the client sends with every later one, says it again. Undefined for a client of which nothing need be known.
+ */
+export function sessionIdFor(capabilities: unknown, uuid: string): string | undefined {
+  return canShowForms(capabilities) ? `${ASKS}${uuid}` : undefined;
+}
+
+/** Whether the client of a session can ask a person. It says so of itself, and may as well. */
+export function asksPeople(sessionId: string | undefined): boolean {
+  return sessionId?.startsWith(ASKS) === true;
+}
+
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Ends a stream that a client listens to when its credential is no longer valid, and when this process is to stop. There
+ * is nothing to be told on it, but clients may listen, and the library would hold it open.
+ */
+export class StreamWatch {
+  private readonly repetition: Repetition;
+
+  constructor({ context, waits, requireAllowed }: Exchange, res: ServerResponse) {
+    this.repetition = new Repetition(context.clock, LOOK_EVERY_MS, async () => {
+      if (!waits.isOver && (await isAllowed(requireAllowed))) return;
+      res.end();
+    });
+  }
+
+  stop(): Promise<void> {
+    return this.repetition.stop();
+  }
+}
+
+function isAllowed(requireAllowed: () => Promise<void>): Promise<boolean> {
+  return requireAllowed().then(
+    () => true,
+    () => false,
+  );
+}
+
+/** What is looked at of a message before the protocol's library reads it. */
+export interface Message {
+  readonly body: JsonObject;
+  readonly method: string | undefined;
+  readonly params: JsonObject;
+}
+
+/** Throws BODY_INVALID for anything but one message: none of the revisions that are served has batches. */
+export function asMessage(body: Json): Message {
+  if (body === null || typeof body !== 'object' || Array.isArray(body))
+    throw new ServiceError('BODY_INVALID', 'Send one JSON-RPC message as a JSON object.');
+  const { method, params } = body;
+  return { body, method: typeof method === 'string' ? method : undefined, params: objectOf(params) };
+}
+
+/** The answer to a request of ours, if the message is one. */
+export function asResponse({ body, method }: Message): PostedResponse | undefined {
+  const { id, result } = body;
+  const isAnswer = method === undefined && ('result' in body || 'error' in body);
+  if (!isAnswer || (typeof id !== 'string' && typeof id !== 'number')) return undefined;
+  return { id, result };
+}
+
+export function objectOf(value: Json | undefined): JsonObject {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import { CredentialWatch } from '../host/credential-watch.js';
+import { CredentialWatch } from '../host/authenticate.js';
 import { createRouter } from '../host/routing.js';
 import type { HttpFront } from '../host/server.js';
 import { ClientRequests } from './client-requests.js';
@@ -7,7 +7,7 @@ import { discoveryRoutes } from './discovery.js';
 import { MCP_PATH } from './identity.js';
 import type { McpServerOptions } from './mcp-server.js';
 import type { HandleMessage } from './message-handler.js';
-import { serveMcp, type McpServingParts } from './serve-mcp.js';
+import { type McpServingParts, serveMcp } from './serve-mcp.js';
 
 export interface McpOptions extends Pick<
   McpServingParts,

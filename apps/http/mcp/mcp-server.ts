@@ -1,24 +1,113 @@
 import {
+  CLIENT_CAPABILITIES_META_KEY,
+  fromJsonSchema,
+  type McpRequestContext,
+  MissingRequiredClientCapabilityError,
   ProtocolError,
   ProtocolErrorCode,
   Server,
-  type McpRequestContext,
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import type { Logger } from 'pino';
+import { CallOver } from '../../../core/cancellation.js';
+import { type ErrorCode, ServiceError } from '../../../core/errors.js';
 import type { Json } from '../../../core/json.js';
-import { AskingByRepetition, canShowForms, UNABLE, type Asking } from './asking.js';
-import { AskingOnStream } from './asking-on-stream.js';
-import { callTool } from './call-tool.js';
+import { loggedIds } from '../../logging/logged-fields.js';
+import { messageOf } from '../../requests/service-error.js';
+import { notedRefusal } from '../host/errors.js';
+import { type Asking, AskingByRepetition, AskingOnStream, canShowForms, UNABLE } from './asking.js';
 import type { ClientRequests } from './client-requests.js';
-import type { Exchange } from './exchange.js';
+import { asksPeople, type Exchange, objectOf } from './exchange.js';
 import { IDENTITY, REVISIONS } from './identity.js';
 import { Progress } from './progress.js';
-import { asksPeople } from './session-id.js';
-import { capabilitiesOf, serveTasks } from './serve-tasks.js';
-import { TASKS_EXTENSION, takesTasks } from './tasks.js';
-import { listed } from './tool.js';
-import { findTool, TOOLS } from './tools/all.js';
+import { cancelTask, getTask, takesTasks, TASKS_EXTENSION, updateTask } from './tasks.js';
+import { findTool, listed, refusalResult, type Tool, type ToolAnswer, TOOLS } from './tools.js';
+
+export interface CallingParts {
+  readonly exchange: Exchange;
+  readonly logger: Logger;
+  readonly asking: Asking;
+  readonly progress: Progress;
+  readonly takesTasks: boolean;
+  readonly confirmAboveCredits: number;
+}
+
+/**
+ * Calls a tool. What it refuses is its result, with the code and the sentence of REST.
+ */
+export async function callTool(tool: Tool, args: Json | undefined, parts: CallingParts): Promise<ToolAnswer> {
+  const { exchange, logger, ...rest } = parts;
+  const { context, waits, caller, requireAllowed, state } = exchange;
+  const given = objectOf(args);
+  state.tool = tool.name;
+  state.ids = loggedIds({ generationId: given['generation_id'], uploadId: given['upload_id'] });
+  try {
+    return await tool.answer({
+      ...rest,
+      context,
+      waits,
+      caller,
+      requireAllowed,
+      args: given,
+      created: (generationId) => {
+        state.hasCreated = true;
+        state.ids = loggedIds({ generationId });
+      },
+    });
+  } catch (error) {
+    // Nobody is left to read the answer.
+    if (error instanceof CallOver) return refusalResult(new ServiceError('SERVICE_UNAVAILABLE'));
+    const refusal = notedRefusal(error, state, logger);
+    return refusalResult(new ServiceError(refusal.code, messageOf(refusal, MESSAGES), refusal.details));
+  }
+}
+
+/** Sentences that name what is a tool's own. */
+const MESSAGES = {
+  IDEMPOTENCY_KEY_REQUIRED: 'Send an idempotency_key.',
+  IDEMPOTENCY_KEY_INVALID: 'idempotency_key must be 1 to 255 visible ASCII characters.',
+  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This idempotency_key was first used with different arguments.',
+  IDEMPOTENCY_IN_PROGRESS: 'The first call with this idempotency_key is still being handled.',
+  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this idempotency_key is no longer kept; a new intent needs a new key.',
+} as const;
+
+/** What the client of a message says that it can do. */
+export function capabilitiesOf({ mcpReq }: ServerContext): unknown {
+  const envelope: Readonly<Record<string, unknown>> = { ...mcpReq.envelope };
+  return envelope[CLIENT_CAPABILITIES_META_KEY];
+}
+
+const PARAMS = fromJsonSchema<{ readonly taskId: string }>({
+  type: 'object',
+  required: ['taskId'],
+  properties: { taskId: { type: 'string' } },
+});
+
+const METHODS = { 'tasks/get': getTask, 'tasks/update': updateTask, 'tasks/cancel': cancelTask } as const;
+
+/** The methods of the tasks extension, for clients that named it. The library has no help for them. */
+export function serveTasks(server: Server, { context, caller, state }: Exchange, logger: Logger): void {
+  for (const [method, answer] of Object.entries(METHODS))
+    server.setRequestHandler(method, { params: PARAMS }, async ({ taskId }, ctx) => {
+      if (!takesTasks(capabilitiesOf(ctx)))
+        throw new MissingRequiredClientCapabilityError({
+          requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } },
+        });
+      try {
+        return await answer(context, caller, taskId);
+      } catch (error) {
+        const { code, message } = notedRefusal(error, state, logger);
+        throw new ProtocolError(protocolCodeOf(code), `${code}: ${message}`);
+      }
+    });
+}
+
+/** An id of which there is no task is a wrong parameter. */
+function protocolCodeOf(code: ErrorCode): number {
+  return code === 'TASK_NOT_FOUND' || code === 'GENERATION_JOB_NOT_FOUND'
+    ? ProtocolErrorCode.InvalidParams
+    : ProtocolErrorCode.InternalError;
+}
 
 export interface McpServerOptions {
   readonly logger: Logger;

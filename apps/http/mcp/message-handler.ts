@@ -1,7 +1,7 @@
-import { toNodeHandler, type NodeIncomingMessageLike } from '@modelcontextprotocol/node';
+import { type NodeIncomingMessageLike, toNodeHandler } from '@modelcontextprotocol/node';
 import {
-  createMcpHandler,
   type AuthInfo,
+  createMcpHandler,
   type McpRequestContext,
   type McpServer,
   type Server,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../core/ports/clock.js';
+import type { Clock } from '../../../core/ports/machine.js';
 
 /** How often a client hears that a call goes on, in milliseconds: many give up on calls that are silent. */
 const EVERY_MS = 5_000;

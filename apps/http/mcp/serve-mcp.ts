@@ -4,25 +4,24 @@ import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Json } from '../../../core/json.js';
 import { pointsOf } from '../../requests/rate-limit.js';
-import { authenticateRequest, type AuthenticatingParts } from '../host/authenticate-request.js';
-import type { CredentialRates } from '../host/credential-rates.js';
-import { Disconnect, WaitEnd } from '../host/disconnect.js';
+import {
+  authenticateRequest,
+  type AuthenticatingParts,
+  type CredentialRates,
+  type CredentialWatch,
+} from '../host/authenticate.js';
 import type { HttpContext } from '../host/http-context.js';
-import { readBody } from '../host/read-body.js';
-import { declaredBytes } from '../host/read-bytes.js';
-import { headerText, readCredential } from '../host/request-headers.js';
+import { declaredBytes, readBody } from '../host/read-body.js';
+import { headerText, readCredential } from '../host/request.js';
 import type { HttpHandler } from '../host/routing.js';
 import type { HttpShared } from '../host/server.js';
-import { WatchedWait } from '../host/watched-wait.js';
-import type { CredentialWatch } from '../host/credential-watch.js';
+import { Disconnect, WaitEnd, WatchedWait } from '../host/wait.js';
 import type { ClientRequests } from './client-requests.js';
+import { asMessage, asResponse, type Message, objectOf, sessionIdFor, StreamWatch } from './exchange.js';
 import { requireKnownOrigin } from './known-origin.js';
 import type { HandleMessage } from './message-handler.js';
-import { asMessage, asResponse, objectOf, type Message } from './message.js';
-import { sessionIdFor } from './session-id.js';
 import { TASK_METHODS } from './tasks.js';
-import { StreamWatch } from './stream-watch.js';
-import { findTool } from './tools/all.js';
+import { findTool } from './tools.js';
 
 export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, 'isStopping' | 'onStopping'> {
   readonly credentialWatch: CredentialWatch;

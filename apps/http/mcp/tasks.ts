@@ -1,10 +1,10 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { Caller, Scope } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
-import { isTerminal, type Generation, type GenerationStatus } from '../../../core/generation/generation.js';
-import { getGeneration } from '../../../core/generation/get-generation.js';
-import { timestamp } from '../render/timestamp.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { type Generation, type GenerationStatus, isTerminal } from '../../../core/generation/generation.js';
+import { getGeneration } from '../../../core/generation/read-generations.js';
+import { timestamp } from '../render/schema-parts.js';
 import { taskResult } from './task-result.js';
 
 /** The extension by which a client takes a handle in place of a result, and asks for the result later. */

@@ -1,9 +1,9 @@
 import { AllowList } from '../../../adapters/http/allow-list.js';
+import { byNameServers } from '../../../adapters/http/connections.js';
 import { fetchBy } from '../../../adapters/http/fetch.js';
 import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
-import { byNameServers } from '../../../adapters/http/name-servers.js';
 import { RateLimit } from '../../requests/rate-limit.js';
-import type { ClientDocumentFetch } from './authorization-server-options.js';
+import type { ClientDocumentFetch } from './authorization-server.js';
 
 const LIMITS = {
   maxBodyBytes: 16 * 1024,

@@ -1,9 +1,8 @@
 import { html } from 'hono/html';
 import type { KoaContextWithOIDC } from 'oidc-provider';
-import { alert, alertIf, pageText, type Html } from '../pages/page.js';
-import { PAGE_HEADERS } from '../pages/send-page.js';
+import { alert, alertIf, type Html, PAGE_HEADERS, pageText } from '../pages/page.js';
+import { isLoopback, ownerOf } from './client-metadata.js';
 import { ENDPOINTS } from './metadata.js';
-import { isLoopback, ownerOf } from './redirect-policy.js';
 
 /** The code of a link, by the request that followed it: the person still confirms it. */
 const PREFILLED = new WeakMap<object, string>();

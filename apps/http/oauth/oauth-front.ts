@@ -1,17 +1,19 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
 import type { HttpContext } from '../host/http-context.js';
+import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
 import type { HttpFront } from '../host/server.js';
-import { pageRoutes } from '../pages/page-route.js';
-import { redirectTo } from '../pages/send-page.js';
-import type { AuthorizationServerOptions, ClientDocumentFetch } from './authorization-server-options.js';
+import { RequestRates } from '../pages/browser-sessions.js';
+import { pageRoutes, redirectTo } from '../pages/page.js';
+import {
+  type AuthorizationServerOptions,
+  type ClientDocumentFetch,
+  disabledWhenIdle,
+  registrationRouter,
+} from './authorization-server.js';
 import type { ConsentPage, ConsentParts } from './consent-page.js';
-import { disabledWhenIdle } from './library-context.js';
 import { ENDPOINTS, metadataRouter } from './metadata.js';
 import { oauthErrors } from './oauth-refusal.js';
-import { RequestRates } from '../pages/request-rates.js';
-import { registrationRouter } from './registration.js';
 
 export interface OAuthOptions extends ConsentParts {
   readonly logger: Logger;

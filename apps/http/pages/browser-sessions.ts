@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import { BurstyRateLimiter, RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Person } from '../../../core/people/person.js';
@@ -5,11 +7,71 @@ import {
   beginSession,
   endSession,
   findSession,
-  type SignedIn,
   type NewSession,
+  type SignedIn,
 } from '../../../core/people/sessions.js';
+import type { RelyingParty } from '../../../core/ports/machine.js';
+import { RateLimit } from '../../requests/rate-limit.js';
+import type { ClientAddresses } from '../host/client-addresses.js';
 import type { HttpContext } from '../host/http-context.js';
-import { PageCookie } from './page-cookie.js';
+
+export interface PageCookieOptions {
+  readonly publicUrl: () => string;
+  /** How long a browser keeps it, in milliseconds. */
+  readonly lifeMs: number;
+}
+
+/** A cookie of the pages, which no script can read and which requests of other sites do not carry. */
+export class PageCookie {
+  constructor(
+    private readonly name: string,
+    private readonly options: PageCookieOptions,
+  ) {}
+
+  read(ctx: HttpContext): string | undefined {
+    return ctx.cookies.get(this.fullName);
+  }
+
+  write(ctx: HttpContext, value: string): void {
+    this.set(ctx, value, this.options.lifeMs);
+  }
+
+  /** Has the browser forget it. */
+  clear(ctx: HttpContext): void {
+    this.set(ctx, '', 0);
+  }
+
+  /** What the browser sent, which it then forgets. */
+  take(ctx: HttpContext): string | undefined {
+    const value = this.read(ctx);
+    this.clear(ctx);
+    return value;
+  }
+
+  private set(ctx: HttpContext, value: string, maxAge: number): void {
+    const { isSecure } = this;
+    // The connection that the server sees may be a proxy's; what the browser uses is the public address.
+    ctx.cookies.secure = isSecure;
+    // Lax: links of other sites lead here as the person who is signed in.
+    ctx.cookies.set(this.fullName, value, {
+      httpOnly: true,
+      sameSite: 'lax',
+      path: '/',
+      secure: isSecure,
+      maxAge,
+      overwrite: true,
+    });
+  }
+
+  /** With the prefix `__Host-` browsers take the cookie from this host alone, over TLS alone. */
+  private get fullName(): string {
+    return this.isSecure ? `__Host-${this.name}` : this.name;
+  }
+
+  private get isSecure(): boolean {
+    return this.options.publicUrl().startsWith('https:');
+  }
+}
 
 const SECRET = /^[A-Za-z0-9_-]{43}$/;
 
@@ -57,5 +119,125 @@ export class BrowserSessions {
     const signedIn = await this.find(ctx);
     if (signedIn) await endSession(this.context, signedIn.person, signedIn.session.sessionId);
     this.cookie.clear(ctx);
+  }
+}
+
+/** How long a person may stay at the outside provider. */
+const AWAY_MS = 600_000;
+
+/** Knows a browser that was sent to the outside provider when it comes back. */
+export function outsideCookie(publicUrl: () => string): PageCookie {
+  return new PageCookie('darkroom_outside', { publicUrl, lifeMs: AWAY_MS });
+}
+
+/**
+ * For whom browsers keep passkeys at the public address. Undefined where they keep none: at an address without a domain
+ * name, and without TLS anywhere but on this computer.
+ */
+export function relyingParty(publicUrl: string): RelyingParty | undefined {
+  const { protocol, hostname, origin } = new URL(publicUrl);
+  const isHere = hostname === 'localhost' || hostname.endsWith('.localhost');
+  const isNumber = hostname.startsWith('[') || isIP(hostname) !== 0;
+  return !isNumber && (protocol === 'https:' || isHere) ? { id: hostname, origin } : undefined;
+}
+
+/** As `relyingParty`, and throws NOT_FOUND where there is none. */
+export function requireRelyingParty(publicUrl: string): RelyingParty {
+  const party = relyingParty(publicUrl);
+  if (!party) throw new ServiceError('NOT_FOUND', 'Passkeys cannot be used at the address of this service.');
+  return party;
+}
+
+const REQUESTS_A_MINUTE = 600;
+const BEGUN_A_MINUTE = 120;
+
+/**
+ * How much one address may ask of a front in this process for which nobody has to be known: 600 requests a minute, of which
+ * 120 may begin something that is kept for a while, such as an authorization, a device code or a sign-in elsewhere.
+ */
+export class RequestRates {
+  private readonly requests = new RateLimit(REQUESTS_A_MINUTE);
+  private readonly begun = new RateLimit(BEGUN_A_MINUTE);
+
+  constructor(private readonly addresses: ClientAddresses) {}
+
+  /** Counts a request. Throws RATE_LIMITED with the time to wait. */
+  async takeRequest({ req }: Pick<HttpContext, 'req'>): Promise<void> {
+    await takeRequestRates(this.requests, this.addresses.ofRequest(req));
+  }
+
+  /** As `takeRequest`, for a request that begins something. */
+  async takeBegun(ctx: Pick<HttpContext, 'req'>): Promise<void> {
+    await this.takeRequest(ctx);
+    await takeRequestRates(this.begun, this.addresses.ofRequest(ctx.req));
+  }
+}
+
+async function takeRequestRates(rates: RateLimit, address: string): Promise<void> {
+  const { isOver, resetMs } = await rates.take(address);
+  if (isOver)
+    throw new ServiceError('RATE_LIMITED', 'Too many requests came from this address; try again later.', {
+      retryAfterMs: resetMs,
+    });
+}
+
+const BURST_SECONDS = 900;
+
+/** Tries at first, and the seconds between two of them afterwards. */
+interface Allowance {
+  readonly burst: number;
+  readonly secondsBetween: number;
+}
+
+const PER_ADDRESS: Allowance = { burst: 20, secondsBetween: 5 };
+/** From one address, or with one browser. */
+const PER_PERSON: Allowance = { burst: 10, secondsBetween: 10 };
+/** From all addresses together: more than ten of them can try at the pace above. */
+const PER_PERSON_IN_ALL: Allowance = { burst: 100, secondsBetween: 1 };
+
+export interface SignInTry {
+  /** Where it comes from. */
+  readonly address: string;
+  /** Whom it is for; the same text whether there is such a person or not. Absent where nobody is named. */
+  readonly person?: string;
+  /** The browser, if that person has signed in with it before. */
+  readonly device?: string | undefined;
+}
+
+/**
+ * Slows guesses of passwords down, for one address and for one person, in this process. No address can use up the tries
+ * of another one. Many addresses that guess together can; so a browser in which the person has signed in before has a pace of its own.
+ */
+export class SignInRates {
+  private readonly addresses = limiter('address', PER_ADDRESS);
+  private readonly peopleAtAddresses = limiter('person-at-address', PER_PERSON);
+  private readonly people = limiter('person', PER_PERSON_IN_ALL);
+  private readonly devices = limiter('device', PER_PERSON);
+
+  /** Counts a try, before any password is looked at. Throws RATE_LIMITED with the time to wait. */
+  async take({ address, person, device }: SignInTry): Promise<void> {
+    await takeSignInRates(this.addresses, address);
+    if (person === undefined) return;
+    if (device !== undefined) return takeSignInRates(this.devices, `${person} ${device}`);
+    await takeSignInRates(this.peopleAtAddresses, `${person} ${address}`);
+    await takeSignInRates(this.people, person);
+  }
+}
+
+function limiter(keyPrefix: string, { burst, secondsBetween }: Allowance): BurstyRateLimiter {
+  return new BurstyRateLimiter(
+    new RateLimiterMemory({ keyPrefix, points: 1, duration: secondsBetween }),
+    new RateLimiterMemory({ keyPrefix: `${keyPrefix}-burst`, points: burst, duration: BURST_SECONDS }),
+  );
+}
+
+async function takeSignInRates(limiterOfOne: BurstyRateLimiter, who: string): Promise<void> {
+  try {
+    await limiterOfOne.consume(who);
+  } catch (refusal) {
+    if (!(refusal instanceof RateLimiterRes)) throw refusal;
+    throw new ServiceError('RATE_LIMITED', 'There were too many attempts to sign in; wait a moment and try again.', {
+      retryAfterMs: refusal.msBeforeNext,
+    });
   }
 }

@@ -1,4 +1,13 @@
 import { html } from 'hono/html';
+import { ServiceError } from '../../../core/errors.js';
+import { fieldInvalid } from '../../../core/fields.js';
+import { errorEnvelope } from '../host/answer.js';
+import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
+import { servePackagedFile } from '../host/pages.js';
+import { readBytes } from '../host/read-body.js';
+import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
+import { JSON_TYPE, sendText } from '../host/send.js';
+import type { HttpFront } from '../host/server.js';
 
 /** Markup. What is put into a template is escaped, unless it is markup itself. */
 export type Html = ReturnType<typeof html>;
@@ -44,3 +53,249 @@ export function alert(text: string): Html {
 export function alertIf(text: string | undefined): Html {
   return text === undefined ? html`` : alert(text);
 }
+
+/** What pages of forms add to Pico's styles. */
+export const PAGE_STYLES = `
+/* As large as on the account page, on every screen. */
+:root { --pico-font-size: 100%; --pico-border-radius: .5rem; }
+main.container { max-width: 30rem; padding-block: 3rem; }
+.brand { letter-spacing: .08em; text-transform: uppercase; font-size: .8rem; color: var(--pico-muted-color); }
+.alert { border-inline-start: .25rem solid var(--pico-del-color); padding: .75rem 1rem; background: var(--pico-card-background-color); }
+.wide { inline-size: 100%; }
+.alert:empty { display: none; }
+.quiet { color: var(--pico-muted-color); font-size: .85rem; }
+.split { display: flex; flex-wrap: wrap; gap: 1rem; margin-block-end: 1rem; }
+.split > * { flex: 1 1 10rem; margin: 0; }
+.facts { display: grid; grid-template-columns: max-content 1fr; gap: .25rem 1rem; }
+.facts dd { margin: 0; overflow-wrap: anywhere; }
+code { overflow-wrap: anywhere; }
+`;
+
+/** What browsers show for the pages, as SVG: a lens. */
+export const PAGE_ICON = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">
+<rect width="32" height="32" rx="7" fill="#0172ad"/>
+<circle cx="16" cy="16" r="8.5" fill="none" stroke="#fff" stroke-width="2.5"/>
+<circle cx="16" cy="16" r="3" fill="#fff"/>
+</svg>
+`;
+
+const CSS_TYPE = 'text/css; charset=utf-8';
+
+/** The styles and the icon of all pages. */
+export function pageAssets(): HttpFront {
+  return () => [
+    createRouter(
+      [
+        servePackagedFile('/pico.css', { package: '@picocss/pico', file: 'css/pico.min.css', mediaType: CSS_TYPE }),
+        serveText('/pages.css', CSS_TYPE, PAGE_STYLES),
+        serveText('/icon.svg', 'image/svg+xml', PAGE_ICON),
+      ],
+      '/assets',
+    ),
+  ];
+}
+
+function serveText(path: string, mediaType: string, text: string): HttpRoute {
+  return {
+    method: 'GET',
+    path,
+    async serve(ctx) {
+      ctx.set({ 'Content-Type': mediaType, 'Cache-Control': 'public, max-age=3600' });
+      ctx.body = text;
+    },
+  };
+}
+
+const PAGE_TYPE = 'text/html; charset=utf-8';
+
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+];
+
+/** What a page may load and send besides what is its server's own. */
+export interface PageSources {
+  /** The origin of signed addresses of objects, where that is another one. */
+  readonly objects: string | undefined;
+}
+
+/**
+ * Headers of a page. The referrer stays within this server; without one at all, browsers send `Origin: null` with
+ * forms.
+ */
+export const PAGE_HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': [...POLICY, "form-action 'self'"].join('; '),
+  'Referrer-Policy': 'same-origin',
+  'Cache-Control': 'no-store',
+};
+
+/** Those of a page that shows pictures and videos, and sends files: to the object store, and to no other host. */
+export function mediaPageHeaders({ objects }: PageSources): Readonly<Record<string, string>> {
+  const where = objects === undefined ? "'self'" : `'self' ${objects}`;
+  const sources = [`img-src ${where} data: blob:`, `media-src ${where}`, `connect-src ${where}`];
+  const others = POLICY.filter((one) => !/^(img|connect)-src /.test(one));
+  return { ...PAGE_HEADERS, 'Content-Security-Policy': [...others, ...sources, "form-action 'self'"].join('; ') };
+}
+
+/** Of a page with a form that may be answered with a redirect to another server, which `form-action` would block. */
+const REDIRECTING_HEADERS = { ...PAGE_HEADERS, 'Content-Security-Policy': POLICY.join('; ') };
+
+export interface SentPage extends PageOptions {
+  readonly content: Html;
+  readonly status?: number;
+  /** Whether a form of the page may be answered with a redirect to another server. */
+  readonly redirectsAway?: boolean;
+}
+
+export async function sendPage(
+  ctx: HttpContext,
+  { content, status = 200, redirectsAway = false, ...page }: SentPage,
+): Promise<void> {
+  ctx.set(redirectsAway ? REDIRECTING_HEADERS : PAGE_HEADERS);
+  await sendText(ctx, status, { mediaType: PAGE_TYPE, text: pageText(page, content) });
+}
+
+/** A handler whose refusals are pages. */
+export function asPage(serve: HttpHandler): HttpHandler {
+  return async (ctx) => {
+    ctx.state.renderError = (error) => {
+      ctx.set(PAGE_HEADERS);
+      return ERROR_PAGE(error);
+    };
+    await serve(ctx);
+  };
+}
+
+const ERROR_PAGE: ErrorRenderer = ({ message, requestId }) => ({
+  mediaType: PAGE_TYPE,
+  text: pageText(
+    { title: 'This did not work' },
+    html`${alert(message)}
+      <p><a href="/">Go to the start page</a></p>
+      <p class="quiet">Request ${requestId}</p>`,
+  ),
+});
+
+/** After a form was handled, the browser goes to an address of this server, and reloading sends nothing again. */
+export function redirectTo(ctx: HttpContext, path: string): void {
+  ctx.status = 303;
+  ctx.res.setHeader('Location', path);
+  ctx.res.setHeader('Cache-Control', 'no-store');
+}
+
+const LOOPBACK = /^(localhost|127\.0\.0\.1|\[::1\])(:\d+)?$/;
+
+/**
+ * Makes routes of pages. A browser that asks for a page by another name of this computer is sent to the public address:
+ * its cookies and the origin of its forms belong to one name.
+ */
+export function pageRoutes(publicUrl: () => string) {
+  return (method: HttpRoute['method'], path: string, serve: HttpHandler): HttpRoute => ({
+    method,
+    path,
+    serve: asPage(async (ctx) => {
+      if (method === 'GET' && isUnderOtherName(ctx, publicUrl())) redirectTo(ctx, publicUrl() + addressOf(ctx));
+      else await serve(ctx);
+    }),
+  });
+}
+
+/** The path with its query. */
+export function addressOf({ state }: HttpContext): string {
+  const { path, query } = state.target;
+  return query === '' ? path : `${path}?${query}`;
+}
+
+function isUnderOtherName({ req }: HttpContext, publicUrl: string): boolean {
+  const [, own, ownPort] = LOOPBACK.exec(new URL(publicUrl).host) ?? [];
+  const [, asked, askedPort] = LOOPBACK.exec(req.headers.host ?? '') ?? [];
+  return own !== undefined && asked !== undefined && asked !== own && askedPort === ownPort;
+}
+
+const SOME_ORIGIN = 'http://host';
+const MAX_LENGTH = 2_000;
+
+/**
+ * Where a person goes on after signing in: a path of this server with its query. Anything else, such as an address of
+ * another server in one of the spellings that browsers accept, is `/`.
+ */
+export function returnPath(text: string | undefined): string {
+  if (text === undefined || text.length > MAX_LENGTH || !text.startsWith('/') || !URL.canParse(text, SOME_ORIGIN))
+    return '/';
+  const { origin, pathname, search, hash } = new URL(text, SOME_ORIGIN);
+  // The parser has removed what browsers would: a path that begins with two slashes names a host to them.
+  const path = pathname + search + hash;
+  // What it escapes takes more room.
+  return origin === SOME_ORIGIN && !pathname.startsWith('//') && path.length <= MAX_LENGTH ? path : '/';
+}
+
+const FORM_TYPE = /^application\/x-www-form-urlencoded(?:[ \t]*;|$)/i;
+const MAX_FORM_BYTES = 16 * 1024;
+const MAX_FIELDS = 100;
+
+/**
+ * The fields of a form that a page of ours has sent. Throws MEDIA_TYPE_UNSUPPORTED, BODY_TOO_LARGE beyond 16 KiB,
+ * REQUEST_TIMEOUT, and FIELD_INVALID for a field that is sent twice, unless it is one of `lists`.
+ */
+export async function readForm(
+  { req }: Pick<HttpContext, 'req'>,
+  { timeoutMs, lists = [] }: { readonly timeoutMs: number; readonly lists?: readonly string[] },
+): Promise<URLSearchParams> {
+  if (!FORM_TYPE.test(req.headers['content-type'] ?? ''))
+    throw new ServiceError('MEDIA_TYPE_UNSUPPORTED', 'Send the form as application/x-www-form-urlencoded.');
+  const bytes = await readBytes(req, { maxBytes: MAX_FORM_BYTES, timeoutMs });
+  const form = new URLSearchParams(bytes.toString('utf8'));
+  const names = [...form.keys()];
+  if (names.length > MAX_FIELDS) throw fieldInvalid('', `A form may have at most ${MAX_FIELDS} fields.`);
+  const twice = names.find((name, index) => !lists.includes(name) && names.indexOf(name) !== index);
+  if (twice !== undefined) throw fieldInvalid(`/${twice}`, 'A field of the form was sent twice.');
+  return form;
+}
+
+const OTHERWISE = 'en';
+
+/** A number as the reader writes it: by the first language that their browser asks for and that is known here. */
+export function numberText({ req }: Pick<HttpContext, 'req'>, value: number): string {
+  return new Intl.NumberFormat(localeOf(req.headers['accept-language'] ?? '')).format(value);
+}
+
+function localeOf(acceptLanguage: string): string {
+  for (const part of acceptLanguage.slice(0, 200).split(',')) {
+    const tag = part.split(';')[0]?.trim() ?? '';
+    if (isKnown(tag)) return tag;
+  }
+  return OTHERWISE;
+}
+
+function isKnown(tag: string): boolean {
+  try {
+    return Intl.NumberFormat.supportedLocalesOf(tag).length > 0;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Refuses a request that changes something unless a page of this server made the browser send it: browsers send cookies
+ * with requests of other pages too. Throws ORIGIN_REFUSED, also for a client that names no origin at all.
+ */
+export function requireSameOrigin({ req }: Pick<HttpContext, 'req'>, publicUrl: string): void {
+  const { origin, 'sec-fetch-site': site } = req.headers;
+  const own = new URL(publicUrl).origin;
+  if (origin === undefined ? site !== 'same-origin' : origin !== own)
+    throw new ServiceError('ORIGIN_REFUSED', `This can be done from a page of ${own} only.`);
+}
+
+/**
+ * Renders refusals for scripts of our pages: a session is no bearer token, so that a 401 asks for none. They are told
+ * which field is at fault, so that they can say it there.
+ */
+export const withoutChallenge: ErrorRenderer = ({ requestId, code, message, pointer }) => ({
+  mediaType: JSON_TYPE,
+  text: errorEnvelope(requestId, code, message, { pointer }),
+});

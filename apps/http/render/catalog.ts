@@ -1,8 +1,7 @@
 import type { Model } from '../../../core/catalog/model.js';
 import { publicPrice } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { TitledSchema } from './titled-schema.js';
-import { MODALITY, OPERATION, ROLE } from './schema-parts.js';
+import { MODALITY, OPERATION, ROLE, type TitledSchema } from './schema-parts.js';
 
 export const MODEL_SCHEMA: TitledSchema = {
   title: 'Model',

@@ -1,12 +1,9 @@
-import type { SeenUpload } from '../../../core/uploads/get-upload.js';
-import type { Completed } from '../../../core/uploads/complete-upload.js';
-import type { Prepared } from '../../../core/uploads/prepare-upload.js';
-import { PREPARE_REQUEST_SCHEMA, UPLOAD_MEDIA_TYPES } from '../../../core/uploads/request.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
-import type { TitledSchema } from './titled-schema.js';
-import { ROLE, TIMESTAMP, UUID } from './schema-parts.js';
-import { timestamp } from './timestamp.js';
+import type { Completed } from '../../../core/uploads/complete-upload.js';
+import type { SeenUpload } from '../../../core/uploads/manage-uploads.js';
+import { PREPARE_REQUEST_SCHEMA, type Prepared, UPLOAD_MEDIA_TYPES } from '../../../core/uploads/prepare-upload.js';
+import { ROLE, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
 
 const BYTE_SIZE: JsonObject = { type: 'integer', minimum: 1 };
 

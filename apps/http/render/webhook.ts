@@ -1,12 +1,11 @@
-import { secretText } from '../../../adapters/webhooks/signature.js';
+import { secretText } from '../../../adapters/webhooks/http-webhook-sender.js';
 import type { JsonObject } from '../../../core/json.js';
-import { DELIVERY_STATES, type Delivery, type DeliveryAttempt } from '../../../core/webhooks/delivery.js';
-import { previousValidUntil, type WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
-import { WEBHOOK_EVENTS } from '../../../core/webhooks/events.js';
+import type { WebhookMessage } from '../../../core/ports/outside.js';
+import { type Delivery, DELIVERY_STATES, type DeliveryAttempt } from '../../../core/webhooks/delivery.js';
+import { previousValidUntil, WEBHOOK_EVENTS, type WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
 import type { ShownSecret } from '../../../core/webhooks/manage-endpoints.js';
-import { TIMESTAMP, UUID } from './schema-parts.js';
-import { timestamp } from './timestamp.js';
-import type { TitledSchema } from './titled-schema.js';
+import { renderTask } from './generation.js';
+import { TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
 
 const EVENT: JsonObject = { type: 'string', enum: [...WEBHOOK_EVENTS] };
 const SECRET: JsonObject = {
@@ -162,4 +161,13 @@ function renderAttempt({ event, startedAt, durationMs, result, status, fault }: 
 
 function optional(at: number | undefined): string | undefined {
   return at === undefined ? undefined : timestamp(at);
+}
+
+/** The body of a message to a webhook endpoint: what happened, when, and the task as `GET` shows it now. */
+export function renderWebhookMessage({
+  event,
+  occurredAt,
+  view,
+}: Pick<WebhookMessage, 'event' | 'occurredAt' | 'view'>): object {
+  return { type: event, timestamp: timestamp(occurredAt), data: renderTask(view) };
 }

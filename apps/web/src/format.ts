@@ -60,3 +60,9 @@ export function browserText(userAgent: string): string {
   if (browser === undefined) return userAgent === '' ? 'An unnamed browser' : userAgent;
   return system === undefined ? browser : `${browser} on ${system}`;
 }
+
+/** What was written into a field of a form. */
+export function textOf(form: FormData, name: string): string {
+  const value = form.get(name);
+  return typeof value === 'string' ? value : '';
+}

@@ -2,27 +2,25 @@ import { useEffect } from 'preact/hooks';
 import { AccessSection } from './access/access-section.js';
 import { announce, Announcer } from './announce.js';
 import { GenerationsSection } from './generations/generations-section.js';
-import { Loaded } from './parts/loaded.js';
-import { SectionLink } from './parts/section-link.js';
-import { OperatorArea } from './operator/operator-area.js';
-import { OperatorNavigation } from './operator/operator-navigation.js';
-import { place as operatorPlace, titleOf } from './operator/places.js';
-import { PlaygroundSection } from './playground/playground-section.js';
+import { OperatorArea, OperatorNavigation } from './operator/operator-area.js';
+import { place as operatorPlace, titleOf } from './operator/use-pages.js';
+import { Loaded, SectionLink } from './parts/parts.js';
+import { PlaygroundSection } from './playground/playground.js';
 import {
   hasMoved,
   path,
   place,
   saidOnArrival,
   section,
-  SECTIONS,
   type SectionLink as Link,
   type SectionName,
+  SECTIONS,
 } from './router.js';
 import type { Overview } from './server-types.js';
 import { SignInSection } from './sign-in/sign-in-section.js';
 import { UsageSection } from './usage/usage-section.js';
+import { type Data, useData } from './use-data.js';
 import { WebhooksSection } from './webhooks/webhooks-section.js';
-import { useData, type Data } from './use-data.js';
 
 /** The whole account page: its head, its navigation, and one section. */
 export function Page() {

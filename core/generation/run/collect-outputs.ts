@@ -1,16 +1,16 @@
-import { DURATION_TOLERANCE_MS, requestedDurationMs, requestedSize } from '../../catalog/price.js';
+import { type AbortSignalLike, throwIfAborted } from '../../cancellation.js';
 import type { Model } from '../../catalog/model.js';
-import { throwIfAborted, type AbortSignalLike } from '../../abort-signal.js';
+import { DURATION_TOLERANCE_MS, requestedDurationMs, requestedSize } from '../../catalog/price.js';
 import type { Context } from '../../context.js';
-import { markOf, MAX_MARK_BYTES, type AiMark } from '../../media/ai-mark.js';
 import { StoreUnavailable } from '../../errors.js';
-import type { MediaFacts, ProbedFile } from '../../ports/media-probe.js';
+import { type AiMark, markOf, MAX_MARK_BYTES } from '../../media/ai-mark.js';
+import type { MediaFacts, ProbedFile } from '../../ports/media.js';
 import type { ObjectStore } from '../../ports/object-store.js';
 import type { ProviderCall, SubmittedOutput } from '../../ports/provider.js';
-import { pause } from '../../pause.js';
-import { outputCountOf, type DeliveredObject, type Generation, type Output } from '../generation.js';
+import { pause } from '../../waiting.js';
+import { type DeliveredObject, type Generation, type Output, outputCountOf } from '../generation.js';
+import type { Execution } from './executions.js';
 import { signOutput } from './sign-output.js';
-import type { Execution } from './unknown-model.js';
 import { backoffMs, WakeableDelay } from './waiting.js';
 
 /** What an output is stored as until it is known what it is. */

@@ -1,34 +1,272 @@
 import type { Context } from '../../context.js';
+import { StoreUnavailable } from '../../errors.js';
 import { hintsOf, type ProviderCost, type ProviderReport } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
-import { changeGeneration } from '../change-generation.js';
-import type { Attempt, Generation } from '../generation.js';
-import { settleNowOrSoon } from '../settle-generation.js';
-import { taskError } from '../task-errors.js';
-import { wake, wakeAgain } from '../wake.js';
-import { RunOutputs } from './run-outputs.js';
-import { LeaseHolder, LeaseLost, type HolderCommand } from './lease-holder.js';
-import { RunSubmissions } from './run-submissions.js';
-import { nextStep, timeLeftMs, type Ending, type RunRules, type RunStep } from './next-step.js';
-import { Patience } from './patience.js';
-import { isMadeObsolete, ProviderCalls } from './provider-calls.js';
-import { lastPeriodMs } from './overdue.js';
 import {
-  newRunState,
-  withGeneration,
-  withNews,
-  withSubmission,
-  withUnsent,
-  type FinishedReport,
+  type Attempt,
+  type DeliveredObject,
+  type Generation,
+  type Output,
+  runEndsAt,
+  taskError,
+} from '../generation.js';
+import { changeGeneration, settleNowOrSoon } from '../settle-generation.js';
+import { wake, wakeAgain } from '../wake.js';
+import { type Collected, collectOutputs, type Fault, inspectDelivered, removeCollected } from './collect-outputs.js';
+import { type Execution, hasOtherProvider, notHereOf } from './executions.js';
+import { type HolderCommand, LeaseHolder, LeaseLost } from './lease.js';
+import { type Ending, nextStep, type RunRules, type RunStep, timeLeftMs as timeLeftOf } from './next-step.js';
+import { lastPeriodMs } from './overdue.js';
+import { CallGivenUp, handOver, isMadeObsolete, ProviderCalls, type Submitted } from './provider-calls.js';
+import {
   type FailedAttempt,
+  type FinishedReport,
+  mayResubmit,
+  newRunState,
   type News,
   type RunState,
   type RunTime,
   type Silence,
+  withGeneration,
+  withNews,
+  withSubmission,
+  withUnsent,
 } from './run-state.js';
-import { rulesOf } from './run-rules.js';
-import { notHereOf, type Execution } from './unknown-model.js';
-import { WakeableDelay } from './waiting.js';
+import { backoffMs, WakeableDelay } from './waiting.js';
+
+type OutputNews = Extract<News, { of: 'collect' | 'failed-collect' }>;
+
+interface Finished {
+  readonly reference: string;
+  readonly report: FinishedReport;
+  readonly timeLeftMs: () => number;
+  /** Whether the deadline has passed: then what does not arrive is left out where something else does. */
+  readonly isLastTry: boolean;
+}
+
+/** Brings the outputs of one run into the object store, each time under a fence whose keys are unused. */
+export class RunOutputs {
+  /** The fence under which outputs were written last: its keys are used up. */
+  private writtenUnder: number | undefined;
+  /** What has arrived of the task, by the index of the output, under whichever fence. */
+  private readonly arrived = new Map<number, Output | Fault>();
+
+  constructor(
+    private readonly context: Context,
+    private readonly of: Execution,
+    private readonly holder: LeaseHolder,
+    private readonly calls: ProviderCalls,
+    /** What a failed call leaves to be known. */
+    private readonly silenceOf: (error: unknown) => Silence,
+  ) {}
+
+  /** Whether something was, or may have been, written under the generation's fence. */
+  hasUsedKeys(g: Generation): boolean {
+    return g.fence === this.writtenUnder;
+  }
+
+  /**
+   * Takes a fence whose keys are unused. What was written before and has not arrived is useless; retention removes what is
+   * left of it.
+   */
+  async renewKeys(g: Generation): Promise<Generation> {
+    const leased = await this.holder.reLease();
+    await removeCollected(this.context, g, g.fence, this.arrived).catch(() => undefined);
+    return leased;
+  }
+
+  /** Takes another fence for some of the outputs; what was written under this one stays. */
+  async otherKeys(): Promise<Generation> {
+    const leased = await this.holder.reLease();
+    this.useKeys(leased);
+    return leased;
+  }
+
+  /** From now on the keys of the generation's fence count as used. */
+  useKeys(g: Generation): void {
+    this.writtenUnder = g.fence;
+  }
+
+  /** Fetches and checks what a finished task has; undefined when the fetching was abandoned. */
+  async collect(
+    g: Generation,
+    { reference, report, timeLeftMs, isLastTry }: Finished,
+  ): Promise<OutputNews | undefined> {
+    const leased = this.hasUsedKeys(g) ? await this.renewKeys(g) : g;
+    this.useKeys(leased);
+    try {
+      const { length } = report.outputs;
+      const { arrived } = this;
+      const collected = await this.calls.collect(timeLeftMs(), (call) =>
+        collectOutputs(this.context, this.of, leased, {
+          reference,
+          offered: length,
+          isLastTry,
+          arrived,
+          call,
+          otherKeys: async () => this.otherKeys(),
+        }),
+      );
+      return this.collected(g, report, collected);
+    } catch (error) {
+      return isMadeObsolete(error) ? undefined : this.notCollected(g, error);
+    }
+  }
+
+  /** Checks what the provider gave in its answer to the submission. */
+  async inspect(g: Generation, delivered: readonly DeliveredObject[]): Promise<OutputNews> {
+    try {
+      return this.collected(g, { state: 'succeeded' }, await inspectDelivered(this.context, this.of, g, delivered));
+    } catch (error) {
+      return this.notCollected(g, error);
+    }
+  }
+
+  private collected(
+    { generationId }: Generation,
+    { state }: Pick<FinishedReport, 'state'>,
+    { outputs, faults }: Collected,
+  ): OutputNews {
+    if (faults.length > 0) this.context.log.warn('outputs left out', { generationId, faults });
+    return { of: 'collect', report: { state }, outputs };
+  }
+
+  private notCollected({ generationId }: Generation, error: unknown): OutputNews {
+    this.context.log.warn('outputs not collected', { generationId, error });
+    const { retryAfterMs } = this.silenceOf(error);
+    return {
+      of: 'failed-collect',
+      isStoreAway: error instanceof StoreUnavailable,
+      ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    };
+  }
+}
+
+/**
+ * Keeps what a provider has answered for as long as our own store is unavailable and the answer is of use: nobody else
+ * knows it.
+ */
+export class Patience {
+  private isOver = false;
+
+  constructor(
+    private readonly context: Pick<Context, 'clock' | 'settings' | 'log'>,
+    private readonly holder: Pick<LeaseHolder, 'lastKnown'>,
+    private readonly rest: WakeableDelay,
+  ) {}
+
+  /** This process waits no longer. */
+  end(): void {
+    this.isOver = true;
+    this.rest.wake();
+  }
+
+  /** Tries until the store answers. Throws `StoreUnavailable` past the end of the run. */
+  async try<T>(work: () => Promise<T>): Promise<T> {
+    const { clock, settings, log } = this.context;
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await work();
+      } catch (error) {
+        const { lastKnown } = this.holder;
+        const { generationId } = lastKnown;
+        if (!(error instanceof StoreUnavailable) || clock.now() > runEndsAt(lastKnown) || this.isOver) throw error;
+        log.warn('answer of a provider not recorded yet', { generationId, error });
+        await this.rest.sleep(backoffMs(settings, tries));
+      }
+    }
+  }
+}
+
+/** What one run submits with. */
+export interface SubmitsWith {
+  readonly of: Execution & { readonly entry: Entry };
+  readonly holder: LeaseHolder;
+  readonly calls: ProviderCalls;
+  readonly outputs: RunOutputs;
+  readonly patience: Patience;
+  readonly rules: RunRules & { readonly answersWithOutputs: boolean };
+}
+
+export interface OneSubmission {
+  readonly attempt: Attempt;
+  /** When it was recorded that the attempt is submitted, by the monotonic clock. */
+  readonly recordedAt: number;
+  readonly timeLeftMs: number;
+  /** Called when the attempt is handed to the provider: from then on it may have been accepted. */
+  readonly onBegun: () => void;
+  /** Called when the call has ended and the outcome is unknown. */
+  readonly onEnded: () => void;
+}
+
+/** Submits the attempts of one run. */
+export class RunSubmissions {
+  constructor(
+    private readonly context: Context,
+    private readonly by: SubmitsWith,
+  ) {}
+
+  /**
+   * `not-begun`: something changed first, and the next step is to be decided again. `no-room`: the provider has no slot or no
+   * submission for it now; those that the run began with may have lapsed. `unknown`: the provider may have accepted it.
+   */
+  async submit(
+    g: Generation,
+    { attempt, recordedAt, timeLeftMs, onBegun, onEnded }: OneSubmission,
+  ): Promise<Submitted | 'not-begun' | 'no-room' | 'unknown'> {
+    const { of, holder, calls, outputs, patience, rules } = this.by;
+    if (rules.answersWithOutputs && outputs.hasUsedKeys(g)) {
+      await outputs.renewKeys(g);
+      return 'not-begun';
+    }
+    const { clock } = this.context;
+    const [wall, monotonic] = [clock.now(), clock.monotonic()];
+    const endsAt = {
+      wall: Math.min(wall + timeLeftMs, attempt.startedAt + rules.longestSubmitMs),
+      monotonic: Math.min(monotonic + timeLeftMs, recordedAt + rules.longestSubmitMs),
+    };
+    if (endsAt.wall <= wall || endsAt.monotonic <= monotonic || holder.leaseHeldUntil <= monotonic) return 'not-begun';
+    if (!of.entry.maySubmit()) return 'no-room';
+    if (rules.answersWithOutputs) outputs.useKeys(g);
+    onBegun();
+    of.entry.submitting();
+    try {
+      return await handOver(this.context, calls, of, g, {
+        attempt,
+        timeLeftMs,
+        endsAt,
+        otherKeys: () => outputs.otherKeys(),
+      });
+    } catch (error) {
+      this.context.log.warn('submission of unknown outcome', { generationId: g.generationId, error });
+      if (!(error instanceof CallGivenUp)) onEnded();
+      if (!(error instanceof CallGivenUp)) await patience.try(() => holder.write({ event: 'submission-ended' }));
+      return 'unknown';
+    }
+  }
+}
+
+/** What of the model, its provider and the settings holds for a whole run. */
+export function rulesOf(
+  context: Pick<Context, 'catalog' | 'providers' | 'settings' | 'boot'>,
+  generation: Generation,
+  execution: Execution,
+): RunRules & { readonly answersWithOutputs: boolean } {
+  const { settings, boot } = context;
+  const { model } = execution;
+  const { answersWithOutputs, settleMs, isPaid } = execution.provider.promises(execution.settings);
+  return {
+    mayResubmit: mayResubmit(model),
+    mayReplaceOutputs: (model.onInvalidOutput ?? (isPaid ? 'fail' : 'resubmit')) === 'resubmit',
+    pollIntervalMs: model.pollIntervalMs,
+    answersWithOutputs,
+    settleMs,
+    longestSubmitMs: answersWithOutputs ? generation.terms.runTimeoutMs : settings.providerCallMs,
+    hasOtherProvider: hasOtherProvider(context, generation, execution),
+    boot,
+    settings,
+  };
+}
 
 type Went = 'on' | 'over';
 /** How long a run waits before it asks again for room for its submission, in milliseconds. */
@@ -347,7 +585,7 @@ export class GenerationRun {
   }
 
   private timeLeftMs(g: Generation): number {
-    return timeLeftMs({ g, state: this.state, time: this.time(), rules: this.rules });
+    return timeLeftOf({ g, state: this.state, time: this.time(), rules: this.rules });
   }
 
   private time(): RunTime {

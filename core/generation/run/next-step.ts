@@ -1,19 +1,27 @@
 import type { ProviderFailure } from '../../ports/provider.js';
 import type { Settings } from '../../settings.js';
-import { hasAttemptLeft, hasSubmissionLeft, withoutLastSubmission } from '../attempts.js';
+import { hasAttemptLeft, hasSubmissionLeft, withoutLastSubmission } from '../decide.js';
 import {
-  mayHaveResult,
-  runEndsAt,
-  submissionsMadeOf,
   type Attempt,
   type DeliveredObject,
   type Generation,
+  mayHaveResult,
+  runEndsAt,
+  submissionsMadeOf,
+  taskError,
 } from '../generation.js';
-import { taskError } from '../task-errors.js';
-import { failure } from './failures.js';
-import type { HolderCommand } from './lease-holder.js';
-import type { FinishedReport, News, RunState, RunTime, Silence } from './run-state.js';
-import { forgottenAt, notTakenAt, type SettleRules } from './settle-time.js';
+import type { HolderCommand } from './lease.js';
+import {
+  failure,
+  type FinishedReport,
+  forgottenAt,
+  type News,
+  notTakenAt,
+  type RunState,
+  type RunTime,
+  type SettleRules,
+  type Silence,
+} from './run-state.js';
 import { backoffMs, boundedWaitMs } from './waiting.js';
 
 /** After so many rounds without a statement a model that may be resubmitted is, and not before. */

@@ -1,8 +1,7 @@
 import type { Context } from '../../context.js';
 import type { Settings } from '../../settings.js';
-import { changeGeneration } from '../change-generation.js';
-import { mayHaveResult, outputCountOf, runEndsAt, type Generation } from '../generation.js';
-import type { TaskError } from '../task-errors.js';
+import { type Generation, mayHaveResult, outputCountOf, runEndsAt, type TaskError } from '../generation.js';
+import { changeGeneration } from '../settle-generation.js';
 
 /**
  * How long a result that is ready at the deadline may take to be collected, in milliseconds: one call for the last poll, and

@@ -1,7 +1,7 @@
-import type { AbortSignalLike } from '../../abort-signal.js';
+import type { AbortSignalLike } from '../../cancellation.js';
 import type { Context } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
-import type { MediaFacts } from '../../ports/media-probe.js';
+import type { MediaFacts } from '../../ports/media.js';
 import type { ObjectStore } from '../../ports/object-store.js';
 import { MAX_SIGNATURE_BYTES, SIGN_WAIT_MS } from '../../ports/output-signer.js';
 import type { DeliveredObject, Generation } from '../generation.js';

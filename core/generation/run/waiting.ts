@@ -1,4 +1,4 @@
-import type { Clock } from '../../ports/clock.js';
+import type { Clock } from '../../ports/machine.js';
 import type { Settings } from '../../settings.js';
 
 /** The longest a clock can be asked to wait at once. */

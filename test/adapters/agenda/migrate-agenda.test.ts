@@ -1,19 +1,18 @@
 // Goal: a database is made ready for wake-ups by any number of processes at once, and one that is not ready is refused.
 // Method: a fresh database on a real server for each test, with an index missing or a different one in its place.
 import { expect } from 'chai';
-import { MongoClient, MongoServerError, type Db } from 'mongodb';
-import type { AgendaDatabase } from '../../../adapters/agenda/agenda-database.js';
+import { type Db, MongoClient, MongoServerError } from 'mongodb';
 import { AgendaRefused } from '../../../adapters/agenda/agenda-refused.js';
 import { AgendaWakeUps } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { migrateAgenda, missingFromAgenda } from '../../../adapters/agenda/migrate-agenda.js';
-import { WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
-import { bounded } from '../../../adapters/mongo/bounded.js';
+import { type AgendaDatabase, WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
+import { bounded } from '../../../adapters/mongo/connection.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
 import { LAST_PAIR } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
-import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
 import { asked } from './on-agenda.js';
 
 const clock = new SystemClock();

@@ -1,14 +1,14 @@
-import { MongoClient, type Db } from 'mongodb';
-import type { AgendaDatabase } from '../../../adapters/agenda/agenda-database.js';
+import { type Db, MongoClient } from 'mongodb';
 import { AgendaWakeUps, type AgendaWakeUpsOptions } from '../../../adapters/agenda/agenda-wake-ups.js';
 import { migrateAgenda } from '../../../adapters/agenda/migrate-agenda.js';
-import { bounded } from '../../../adapters/mongo/bounded.js';
+import type { AgendaDatabase } from '../../../adapters/agenda/wake-up-collection.js';
+import { bounded } from '../../../adapters/mongo/connection.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { ManualClock, settled } from '../../fixtures/manual-clock.js';
-import type { WrittenDocuments } from '../../harness/written-documents.js';
 import { STORE_PAIRS, type StorePair } from '../../harness/store-pairs.js';
+import type { WrittenDocuments } from '../../harness/written-documents.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
-import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
 import { ExplainedQueries } from './explained-queries.js';
 
 /** Longer than the suite lets a test be. */

@@ -3,10 +3,10 @@
 // Method: the repository alone, without a consumer, so that the wake-ups it holds are never begun.
 import { expect } from 'chai';
 import type { Db } from 'mongodb';
-import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { WakeUpChannel } from '../../../adapters/agenda/wake-up-channel.js';
 import { WakeUpCollection } from '../../../adapters/agenda/wake-up-collection.js';
 import { WakeUpRepository } from '../../../adapters/agenda/wake-up-repository.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
 import { asked, onAgenda } from './on-agenda.js';
 

@@ -1,7 +1,7 @@
 // Goal: a catalog read from a file, including the shipped one, keeps the port's contract.
 // Method: the contract on a catalog from text and on config/catalog.yaml as the program reads it.
 import { expect } from 'chai';
-import { parseCatalog, loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import { loadCatalog, parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
 import { catalogContract } from '../../contracts/catalog.contract.js';

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { CatalogInvalid, loadCatalog, parseCatalog } from '../../../adapters/catalog-file/file-catalog.js';
-import { scaledDecimal } from '../../../adapters/catalog-file/decimal.js';
+import { scaledDecimal } from '../../../adapters/catalog-file/price-rules.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
 import { defaultConcurrencyPerAccount } from '../../../core/catalog/model.js';

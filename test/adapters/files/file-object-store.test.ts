@@ -1,16 +1,15 @@
 // Goal: a folder keeps the object store's contract, and a full, failing or interrupted disk leaves nothing incomplete.
 // Method: the contract over HTTP; a disk that fails on demand; a small real file system that fills up; leftover files
 // with old dates.
+import { expect } from 'chai';
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import * as fs from 'node:fs';
 import { mkdir, mkdtemp, open, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { REAL_DISK } from '../../../adapters/files/disk.js';
-import type { Disk } from '../../../adapters/files/disk.js';
 import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
+import { type Disk, REAL_DISK } from '../../../adapters/files/object-folder.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { ObjectStore } from '../../../core/ports/object-store.js';
 import { sendByFetch } from '../../contracts/object-store-subject.js';
@@ -18,8 +17,7 @@ import { objectStoreContract } from '../../contracts/object-store.contract.js';
 import { collected, inPieces } from '../../fixtures/byte-streams.js';
 import { collectGarbage } from '../../fixtures/collect-garbage.js';
 import { until } from '../../fixtures/until.js';
-import { serveStore } from './gate-server.js';
-import type { ServedStore } from './gate-server.js';
+import { type ServedStore, serveStore } from './gate-server.js';
 import { openFilesUnder } from './open-files.js';
 import { smallFilesOver } from './small-files-here.js';
 

@@ -1,14 +1,12 @@
 import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
-import type { FileObjectStoreOptions } from '../../../adapters/files/file-object-store.js';
+import { FileObjectStore, type FileObjectStoreOptions } from '../../../adapters/files/file-object-store.js';
 
 /** A store in a folder of its own, behind a bare HTTP server. */
 export interface ServedStore {

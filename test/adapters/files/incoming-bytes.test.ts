@@ -1,12 +1,16 @@
 // Goal: what arrives in small pieces is counted in full while it is held, once, and takes no time that grows with its square.
 // Method: a count that records what it is asked for; bytes in pieces of one byte.
+import { expect } from 'chai';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { REAL_DISK } from '../../../adapters/files/disk.js';
-import { HeldBytes, IncomingBytes } from '../../../adapters/files/incoming-bytes.js';
-import { MAX_SMALL_FILE_BYTES, TRAILER_BYTES } from '../../../adapters/files/stored-object.js';
+import {
+  HeldBytes,
+  IncomingBytes,
+  MAX_SMALL_FILE_BYTES,
+  REAL_DISK,
+  TRAILER_BYTES,
+} from '../../../adapters/files/object-folder.js';
 import { smallFilesOver } from './small-files-here.js';
 
 /** Knows how much is held, and how often more was asked for. */

@@ -1,12 +1,11 @@
 // Goal: a folder of objects removes leftover files while it is in use, and is private to its user.
 // Method: a disk with a manual clock that counts directory listings; permissions read back from the file system.
+import { expect } from 'chai';
 import { chmod, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { REAL_DISK } from '../../../adapters/files/disk.js';
-import type { Disk } from '../../../adapters/files/disk.js';
 import { FileObjectStore } from '../../../adapters/files/file-object-store.js';
+import { type Disk, REAL_DISK } from '../../../adapters/files/object-folder.js';
 import { inPieces } from '../../fixtures/byte-streams.js';
 
 const LIMIT = { mediaType: 'image/png', maxBytes: 1_000 } as const;

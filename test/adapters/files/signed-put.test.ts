@@ -1,17 +1,17 @@
 // Goal: a signed PUT stores exactly what was signed for, or nothing, even if the client changes the request, aborts it
 // or sends it late.
 // Method: the gate called without HTTP, so that bodies and headers can disagree; every signed element is tampered with.
+import { expect } from 'chai';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { REAL_DISK } from '../../../adapters/files/disk.js';
-import { smallFilesOver } from './small-files-here.js';
 import { FileObjectStore, type FileObjectStoreOptions } from '../../../adapters/files/file-object-store.js';
+import { REAL_DISK } from '../../../adapters/files/object-folder.js';
+import type { SignedObjectRequest } from '../../../adapters/files/signed-objects.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import type { SignedObjectRequest } from '../../../adapters/files/signed-answers.js';
 import { breakingOff, bytesOf, collected, inPieces } from '../../fixtures/byte-streams.js';
 import { sha256Of } from '../../fixtures/sha256.js';
+import { smallFilesOver } from './small-files-here.js';
 
 const BODY = bytesOf('the bytes that were promised');
 const SHA256 = sha256Of(BODY);

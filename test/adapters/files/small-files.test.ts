@@ -1,14 +1,13 @@
 // Goal: threads read and write small files like handles do: whole, durable, apart from each other, and only while needed.
 // Method: many jobs at once over a real folder; a disk that fails for one file.
-import * as fs from 'node:fs';
+import { expect } from 'chai';
 import { execFile } from 'node:child_process';
+import * as fs from 'node:fs';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect } from 'chai';
-import { runSmallFileJobs, type SyncDisk } from '../../../adapters/files/small-files.js';
-import { SmallFilesThreads } from '../../../adapters/files/small-files-threads.js';
+import { runSmallFileJobs, SmallFilesThreads, type SyncDisk } from '../../../adapters/files/small-files.js';
 
 const run = promisify(execFile);
 const text = (bytes: unknown) => Buffer.from(bytes as Uint8Array).toString();
@@ -101,7 +100,7 @@ describe('small files', () => {
   });
 
   it('do not keep a process that has nothing else to do, and keep one that waits for them', async () => {
-    const module = new URL('../../../adapters/files/small-files-threads.js', import.meta.url).href;
+    const module = new URL('../../../adapters/files/small-files.js', import.meta.url).href;
     const program = `
       const { SmallFilesThreads } = await import(${JSON.stringify(module)});
       void new SmallFilesThreads().write(${JSON.stringify(at('new'))}, ${JSON.stringify(at('file'))}, new Uint8Array([97]));`;

@@ -4,12 +4,12 @@
  * Method: servers that do not read until the call has been aborted, bodies that are held back, and a relay that holds back the handshake.
  * What the servers received in the end is held against what was sent.
  */
+import { expect } from 'chai';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer } from 'node:tls';
-import { expect } from 'chai';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';

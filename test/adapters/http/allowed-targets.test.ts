@@ -5,9 +5,8 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { AllowList } from '../../../adapters/http/allow-list.js';
+import { AllowList, readTarget } from '../../../adapters/http/allow-list.js';
 import { HttpClient } from '../../../adapters/http/http-client.js';
-import { readTarget } from '../../../adapters/http/target.js';
 import { errorOf, get, post } from './client.js';
 import { answering, RawServer } from './raw-server.js';
 

@@ -4,9 +4,9 @@
  */
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { answerAddress } from '../../../adapters/http/answer-address.js';
+import { ListedHosts } from '../../../adapters/http/allow-list.js';
+import { answerAddress } from '../../../adapters/http/http-answer.js';
 import { HttpError } from '../../../adapters/http/http-error.js';
-import { ListedHosts } from '../../../adapters/http/listed-hosts.js';
 
 const RULES = {
   base: 'http://10.0.0.5:8188/api/',

@@ -1,8 +1,8 @@
 import { setMaxListeners } from 'node:events';
-import type { AbortSignalLike } from '../../../core/abort-signal.js';
 import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
 import { HttpError } from '../../../adapters/http/http-error.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
+import type { AbortSignalLike } from '../../../core/cancellation.js';
 
 /** A signal that is never aborted. */
 export const UNABORTED: AbortSignalLike = sharedSignal();

@@ -3,10 +3,10 @@
  * Method: a real server whose answer ends with its connection, left in every way. Whatever a connection throws where nobody catches it
  * fails the run.
  */
-import type { HttpClient } from '../../../adapters/http/http-client.js';
 import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
-import { RawServer } from './raw-server.js';
+import type { HttpClient } from '../../../adapters/http/http-client.js';
 import { errorOf, get, localClient, post } from './client.js';
+import { RawServer } from './raw-server.js';
 import { turns } from './turns.js';
 
 const HEADS = {

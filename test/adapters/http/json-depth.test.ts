@@ -5,7 +5,7 @@
 import { expect } from 'chai';
 import { MAX_JSON_DEPTH } from '../../../adapters/http/json-body.js';
 import { jsonWithFiles } from '../../../adapters/http/json/json-with-files.js';
-import { submit } from '../../../adapters/http/submit.js';
+import { submit } from '../../../adapters/http/submission-outcome.js';
 import { BodyServers } from './body-servers.js';
 import { errorOf, get, localClient, UNABORTED } from './client.js';
 import { onceReceived, RawServer } from './raw-server.js';

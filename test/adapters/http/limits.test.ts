@@ -2,11 +2,10 @@
  * Goal: an answer takes no more memory than its limits say: headers, body, and what the body decompresses to.
  * Method: real servers that send too much, too fast, or compressed beyond reason.
  */
-import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
-import type { HttpClient } from '../../../adapters/http/http-client.js';
-import { HttpClient as Client } from '../../../adapters/http/http-client.js';
+import { type HttpClient, HttpClient as Client } from '../../../adapters/http/http-client.js';
 import { BodyServers } from './body-servers.js';
 import { errorOf, get, localClient, UNABORTED } from './client.js';
 import { answering, RawServer } from './raw-server.js';

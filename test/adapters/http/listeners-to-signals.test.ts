@@ -2,8 +2,8 @@
  * Goal: a call that is over listens to its signal no longer, however it has ended: a signal may outlive many calls.
  * Method: a real server that answers in every way; the platform counts the listeners of a signal that all calls share.
  */
-import { getEventListeners } from 'node:events';
 import { expect } from 'chai';
+import { getEventListeners } from 'node:events';
 import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
 import { FakeServer, type Fault } from '../../providers/fakes/fake-server.js';
 import { get, localClient, post } from './client.js';

@@ -1,11 +1,11 @@
 // Goal: a client whose name server does not answer delays the names of nobody else and is asked for no longer than somebody
 // waits, and an operator's own names are found as the machine finds them.
 // Method: a name server on the loopback that answers what the test says, or nothing.
+import { expect } from 'chai';
 import { createSocket, type Socket } from 'node:dgram';
 import { once, setMaxListeners } from 'node:events';
-import { expect } from 'chai';
 import { AllowList } from '../../../adapters/http/allow-list.js';
-import { byNameServers } from '../../../adapters/http/name-servers.js';
+import { byNameServers } from '../../../adapters/http/connections.js';
 import { until } from '../../fixtures/until.js';
 
 const [A, AAAA] = [1, 28];

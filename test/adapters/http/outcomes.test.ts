@@ -5,10 +5,10 @@
  * client says. Every case is played on a new connection and on one that was kept.
  */
 import { expect } from 'chai';
-import type { HttpError, HttpErrorKind } from '../../../adapters/http/http-error.js';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
+import type { HttpError, HttpErrorKind } from '../../../adapters/http/http-error.js';
 import { errorOf, get, localClient, post } from './client.js';
-import { answering, onceReceived, RawServer, type Connection } from './raw-server.js';
+import { answering, type Connection, onceReceived, RawServer } from './raw-server.js';
 
 const OK = 'HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok';
 const BODY = '{"prompt":"a lighthouse"}';

@@ -2,9 +2,9 @@
  * Goal: a request arrives as it was made, once, on the connection it should have; what cannot be sent is refused before.
  * Method: real servers that keep what they received, and count connections.
  */
+import { expect } from 'chai';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect } from 'chai';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import { errorOf, get, localClient, post } from './client.js';

@@ -6,7 +6,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
-import { specialAddress } from '../../../adapters/http/special-addresses.js';
+import { specialAddress } from '../../../adapters/http/allow-list.js';
 import { IPV4_BLOCKS, IPV6_BLOCKS } from './iana-registries.js';
 
 /** Addresses as numbers, by arithmetic of this test's own. */

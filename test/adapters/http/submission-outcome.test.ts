@@ -6,9 +6,9 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { HttpError, type HttpErrorKind } from '../../../adapters/http/http-error.js';
 import {
+  type AnswerBody,
   outcomeOfAnswer,
   outcomeOfFailure,
-  type AnswerBody,
   type SubmissionContract,
 } from '../../../adapters/http/submission-outcome.js';
 

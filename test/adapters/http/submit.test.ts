@@ -5,10 +5,9 @@
  */
 import { expect } from 'chai';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
-import type { SubmissionContract } from '../../../adapters/http/submission-outcome.js';
-import { submit } from '../../../adapters/http/submit.js';
+import { type SubmissionContract, submit } from '../../../adapters/http/submission-outcome.js';
 import { errorOf, localClient, UNABORTED } from './client.js';
-import { onceReceived, RawServer, type Connection } from './raw-server.js';
+import { type Connection, onceReceived, RawServer } from './raw-server.js';
 
 const BODY = '{"prompt":"a lighthouse"}';
 

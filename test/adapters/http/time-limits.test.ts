@@ -3,9 +3,9 @@
  * Method: real servers that send nothing more, or without an end. Time limits are small and their being exceeded is all that is looked
  * at. Where a limit must not be exceeded, its time is the test's own and advances by events.
  */
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { expect } from 'chai';
-import type { Resolver } from '../../../adapters/http/guarded-connector.js';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Resolver } from '../../../adapters/http/connections.js';
 import type { HttpClient } from '../../../adapters/http/http-client.js';
 import { until } from '../../fixtures/until.js';
 import { BodyServers } from './body-servers.js';

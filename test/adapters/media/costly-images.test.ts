@@ -1,11 +1,11 @@
 // Goal: a small file cannot make a decoder hold much memory or work for long: what an upload costs is bounded by its size.
 // Method: files whose structure declares more than encoders write, each just within the bound and just beyond it.
-import { deflateSync } from 'node:zlib';
 import { expect } from 'chai';
+import { deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { MAX_SCANS } from '../../../adapters/media/jpeg-file.js';
-import { MAX_FRAMES } from '../../../adapters/media/webp-file.js';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
+import { MAX_FRAMES } from '../../../adapters/media/webp-file.js';
 import { fileOf } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
 import { pngChunk, webpChunk, webpOf, withPngChunks } from '../../fixtures/tagged-images.js';

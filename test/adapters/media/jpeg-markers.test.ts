@@ -2,7 +2,7 @@
 // Method: a property over bytes of the values that matter, against a reading of one byte after another.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { afterScan, standsAlone } from '../../../adapters/media/jpeg-markers.js';
+import { afterScan, standsAlone } from '../../../adapters/media/jpeg-file.js';
 
 /** By ITU T.81, B.1.1.2 and B.1.1.5: bytes that are stuffed, restart markers and bytes that fill are a part of the data. */
 function plainly(bytes: Buffer, from: number): number {

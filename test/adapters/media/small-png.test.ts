@@ -2,11 +2,11 @@
 // write.
 // Method: PNGs of random sizes and pixels as sharp encodes them, and others built chunk by chunk with random faults whose
 // checksums are right, so that each fault reaches the part of the check that is meant for it.
-import { deflateSync } from 'node:zlib';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { deflateSync } from 'node:zlib';
 import sharp, { type Channels } from 'sharp';
-import { isSoundSmallPng } from '../../../adapters/media/small-png.js';
+import { isSoundSmallPng } from '../../../adapters/media/png-file.js';
 import { image } from '../../fixtures/images.js';
 import { pngChunk, withPngChunks } from '../../fixtures/tagged-images.js';
 

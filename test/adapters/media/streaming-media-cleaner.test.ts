@@ -1,14 +1,14 @@
 // Goal: the streaming cleaner keeps the port's contract in bounded memory, whatever a file has or claims to have.
 // Method: the contract; sources that compare what they gave with what came out; metadata without end.
 import { expect } from 'chai';
-import { MAX_REMOVED_BYTES } from '../../../adapters/media/cleaning/edited-bytes.js';
+import { MAX_REMOVED_BYTES } from '../../../adapters/media/cleaning/edits.js';
 import { StreamingMediaCleaner } from '../../../adapters/media/streaming-media-cleaner.js';
+import type { CleanOptions } from '../../../core/ports/media.js';
 import { mediaCleanerContract } from '../../contracts/media-cleaner.contract.js';
 import { mediaMarksContract } from '../../contracts/media-marks.contract.js';
-import type { CleanOptions } from '../../../core/ports/media-cleaner.js';
-import { TRAINED, withMark } from '../../fixtures/marked-media.js';
 import { collected, inPieces } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
+import { TRAINED, withMark } from '../../fixtures/marked-media.js';
 import { exifTiff, webpCanvas, webpChunk, webpChunks, webpOf } from '../../fixtures/tagged-images.js';
 import { box } from '../../fixtures/tagged-videos.js';
 import { mp4 } from '../../fixtures/videos.js';

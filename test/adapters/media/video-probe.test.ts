@@ -2,13 +2,12 @@
 // Method: files that are made as they are read, with every read recorded; boxes whose counts no length bounds. A demuxer that
 // believed those would not end, or would end the process.
 import { expect } from 'chai';
-import { BLOCK_BYTES } from '../../../adapters/media/block-reader.js';
-import { MAX_INDEX_BYTES } from '../../../adapters/media/mp4-outline.js';
 import { BOXES_A_TURN } from '../../../adapters/media/mp4-box.js';
+import { BLOCK_BYTES, MAX_INDEX_BYTES } from '../../../adapters/media/mp4-outline.js';
 import { MAX_BOXES, MAX_SAMPLES } from '../../../adapters/media/mp4-work.js';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
-import type { ProbedFile } from '../../../core/ports/media-probe.js';
+import type { ProbedFile } from '../../../core/ports/media.js';
 import { fileOf, inPieces } from '../../fixtures/byte-streams.js';
 import { inTurns } from '../../fixtures/in-turns.js';
 import { largeMp4 } from '../../fixtures/large-videos.js';

@@ -2,7 +2,7 @@
 // Method: the contract.
 import { MemoryAcceptances } from '../../../adapters/memory/memory-acceptances.js';
 import { StepwiseAcceptances } from '../../../core/generation/stepwise-acceptances.js';
-import type { AcceptanceStore } from '../../../core/ports/acceptance-store.js';
+import type { AcceptanceStore } from '../../../core/ports/stores.js';
 import { acceptanceStoreContract } from '../../contracts/acceptance-store.contract.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
 import { memoryStores, type MemoryStores } from '../../fixtures/memory-stores.js';

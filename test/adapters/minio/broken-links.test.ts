@@ -3,8 +3,8 @@
 // Method: a real server behind a TCP proxy that cuts, swallows and restores traffic; stored objects are checked past
 // the proxy. Calls that must end get a short timeout. Calls that must succeed are retried with longer timeouts, since
 // a busy machine may be slow.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
 import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import { StoreUnavailable } from '../../../core/errors.js';
@@ -12,7 +12,7 @@ import { collected, inPieces } from '../../fixtures/byte-streams.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
 import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
-import { orSkip, s3Server, toxiproxyServer, type S3Server, type ToxiproxyServer } from '../../servers/servers.js';
+import { orSkip, s3Server, type S3Server, toxiproxyServer, type ToxiproxyServer } from '../../servers/servers.js';
 import { incompleteUploads, openIn, openStore, outcomeOf, withEnoughTime } from './minio-buckets.js';
 
 const MIB = 1024 * 1024;

@@ -1,12 +1,12 @@
 // Goal: objects of any size are transferred with little memory, and an incomplete object leaves nothing behind.
 // Method: streams generated while they are read; their bytes are counted and memory is sampled meanwhile.
+import { expect } from 'chai';
 import { createHash } from 'node:crypto';
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
-import { expect } from 'chai';
 import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import type { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
-import { collectGarbage } from '../../fixtures/collect-garbage.js';
 import { breakingOff } from '../../fixtures/byte-streams.js';
+import { collectGarbage } from '../../fixtures/collect-garbage.js';
 import { largeMp4 } from '../../fixtures/large-videos.js';
 import { S3_KINDS } from '../../harness/store-pairs.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';

@@ -1,8 +1,8 @@
 // Goal: an operator whose configuration cannot work gets one sentence that names the wrong option, and never a secret.
 // Method: wrong options one by one, first those that need no server, then those that a real server refuses.
 import { expect } from 'chai';
-import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
 import { checkOptions, type MinioOptions } from '../../../adapters/minio/minio-options.js';
+import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
 import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { S3_KINDS } from '../../harness/store-pairs.js';

@@ -5,12 +5,11 @@ import { expect } from 'chai';
 import type { LifecycleConfig } from 'minio';
 import { checkOptions } from '../../../adapters/minio/minio-options.js';
 import { MinioRefused } from '../../../adapters/minio/minio-refused.js';
-import { removeAbandoned } from '../../../adapters/minio/remove-abandoned.js';
 import { S3Bucket } from '../../../adapters/minio/s3-bucket.js';
-import { setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
+import { removeAbandoned, setUpBucket } from '../../../adapters/minio/set-up-bucket.js';
 import { S3_KINDS } from '../../harness/store-pairs.js';
-import { s3Client } from '../../servers/readiness.js';
 import { freshBucket, type FreshBucket } from '../../servers/fresh-places.js';
+import { s3Client } from '../../servers/readiness.js';
 import { orSkip, s3Server, type S3Server } from '../../servers/servers.js';
 import { incompleteUploads, openStore, outcomeOf } from './minio-buckets.js';
 

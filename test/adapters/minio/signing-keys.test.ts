@@ -2,11 +2,11 @@
 // such keys the process does not start and signs no address.
 // Method: the real servers; and a small server that is as lax as each test configures it, records its requests, and
 // issues temporary keys.
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect } from 'chai';
 import { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
 import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
 import { MinioRefused } from '../../../adapters/minio/minio-refused.js';

@@ -1,10 +1,10 @@
 // Goal: each call ends and is sent once, whatever the server answers; an invalid response is never read as success.
 // Method: an HTTP server that answers as each test configures it, in ways that real servers seldom do.
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { promisify } from 'node:util';
-import { expect } from 'chai';
 import { MinioObjectStore } from '../../../adapters/minio/minio-object-store.js';
 import type { MinioOptions } from '../../../adapters/minio/minio-options.js';
 import { MinioRefused } from '../../../adapters/minio/minio-refused.js';

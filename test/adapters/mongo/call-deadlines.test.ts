@@ -9,7 +9,7 @@ import { TestedCall } from '../../fixtures/cancellation.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { LAST_PAIR } from '../../harness/store-pairs.js';
 import { freshDatabase } from '../../servers/fresh-places.js';
-import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
 
 const STORE_BOUND_MS = 3_600_000;
 const CALL_MS = 600_000;

@@ -8,7 +8,7 @@ import { MongoConnection } from '../../../adapters/mongo/connection.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase } from '../../servers/fresh-places.js';
-import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
 
 const LESSER = [
   'w=1',

@@ -2,8 +2,7 @@
 // them: on a replica set, not on a sharded cluster.
 // Method: answers to `hello` as servers give them; then stores over a connection that was told each of them.
 import { expect } from 'chai';
-import { MongoConnection } from '../../../adapters/mongo/connection.js';
-import { deploymentOf } from '../../../adapters/mongo/deployment.js';
+import { deploymentOf, MongoConnection } from '../../../adapters/mongo/connection.js';
 import { storesOver } from '../../../adapters/mongo/open-mongo.js';
 import { freshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip } from '../../servers/servers.js';

@@ -1,7 +1,7 @@
 // Goal: an account whose ledger entries cannot be moved does not block those of other accounts, and is logged once.
 // Method: an in-memory ledger whose flushes fail for chosen accounts.
 import { expect } from 'chai';
-import { LedgerFlushes } from '../../../adapters/mongo/ledger-flushes.js';
+import { LedgerFlushes } from '../../../adapters/mongo/mongo-ledger.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 
 describe('moving ledger entries by age', () => {

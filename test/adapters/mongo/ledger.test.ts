@@ -2,30 +2,29 @@
 // however many there are; the entries that wait in an account's document never exceed their bound.
 // Method: writers and readers of several processes on one account; a flush cut before and after each of its operations;
 // and random interleavings of single operations, whose seed is printed on failure.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Document } from 'mongodb';
-import { MAX_OUTBOX } from '../../../adapters/mongo/account-change.js';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   entriesOf,
   entryDocument,
-  groupDocument,
-  MAX_GROUP,
   type EntryDocument,
   type EntryGroupDocument,
+  groupDocument,
+  MAX_GROUP,
 } from '../../../adapters/mongo/account-documents.js';
-import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';
-import type { LedgerForm } from '../../../adapters/mongo/moved-entries.js';
+import { MAX_OUTBOX } from '../../../adapters/mongo/mongo-account-store.js';
+import { FLUSH_FROM, type LedgerForm } from '../../../adapters/mongo/mongo-ledger.js';
 import type { MongoStores } from '../../../adapters/mongo/open-mongo.js';
 import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { aChange, anAccount, uuidAt } from '../../fixtures/stored-records.js';
 import { aHold, anEntry } from '../../contracts/account-store.contract.js';
 import { allPages } from '../../contracts/all-pages.js';
+import { aChange, anAccount, uuidAt } from '../../fixtures/stored-records.js';
 import { sizeOf } from '../../harness/run-sizes.js';
 import type { Around } from './asking-through.js';
-import { onMongo, type MongoPlace } from './on-mongo.js';
+import { type MongoPlace, onMongo } from './on-mongo.js';
 
 type MovedDocument = EntryDocument | EntryGroupDocument;
 

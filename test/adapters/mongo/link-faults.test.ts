@@ -4,7 +4,7 @@
 // to end in time by other stores with a much longer timeout, which still wait. Calls that must succeed are retried,
 // since a busy machine may be slow.
 import { expect } from 'chai';
-import { migrateMongo, openMongo, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import { migrateMongo, type MongoStores, openMongo } from '../../../adapters/mongo/open-mongo.js';
 import { CallOver } from '../../../core/cancellation.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
@@ -12,7 +12,7 @@ import { aChange, aClaim, aGeneration, anAccount, anApiKey, anUpload, uuidAt } f
 import { TcpLink } from '../../fixtures/tcp-link.js';
 import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
-import { mongoServer, orSkip, toxiproxyServer, type MongoServer, type ToxiproxyServer } from '../../servers/servers.js';
+import { mongoServer, type MongoServer, orSkip, toxiproxyServer, type ToxiproxyServer } from '../../servers/servers.js';
 
 const TIMEOUT_MS = 400;
 const PATIENT_MS = 60 * TIMEOUT_MS;

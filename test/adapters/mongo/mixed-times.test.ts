@@ -4,7 +4,7 @@
 // then enough entries to make the ledger move them, and the ledger read back.
 import { expect } from 'chai';
 import { entryDocument } from '../../../adapters/mongo/account-documents.js';
-import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';
+import { FLUSH_FROM } from '../../../adapters/mongo/mongo-ledger.js';
 import { anEntry } from '../../contracts/account-store.contract.js';
 import { allPages } from '../../contracts/all-pages.js';
 import { aChange, anAccount, uuidAt } from '../../fixtures/stored-records.js';

@@ -3,7 +3,7 @@
 import { expect } from 'chai';
 import type { CommandStartedEvent } from 'mongodb';
 import { MongoConnection } from '../../../adapters/mongo/connection.js';
-import { storesOver, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import { type MongoStores, storesOver } from '../../../adapters/mongo/open-mongo.js';
 import { acceptanceStoreContract } from '../../contracts/acceptance-store.contract.js';
 import {
   aChange,

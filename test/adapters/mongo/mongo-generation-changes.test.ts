@@ -4,22 +4,21 @@
 // writes.
 import { expect } from 'chai';
 import { MongoConnection } from '../../../adapters/mongo/connection.js';
+import { migrateMongo, type MongoStores, openMongo, storesOver } from '../../../adapters/mongo/open-mongo.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
-import { AppWatch } from '../../../core/generation/app-watch.js';
 import type { GenerationRecord } from '../../../core/generation/generation.js';
-import { GenerationWatch } from '../../../core/generation/generation-watch.js';
-import { migrateMongo, openMongo, storesOver, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
+import { AppWatch, GenerationWatch } from '../../../core/generation/watch.js';
 import {
+  type ChangesPlace,
   generationChangesContract,
   ToldListener,
-  type ChangesPlace,
 } from '../../contracts/generation-changes.contract.js';
 import type { ContractSubject } from '../../contracts/subject.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { TcpLink } from '../../fixtures/tcp-link.js';
 import { until } from '../../fixtures/until.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
-import { mongoServer, orSkip, toxiproxyServer, type MongoServer } from '../../servers/servers.js';
+import { mongoServer, type MongoServer, orSkip, toxiproxyServer } from '../../servers/servers.js';
 
 const TIMEOUT_MS = 2_000;
 

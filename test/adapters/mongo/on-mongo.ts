@@ -1,13 +1,13 @@
 import type { Db } from 'mongodb';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
-import { migrateMongo, storesOver, type MongoStores } from '../../../adapters/mongo/open-mongo.js';
-import type { LedgerForm } from '../../../adapters/mongo/moved-entries.js';
+import type { LedgerForm } from '../../../adapters/mongo/mongo-ledger.js';
+import { migrateMongo, type MongoStores, storesOver } from '../../../adapters/mongo/open-mongo.js';
 import type { Log } from '../../../core/log.js';
 import type { ContractSubject } from '../../contracts/subject.js';
 import { MONGO_KINDS, type StorePair } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
 import { mongoServer, orSkip } from '../../servers/servers.js';
-import { askingThrough, type Around } from './asking-through.js';
+import { type Around, askingThrough } from './asking-through.js';
 import { ExplainedCommands } from './explained-commands.js';
 
 /** Far longer than the server takes on a busy machine. */

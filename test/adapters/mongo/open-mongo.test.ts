@@ -5,18 +5,18 @@
 import { expect } from 'chai';
 import type { Collection } from 'mongodb';
 import type { Lent } from '../../../adapters/driver.js';
-import { mongoDriver } from '../../../adapters/mongo/mongo-driver.js';
-import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { MongoConnection, type MongoOptions } from '../../../adapters/mongo/connection.js';
+import { mongoDriver } from '../../../adapters/mongo/mongo-driver.js';
+import { FLUSH_FROM } from '../../../adapters/mongo/mongo-ledger.js';
 import { migrateMongo, MongoRefused, openMongo } from '../../../adapters/mongo/open-mongo.js';
 import { READABLE_FROM, READS_GROUPS_FROM, SCHEMA_VERSION, schemaCollections } from '../../../adapters/mongo/schema.js';
-import { FLUSH_FROM } from '../../../adapters/mongo/ledger-flushes.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { anEntry } from '../../contracts/account-store.contract.js';
 import { aChange, aGeneration, anAccount, uuidAt } from '../../fixtures/stored-records.js';
 import { MONGO_KINDS } from '../../harness/store-pairs.js';
 import { freshDatabase, type FreshDatabase } from '../../servers/fresh-places.js';
-import { mongoServer, orSkip, type MongoServer } from '../../servers/servers.js';
+import { mongoServer, type MongoServer, orSkip } from '../../servers/servers.js';
 
 /** The sentence a database is refused with. */
 async function refusal(work: Promise<unknown>): Promise<string> {

@@ -3,6 +3,7 @@
 // Method: an error of each kind that the driver has, mapped.
 import { expect } from 'chai';
 import {
+  type BulkWriteResult,
   MongoBulkWriteError,
   MongoInvalidArgumentError,
   MongoNetworkError,
@@ -11,11 +12,10 @@ import {
   MongoServerError,
   MongoServerSelectionError,
   MongoWriteConcernError,
-  type BulkWriteResult,
   type ServerDescription,
   type TopologyDescription,
 } from 'mongodb';
-import { storeError } from '../../../adapters/mongo/store-errors.js';
+import { storeError } from '../../../adapters/mongo/connection.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 
 const NO_TOPOLOGY = {

@@ -2,8 +2,8 @@
 // for each of them.
 // Method: a collection whose command fails as the driver reports it.
 import { expect } from 'chai';
-import { MongoBulkWriteError, type BulkWriteResult, type Collection } from 'mongodb';
-import { insertUnordered } from '../../../adapters/mongo/unordered-writes.js';
+import { type BulkWriteResult, type Collection, MongoBulkWriteError } from 'mongodb';
+import { insertUnordered } from '../../../adapters/mongo/mongo-ledger.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 
 const DOCUMENTS = [{ n: 0 }, { n: 1 }, { n: 2 }];

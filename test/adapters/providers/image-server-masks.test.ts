@@ -25,7 +25,7 @@ import {
 } from '../../providers/fakes/read-masks.js';
 import { SdcppFake } from '../../providers/fakes/sdcpp-fake.js';
 import { a1111At, SETTINGS as A1111_SETTINGS, task as a1111Task } from './a1111/opened-a1111.js';
-import { openStudio, task as comfyUiTask, type Studio } from './comfyui/opened-comfyui.js';
+import { openStudio, type Studio, task as comfyUiTask } from './comfyui/opened-comfyui.js';
 import { EDIT, PROMPT } from './comfyui/workflows.js';
 import { openAiAt, task as openAiTask } from './openai/opened-openai.js';
 import { referenceOf } from './sample-task.js';

@@ -3,15 +3,15 @@
  * Method: every built-in provider driver that has a key is opened with addresses of each sort, with a key, with a file that
  * has it and without one; opening sends nothing.
  */
+import { expect } from 'chai';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import type { ProviderDriver } from '../../../adapters/driver.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
-import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { JsonObject } from '../../../core/json.js';
+import { MemoryBudget } from '../../../core/memory-budget.js';
 import { SILENT } from '../../fixtures/silent-log.js';
 import { defaultsOf } from './option-defaults.js';
 

@@ -2,16 +2,16 @@
  * Goal: a try of the connection tells a key that is not set from a wrong one, for every driver.
  * Method: each built-in provider driver, with the models of its example, against a server that answers 401 to everything.
  */
-import { join } from 'node:path';
 import { expect } from 'chai';
+import { join } from 'node:path';
 import { loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { ProviderDriver } from '../../../adapters/driver.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
-import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { JsonObject } from '../../../core/json.js';
+import { MemoryBudget } from '../../../core/memory-budget.js';
 import { ROOT } from '../../docs/pages.js';
 import { SILENT } from '../../fixtures/silent-log.js';
 import { FakeServer } from '../../providers/fakes/fake-server.js';

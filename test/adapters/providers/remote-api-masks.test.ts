@@ -3,9 +3,9 @@
  * say, so that exactly its transparent areas are made anew.
  * Method: submissions to the fakes, and the pictures that they received, decoded and read as each kind of model reads a mask.
  */
+import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { existsSync, readdirSync, readlinkSync } from 'node:fs';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import { cogDriver } from '../../../adapters/providers/cog/cog-driver.js';
 import { falDriver } from '../../../adapters/providers/fal/fal-driver.js';
@@ -35,8 +35,8 @@ import { StudioFake } from '../../providers/fakes/studio-fake.js';
 import { cogAt, SETTINGS as COG } from './cog/opened-cog.js';
 import { falAt, SETTINGS as FAL } from './fal/opened-fal.js';
 import { AUTH, httpJsonAt, studioMapping } from './http-json/opened-http-json.js';
-import { replicateAt, SETTINGS as REPLICATE } from './replicate/opened-replicate.js';
 import { defaultsOf } from './option-defaults.js';
+import { replicateAt, SETTINGS as REPLICATE } from './replicate/opened-replicate.js';
 import { closeAnswers, outputsOf, referenceOf, sampleTask } from './sample-task.js';
 
 /** How a model takes masks: in a picture of its own, or by the transparency of the reference. */

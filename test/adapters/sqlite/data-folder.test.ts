@@ -1,10 +1,10 @@
 // Goal: a data folder that other users can read is closed to them, and nothing else about it changes.
 // Method: folders with every kind of open permissions; where the tests run as root, also as a user who does not own
 // them.
+import { expect } from 'chai';
 import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { closeToOthers } from '../../../adapters/sqlite/data-folder.js';
 
 const NOBODY = 65_534;

@@ -2,14 +2,14 @@
 // A start that fails does not hide that the server before it was cut off.
 // Method: files that count as large, whole or cut; servers that stop, are killed, or ran before the machine was started; files that
 // the check cannot read, and notes that cannot be written.
+import { expect } from 'chai';
 import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { StoreUnavailable } from '../../../core/errors.js';
-import { DataFolderRefused } from '../../../adapters/sqlite/data-folder-refused.js';
+import { DataFolderRefused } from '../../../adapters/sqlite/data-folder.js';
 import { isUnreadable } from '../../../adapters/sqlite/driver.js';
-import { BackgroundCheck, SMALL_BYTES, type CheckOutcome } from '../../../adapters/sqlite/integrity.js';
+import { BackgroundCheck, type CheckOutcome, SMALL_BYTES } from '../../../adapters/sqlite/integrity.js';
 import { openSqlite, type SqliteOptions, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { ServerProcess } from './child-process.js';
 import { fillFolder, temporaryFolder } from './sqlite-subject.js';

@@ -2,10 +2,10 @@
 // private.
 // Method: folders made invalid in one way each; a second server in this process and beside another process that is then
 // killed.
+import { expect } from 'chai';
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { DataFolderRefused } from '../../../adapters/sqlite/data-folder-refused.js';
+import { DataFolderRefused } from '../../../adapters/sqlite/data-folder.js';
 import { openDatabase } from '../../../adapters/sqlite/driver.js';
 import { openSqlite, type SqliteOptions } from '../../../adapters/sqlite/open-sqlite.js';
 import { aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';

@@ -1,12 +1,12 @@
 // Goal: reads that are asked for in one turn of the event loop are made in one transaction, which begins after the last of
 // them was asked for and ends with the turn, whatever fails in it.
 // Method: a second connection that writes in between, also while the reads are made.
+import { expect } from 'chai';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
+import { type Database, openDatabase } from '../../../adapters/sqlite/driver.js';
+import { type Query, SqliteReader } from '../../../adapters/sqlite/reader.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { openDatabase, type Database } from '../../../adapters/sqlite/driver.js';
-import { SqliteReader, type Query } from '../../../adapters/sqlite/reader.js';
 import { temporaryFolder } from './sqlite-subject.js';
 
 describe('reads of SQLite in one turn', () => {

@@ -1,15 +1,15 @@
 // Goal: what is read of a generation is what the database has, whoever has written meanwhile, and kept records have a bound.
 // Method: random writes by a server and a tool beside it, all under way at once; what the server reads meanwhile is compared
 // with what another connection reads just before and after. Three faults that a cache could have are each found so.
-import { rmSync } from 'node:fs';
-import { join } from 'node:path';
 import { AssertionError, expect } from 'chai';
 import fc from 'fast-check';
-import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
-import { openDatabase, type Database, type Statement } from '../../../adapters/sqlite/driver.js';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { type Database, openDatabase, type Statement } from '../../../adapters/sqlite/driver.js';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
 import { RecordCache } from '../../../adapters/sqlite/record-cache.js';
 import type { SqliteGenerationStore } from '../../../adapters/sqlite/sqlite-generation-store.js';
+import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import { aGeneration, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';
 

@@ -1,9 +1,9 @@
 // Goal: a folder that a server did not leave by itself says so at each start until a check has passed, and to one server at a time.
 // Method: locks that are taken and let go in the ways that a start can end, and the notes of a server that was cut off.
+import { expect } from 'chai';
 import { existsSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { DataFolderRefused } from '../../../adapters/sqlite/data-folder-refused.js';
+import { DataFolderRefused } from '../../../adapters/sqlite/data-folder.js';
 import { ServerLock } from '../../../adapters/sqlite/server-lock.js';
 import { temporaryFolder } from './sqlite-subject.js';
 

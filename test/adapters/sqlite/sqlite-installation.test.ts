@@ -1,9 +1,9 @@
 // Goal: a database file stores the facts that it was first used with, even if several processes claim it at once; a
 // file of an older release can store them too.
 // Method: stores over one folder, opened again, twice at once and read-only; a file with the previous schema.
+import { expect } from 'chai';
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { openDatabase } from '../../../adapters/sqlite/driver.js';
 import { openSqlite, type SqliteOptions, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
 import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';

@@ -1,8 +1,8 @@
 // Goal: the SQLite store of usage keeps the port's contract, and finds and sorts its rows by the primary key alone.
 // Method: the contract, each test on a data folder of its own; SQLite explains every query that the store prepares.
+import { expect } from 'chai';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { openDatabase } from '../../../adapters/sqlite/driver.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
 import { SqliteReader } from '../../../adapters/sqlite/reader.js';

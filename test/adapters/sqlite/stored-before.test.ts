@@ -2,13 +2,13 @@
 // counted.
 // Method: a file is created by the first migrations alone, filled as their release did, and opened; SQLite's query
 // plans of the sums are checked.
+import { expect } from 'chai';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { openDatabase } from '../../../adapters/sqlite/driver.js';
 import { openSqlite } from '../../../adapters/sqlite/open-sqlite.js';
-import { APP_LISTS } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import { MIGRATIONS } from '../../../adapters/sqlite/schema.js';
+import { APP_LISTS } from '../../../adapters/sqlite/sqlite-generation-store.js';
 import type { UploadRecord } from '../../../core/uploads/upload.js';
 import { aClaim, aGeneration, anUpload, uuidAt } from '../../fixtures/stored-records.js';
 import { temporaryFolder } from './sqlite-subject.js';

@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv/dist/2020.js';
-import { compileSchema } from '../../../adapters/system/ajv-engine.js';
+import { compileSchema } from '../../../adapters/system/ajv-json-schemas.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 
 /** What a request is refused for. */

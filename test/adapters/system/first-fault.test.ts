@@ -7,10 +7,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { ServiceError } from '../../../core/errors.js';
-import { GENERATION_REQUEST_SCHEMA, readGenerationRequest } from '../../../core/generation/request.js';
+import { GENERATION_REQUEST_SCHEMA, readGenerationRequest } from '../../../core/generation/quote.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { sizeOf } from '../../harness/run-sizes.js';
-import { FirstFaultModel, firstUnstorable, type FirstFault } from './first-fault.model.js';
+import { type FirstFault, FirstFaultModel, firstUnstorable } from './first-fault.model.js';
 
 const BODIES = Number(process.env['FIRST_FAULT_BODIES'] ?? sizeOf('firstFaultBodies'));
 const VALUES = Math.ceil(BODIES / 4);

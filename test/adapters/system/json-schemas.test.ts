@@ -1,9 +1,9 @@
 // Goal: validation by ajv keeps the port's contract, and mistakes in a schema are reported at their position.
 // Method: the contract; a table of wrong schemas and the pointers expected; a schema compiled once.
 import { expect } from 'chai';
-import type { Json, JsonObject } from '../../../core/json.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import { jsonSchemasContract } from '../../contracts/json-schemas.contract.js';
 
 jsonSchemasContract({

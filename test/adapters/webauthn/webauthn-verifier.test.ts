@@ -1,21 +1,21 @@
 // Goal: a passkey is taken only if it answers our challenge, on a page of ours, with the person verified and a right
 // signature; nothing that a browser sends makes the verifier throw.
 // Method: an authenticator in software that can get each thing wrong; every text of an answer is also cut and garbled.
+import { expect } from 'chai';
 import { sign, X509Certificate } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { WebAuthnVerifier } from '../../../adapters/webauthn/webauthn-verifier.js';
-import type { PasskeyAssertion, PasskeyAttestation } from '../../../core/ports/passkey-verifier.js';
+import type { PasskeyAssertion, PasskeyAttestation } from '../../../core/ports/machine.js';
 import { Authority } from '../../fixtures/authority.js';
-import { orSkip } from '../../servers/servers.js';
 import {
-  SoftwareAuthenticator,
   type Ceremony,
   type KeyKind,
+  SoftwareAuthenticator,
   type Statement,
 } from '../../harness/software-authenticator.js';
+import { orSkip } from '../../servers/servers.js';
 
 const PARTY = { id: 'pictures.example', origin: 'https://pictures.example' };
 const ASKED = { challenge: 'Y2hhbGxlbmdl', party: PARTY };

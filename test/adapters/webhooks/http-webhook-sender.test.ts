@@ -1,18 +1,21 @@
 // Goal: a message reaches only an address that may be called, signed so that the public libraries accept it, and whatever a
 // receiver answers or does not answer becomes an outcome within the time.
 // Method: real HTTP and TLS servers on the loopback, and the public library of Standard Webhooks as the receiver.
+import { expect } from 'chai';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect } from 'chai';
 import { Webhook } from 'standardwebhooks';
-import { HttpWebhookSender, type WebhookSenderOptions } from '../../../adapters/webhooks/http-webhook-sender.js';
-import { secretText } from '../../../adapters/webhooks/signature.js';
-import { AbortSource } from '../../../core/abort-signal.js';
-import type { GenerationView } from '../../../core/generation/generation-view.js';
-import type { SendOutcome, WebhookMessage } from '../../../core/ports/webhook-sender.js';
+import {
+  HttpWebhookSender,
+  secretText,
+  type WebhookSenderOptions,
+} from '../../../adapters/webhooks/http-webhook-sender.js';
+import { AbortSource } from '../../../core/cancellation.js';
+import type { GenerationView } from '../../../core/generation/generation.js';
+import type { SendOutcome, WebhookMessage } from '../../../core/ports/outside.js';
+import { orSkip } from '../../clients/or-skip.js';
 import { answering, RawServer } from '../http/raw-server.js';
 import { ok, TlsServers, to } from '../http/tls-servers.js';
-import { orSkip } from '../../clients/or-skip.js';
 
 const KEY = 'ab'.repeat(32);
 const OLDER_KEY = 'cd'.repeat(32);

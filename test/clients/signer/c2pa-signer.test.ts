@@ -8,15 +8,15 @@ import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import type { OutputSigner } from '../../../core/ports/output-signer.js';
-import { SharpMediaProbe } from '../../../adapters/media/sharp-media-probe.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import { collected, fileOf, streamOf } from '../../fixtures/byte-streams.js';
 import { image } from '../../fixtures/images.js';
+import { ManualClock } from '../../fixtures/manual-clock.js';
 import { SILENT } from '../../fixtures/silent-log.js';
 import { mp4 } from '../../fixtures/videos.js';
-import { ManualClock } from '../../fixtures/manual-clock.js';
 import { orSkip } from '../or-skip.js';
 import { C2PA_SIGNER } from './c2pa-signer.js';
 

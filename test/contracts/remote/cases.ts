@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../core/json.js';
-import type { Provider, ProviderCall, SubmitAnswer, Submission } from '../../../core/ports/provider.js';
-import { FakeServer, type PlannedFault } from '../../providers/fakes/fake-server.js';
+import type { Provider, ProviderCall, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import { collected } from '../../fixtures/byte-streams.js';
+import { FakeServer, type PlannedFault } from '../../providers/fakes/fake-server.js';
 import { reportsUntilOver, submitted } from '../provider.contract.js';
 import type { OpenedRemoteProvider, RemoteProviderSubject } from './subject.js';
 import { Seen } from './watched-provider.js';

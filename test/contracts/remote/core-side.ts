@@ -1,4 +1,4 @@
-import type { MediaProbe, ProbedFile, ProbeLimits } from '../../../core/ports/media-probe.js';
+import type { MediaProbe, ProbedFile, ProbeLimits } from '../../../core/ports/media.js';
 import type {
   Provider,
   ProviderCall,

@@ -1,4 +1,4 @@
-import type { TaskErrorCode } from '../../../core/generation/task-errors.js';
+import type { TaskErrorCode } from '../../../core/generation/generation.js';
 import type {
   Provider,
   ProviderPromises,

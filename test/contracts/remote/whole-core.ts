@@ -1,9 +1,9 @@
-import { oneProvider } from '../../fixtures/connected-providers.js';
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
-import { isTerminal, type Generation } from '../../../core/generation/generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { type Generation, isTerminal } from '../../../core/generation/generation.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';
+import { oneProvider } from '../../fixtures/connected-providers.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { CoreHarness } from '../../harness/core-harness.js';

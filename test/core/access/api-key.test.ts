@@ -2,10 +2,10 @@
 // lookup.
 // Method: random bytes; the body is read back as a number and the checksum is computed by zlib; every single character
 // of a key is replaced.
-import { crc32 } from 'node:zlib';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { API_KEY_BYTES, formatApiKey, isApiKeyShaped } from '../../../core/access/api-key.js';
+import { crc32 } from 'node:zlib';
+import { API_KEY_BYTES, formatApiKey, isApiKeyShaped } from '../../../core/access/credential.js';
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const bytes = fc.uint8Array({ minLength: API_KEY_BYTES, maxLength: API_KEY_BYTES });

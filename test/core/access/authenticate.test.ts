@@ -3,13 +3,12 @@
 // Method: keys made by the use cases on the memory store, several authenticators on it, and a manual clock.
 import { expect } from 'chai';
 import { Authenticator, CREDENTIAL_CACHE_MS, isOwnApp, requireScope } from '../../../core/access/authenticate.js';
-import { formatApiKey } from '../../../core/access/api-key.js';
-import { SCOPES, type Scope } from '../../../core/access/credential.js';
+import { formatApiKey, type Scope, SCOPES } from '../../../core/access/credential.js';
 import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { withWallTime } from '../../fixtures/wall-clock.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 /** Also for work that may throw synchronously. */
 const codeFrom = (work: () => unknown) => codeOf((async () => work())());

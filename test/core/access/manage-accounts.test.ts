@@ -3,18 +3,16 @@
 // Method: use cases on the memory stores, several processes, a manual clock, and a request held at a port call.
 import { expect } from 'chai';
 import { Authenticator } from '../../../core/access/authenticate.js';
-import { createKey, revokeKey } from '../../../core/access/manage.js';
-import { renameAccount, resumeAccount, suspendAccount } from '../../../core/access/manage-accounts.js';
+import { createKey, renameAccount, resumeAccount, revokeKey, suspendAccount } from '../../../core/access/manage.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { ServiceError } from '../../../core/errors.js';
-import { cancelOpenGenerations } from '../../../core/generation/cancel-open-generations.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
-import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
-import { changeGeneration } from '../../../core/generation/change-generation.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
+import { cancelOpenGenerations } from '../../../core/generation/end-generation.js';
+import { changeGeneration } from '../../../core/generation/settle-generation.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 const REVOKED = 'DEVELOPER_TOKEN_REVOKED';
 const NOBODY = '01900000-0000-7000-8000-0000000000ff';

@@ -1,15 +1,14 @@
 // Goal: operators' changes to access are validated, and a key that has ended stays ended.
 // Method: the use cases on memory adapters, with valid and invalid input.
 import { expect } from 'chai';
+import { DEFAULT_SCOPES, isApiKeyShaped, SCOPES } from '../../../core/access/credential.js';
 import { createAccount, createApp, createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
-import { isApiKeyShaped } from '../../../core/access/api-key.js';
-import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
-import type { Context } from '../../../core/context.js';
 import { CallOver } from '../../../core/cancellation.js';
+import type { Context } from '../../../core/context.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 describe('access management', () => {
   let harness: CoreHarness;

@@ -4,12 +4,11 @@
 // midnights and back.
 import { expect } from 'chai';
 import { Authenticator, CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
-import { createKey, expireKey, revokeKey } from '../../../core/access/manage.js';
-import { suspendAccount } from '../../../core/access/manage-accounts.js';
+import { createKey, expireKey, revokeKey, suspendAccount } from '../../../core/access/manage.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { withWallTime } from '../../fixtures/wall-clock.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 const DAY_MS = 86_400_000;
 

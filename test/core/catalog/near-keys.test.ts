@@ -1,7 +1,7 @@
 // Goal: for an unknown key, a few similar keys are suggested, at low cost for any input.
 // Method: a table; long keys.
 import { expect } from 'chai';
-import { nearKeys } from '../../../core/catalog/near-keys.js';
+import { nearKeys } from '../../../core/catalog/find-model.js';
 
 const KEYS = ['picture', 'picture-held', 'pictures', 'pictore', 'picturx', 'clip', 'sandbox-image', 'sandbox-video'];
 

@@ -3,7 +3,7 @@
 // Method: random routes and ids, and counts over many ids.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { routeOf } from '../../../core/catalog/route.js';
+import { routeOf } from '../../../core/catalog/find-model.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
 
 const entry = (provider: string, weight: number) => ({ provider, weight, settings: {} });

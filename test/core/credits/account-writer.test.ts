@@ -4,22 +4,21 @@
 // between; outcomes are compared with an exact model, and entries are summed separately.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { WriterOutcome } from '../../../core/credits/account-batch.js';
-import { AccountWriter } from '../../../core/credits/account-writer.js';
+import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
+import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
+import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
+import { AccountWriter, type WriterOutcome } from '../../../core/credits/account-writer.js';
 import type { AccountChange } from '../../../core/credits/account.js';
 import type { AccountCommand } from '../../../core/credits/decide.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { StepwiseAcceptances } from '../../../core/generation/stepwise-acceptances.js';
-import type { AccountStore } from '../../../core/ports/account-store.js';
-import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
-import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
-import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
+import type { AccountStore } from '../../../core/ports/stores.js';
 import { BooksModel } from '../../fixtures/books-model.js';
 import { intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
-import { anyBatches } from './commands.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
+import { anyBatches } from './commands.js';
 
 const ID = 'account';
 const grant = (operationId: string, credits: number): AccountCommand => ({

@@ -4,11 +4,9 @@
 // batches, against sums over the list of holds; then each boundary alone.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Entry } from '../../../core/credits/account.js';
-import { MAX_CAP_USES, type Cap, type CapUse } from '../../../core/credits/cap.js';
-import { decideAccount, type AccountCommand } from '../../../core/credits/decide.js';
-import { AccountDraft, type OwnedAccount } from '../../../core/credits/draft.js';
-import { Replay } from '../../../core/credits/replay.js';
+import { type Cap, type CapUse, type Entry, MAX_CAP_USES } from '../../../core/credits/account.js';
+import { type AccountCommand, AccountDraft, decideAccount, type OwnedAccount } from '../../../core/credits/decide.js';
+import { Replay } from '../../../core/credits/verify.js';
 
 const GRANTED = 1_000_000;
 const NOVEMBER = Date.UTC(2026, 10, 15);

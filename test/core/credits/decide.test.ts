@@ -6,16 +6,17 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Account, Entry } from '../../../core/credits/account.js';
 import {
-  decideAccount,
   type AccountCommand,
+  AccountDraft,
   type AccountView,
+  decideAccount,
   type DoneOperation,
+  type OwnedAccount,
 } from '../../../core/credits/decide.js';
-import { AccountDraft, type OwnedAccount } from '../../../core/credits/draft.js';
 import { BooksModel } from '../../fixtures/books-model.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
-import { anyBatches } from './commands.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
+import { anyBatches } from './commands.js';
 
 const EDGE = Number.MAX_SAFE_INTEGER;
 

@@ -2,8 +2,7 @@
 // Method: random histories of grants, adjustments, holds and settlements on memory adapters, read in pages of any size.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { listEntries, type Statement } from '../../../core/credits/list-entries.js';
-import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
+import { adjustCredits, grantCredits, listEntries, type Statement } from '../../../core/credits/operate.js';
 import { anApiKey, uuidAt } from '../../fixtures/stored-records.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 

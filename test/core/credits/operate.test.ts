@@ -1,14 +1,13 @@
 // Goal: an operator's grant or adjustment happens once and within the rules, or is refused with one sentence.
 // Method: the use cases on memory adapters.
 import { expect } from 'chai';
-import { getBalance } from '../../../core/credits/get-balance.js';
-import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
-import { ServiceError } from '../../../core/errors.js';
 import { CallOver } from '../../../core/cancellation.js';
+import { adjustCredits, getBalance, grantCredits } from '../../../core/credits/operate.js';
+import { ServiceError } from '../../../core/errors.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 /** The sentence of a refusal. */
 function messageOf(work: Promise<unknown>): Promise<string> {

@@ -8,7 +8,7 @@ import type { Account, Entry, Hold } from '../../../core/credits/account.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
 import type { Page } from '../../../core/paging.js';
 import { projectUsage } from '../../../core/usage/project-usage.js';
-import { wholeAccount, type TraceRow, type UsageRow } from '../../../core/usage/usage.js';
+import { type TraceRow, type UsageRow, wholeAccount } from '../../../core/usage/usage.js';
 import { addEntries } from '../../fixtures/long-ledger.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 

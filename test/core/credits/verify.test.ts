@@ -5,13 +5,13 @@ import { expect } from 'chai';
 import type { Account, Entry } from '../../../core/credits/account.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Page } from '../../../core/paging.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { imagesOf } from '../../fixtures/scripted-provider.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
 
 interface Falsified {
   readonly account?: (account: Account) => Account;

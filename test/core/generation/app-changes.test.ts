@@ -2,8 +2,7 @@
 // waits, and gives no id that leads past what it has not told.
 // Method: generations are shown to the memory of one stream, as its past and as changes in between.
 import { expect } from 'chai';
-import { AppChanges } from '../../../core/generation/app-changes.js';
-import { readEventId } from '../../../core/generation/event-id.js';
+import { AppChanges, readEventId } from '../../../core/generation/events.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 

@@ -4,11 +4,10 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Context } from '../../../core/context.js';
-import { appEvents } from '../../../core/generation/app-events.js';
-import { EVENT_TYPES, type Beat, type GenerationEvent } from '../../../core/generation/generation-events.js';
+import { deleteGeneration } from '../../../core/generation/end-generation.js';
+import { appEvents, type Beat, EVENT_TYPES, type GenerationEvent } from '../../../core/generation/events.js';
 import type { Waits } from '../../../core/memory-budget.js';
-import { pause } from '../../../core/pause.js';
-import { deleteGeneration } from '../../../core/generation/delete-generation.js';
+import { pause } from '../../../core/waiting.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
 

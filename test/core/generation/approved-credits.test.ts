@@ -2,8 +2,8 @@
 // a replay.
 // Method: the use case on memory adapters, the account and the key looked at after each refusal.
 import { expect } from 'chai';
-import { createGeneration } from '../../../core/generation/create-generation.js';
 import { ServiceError } from '../../../core/errors.js';
+import { createGeneration } from '../../../core/generation/create-generation.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 

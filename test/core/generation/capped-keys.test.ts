@@ -5,11 +5,10 @@ import { expect } from 'chai';
 import { Authenticator } from '../../../core/access/authenticate.js';
 import type { Caller } from '../../../core/access/credential.js';
 import { createKey } from '../../../core/access/manage.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
-import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 describe('a key with a spending cap', () => {
   let harness: CoreHarness;

@@ -5,9 +5,9 @@ import type { Caller } from '../../../core/access/credential.js';
 import { createApp } from '../../../core/access/manage.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { complete, prepare, prepareBody, send } from '../uploads/upload-steps.js';
 
 describe('another App of the same account', () => {

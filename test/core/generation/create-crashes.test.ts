@@ -4,10 +4,10 @@
 // the key is retried until it is answered, the clock is moved on and recovery runs; then everything is counted.
 import { expect } from 'chai';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
-import { createGeneration, type Created } from '../../../core/generation/create-generation.js';
+import { type Created, createGeneration } from '../../../core/generation/create-generation.js';
+import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { cutting } from '../../harness/cut-processes.js';
-import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
 
 async function untilAnswered(harness: CoreHarness, context = harness.context): Promise<Created> {
   for (let tries = 0; tries < 100; tries += 1) {

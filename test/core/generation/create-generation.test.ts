@@ -4,11 +4,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError } from '../../../core/errors.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
-import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
 import { expectBooksRight } from '../../fixtures/ledger-checks.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 async function expectNothingLeft(harness: CoreHarness): Promise<void> {
   const account = await harness.account();

@@ -3,13 +3,13 @@
 // process answers the key, or recovery cleans up, or both; then the first resumes and finishes, and everything is
 // counted.
 import { expect } from 'chai';
+import type { Context } from '../../../core/context.js';
 import { grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError } from '../../../core/errors.js';
-import { createGeneration, type Created } from '../../../core/generation/create-generation.js';
-import type { Context } from '../../../core/context.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { type Created, createGeneration } from '../../../core/generation/create-generation.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { expectAtRest, recoverAll } from '../../fixtures/recovery-passes.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 const MAX_CALLS = 12;
 

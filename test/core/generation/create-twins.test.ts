@@ -4,8 +4,8 @@
 // time are counted.
 import { expect } from 'chai';
 import { createGeneration } from '../../../core/generation/create-generation.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 const TWINS = 300;
 const CALL_MS = 1;

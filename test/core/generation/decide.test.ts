@@ -4,9 +4,8 @@
 // assertions that do not depend on how decide works; and single cases for the amounts.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { GenerationCommand } from '../../../core/generation/commands.js';
+import type { GenerationCommand, GenerationEvent } from '../../../core/generation/decide.js';
 import type { Generation } from '../../../core/generation/generation.js';
-import type { GenerationEvent } from '../../../core/generation/transitions.js';
 import { commandOf, decideAt, generationIn, outputs, queued } from './generations.js';
 
 const EVENTS = Object.keys({

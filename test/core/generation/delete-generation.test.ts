@@ -3,12 +3,10 @@
 // Method: core on memory adapters; calls fail or are cut at each step, outputs are written late, recovery passes.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
-import { deleteGeneration } from '../../../core/generation/delete-generation.js';
+import { cancelGeneration, deleteGeneration } from '../../../core/generation/end-generation.js';
 import type { Generation } from '../../../core/generation/generation.js';
-import { getGeneration } from '../../../core/generation/get-generation.js';
-import { listGenerations } from '../../../core/generation/list-generations.js';
+import { getGeneration, listGenerations } from '../../../core/generation/read-generations.js';
 import { settleGeneration } from '../../../core/generation/settle-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { streamOf } from '../../fixtures/byte-streams.js';

@@ -4,7 +4,7 @@
  */
 import { expect } from 'chai';
 import type { Model } from '../../../core/catalog/model.js';
-import { exampleRequest } from '../../../core/generation/example-request.js';
+import { exampleRequest } from '../../../core/generation/quote.js';
 import { catalogOf } from '../../fixtures/catalog-of.js';
 import { MODELS } from '../../fixtures/models.js';
 import { openServiceHarness } from '../../harness/service-harness.js';

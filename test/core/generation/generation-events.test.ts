@@ -4,17 +4,12 @@
 // by followers that are cut off and go on after the last event that they received.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import {
-  EVENT_TYPES,
-  generationEvents,
-  isLastEvent,
-  type GenerationEvent,
-} from '../../../core/generation/generation-events.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { EVENT_TYPES, type GenerationEvent, generationEvents, isLastEvent } from '../../../core/generation/events.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
-import { aTombstone } from '../../fixtures/stored-records.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { aTombstone } from '../../fixtures/stored-records.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
 const BEAT_MS = 15_000;

@@ -1,8 +1,10 @@
-import type { GenerationCommand } from '../../../core/generation/commands.js';
-import { decide, type GenerationDecision } from '../../../core/generation/decide.js';
-import type { Generation, GenerationStatus, Output } from '../../../core/generation/generation.js';
-import { taskError } from '../../../core/generation/task-errors.js';
-import type { GenerationEvent } from '../../../core/generation/transitions.js';
+import {
+  decide,
+  type GenerationCommand,
+  type GenerationDecision,
+  type GenerationEvent,
+} from '../../../core/generation/decide.js';
+import { type Generation, type GenerationStatus, type Output, taskError } from '../../../core/generation/generation.js';
 
 /** As one process of several decides. */
 export function decideAt(generation: Generation, command: GenerationCommand, now: number): GenerationDecision {

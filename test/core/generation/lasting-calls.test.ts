@@ -1,8 +1,8 @@
 // Goal: no credential, App, account or crowd of them has more waits and streams in a process than its bound, and places come back.
 // Method: places are taken up to each bound, given back in any order and twice.
 import { expect } from 'chai';
+import { appEvents } from '../../../core/generation/events.js';
 import { LastingCalls } from '../../../core/generation/lasting-calls.js';
-import { appEvents } from '../../../core/generation/app-events.js';
 import { waitForGeneration } from '../../../core/generation/wait-for-generation.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
 import { codeOf } from '../../fixtures/refusals.js';

@@ -2,12 +2,12 @@
 // Method: every way to end, and processes that are interrupted at each store call of a settlement or settle
 // concurrently; log lines are counted against the generations.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import { settleGeneration } from '../../../core/generation/settle-generation.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { cutting } from '../../harness/cut-processes.js';
 import { recoverAll } from '../../fixtures/recovery-passes.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { cutting } from '../../harness/cut-processes.js';
 
 const endsOf = ({ notices }: CoreHarness) =>
   notices.filter(({ event }) => event === 'generation ended').map(({ about }) => about);

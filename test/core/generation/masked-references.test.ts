@@ -4,8 +4,7 @@
 import { expect } from 'chai';
 import type { Model } from '../../../core/catalog/model.js';
 import { ServiceError } from '../../../core/errors.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
-import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
+import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
 import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { imageModel } from '../../fixtures/core-models.js';

@@ -4,18 +4,18 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { verifyCredits } from '../../../core/credits/verify.js';
-import { changeGeneration } from '../../../core/generation/change-generation.js';
-import { STATUSES, type GenerationStatus } from '../../../core/generation/generation.js';
+import { type GenerationStatus, STATUSES } from '../../../core/generation/generation.js';
 import {
   cancelAnyGeneration,
   findGeneration,
-  searchGenerations,
   type GenerationFilter,
+  searchGenerations,
 } from '../../../core/generation/operators-generations.js';
+import { changeGeneration } from '../../../core/generation/settle-generation.js';
 import { allPages } from '../../contracts/all-pages.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { aGeneration, aTombstone, uuidAt } from '../../fixtures/stored-records.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 /** An App is of one account. */
 const appOf = (account: number, app: number) => uuidAt(200 + 10 * account + app);

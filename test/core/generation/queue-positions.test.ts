@@ -2,12 +2,12 @@
 // two seconds later at most to every process and at once of its own writes, and asking costs no list for each.
 // Method: random creations, starts and ends by two processes beside a model that counts; lists counted on their way; what is
 // kept, by its counts and by what the garbage collector leaves.
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Context } from '../../../core/context.js';
-import type { Generation } from '../../../core/generation/generation.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import type { Generation } from '../../../core/generation/generation.js';
 import type { Page } from '../../../core/paging.js';
 import { collectGarbage } from '../../fixtures/collect-garbage.js';
 import { CoreHarness } from '../../harness/core-harness.js';

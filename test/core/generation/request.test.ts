@@ -2,13 +2,13 @@
 // per upload.
 // Method: cases at the edges of every rule, each with the expected code and pointer.
 import { expect } from 'chai';
+import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { ServiceError } from '../../../core/errors.js';
 import { NOT_BLANK } from '../../../core/fields.js';
+import { readGenerationRequest } from '../../../core/generation/quote.js';
+import type { Json, JsonObject } from '../../../core/json.js';
 import { catalogOf } from '../../fixtures/catalog-of.js';
 import { imageModel } from '../../fixtures/core-models.js';
-import { readGenerationRequest } from '../../../core/generation/request.js';
-import type { Json, JsonObject } from '../../../core/json.js';
-import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 
 const jsonSchemas = new AjvJsonSchemas();
 const id = (digit: number) => `01900000-0000-7000-8000-00000000000${digit}`;

@@ -2,8 +2,8 @@
 // Method: every status with every event, against a second copy of the table in this file, and against `decide` itself
 // on a generation that meets each event's own conditions.
 import { expect } from 'chai';
+import { type GenerationEvent, TRANSITIONS } from '../../../core/generation/decide.js';
 import type { GenerationStatus } from '../../../core/generation/generation.js';
-import { TRANSITIONS, type GenerationEvent } from '../../../core/generation/transitions.js';
 import { commandOf, decideAt, generationIn } from './generations.js';
 
 const STATUSES: readonly GenerationStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];

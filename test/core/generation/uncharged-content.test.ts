@@ -3,16 +3,15 @@
 // filled.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
-import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
-import { contentBytes } from '../../../core/generation/retention.js';
+import { type ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import { createGeneration, estimateGeneration } from '../../../core/generation/create-generation.js';
+import { contentBytes } from '../../../core/generation/decide.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { utf8ByteLength } from '../../../core/json.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { utf8ByteLength } from '../../../core/utf8.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
 import { commandOf, decideAt, generationIn, queued } from './generations.js';
 
 const HOUR_MS = 3_600_000;

@@ -3,12 +3,11 @@
 // Method: the use cases on memory adapters; URLs are fetched as a client would.
 import { expect } from 'chai';
 import type { ServiceError } from '../../../core/errors.js';
-import { estimateGeneration } from '../../../core/generation/estimate-generation.js';
-import { getGeneration } from '../../../core/generation/get-generation.js';
-import { viewGeneration } from '../../../core/generation/view.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { estimateGeneration } from '../../../core/generation/create-generation.js';
+import { getGeneration, viewGeneration } from '../../../core/generation/read-generations.js';
 import { plainImage } from '../../fixtures/plain-media.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
 
 describe('a generation as its owner sees it', () => {
   it('is found by its id in any letter case, by its own App only, with the same answer for all others', async () => {

@@ -2,12 +2,12 @@
 // all that wait for the same one.
 // Method: core on memory adapters with a clock that the test moves; reads counted on their way to the store.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
-import { waitForEnd, waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
-import { LOOK_EVERY_MS, LOOK_SELDOM_MS } from '../../../core/generation/writes-elsewhere.js';
 import { CallOver } from '../../../core/cancellation.js';
 import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { waitForEnd, waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
+import { LOOK_EVERY_MS, LOOK_SELDOM_MS } from '../../../core/generation/watch.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { CoreHarness } from '../../harness/core-harness.js';

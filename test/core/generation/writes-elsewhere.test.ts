@@ -2,15 +2,15 @@
 // second while the store does not; reads are seldom while it does.
 // Method: two processes in memory on a store that tells, is interrupted or loses a write; the clock moves by the test's hand.
 import { expect } from 'chai';
-import { appEvents } from '../../../core/generation/app-events.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import type { Context } from '../../../core/context.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { appEvents } from '../../../core/generation/events.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import { waitForGeneration } from '../../../core/generation/wait-for-generation.js';
-import { LOOK_EVERY_MS, LOOK_SELDOM_MS } from '../../../core/generation/writes-elsewhere.js';
+import { LOOK_EVERY_MS, LOOK_SELDOM_MS } from '../../../core/generation/watch.js';
+import { generationChangesContract } from '../../contracts/generation-changes.contract.js';
 import { TestedCall } from '../../fixtures/cancellation.js';
 import { TellingGenerations } from '../../fixtures/telling-generations.js';
-import { generationChangesContract } from '../../contracts/generation-changes.contract.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
 const WAIT_MS = 60_000;

@@ -2,13 +2,13 @@
 // payloads are refused; answers are replayed for the window, and the key stays taken after it.
 // Method: `claim` on the memory store, with a plain map as its target; the slow process pauses at a chosen call.
 import { expect } from 'chai';
-import type { Boot } from '../../../core/boot.js';
-import { StoreUnavailable, type ServiceError } from '../../../core/errors.js';
-import type { ClaimStore } from '../../../core/ports/claim-store.js';
-import type { ClaimKey } from '../../../core/idempotency/claim.js';
-import { claim, freeClaim, type Claimed, type ClaimTarget } from '../../../core/idempotency/claims.js';
-import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
+import type { Boot } from '../../../core/boot.js';
+import { type ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import type { ClaimKey } from '../../../core/idempotency/claim.js';
+import { claim, type Claimed, type ClaimTarget, freeClaim } from '../../../core/idempotency/claims.js';
+import type { ClaimStore } from '../../../core/ports/stores.js';
+import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { SeededIds } from '../../fixtures/seeded-ids.js';

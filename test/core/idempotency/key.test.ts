@@ -2,7 +2,7 @@
 // Method: every single character, both lengths at the edge, no header and two.
 import { expect } from 'chai';
 import { ServiceError } from '../../../core/errors.js';
-import { readIdempotencyKey } from '../../../core/idempotency/key.js';
+import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
 
 function codeOf(values: readonly string[]): string | undefined {
   try {

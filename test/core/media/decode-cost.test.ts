@@ -4,10 +4,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import sharp from 'sharp';
-import { decodeBytesOf } from '../../../core/media/decode-cost.js';
-import { MAX_HEADER_BYTES, readImageHeader, type ImageHeader } from '../../../core/media/image-header.js';
+import {
+  decodeBytesOf,
+  type ImageHeader,
+  MAX_HEADER_BYTES,
+  readImageHeader,
+} from '../../../core/media/image-header.js';
 import { animatedWebp, image } from '../../fixtures/images.js';
-import { largeJpeg, largePng, SAMPLING_444, type LargeJpeg } from '../../fixtures/large-images.js';
+import { largeJpeg, type LargeJpeg, largePng, SAMPLING_444 } from '../../fixtures/large-images.js';
 
 const [W, H] = [640, 480];
 const jpeg = (more: Partial<LargeJpeg>) =>

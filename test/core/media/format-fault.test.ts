@@ -1,7 +1,7 @@
 // Goal: a format that no output can have is known by its name before anything is made, and no other is refused.
 // Method: names, extensions and media types as providers write them.
 import { expect } from 'chai';
-import { formatFault } from '../../../core/media/format-fault.js';
+import { formatFault } from '../../../core/media/image-header.js';
 
 const CASES: readonly (readonly [format: string, image: 'taken' | 'refused', video: 'taken' | 'refused'])[] = [
   ['png', 'taken', 'refused'],

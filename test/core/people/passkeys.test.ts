@@ -3,13 +3,19 @@
 // Method: the use cases on memory adapters with a clock that the test moves, and authenticators in software.
 import { expect } from 'chai';
 import { createPerson, disablePerson, resetPerson } from '../../../core/people/manage-people.js';
-import { addPasskey, beginPasskey, removePasskey, renamePasskey } from '../../../core/people/passkeys.js';
-import { beginPasskeySignIn, personByPasskey } from '../../../core/people/passkey-sign-in.js';
+import {
+  addPasskey,
+  beginPasskey,
+  beginPasskeySignIn,
+  personByPasskey,
+  removePasskey,
+  renamePasskey,
+} from '../../../core/people/passkeys.js';
 import { MAX_PASSKEYS, type Passkey, type Person } from '../../../core/people/person.js';
 import { beginSession, findSession, type SignedIn } from '../../../core/people/sessions.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { CoreHarness } from '../../harness/core-harness.js';
-import { SoftwareAuthenticator, type Ceremony } from '../../harness/software-authenticator.js';
+import { type Ceremony, SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 
 const PARTY = { id: 'localhost', origin: 'http://localhost:3000' };
 const MINUTE_MS = 60_000;

@@ -2,7 +2,6 @@
 // password nor the end of all sessions but one, nor leaves another way to sign in.
 // Method: the use cases on memory adapters, with the session as it was looked up before it ended.
 import { expect } from 'chai';
-import { changePassword } from '../../../core/people/change-password.js';
 import {
   createPerson,
   disablePerson,
@@ -10,11 +9,10 @@ import {
   resetPerson,
   setPassword,
 } from '../../../core/people/manage-people.js';
-import { linkIdentity } from '../../../core/people/outside-sign-in.js';
 import type { Person } from '../../../core/people/person.js';
 import { beginSession, endOtherSessions, endSession, findSession } from '../../../core/people/sessions.js';
-import { personByPassword } from '../../../core/people/sign-in.js';
-import type { PersonStore } from '../../../core/ports/person-store.js';
+import { changePassword, linkIdentity, personByPassword } from '../../../core/people/sign-in.js';
+import type { PersonStore } from '../../../core/ports/stores.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 

@@ -11,7 +11,7 @@ import {
   setPassword,
 } from '../../../core/people/manage-people.js';
 import type { Person } from '../../../core/people/person.js';
-import { beginSession, endSession, findSession, lookAtSession, listSessions } from '../../../core/people/sessions.js';
+import { beginSession, endSession, findSession, listSessions, lookAtSession } from '../../../core/people/sessions.js';
 import {
   createSignInLink,
   isLinkUsable,
@@ -19,9 +19,9 @@ import {
   personByLink,
   personByPassword,
 } from '../../../core/people/sign-in.js';
-import type { PasswordHasher } from '../../../core/ports/password-hasher.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import type { PasswordHasher } from '../../../core/ports/machine.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 const PASSWORD = 'correct horse battery';
 const HOUR_MS = 3_600_000;

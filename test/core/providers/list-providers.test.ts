@@ -4,8 +4,8 @@
 // process.
 import { expect } from 'chai';
 import { createGeneration } from '../../../core/generation/create-generation.js';
-import { listProviders, type ConnectedProvider } from '../../../core/providers/list-providers.js';
-import { newProviderUse, renewShare, type ProviderUse } from '../../../core/providers/provider-use.js';
+import { type ConnectedProvider, listProviders } from '../../../core/providers/list-providers.js';
+import { newProviderUse, type ProviderUse, renewShare } from '../../../core/providers/provider-use.js';
 import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { PROMISES, ScriptedProvider } from '../../fixtures/scripted-provider.js';

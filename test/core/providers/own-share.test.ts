@@ -1,7 +1,7 @@
 // Goal: a task that may be at the provider keeps its slot while the share of its process is not known.
 // Method: two holders and a share of one slot, which lapses between the submission of one and the question of the other.
 import { expect } from 'chai';
-import { OwnShare } from '../../../core/providers/own-share.js';
+import { OwnShare } from '../../../core/providers/provider-gates.js';
 import type { Moment } from '../../../core/providers/provider-use.js';
 
 const at = (ms: number): Moment => ({ wall: 1_000_000 + ms, monotonic: ms });

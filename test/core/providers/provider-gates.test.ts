@@ -6,14 +6,14 @@
 import { expect } from 'chai';
 import type { Boot } from '../../../core/boot.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { pause } from '../../../core/pause.js';
 import type { ProviderGates } from '../../../core/providers/provider-gates.js';
-import { SHARE_MS, type ProviderLimits } from '../../../core/providers/provider-use.js';
+import { type ProviderLimits, SHARE_MS } from '../../../core/providers/provider-use.js';
 import { MAX_CLOCK_SKEW_MS } from '../../../core/settings.js';
-import { withWallTime } from '../../fixtures/wall-clock.js';
+import { pause } from '../../../core/waiting.js';
 import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { PROMISES, ScriptedProvider } from '../../fixtures/scripted-provider.js';
+import { withWallTime } from '../../fixtures/wall-clock.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
 const HOUR_MS = 3_600_000;

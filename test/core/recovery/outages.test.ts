@@ -2,15 +2,15 @@
 // finish a long list first.
 // Method: the object store fails every removal, or the pass is stopped at one of its calls; the calls made are counted.
 import { expect } from 'chai';
+import { Worker } from '../../../apps/worker/worker.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import type { Upload } from '../../../core/uploads/upload.js';
-import { Worker } from '../../../apps/worker/worker.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
 import { prepareBody } from '../uploads/upload-steps.js';
 
 /** Counts calls by name; those that `fails` selects find their store unavailable. */

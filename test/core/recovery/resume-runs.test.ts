@@ -4,17 +4,17 @@
 import { expect } from 'chai';
 import { Worker } from '../../../apps/worker/worker.js';
 import type { Boot } from '../../../core/boot.js';
-import { pause } from '../../../core/pause.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { pause } from '../../../core/waiting.js';
 import { imageModel } from '../../fixtures/core-models.js';
-import { Life } from '../../harness/cut-processes.js';
-import { codeOf } from '../../fixtures/refusals.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
+import { codeOf } from '../../fixtures/refusals.js';
 import { imagesOf } from '../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
+import { Life } from '../../harness/cut-processes.js';
 
 const FIRST: Boot = { id: 'first', isExclusive: true };
 const SECOND: Boot = { id: 'second', isExclusive: true };

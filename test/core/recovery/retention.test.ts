@@ -2,15 +2,14 @@
 // Method: the clock is moved to just before and just after each limit, with a pass of recovery at each.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
-import { getGeneration } from '../../../core/generation/get-generation.js';
-import { recoverHolds } from '../../../core/recovery/recover-holds.js';
-import { Recovery } from '../../../core/recovery/recover.js';
-import { CoreWorker, untilEnded, untilSettled } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { getGeneration } from '../../../core/generation/read-generations.js';
+import { recoverHolds, Recovery } from '../../../core/recovery/recover.js';
 import type { Interceptor } from '../../fixtures/intercepted.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker, untilEnded, untilSettled } from '../../harness/core-worker.js';
 
 async function passes(harness: CoreHarness, count = 3, interceptor?: Interceptor): Promise<void> {
   const recovery = new Recovery(harness.process(interceptor));

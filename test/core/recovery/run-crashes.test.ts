@@ -4,10 +4,10 @@
 // recovery passes and a second worker run until the generation is settled, and everything is counted.
 import { expect } from 'chai';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { CoreWorker } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { cutting, type Cut } from '../../harness/cut-processes.js';
 import { expectAtRest } from '../../fixtures/recovery-passes.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker } from '../../harness/core-worker.js';
+import { type Cut, cutting } from '../../harness/cut-processes.js';
 
 async function runCut(index: number, cut: Cut, dies: boolean): Promise<string[]> {
   const harness = await CoreHarness.open();

@@ -5,15 +5,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { recoverGenerations } from '../../../core/recovery/recover-generations.js';
-import { mayBeMore, Recovery } from '../../../core/recovery/recover.js';
-import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
-import { CoreWorker } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { plainImage } from '../../fixtures/plain-media.js';
-import { prepareBody } from '../uploads/upload-steps.js';
-import { ATTRIBUTION } from '../../fixtures/stored-records.js';
 import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
+import { mayBeMore, recoverGenerations, Recovery } from '../../../core/recovery/recover.js';
+import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
+import { plainImage } from '../../fixtures/plain-media.js';
+import { ATTRIBUTION } from '../../fixtures/stored-records.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { CoreWorker } from '../../harness/core-worker.js';
+import { prepareBody } from '../uploads/upload-steps.js';
 
 /** How many writes in a row a process loses before it leaves the list to another one. */
 const OVERTAKEN = 10;

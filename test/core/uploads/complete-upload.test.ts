@@ -5,14 +5,14 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { Recovery } from '../../../core/recovery/recover.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
-import { completeUpload, type Completed } from '../../../core/uploads/complete-upload.js';
+import { Recovery } from '../../../core/recovery/recover.js';
+import { type Completed, completeUpload } from '../../../core/uploads/complete-upload.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { sha256Of } from '../../fixtures/sha256.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 const BYTES = plainImage();

@@ -5,11 +5,11 @@
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { sha256Of } from '../../fixtures/sha256.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 const BYTES = plainImage();

@@ -3,12 +3,12 @@
 // Method: the use case on memory adapters; targets are used as a client would; every store call is interrupted once.
 import { expect } from 'chai';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { cutting } from '../../harness/cut-processes.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
 import { sha256Of } from '../../fixtures/sha256.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { cutting } from '../../harness/cut-processes.js';
 import { complete, prepare, prepareBody, send } from './upload-steps.js';
 
 const BYTES = plainImage();

@@ -2,15 +2,15 @@
 // completion that began in time is affected.
 // Method: the clock is moved to just before and just after; a completion pauses at each of its calls during the sweep.
 import { expect } from 'chai';
+import { createGeneration } from '../../../core/generation/create-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
+import { completeUpload } from '../../../core/uploads/complete-upload.js';
 import { takesBytes } from '../../../core/uploads/takes-bytes.js';
 import type { Upload } from '../../../core/uploads/upload.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
-import { completeUpload } from '../../../core/uploads/complete-upload.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { complete, prepare, send, smuggle, storedBytes } from './upload-steps.js';
 
 const BYTES = plainImage();

@@ -2,14 +2,13 @@
 // completed.
 // Method: each bound is filled to the last upload it allows; then what frees it is done, and one more is prepared.
 import { expect } from 'chai';
-import type { ServiceError } from '../../../core/errors.js';
+import { type ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import type { Settings } from '../../../core/settings.js';
-import { StoreUnavailable } from '../../../core/errors.js';
 import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { complete, prepare, prepareBody, send } from './upload-steps.js';
 
 const BYTES = plainImage();

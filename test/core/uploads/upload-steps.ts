@@ -1,6 +1,6 @@
-import { completeUpload, type Completed } from '../../../core/uploads/complete-upload.js';
-import { prepareUpload, type Prepared } from '../../../core/uploads/prepare-upload.js';
 import type { JsonObject } from '../../../core/json.js';
+import { type Completed, completeUpload } from '../../../core/uploads/complete-upload.js';
+import { type Prepared, prepareUpload } from '../../../core/uploads/prepare-upload.js';
 import { collected, streamOf } from '../../fixtures/byte-streams.js';
 import type { CoreHarness } from '../../harness/core-harness.js';
 

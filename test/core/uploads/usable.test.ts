@@ -6,14 +6,12 @@ import { expect } from 'chai';
 import type { Model, ModelLimits } from '../../../core/catalog/model.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { ReferenceRole } from '../../../core/generation/generation.js';
-import type { PrepareRequest } from '../../../core/uploads/request.js';
-import { requireUsable } from '../../../core/uploads/usable.js';
+import { type PrepareRequest, prepareUpload, requireUsable } from '../../../core/uploads/prepare-upload.js';
 import { imageModel } from '../../fixtures/core-models.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { Gate } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { codeOf } from '../../fixtures/refusals.js';
-import { prepareUpload } from '../../../core/uploads/prepare-upload.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { prepare, prepareBody } from './upload-steps.js';
 
 const ROLES: readonly ReferenceRole[] = ['reference_image', 'start_frame'];

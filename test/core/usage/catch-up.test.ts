@@ -3,11 +3,10 @@
 // Method: ledgers of memory stores, passes with low bounds; calls are counted; verify compares rows and ledgers.
 import { expect } from 'chai';
 import type { Context } from '../../../core/context.js';
-import { StoreUnavailable } from '../../../core/errors.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
-import { UsageCatchUp } from '../../../core/usage/catch-up.js';
-import { projectUsage } from '../../../core/usage/project-usage.js';
-import { wholeAccount, type UsageList } from '../../../core/usage/usage.js';
+import { StoreUnavailable } from '../../../core/errors.js';
+import { projectUsage, UsageCatchUp } from '../../../core/usage/project-usage.js';
+import { type UsageList, wholeAccount } from '../../../core/usage/usage.js';
 import { addEntries } from '../../fixtures/long-ledger.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 

@@ -4,8 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import type { AttemptCost } from '../../../core/generation/generation.js';
-import { marginOf } from '../../../core/usage/margin.js';
-import { addUpCosts, totalCosts, type ModelCosts } from '../../../core/usage/model-costs.js';
+import { addUpCosts, marginOf, type ModelCosts, totalCosts } from '../../../core/usage/read-usage.js';
 import { aGeneration } from '../../fixtures/stored-records.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 

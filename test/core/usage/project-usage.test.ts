@@ -5,10 +5,16 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Entry } from '../../../core/credits/account.js';
 import { verifyCredits } from '../../../core/credits/verify.js';
-import type { UsageChange } from '../../../core/ports/usage-store.js';
+import type { UsageChange } from '../../../core/ports/stores.js';
 import { projectUsage } from '../../../core/usage/project-usage.js';
-import { readAllUsage, readUsage, type UsageGroup } from '../../../core/usage/read-usage.js';
-import { readUsageRequest, USAGE_BY, type UsageBy } from '../../../core/usage/usage-request.js';
+import {
+  readAllUsage,
+  readUsage,
+  readUsageRequest,
+  USAGE_BY,
+  type UsageBy,
+  type UsageGroup,
+} from '../../../core/usage/read-usage.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 
 const DAY_MS = 86_400_000;

@@ -4,7 +4,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { MemoryUsageStore } from '../../../adapters/memory/memory-usage-store.js';
-import { traceGroups, type TraceGroup } from '../../../core/usage/trace-groups.js';
+import { type TraceGroup, traceGroups } from '../../../core/usage/read-usage.js';
 import { NO_USAGE, type TraceRow } from '../../../core/usage/usage.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
 

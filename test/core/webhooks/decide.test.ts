@@ -3,11 +3,15 @@
 // Method: random commands by two processes at random times beside a model of what each may do; the schedule in numbers.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { decideDelivery, announced, type DeliveryCommand } from '../../../core/webhooks/decide.js';
-import { isOpen, type Delivery } from '../../../core/webhooks/delivery.js';
-import { isLater, WEBHOOK_EVENTS } from '../../../core/webhooks/events.js';
-import { MAX_ATTEMPTS, retryDelayMs } from '../../../core/webhooks/schedule.js';
-import { DELIVERY_TRANSITIONS } from '../../../core/webhooks/transitions.js';
+import {
+  announced,
+  decideDelivery,
+  type DeliveryCommand,
+  MAX_ATTEMPTS,
+  retryDelayMs,
+} from '../../../core/webhooks/decide.js';
+import { type Delivery, DELIVERY_TRANSITIONS, isOpen } from '../../../core/webhooks/delivery.js';
+import { isLater, WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
 import { uuidAt } from '../../fixtures/stored-records.js';
 
 const START = Date.UTC(2030, 0, 1);

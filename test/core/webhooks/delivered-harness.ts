@@ -1,9 +1,9 @@
 import type { Generation } from '../../../core/generation/generation.js';
-import type { Delivery } from '../../../core/webhooks/delivery.js';
-import { createEndpoint } from '../../../core/webhooks/manage-endpoints.js';
-import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
-import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
 import type { Json } from '../../../core/json.js';
+import type { WebhookMessage } from '../../../core/ports/outside.js';
+import type { Delivery } from '../../../core/webhooks/delivery.js';
+import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
+import { createEndpoint } from '../../../core/webhooks/manage-endpoints.js';
 import { ReceivingSender } from '../../fixtures/receiving-sender.js';
 import { CoreHarness, type HarnessOptions } from '../../harness/core-harness.js';
 import { CoreWorker, untilSettled } from '../../harness/core-worker.js';

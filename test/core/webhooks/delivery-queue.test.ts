@@ -2,12 +2,12 @@
 // sent later, and what is being sent when the process stops too.
 // Method: receivers that answer when the test says so, with many deliveries at once.
 import { expect } from 'chai';
-import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
+import type { Caller } from '../../../core/access/credential.js';
+import type { WebhookMessage } from '../../../core/ports/outside.js';
 import { announced } from '../../../core/webhooks/decide.js';
-import { DeliveryQueue } from '../../../core/webhooks/delivery-queue.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
 import { DEFAULT_ENDPOINT, rotateSecret } from '../../../core/webhooks/manage-endpoints.js';
-import type { Caller } from '../../../core/access/credential.js';
+import { DeliveryQueue } from '../../../core/webhooks/send-delivery.js';
 import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
 import { DeliveredHarness } from './delivered-harness.js';
 

@@ -1,7 +1,7 @@
 // Goal: what was put off is woken again within minutes, and however much of it there is, its cost is bounded.
 // Method: backlogs of several sizes that nobody takes are put off again each time they are woken.
 import { expect } from 'chai';
-import { Paces } from '../../../core/webhooks/paces.js';
+import { Paces } from '../../../core/webhooks/send-delivery.js';
 
 const MINUTE_MS = 60_000;
 const HANGS_MS = 15_000;

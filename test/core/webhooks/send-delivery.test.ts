@@ -3,14 +3,14 @@
 // Method: a worker in memory on a clock that only the test moves, with receivers whose answers the test gives.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { deleteGeneration } from '../../../core/generation/delete-generation.js';
+import { createGeneration } from '../../../core/generation/create-generation.js';
+import { deleteGeneration } from '../../../core/generation/end-generation.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { replayDelivery } from '../../../core/webhooks/deliveries.js';
+import { WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
 import { deleteEndpoint, getEndpoint, rotateSecret, updateEndpoint } from '../../../core/webhooks/manage-endpoints.js';
-import { WEBHOOK_EVENTS } from '../../../core/webhooks/events.js';
 import type { Interceptor } from '../../fixtures/intercepted.js';
 import { CoreWorker, untilSettled } from '../../harness/core-worker.js';
-import { createGeneration } from '../../../core/generation/create-generation.js';
 import { DeliveredHarness } from './delivered-harness.js';
 
 const HOUR_MS = 3_600_000;

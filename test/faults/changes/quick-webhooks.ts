@@ -10,7 +10,7 @@ type Change = Pick<Mutant, 'name' | 'file' | 'find' | 'replace'>;
 export const QUICK_WEBHOOKS: readonly Change[] = [
   {
     name: 'quick-retries',
-    file: 'core/webhooks/schedule.js',
+    file: 'core/webhooks/decide.js',
     find: '5 * SECOND, 5 * MINUTE, 30 * MINUTE, 2 * HOUR, 5 * HOUR, 10 * HOUR, 14 * HOUR, 20 * HOUR, 23 * HOUR + 25 * MINUTE',
     replace: '300, 600, 1_000, 1_500, 2_000, 2_500, 3_000, 3_500, 4_000',
   },
@@ -34,13 +34,13 @@ export const QUICK_WEBHOOKS: readonly Change[] = [
   },
   {
     name: 'quick-second-look',
-    file: 'core/recovery/recover-deliveries.js',
-    find: 'LOOK_AGAIN_MS = 10 * 60_000',
-    replace: 'LOOK_AGAIN_MS = 5_000',
+    file: 'core/recovery/recover.js',
+    find: 'DELIVERY_AGAIN_MS = 10 * 60_000',
+    replace: 'DELIVERY_AGAIN_MS = 5_000',
   },
   {
     name: 'quick-disabling',
-    file: 'core/webhooks/endpoint-health.js',
+    file: 'core/webhooks/send-delivery.js',
     find: 'FAILING_MS = 5 * 86_400_000',
     replace: 'FAILING_MS = 30_000',
   },

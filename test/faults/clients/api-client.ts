@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import type { JsonObject } from '../../../core/json.js';
+import { textOf } from '../../history/values.js';
 import type { Answer, Fetched, Party, Request } from '../history/history.js';
 import type { RestName } from '../rounds/schedule.js';
 import type { Recorder } from './recorder.js';
-import { textOf } from '../../history/values.js';
 
 const API = '/api/v1/developer';
 /** How long a client waits before it gives up an answer, and may ask again. */

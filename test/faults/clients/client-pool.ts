@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createApp, createKey, revokeKey } from '../../../core/access/manage.js';
 import type { Scope } from '../../../core/access/credential.js';
+import { createApp, createKey, revokeKey } from '../../../core/access/manage.js';
 import type { Context } from '../../../core/context.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
+import { textOf } from '../../history/values.js';
 import type { Burst, Facts, Party } from '../history/history.js';
 import { taskHasEnded } from '../history/known.js';
 import type { RestName } from '../rounds/schedule.js';
-import { textOf } from '../../history/values.js';
 import { STOPPABLE_VENDOR_MODEL_KEYS, type VendorModel } from '../vendors/vendor-models.js';
 import { ApiClient } from './api-client.js';
 import { insist, type Insistence } from './insist.js';

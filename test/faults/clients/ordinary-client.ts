@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../../core/json.js';
+import { textOf } from '../../history/values.js';
+import { between, type Draw, oneOf } from '../draws.js';
 import type { Answer } from '../history/history.js';
 import { taskHasEnded } from '../history/known.js';
-import { between, oneOf, type Draw } from '../draws.js';
 import { REST, type RestName } from '../rounds/schedule.js';
 import type { ApiClient } from './api-client.js';
 import { drawWish } from './wishes.js';
-import { textOf } from '../../history/values.js';
 
 /** What it has open at most. A backlog would still be worked off when all that was open must have ended. */
 const MAX_OPEN = 8;

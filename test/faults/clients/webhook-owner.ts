@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../../core/json.js';
 import { asObject, textOf } from '../../history/values.js';
 import type { Conduct, KnownEndpoint, LoggedDelivery } from '../history/webhook-history.js';
-import type { ClientPool } from './client-pool.js';
 import type { ReceiverName, Receivers } from '../receivers/receivers.js';
+import type { ClientPool } from './client-pool.js';
 
 const SECRET_PREFIX = 'whsec_';
 const API = '/api/v1/developer';

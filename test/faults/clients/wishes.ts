@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
-import { between, oneOf, type Draw } from '../draws.js';
-import { PLAIN_VENDOR_MODEL_KEYS, VENDOR_MODELS, vendorPrompt, type VendorModel } from '../vendors/vendor-models.js';
+import { between, type Draw, oneOf } from '../draws.js';
+import { PLAIN_VENDOR_MODEL_KEYS, VENDOR_MODELS, type VendorModel, vendorPrompt } from '../vendors/vendor-models.js';
 
 const IMAGE = { model_key: 'sandbox-test', operation: 'image_generation' } as const;
 

@@ -1,6 +1,5 @@
 import type { Collection, Db, UUID } from 'mongodb';
-import type { Account, Entry } from '../../../core/credits/account.js';
-import type { CapUse } from '../../../core/credits/cap.js';
+import type { Account, CapUse, Entry } from '../../../core/credits/account.js';
 import { canonical } from '../../history/values.js';
 import type { AtRest } from '../history/history.js';
 

@@ -9,14 +9,14 @@ import { CliProcess } from '../../harness/cli-process.js';
 import { freePort } from '../../servers/free-port.js';
 import { ServerProcess } from '../../servers/server-process.js';
 import { toxiproxyServer } from '../../servers/servers.js';
-import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.js';
-import { FleetProcess, PROGRAM, type Build, type FleetOptions } from './fleet-process.js';
 import { Receivers } from '../receivers/receivers.js';
-import { changed } from './changed.js';
-import { Vendors } from '../vendors/vendors.js';
+import { PROCESSES, type ProcessName, type RestName } from '../rounds/schedule.js';
 import { vendorCatalog, vendorSections, WORKFLOWS } from '../vendors/vendor-models.js';
+import { Vendors } from '../vendors/vendors.js';
+import { changed } from './changed.js';
+import { type Build, type FleetOptions, FleetProcess, PROGRAM } from './fleet-process.js';
 import { catalogText, configText, providersText, SANDBOX_BEFORE } from './settings.js';
-import { Toxiproxy, type Link } from './toxiproxy.js';
+import { type Link, Toxiproxy } from './toxiproxy.js';
 import { TroubledS3 } from './troubled-s3.js';
 
 /** What stands between one process and the stores. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
+import { Outage } from '../../../apps/outages/outages.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { Outage } from '../../../apps/outages/outage.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
 import { storeTroubles } from './store-troubles.js';
 

@@ -8,8 +8,8 @@ import type { JsonObject } from '../../../core/json.js';
 import { textOf } from '../../history/values.js';
 import { checkHistory } from './check-history.js';
 import { GENERATION_CASES, IDS, RICH } from './clean-cases.js';
-import { cleanHistory, QUIET_AT, type Draft } from './clean-history.js';
-import { asked, dataOf, the, type HistoryDraft } from './draft-changes.js';
+import { cleanHistory, type Draft, QUIET_AT } from './clean-history.js';
+import { asked, dataOf, type HistoryDraft, the } from './draft-changes.js';
 import type { SeenStream, StreamedEvent } from './stream-history.js';
 import type { LoggedDelivery, Message, SeenWebhooks } from './webhook-history.js';
 

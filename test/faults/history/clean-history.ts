@@ -2,7 +2,7 @@ import type { Account, Entry } from '../../../core/credits/account.js';
 import type { Generation, Output } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Upload } from '../../../core/uploads/upload.js';
-import { GENERATION_CASES, id, IDS, POOR, RICH, type GenerationCase } from './clean-cases.js';
+import { GENERATION_CASES, type GenerationCase, id, IDS, POOR, RICH } from './clean-cases.js';
 import type { Answer, Exchange, History, Request } from './history.js';
 
 /** A history whose every part can be changed, to break one promise of it. */

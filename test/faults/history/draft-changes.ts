@@ -1,5 +1,5 @@
-import type { Generation } from '../../../core/generation/generation.js';
 import type { Entry } from '../../../core/credits/account.js';
+import type { Generation } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { IDS, RICH } from './clean-cases.js';
 import type { Draft } from './clean-history.js';

@@ -7,7 +7,7 @@ import type { Finding } from '../../history/finding.js';
 import type { AskedOutputs } from '../../history/outputs.js';
 import { priceOf, wantedOutputs } from '../../history/prices.js';
 import { asObject } from '../../history/values.js';
-import { availableOver, type Available } from './balances.js';
+import { type Available, availableOver } from './balances.js';
 import type { Answer, AtRest, Exchange, History, Party, Request } from './history.js';
 import { parametersOf, pricedModel } from './prices.js';
 

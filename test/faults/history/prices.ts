@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../core/json.js';
-import { withDefaults, type PricedModel } from '../../history/prices.js';
+import { type PricedModel, withDefaults } from '../../history/prices.js';
 import { asObject } from '../../history/values.js';
 
 /**

@@ -1,4 +1,4 @@
-import { INSTALLATION_KEY } from '../../../adapters/minio/installation-id.js';
+import { INSTALLATION_KEY } from '../../../adapters/minio/reach-bucket.js';
 import { SLOW_ANSWER_MS, slowAnswers } from '../harness/slow-answers.js';
 import type { History } from '../history/history.js';
 import { isSuccess } from '../history/known.js';

@@ -1,10 +1,10 @@
-import { sha256Of } from '../clients/api-client.js';
-import { COMPOSITE, TRAINED, withMark } from '../../fixtures/marked-media.js';
-import { vendorPicture } from './vendor-picture.js';
-import { asObject, textOf } from '../../history/values.js';
 import type { JsonObject } from '../../../core/json.js';
+import { COMPOSITE, TRAINED, withMark } from '../../fixtures/marked-media.js';
+import { asObject, textOf } from '../../history/values.js';
 import type { FakeAnswer, LoggedRequest } from '../../providers/fakes/fake-server.js';
+import { sha256Of } from '../clients/api-client.js';
 import type { NotFound, VendorHistory, VendorSubmission, VendorTask } from '../history/vendor-history.js';
+import { vendorPicture } from './vendor-picture.js';
 
 type Requests = readonly LoggedRequest[];
 

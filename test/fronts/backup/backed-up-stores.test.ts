@@ -1,15 +1,14 @@
 // Goal: a backup has all that is in the data folder, or is refused with one sentence.
 // Method: the configuration of a fresh folder, with drivers of objects that differ in where they keep them and in
 // whether they have a backup.
+import { expect } from 'chai';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import type { ObjectsDriver } from '../../../adapters/driver.js';
 import { filesDriver } from '../../../adapters/files/files-driver.js';
 import { sqliteDriver } from '../../../adapters/sqlite/sqlite-driver.js';
-import { backedUpStores } from '../../../apps/backup/backed-up-stores.js';
-import { BackupRefused } from '../../../apps/backup/backup-refused.js';
+import { backedUpStores, BackupRefused } from '../../../apps/backup/manifest.js';
 import type { Config } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 

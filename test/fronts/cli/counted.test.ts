@@ -1,7 +1,7 @@
 // Goal: counts in a command's output are correct English for any number.
 // Method: plain cases.
 import { expect } from 'chai';
-import { counted, countedBooks } from '../../../apps/cli/counted.js';
+import { counted, countedBooks } from '../../../apps/cli/terminal.js';
 
 describe('counted things', () => {
   it('are one or many', () => {

@@ -2,9 +2,7 @@
 // one; what a post throws is not lost.
 // Method: posts that the test ends, in the order that it chooses.
 import { expect } from 'chai';
-import { Forwarder, type Attempt } from '../../../apps/cli/webhooks/forwarder.js';
-import type { ListenedMessage } from '../../../apps/cli/webhooks/listened-message.js';
-import type { Posted } from '../../../apps/cli/webhooks/post-message.js';
+import { type Attempt, Forwarder, type ListenedMessage, type Posted } from '../../../apps/cli/commands/listen.js';
 import { until } from '../../fixtures/until.js';
 
 const messageOf = (

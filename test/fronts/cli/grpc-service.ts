@@ -1,13 +1,13 @@
+import { type Server, ServerCredentials } from '@grpc/grpc-js';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { ServerCredentials, type Server } from '@grpc/grpc-js';
 import { pino } from 'pino';
+import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers.js';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
-import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers/service-callers.js';
-import { CliRun, type Ran } from '../../harness/cli-run.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
-import { openServiceHarness, type ServiceHarness, type HarnessOptions } from '../../harness/service-harness.js';
+import { CliRun, type Ran } from '../../harness/cli-run.js';
+import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 
 /** By their tokens, as they are now. A certificate stands for the operator. */
 export const CALLERS: Record<string, ServiceCaller | undefined> = {

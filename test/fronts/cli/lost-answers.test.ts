@@ -2,16 +2,16 @@
 // operation id that finds out, and an operation that must not be done twice is not sent again.
 // Method: command lines run in this process, against a server with scripted answers; and against a front that grants,
 // loses the answer, and no longer knows the caller.
-import { Server, ServerCredentials, status as Status, type sendUnaryData, type StatusObject } from '@grpc/grpc-js';
+import { type sendUnaryData, Server, ServerCredentials, status as Status, type StatusObject } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { errorStatus } from '../../../apps/grpc/error-status.js';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
-import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
-import { ServiceError, StoreUnavailable, type ErrorCode } from '../../../core/errors.js';
-import { CliRun, type Ran } from '../../harness/cli-run.js';
+import { serviceDefinition } from '../../../apps/grpc/server.js';
+import { type ErrorCode, ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { intercepted } from '../../fixtures/intercepted.js';
+import { CliRun, type Ran } from '../../harness/cli-run.js';
 import { CALLERS, GrpcService } from './grpc-service.js';
 
 const ID = '00000000-0000-4000-8000-000000000000';

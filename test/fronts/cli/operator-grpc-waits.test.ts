@@ -2,16 +2,16 @@
 // forever.
 // Method: a listener that sends nothing, and a server that says when to retry; commands in this process, and one in a
 // process of its own, which open connections must not keep alive.
+import { create } from '@bufbuild/protobuf';
+import { type sendUnaryData, Server } from '@grpc/grpc-js';
+import { expect } from 'chai';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo, type Socket } from 'node:net';
-import { create } from '@bufbuild/protobuf';
-import { Server, type sendUnaryData } from '@grpc/grpc-js';
-import { expect } from 'chai';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { GrpcCalls } from '../../../apps/cli/operator/grpc-calls.js';
 import { errorStatus } from '../../../apps/grpc/error-status.js';
 import { Access, ListAccountsResponseSchema } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
-import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
+import { serviceDefinition } from '../../../apps/grpc/server.js';
 import { ServiceError } from '../../../core/errors.js';
 import { bound, GrpcService } from './grpc-service.js';
 

@@ -1,8 +1,8 @@
 // Goal: the text after --param becomes a value of the type that the model requires; any other text is refused.
 // Method: tables of inputs with the expected value or error message.
 import { expect } from 'chai';
-import { readParameters } from '../../../apps/cli/client/parameters.js';
-import { readTime } from '../../../apps/cli/operator/read-time.js';
+import { readParameters } from '../../../apps/cli/client/generation-input.js';
+import { readTime } from '../../../apps/cli/operator/texts.js';
 import type { JsonObject } from '../../../core/json.js';
 
 const SCHEMA: JsonObject = {

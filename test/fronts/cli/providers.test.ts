@@ -2,21 +2,21 @@
 // providers list` says the same on the stores and over gRPC.
 // Method: command lines in this process, in a folder with a configuration and a catalog of its own; fakes of sd-server, one
 // that hangs, and a port where nothing is.
+import { expect } from 'chai';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
-import { StoreOperator } from '../../../apps/operator/store-operator.js';
-import { providerJson } from '../../../apps/operator/provider-records.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
+import { providerJson } from '../../../apps/operator/records.js';
+import { StoreOperator } from '../../../apps/operator/store-operator.js';
 import { checkProviders } from '../../../apps/wiring/check-providers.js';
-import { connectedProviders } from '../../fixtures/connected-providers.js';
+import { ROOT } from '../../docs/pages.js';
 import { CannedProvider } from '../../fixtures/canned-provider.js';
+import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { PROMISES } from '../../fixtures/scripted-provider.js';
 import { CliRun, type Ran } from '../../harness/cli-run.js';
 import { SdcppFake } from '../../providers/fakes/sdcpp-fake.js';
 import { freePort } from '../../servers/free-port.js';
-import { ROOT } from '../../docs/pages.js';
 import { GrpcService } from './grpc-service.js';
 
 const CATALOG = readFileSync(join(ROOT, 'config/providers/sdcpp.catalog.yaml'), 'utf8');

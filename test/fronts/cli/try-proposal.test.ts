@@ -2,13 +2,13 @@
  * Goal: `--try` runs a proposal once on the server and shows each file that it makes, and says in one sentence why not.
  * Method: the command line on a fake of ComfyUI; the files that it names are read, and the fake is asked what it has run.
  */
+import { expect } from 'chai';
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { expect } from 'chai';
 import { readImageHeader } from '../../../core/media/image-header.js';
+import { EDIT, folderWith, LONG, STILL, VIDEO } from '../../adapters/providers/comfyui/workflows.js';
 import { CliRun } from '../../harness/cli-run.js';
 import { ComfyUiFake } from '../../providers/fakes/comfyui-fake.js';
-import { EDIT, folderWith, LONG, STILL, VIDEO } from '../../adapters/providers/comfyui/workflows.js';
 
 describe('a proposal that is tried', () => {
   let fake: ComfyUiFake;

@@ -1,12 +1,12 @@
 // Goal: a developer manages webhooks by the command line, and receives on their own machine what a webhook would be sent, through
 // failures of the receiver and cuts of the stream.
 // Method: command lines in this process against a service beside them; receivers here check what they get with the library.
-import { createServer, type Server } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { expect } from 'chai';
-import { SCOPES } from '../../../core/access/credential.js';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { verifyWebhook } from '../../../clients/typescript/src/index.js';
+import { SCOPES } from '../../../core/access/credential.js';
 import type { CliRun } from '../../harness/cli-run.js';
 import { CliService } from '../../harness/cli-service.js';
 import { WebhookReceiver } from '../../harness/webhook-receiver.js';

@@ -1,11 +1,11 @@
 // Goal: the JSON Schema of the configuration accepts exactly what the program accepts, and is the one that editors get.
 // Method: values of every kind at every key are checked with the schema and with the program; the schema is compiled
 // with Ajv settings other than the program's own; the command is run with and without a module.
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect } from 'chai';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import { expect } from 'chai';
 import { parse } from 'yaml';
 import { CONFIG_KEYS } from '../../../apps/config/config-keys.js';
 import { configSchema } from '../../../apps/config/config-schema.js';

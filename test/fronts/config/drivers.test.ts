@@ -1,10 +1,10 @@
 // Goal: drivers are data that the configuration can rely on, and the program names them only in their list.
 // Method: every built-in driver is checked against the rules of the interface; the sources of apps are searched for
 // driver names; unknown drivers are configured.
+import { expect } from 'chai';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { checkSchema } from '../../../adapters/system/check-schema.js';
 import { CONFIG_KEYS, configKeys, optionsOf } from '../../../apps/config/config-keys.js';
 import { ConfigInvalid } from '../../../apps/config/config.js';

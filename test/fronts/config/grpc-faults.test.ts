@@ -5,7 +5,7 @@ import { filesDriver } from '../../../adapters/files/files-driver.js';
 import { mongoDriver } from '../../../adapters/mongo/mongo-driver.js';
 import { sqliteDriver } from '../../../adapters/sqlite/sqlite-driver.js';
 import { timersDriver } from '../../../adapters/timers/timers-driver.js';
-import { grpcFaults } from '../../../apps/config/grpc-faults.js';
+import { grpcFaults } from '../../../apps/config/combinations.js';
 import type { Config, GrpcConfig } from '../../../apps/config/config.js';
 
 const STORES = {

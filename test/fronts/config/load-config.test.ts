@@ -1,19 +1,19 @@
 // Goal: the configuration is read from file and environment, and every mistake is reported with its location.
 // Method: files in a fresh folder and made-up environments, with all messages compared; the example file is compared
 // with the code in both directions.
+import { expect } from 'chai';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'chai';
 import { LocatedYaml } from '../../../adapters/catalog-file/located-yaml.js';
 import { CONFIG_KEYS, variableOf } from '../../../apps/config/config-keys.js';
 import { ConfigInvalid } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import type { Json } from '../../../core/json.js';
-import { driverNames } from '../../fixtures/driver-names.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
+import { driverNames } from '../../fixtures/driver-names.js';
 
 const EXAMPLE = fileURLToPath(new URL('../../../../config/darkroom.example.yaml', import.meta.url));
 const DISTRIBUTED = fileURLToPath(new URL('../../../../config/distributed.example.yaml', import.meta.url));

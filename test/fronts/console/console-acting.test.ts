@@ -5,15 +5,14 @@
  * has connected.
  */
 import { expect } from 'chai';
-import { createApp, createKey } from '../../../core/access/manage.js';
-import { resumeAccount, suspendAccount } from '../../../core/access/manage-accounts.js';
-import { consoleApp } from '../../../core/people/account-apps.js';
+import { ROUTES } from '../../../apps/http/developer/routes.js';
+import { createApp, createKey, resumeAccount, suspendAccount } from '../../../core/access/manage.js';
 import { createGrant, disconnect } from '../../../core/people/grants.js';
 import { createPerson } from '../../../core/people/manage-people.js';
+import { consoleApp } from '../../../core/people/own-keys.js';
 import { endOtherSessions, findSession } from '../../../core/people/sessions.js';
-import { ROUTES } from '../../../apps/http/developer/routes.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
-import { clientOf, ConsoleClient, stranger, type ConsoleAnswer } from './console-harness.js';
+import { clientOf, type ConsoleAnswer, ConsoleClient, stranger } from './console-harness.js';
 
 const UNKNOWN = '00000000-0000-7000-8000-000000000000';
 const PICTURE = { model_key: 'picture', operation: 'image_generation', prompt: 'a cat', parameters: { size: '96x64' } };

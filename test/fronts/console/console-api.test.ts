@@ -4,9 +4,9 @@
  * Method: a whole service over HTTP in this process; sessions of two people of two accounts, and of two of one.
  */
 import { expect } from 'chai';
-import { MAX_KEYS } from '../../../core/people/account-keys.js';
 import { createApp, createKey } from '../../../core/access/manage.js';
 import { createPerson, disablePerson } from '../../../core/people/manage-people.js';
+import { MAX_KEYS } from '../../../core/people/own-keys.js';
 import { OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
 import { clientOf, ConsoleClient, stranger } from './console-harness.js';
 

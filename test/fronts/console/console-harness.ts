@@ -1,8 +1,8 @@
 import { createAccount } from '../../../core/access/manage.js';
 import { createPerson } from '../../../core/people/manage-people.js';
-import { beginSession, type SignInMethod } from '../../../core/people/sessions.js';
 import type { Person } from '../../../core/people/person.js';
-import { PASSWORD, type OAuthHarness } from '../oauth/oauth-harness.js';
+import { beginSession, type SignInMethod } from '../../../core/people/sessions.js';
+import { type OAuthHarness, PASSWORD } from '../oauth/oauth-harness.js';
 
 export interface ConsoleAnswer {
   readonly status: number;

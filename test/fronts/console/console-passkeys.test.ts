@@ -6,10 +6,10 @@
  */
 import { expect } from 'chai';
 import { createPerson } from '../../../core/people/manage-people.js';
-import { beginPasskeySignIn, personByPasskey } from '../../../core/people/passkey-sign-in.js';
+import { beginPasskeySignIn, personByPasskey } from '../../../core/people/passkeys.js';
 import { SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
-import { clientOf, ConsoleClient, type ConsoleAnswer } from './console-harness.js';
+import { clientOf, type ConsoleAnswer, ConsoleClient } from './console-harness.js';
 
 interface Asked {
   readonly challenge: string;

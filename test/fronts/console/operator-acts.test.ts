@@ -3,12 +3,12 @@
  * on the command line; each change and each read of content is in the log before it is answered; money moves once.
  * Method: a whole service over HTTP in this process; what was done is read from its stores, its ledger and its log.
  */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
 import { requireOperator } from '../../../core/people/operators.js';
 import { findSession } from '../../../core/people/sessions.js';
-import { clientOf, stranger, type ConsoleClient } from './console-harness.js';
+import { clientOf, type ConsoleClient, stranger } from './console-harness.js';
 import { generate as generateWith, makeOperator, OperatorHarness } from './operator-harness.js';
 
 type Records = readonly Readonly<Record<string, unknown>>[];

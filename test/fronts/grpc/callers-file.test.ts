@@ -1,7 +1,7 @@
 // Goal: a callers file admits exactly the services that it names, and a mistake in it is reported with its line.
 // Method: small files, looked up by token and certificate; every mistake alone.
 import { expect } from 'chai';
-import { CallersFile, CallersInvalid, digestOf } from '../../../apps/grpc/callers/callers-file.js';
+import { CallersFile, CallersInvalid, digestOf } from '../../../apps/grpc/callers.js';
 
 const TOKEN = 'dks_0123456789abcdef';
 const text = (...entries: readonly string[]): string =>

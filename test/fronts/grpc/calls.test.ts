@@ -29,7 +29,7 @@ import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { newOwner } from '../../fixtures/owner.js';
 import { until } from '../../fixtures/until.js';
 import { unary } from './grpc-client.js';
-import { detail, errorOf, LIMITED, PICTURE, SERVICES, GrpcHarness } from './grpc-harness.js';
+import { detail, errorOf, GrpcHarness, LIMITED, PICTURE, SERVICES } from './grpc-harness.js';
 
 describe('calls over gRPC', () => {
   let grpc: GrpcHarness;

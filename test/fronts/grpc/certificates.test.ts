@@ -2,18 +2,17 @@
 // used without a restart, and a faulty renewal locks no caller out.
 // Method: files with one fault each; then the library's server over files that are replaced while it listens. Node's
 // TLS shows which certificate the server presents and whose it accepts, and is polled until that changes.
+import { Server } from '@grpc/grpc-js';
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
-import { Server } from '@grpc/grpc-js';
-import { expect } from 'chai';
 import { pino } from 'pino';
 import { ConfigInvalid } from '../../../apps/config/config.js';
-import { readCertificates } from '../../../apps/grpc/tls/certificates.js';
-import { WatchedCertificates } from '../../../apps/grpc/tls/watched-certificates.js';
+import { readCertificates, WatchedCertificates } from '../../../apps/grpc/certificates.js';
 import { Authority, type Pair } from '../../fixtures/authority.js';
 import { orSkip } from '../../servers/servers.js';
 

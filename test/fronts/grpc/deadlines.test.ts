@@ -2,18 +2,18 @@
 // completes, so that its key replays it, and nothing is begun for a client that has disconnected.
 // Method: a server over a harness whose stores wait at a gate; the client leaves before the gate opens. No time is
 // measured: what must end would otherwise run for ever.
+import { create, type DescMessage, type DescMethodUnary, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
+import { type CallOptions, type Client, type Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
+import { expect } from 'chai';
 import { EventEmitter, once } from 'node:events';
 import { rmSync } from 'node:fs';
-import { constants, type ClientHttp2Session } from 'node:http2';
-import { create, toBinary, type DescMessage, type DescMethodUnary, type MessageInitShape } from '@bufbuild/protobuf';
-import { type CallOptions, type Client, type Metadata, status as Status, type ServiceError } from '@grpc/grpc-js';
-import { expect } from 'chai';
+import { type ClientHttp2Session, constants } from 'node:http2';
 import { openSqlite, type SqliteStores } from '../../../adapters/sqlite/open-sqlite.js';
-import type { EndedCall } from '../../../apps/grpc/calls/call-observer.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
-import { methodDefinition } from '../../../apps/grpc/service-definition.js';
+import type { EndedCall } from '../../../apps/grpc/serve-call.js';
+import { methodDefinition } from '../../../apps/grpc/server.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { CallOver, type Cancellation } from '../../../core/cancellation.js';
 import type { PageRequest } from '../../../core/paging.js';
@@ -23,8 +23,8 @@ import { Gate, interceptedStores, type Interceptor, type PortCall } from '../../
 import type { Owner } from '../../fixtures/owner.js';
 import type { ServiceHarness } from '../../harness/service-harness.js';
 import { unary } from './grpc-client.js';
+import { GrpcHarness, PICTURE } from './grpc-harness.js';
 import { frame, openSession, RawCall } from './raw-call.js';
-import { PICTURE, GrpcHarness } from './grpc-harness.js';
 
 const { getGeneration, createGeneration } = Generations.method;
 const HOUR_MS = 3_600_000;

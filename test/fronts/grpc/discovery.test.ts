@@ -2,17 +2,17 @@
 // client that another toolchain makes from the proto files works.
 // Method: reflection and health are queried by clients made from their own proto files; the client of docs/grpc.md is
 // made at run time by a loader that shares no code with the server's messages.
-import { fileURLToPath } from 'node:url';
 import {
+  type Client,
   credentials,
+  type GrpcObject,
   loadPackageDefinition,
   Metadata,
-  type Client,
-  type GrpcObject,
   type ServiceClientConstructor,
 } from '@grpc/grpc-js';
 import { loadSync } from '@grpc/proto-loader';
 import { expect } from 'chai';
+import { fileURLToPath } from 'node:url';
 import { pino } from 'pino';
 import { createGrpcServer, type GrpcServer } from '../../../apps/grpc/server.js';
 import { SCOPES } from '../../../core/access/credential.js';

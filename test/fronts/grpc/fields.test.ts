@@ -3,12 +3,12 @@
 // Method: every field of every method's request, one at a time, made invalid in a request that is otherwise valid.
 import {
   create,
-  fromJson,
-  ScalarType,
   type DescMessage,
   type DescMethod,
+  fromJson,
   type JsonObject,
   type JsonValue,
+  ScalarType,
 } from '@bufbuild/protobuf';
 import { FieldMaskSchema, TimestampSchema } from '@bufbuild/protobuf/wkt';
 import { type ServiceError, status as Status } from '@grpc/grpc-js';
@@ -21,7 +21,7 @@ import { Operations } from '../../../apps/grpc/generated/darkroom/v1/operations_
 import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import { Webhooks } from '../../../apps/grpc/generated/darkroom/v1/webhooks_pb.js';
 import { BadRequestSchema, ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
-import { methodDefinition } from '../../../apps/grpc/service-definition.js';
+import { methodDefinition } from '../../../apps/grpc/server.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import { detail, errorOf, GrpcHarness } from './grpc-harness.js';
 

@@ -1,4 +1,4 @@
-import { digestOf } from '../../../apps/grpc/callers/callers-file.js';
+import { digestOf } from '../../../apps/grpc/callers.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import type { JsonObject } from '../../../core/json.js';
 

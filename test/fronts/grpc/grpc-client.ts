@@ -1,48 +1,46 @@
 import {
   create,
-  fromBinary,
   type DescMessage,
   type DescMethodServerStreaming,
   type DescMethodUnary,
+  fromBinary,
   type MessageInitShape,
   type MessageShape,
 } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
-import { Client, credentials, Metadata, status as Status, type ServiceError } from '@grpc/grpc-js';
+import { Client, credentials, Metadata, type ServiceError, status as Status } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { CallersFile } from '../../../apps/grpc/callers/callers-file.js';
-import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
+import { CallersFile } from '../../../apps/grpc/callers.js';
+import { DETAILS_KEY, GRPC_STATUSES } from '../../../apps/grpc/error-status.js';
 import { Catalog } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
-import { Generations, type Generation } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
+import { type Generation, Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
+import { Uploads } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import { ErrorInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
-import { createGrpcServer } from '../../../apps/grpc/server.js';
-import { methodDefinition } from '../../../apps/grpc/service-definition.js';
-import { GRPC_STATUSES } from '../../../apps/grpc/statuses.js';
+import { createGrpcServer, methodDefinition } from '../../../apps/grpc/server.js';
 import type { Context } from '../../../core/context.js';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { FrontClient, FrontRequest } from '../vectors/play.js';
+import type { Calling, GrpcAnswer } from './calling.js';
+import { fixtureCallers, serviceTokenOf } from './fixture-services.js';
 import {
   completeOf,
   inputOf,
   listOf,
   modality,
   modelOf,
-  prepareOf,
   preparedOf,
+  prepareOf,
   statementOf,
-  usageOf,
-  usageRequestOf,
   taskOf,
   uploadOf,
+  usageOf,
+  usageRequestOf,
 } from './messages.js';
-import type { Calling, GrpcAnswer } from './calling.js';
 import { askWebhooks } from './webhook-calls.js';
-import { fixtureCallers, serviceTokenOf } from './fixture-services.js';
 
 export interface OpenGrpcClient {
   readonly client: FrontClient;

@@ -1,7 +1,9 @@
-import { create, fromBinary, type DescMessage, type MessageShape } from '@bufbuild/protobuf';
+import { create, type DescMessage, fromBinary, type MessageShape } from '@bufbuild/protobuf';
 import { anyUnpack } from '@bufbuild/protobuf/wkt';
 import { Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { pino } from 'pino';
+import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers.js';
+import { TokenCallers, type TokenRates } from '../../../apps/grpc/callers/token-callers.js';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import {
   Generations,
@@ -10,13 +12,15 @@ import {
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import { StatusSchema } from '../../../apps/grpc/generated/google/rpc/status_pb.js';
-import { methodDefinition } from '../../../apps/grpc/service-definition.js';
-import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from '../../../apps/grpc/server.js';
-import { TokenCallers, type TokenRates } from '../../../apps/grpc/callers/token-callers.js';
-import { OPERATOR_SCOPES, type ServiceCaller } from '../../../apps/grpc/callers/service-callers.js';
+import {
+  createGrpcServer,
+  type GrpcServer,
+  type GrpcServerOptions,
+  methodDefinition,
+} from '../../../apps/grpc/server.js';
 import { SCOPES } from '../../../core/access/credential.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
-import { openServiceHarness, type ServiceHarness, type HarnessOptions } from '../../harness/service-harness.js';
+import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { unary } from './grpc-client.js';
 
 export const LIMITED: ServiceCaller = { name: 'limited', scopes: [...SCOPES], ratesPerMinute: { reads: 2, writes: 1 } };

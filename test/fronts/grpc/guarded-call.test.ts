@@ -2,26 +2,26 @@
 // nothing; a malformed message is refused with its code like any other fault; a stop waits for calls whose request is
 // still arriving.
 // Method: calls written by hand over HTTP/2, since no client library would make them.
-import { gzipSync } from 'node:zlib';
-import type { ClientHttp2Session } from 'node:http2';
 import { create, toBinary } from '@bufbuild/protobuf';
 import {
   Client,
   compressionAlgorithms,
   credentials,
   Metadata,
-  status as Status,
   type ServerInterceptingCallInterface,
   type ServerInterceptor,
+  status as Status,
 } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import { guardCalls } from '../../../apps/grpc/calls/guarded-call.js';
+import type { ClientHttp2Session } from 'node:http2';
+import { gzipSync } from 'node:zlib';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
+import { guardCalls } from '../../../apps/grpc/serve-call.js';
 import { Gate, intercepted } from '../../fixtures/intercepted.js';
 import { unary } from './grpc-client.js';
+import { GrpcHarness, PICTURE, SERVICES, type StageOptions } from './grpc-harness.js';
 import { frame, openSession, RawCall } from './raw-call.js';
-import { PICTURE, SERVICES, GrpcHarness, type StageOptions } from './grpc-harness.js';
 
 const GET = '/darkroom.v1.Generations/GetGeneration';
 const ZEROS = frame(gzipSync(Buffer.alloc(100_000)), { compressed: true });

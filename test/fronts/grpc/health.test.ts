@@ -3,16 +3,16 @@
 // Method: the library's own health client, on a server whose readiness the test decides.
 import {
   Client,
+  type ClientReadableStream,
   credentials,
   Server,
   ServerCredentials,
-  status as Status,
-  type ClientReadableStream,
   type ServiceError,
+  status as Status,
 } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import { HealthImplementation, service } from 'grpc-health-check';
-import { Health } from '../../../apps/grpc/health.js';
+import { Health } from '../../../apps/grpc/server.js';
 
 const OWN = 'darkroom.v1.Generations';
 const definitionOf = (name: string) => {

@@ -5,8 +5,7 @@ import { create, equals, toBinary } from '@bufbuild/protobuf';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { GetGenerationResponseSchema } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
-import { renderGeneration } from '../../../apps/grpc/render/generation.js';
-import { answerOf, keptBytes } from '../../../apps/grpc/render/kept-answers.js';
+import { answerOf, keptBytes, renderGeneration } from '../../../apps/grpc/generations.js';
 import { VIEWS } from '../../fixtures/generation-views.js';
 
 describe('the answer that shows a generation over gRPC', () => {

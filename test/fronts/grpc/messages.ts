@@ -1,26 +1,26 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
-import { timestampDate, timestampFromDate, type Duration, type Timestamp } from '@bufbuild/protobuf/wkt';
-import { PriceUnit, type Model } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
+import { type Duration, type Timestamp, timestampDate, timestampFromDate } from '@bufbuild/protobuf/wkt';
+import { type Model, PriceUnit } from '../../../apps/grpc/generated/darkroom/v1/catalog_pb.js';
 import {
   EntryKind,
-  UsageBy,
   type GetUsageRequest,
   type GetUsageResponse,
   type ListOwnEntriesResponse,
+  UsageBy,
   type UsageSums,
 } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import {
-  GenerationStatus,
   type Generation,
   type GenerationInputSchema,
+  GenerationStatus,
   type ListGenerationsRequest,
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from '../../../apps/grpc/generated/darkroom/v1/media_pb.js';
 import {
-  UploadState,
   type GetUploadResponse,
   type PrepareUploadRequestSchema,
   type PrepareUploadResponse,
+  UploadState,
 } from '../../../apps/grpc/generated/darkroom/v1/uploads_pb.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { LeftOut, type Reason } from '../vectors/left-out.js';

@@ -2,19 +2,19 @@
 // were sent.
 // Method: parameters of any shape in a message made by the library, against a count over the JSON; every kind of field
 // written as another type; bytes of any kind, against what the library decodes.
-import { create, fromBinary, toBinary, type Message } from '@bufbuild/protobuf';
+import { create, fromBinary, type Message, toBinary } from '@bufbuild/protobuf';
 import { BinaryWriter, WireType } from '@bufbuild/protobuf/wire';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { bytesFault } from '../../../apps/grpc/calls/request-bytes.js';
 import {
+  type CreateGenerationRequest,
   CreateGenerationRequestSchema,
   Generations,
-  type CreateGenerationRequest,
 } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { SearchGenerationsRequestSchema } from '../../../apps/grpc/generated/darkroom/v1/operations_pb.js';
-import { RefusedRequest } from '../../../apps/grpc/calls/refused-request.js';
-import { serviceDefinition } from '../../../apps/grpc/service-definition.js';
+import { RefusedRequest } from '../../../apps/grpc/serve-call.js';
+import { serviceDefinition } from '../../../apps/grpc/server.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 
 /** A member is an entry with a key and a value; a value is one field, and what is in it. */

@@ -9,12 +9,11 @@ import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { Generations } from '../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { ErrorInfoSchema, RetryInfoSchema } from '../../../apps/grpc/generated/google/rpc/error_details_pb.js';
-import { createGrpcServer } from '../../../apps/grpc/server.js';
-import { methodDefinition } from '../../../apps/grpc/service-definition.js';
+import { createGrpcServer, methodDefinition } from '../../../apps/grpc/server.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { intercepted } from '../../fixtures/intercepted.js';
 import { unary } from './grpc-client.js';
-import { detail, errorOf, PICTURE, GrpcHarness } from './grpc-harness.js';
+import { detail, errorOf, GrpcHarness, PICTURE } from './grpc-harness.js';
 
 describe('a gRPC server', () => {
   it('answers UNAVAILABLE while a store is unavailable, with the time to try again', async () => {

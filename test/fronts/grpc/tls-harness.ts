@@ -1,16 +1,16 @@
+import { type ChannelCredentials, Client, credentials, Metadata, type ServiceError } from '@grpc/grpc-js';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type ConnectionOptions } from 'node:tls';
-import { Client, credentials, Metadata, type ChannelCredentials, type ServiceError } from '@grpc/grpc-js';
 import { pino } from 'pino';
 import { DETAILS_KEY } from '../../../apps/grpc/error-status.js';
 import { Access } from '../../../apps/grpc/generated/darkroom/v1/access_pb.js';
 import { openGrpc } from '../../../apps/grpc/open-grpc.js';
 import type { GrpcServer } from '../../../apps/grpc/server.js';
-import { Authority, type Pair } from '../../fixtures/authority.js';
 import type { JsonObject } from '../../../core/json.js';
+import { Authority, type Pair } from '../../fixtures/authority.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { refusal, unary } from './grpc-client.js';
 

@@ -4,7 +4,7 @@
 // library's own client for calls, and Node's TLS for why a connection failed.
 import { credentials } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import { digestOf } from '../../../apps/grpc/callers/callers-file.js';
+import { digestOf } from '../../../apps/grpc/callers.js';
 import { Authority, type Subject } from '../../fixtures/authority.js';
 import { orSkip } from '../../servers/servers.js';
 import { TlsStage } from './tls-harness.js';

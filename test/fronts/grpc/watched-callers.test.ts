@@ -2,14 +2,13 @@
 // out no service that may call.
 // Method: the file is rewritten, broken, removed and restored under a running watch, which is polled until its answer
 // changes.
+import { expect } from 'chai';
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
-import { pino, type Logger } from 'pino';
-import { CallersInvalid, digestOf } from '../../../apps/grpc/callers/callers-file.js';
-import { WatchedCallers } from '../../../apps/grpc/callers/watched-callers.js';
+import { type Logger, pino } from 'pino';
+import { CallersInvalid, digestOf, WatchedCallers } from '../../../apps/grpc/callers.js';
 
 const INTERVAL_MS = 5;
 const listing = (...tokens: readonly string[]): string =>

@@ -1,12 +1,12 @@
 // Goal: content that could not be read once, as when the process had no descriptor left, is read as soon as it can be, though
 // the file does not change again; one fault is reported once.
 // Method: a watch of one file, whose reader throws for some time; changes are made by writing the file.
+import { expect } from 'chai';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
-import { WatchedFiles } from '../../../apps/grpc/watched-files.js';
+import { WatchedFiles } from '../../../apps/grpc/certificates.js';
 
 const INTERVAL_MS = 5;
 

@@ -1,19 +1,19 @@
 import type { Timestamp } from '@bufbuild/protobuf/wkt';
 import {
+  type Webhook,
   WebhookAttemptFault,
   WebhookAttemptResult,
+  type WebhookDelivery,
   WebhookDeliveryState,
   WebhookDisabledReason,
   WebhookEvent,
   Webhooks,
-  type Webhook,
-  type WebhookDelivery,
 } from '../../../apps/grpc/generated/darkroom/v1/webhooks_pb.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { FrontRequest } from '../vectors/play.js';
 import type { WebhookOperation } from '../vectors/vector.js';
 import type { Calling, GrpcAnswer } from './calling.js';
-import { defined, LIST, messageOf, moment, no, text, time, word, type Fields } from './messages.js';
+import { defined, type Fields, LIST, messageOf, moment, no, text, time, word } from './messages.js';
 
 const { method } = Webhooks;
 

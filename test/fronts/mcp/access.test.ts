@@ -3,10 +3,10 @@
  * around the rates of REST; and a refused client learns where it gets a token.
  * Method: messages over HTTP to a whole service in this process, with credentials that are refused for each reason.
  */
-import { request } from 'node:http';
 import { expect } from 'chai';
-import { createApp, revokeKey } from '../../../core/access/manage.js';
+import { request } from 'node:http';
 import { CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
+import { createApp, revokeKey } from '../../../core/access/manage.js';
 import type { JsonObject } from '../../../core/json.js';
 import { BASE } from '../http/host/rest-client.js';
 import { asText, codeOf, MCP, McpHarness, modernMessage, picture, REVISIONS } from './mcp-harness.js';

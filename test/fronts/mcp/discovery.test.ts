@@ -3,9 +3,9 @@
  * same of it as the server itself.
  * Method: the documents read over HTTP as a stranger, followed from one to the next, under a forged Host too.
  */
+import { expect } from 'chai';
 import { readFileSync } from 'node:fs';
 import { request } from 'node:http';
-import { expect } from 'chai';
 import type { JsonObject } from '../../../core/json.js';
 import { asText, MCP, McpHarness, REVISIONS } from './mcp-harness.js';
 

@@ -5,11 +5,11 @@
  */
 import { expect } from 'chai';
 import sharp from 'sharp';
-import type { Generation } from '../../../core/generation/generation.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import type { Generation } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { intercepted } from '../../fixtures/intercepted.js';
 import { image } from '../../fixtures/images.js';
+import { intercepted } from '../../fixtures/intercepted.js';
 import { asText, codeOf, McpHarness, picture, REVISIONS, type TestClient, textOf } from './mcp-harness.js';
 
 for (const revision of REVISIONS)

@@ -1,13 +1,13 @@
-import { connectClient, type Person, type Revision, type TestClient, type ToolAnswer } from './mcp-clients.js';
-import type { HttpFrontsOptions } from '../../../apps/wiring/http-fronts.js';
 import type { RestLimits } from '../../../apps/config/rest-limits.js';
+import type { HttpFrontsOptions } from '../../../apps/wiring/http-fronts.js';
+import { type Audience, type Scope, SCOPES } from '../../../core/access/credential.js';
 import { createKey } from '../../../core/access/manage.js';
-import { SCOPES, type Audience, type Scope } from '../../../core/access/credential.js';
 import type { JsonObject } from '../../../core/json.js';
 import { issueToken, newPerson } from '../../fixtures/access-tokens.js';
 import { newOwner, type Owner } from '../../fixtures/owner.js';
-import { openServiceHarness, type HarnessOptions, type ServiceHarness } from '../../harness/service-harness.js';
-import { BASE, serve, type RunningServer } from '../http/host/rest-client.js';
+import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
+import { BASE, type RunningServer, serve } from '../http/host/rest-client.js';
+import { connectClient, type Person, type Revision, type TestClient, type ToolAnswer } from './mcp-clients.js';
 
 export { REVISIONS, type Person, type TestClient, type ToolAnswer } from './mcp-clients.js';
 

@@ -4,10 +4,10 @@
  * Method: bytes posted to a whole service in this process.
  */
 import { expect } from 'chai';
+import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/serve-mcp.js';
 import { CREDENTIAL_CACHE_MS } from '../../../core/access/authenticate.js';
 import { revokeKey } from '../../../core/access/manage.js';
 import type { JsonObject } from '../../../core/json.js';
-import { MAX_MESSAGE_BYTES } from '../../../apps/http/mcp/serve-mcp.js';
 import { asText, McpHarness, modernMessage } from './mcp-harness.js';
 
 const PING = { jsonrpc: '2.0', id: 1, method: 'ping' };

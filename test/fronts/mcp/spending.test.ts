@@ -4,13 +4,13 @@
  * Method: clients of both eras whose person answers as each test says; the account looked at after every refusal; for
  * the newest era, answers as an attacker would compose them.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Model } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Ports } from '../../../core/ports/tokens.js';
-import { MODELS } from '../../fixtures/models.js';
 import { catalogOf } from '../../fixtures/catalog-of.js';
-import type { Model } from '../../../core/catalog/model.js';
+import { MODELS } from '../../fixtures/models.js';
 import {
   asText,
   codeOf,

@@ -10,9 +10,9 @@ import type { JsonObject } from '../../../core/json.js';
 import { image } from '../../fixtures/images.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import {
-  MCP,
   asText,
   codeOf,
+  MCP,
   McpHarness,
   picture,
   REVISIONS,

@@ -1,9 +1,5 @@
 // Goal: a measured store still meets the contract of its port.
 // Method: the ports' contracts on measured adapters in memory.
-import { MemoryProviderUseStore } from '../../../adapters/memory/memory-provider-use-store.js';
-import { providerUseStoreContract } from '../../contracts/provider-use-store.contract.js';
-import { Metrics } from '../../../apps/metrics/metrics.js';
-import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
 import { MemoryAccountStore } from '../../../adapters/memory/memory-account-store.js';
 import { MemoryArtefactStore } from '../../../adapters/memory/memory-artefact-store.js';
 import { MemoryClaimStore } from '../../../adapters/memory/memory-claim-store.js';
@@ -11,11 +7,13 @@ import { MemoryCredentialStore } from '../../../adapters/memory/memory-credentia
 import { MemoryDeliveryStore } from '../../../adapters/memory/memory-delivery-store.js';
 import { MemoryGenerationStore } from '../../../adapters/memory/memory-generation-store.js';
 import { MemoryPersonStore } from '../../../adapters/memory/memory-person-store.js';
+import { MemoryProviderUseStore } from '../../../adapters/memory/memory-provider-use-store.js';
 import { MemoryUploadStore } from '../../../adapters/memory/memory-upload-store.js';
-import { MemoryWebhookEndpointStore } from '../../../adapters/memory/memory-webhook-endpoint-store.js';
 import { MemoryUsageStore } from '../../../adapters/memory/memory-usage-store.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
+import { MemoryWebhookEndpointStore } from '../../../adapters/memory/memory-webhook-endpoint-store.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
+import { measuredPorts, Metrics } from '../../../apps/metrics/metrics.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { accountStoreContract } from '../../contracts/account-store.contract.js';
 import { artefactStoreContract } from '../../contracts/artefact-store.contract.js';
@@ -24,12 +22,13 @@ import { credentialStoreContract } from '../../contracts/credential-store.contra
 import { deliveryStoreContract } from '../../contracts/delivery-store.contract.js';
 import { generationStoreContract } from '../../contracts/generation-store.contract.js';
 import { personStoreContract } from '../../contracts/person-store.contract.js';
+import { providerUseStoreContract } from '../../contracts/provider-use-store.contract.js';
 import { uploadStoreContract } from '../../contracts/upload-store.contract.js';
-import { webhookEndpointStoreContract } from '../../contracts/webhook-endpoint-store.contract.js';
 import { usageStoreContract } from '../../contracts/usage-store.contract.js';
 import { wakeUpsContract } from '../../contracts/wake-ups.contract.js';
-import { CoreHarness } from '../../harness/core-harness.js';
+import { webhookEndpointStoreContract } from '../../contracts/webhook-endpoint-store.contract.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 
 async function measured<P extends keyof Ports>(name: P, port: Ports[P]): Promise<Ports[P]> {
   const { ports } = await CoreHarness.open();

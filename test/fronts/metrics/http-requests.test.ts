@@ -3,17 +3,16 @@
 // Method: shared vectors and hostile requests against a measured server; label values must be in sets that are listed
 // here or belong to the catalogues, and are searched for everything that identifies a client.
 import { expect } from 'chai';
-import { Metrics } from '../../../apps/metrics/metrics.js';
-import { measuredPorts } from '../../../apps/metrics/measured-ports.js';
 import { BASE, ROUTES } from '../../../apps/http/developer/routes.js';
+import { measuredPorts, Metrics } from '../../../apps/metrics/metrics.js';
 import { ERRORS } from '../../../core/errors.js';
-import { TASK_ERRORS } from '../../../core/generation/task-errors.js';
-import { parseExposition, valueOf, type Family } from '../../fixtures/exposition.js';
+import { TASK_ERRORS } from '../../../core/generation/generation.js';
+import { type Family, parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { MODELS } from '../../fixtures/models.js';
 import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { exchange } from '../http/host/raw-socket.js';
-import { sendHttp, serve, type RunningServer } from '../http/host/rest-client.js';
+import { type RunningServer, sendHttp, serve } from '../http/host/rest-client.js';
 import { ACCESS_VECTORS } from '../vectors/access.js';
 import { GENERATION_VECTORS } from '../vectors/generations.js';
 import { HTTP_VECTORS } from '../vectors/http-only.js';

@@ -4,21 +4,20 @@
 // with the stores and ledgers afterwards, and the contracts of the stores run on measured ones.
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
-import { observedCalls } from '../../../apps/metrics/observed-calls.js';
-import { PreparedHistogram } from '../../../apps/metrics/prepared-histogram.js';
+import { observedCalls, PreparedHistogram } from '../../../apps/metrics/observed-calls.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import type { Providers } from '../../../core/ports/provider.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { imageModel } from '../../fixtures/core-models.js';
-import { untilSettled } from '../../harness/core-worker.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { Life } from '../../harness/cut-processes.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
-import { MeasuredProcess } from '../../harness/measured-process.js';
 import { plainImage } from '../../fixtures/plain-media.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { untilSettled } from '../../harness/core-worker.js';
+import { Life } from '../../harness/cut-processes.js';
+import { MeasuredProcess } from '../../harness/measured-process.js';
 
 const FINISHED = 'darkroom_generations_finished_total';
 

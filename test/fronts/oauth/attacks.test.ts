@@ -3,10 +3,10 @@
  * weaker requests, by other pages, by other browsers, or by a forged host.
  * Method: each attack as its author would try it, against a whole service over HTTP in this process.
  */
-import { request as httpRequest } from 'node:http';
 import { expect } from 'chai';
-import { createPerson } from '../../../core/people/manage-people.js';
+import { request as httpRequest } from 'node:http';
 import { listGrants } from '../../../core/people/grants.js';
+import { createPerson } from '../../../core/people/manage-people.js';
 import { TestBrowser } from '../../harness/test-browser.js';
 import { OAuthHarness, PASSWORD, REDIRECT } from './oauth-harness.js';
 

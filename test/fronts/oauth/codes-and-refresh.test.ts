@@ -8,7 +8,7 @@
 import { expect } from 'chai';
 import { disconnect, listGrants } from '../../../core/people/grants.js';
 import type { TestBrowser } from '../../harness/test-browser.js';
-import { OAuthHarness, type Answer } from './oauth-harness.js';
+import { type Answer, OAuthHarness } from './oauth-harness.js';
 
 const GRACE_MS = 30_000;
 const TWELVE = Array.from({ length: 12 }, (_, index) => index);

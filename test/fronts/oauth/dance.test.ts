@@ -3,10 +3,10 @@
  * Method: the whole service over HTTP in this process; a browser without scripts goes through the pages.
  */
 import { expect } from 'chai';
-import { disablePerson } from '../../../core/people/manage-people.js';
 import { disconnect, listGrants } from '../../../core/people/grants.js';
+import { disablePerson } from '../../../core/people/manage-people.js';
 import type { TestBrowser } from '../../harness/test-browser.js';
-import { OAuthHarness, REDIRECT, type Answer } from './oauth-harness.js';
+import { type Answer, OAuthHarness, REDIRECT } from './oauth-harness.js';
 
 const HOUR_MS = 3_600_000;
 const MODELS = '/api/v1/developer/models';

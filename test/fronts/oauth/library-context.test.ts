@@ -2,10 +2,10 @@
  * Goal: the library's context of a request costs nothing when no request of it is in progress, and is kept while one is.
  * Method: promises are tracked where two continuations have different ids (Node's documentation of `async_hooks`).
  */
-import { AsyncLocalStorage, executionAsyncId } from 'node:async_hooks';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { disabledWhenIdle } from '../../../apps/http/oauth/library-context.js';
+import { AsyncLocalStorage, executionAsyncId } from 'node:async_hooks';
+import { disabledWhenIdle } from '../../../apps/http/oauth/authorization-server.js';
 import { until } from '../../fixtures/until.js';
 import { OAuthHarness } from './oauth-harness.js';
 

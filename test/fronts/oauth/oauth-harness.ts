@@ -1,19 +1,19 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { createPerson } from '../../../core/people/manage-people.js';
-import type { Person } from '../../../core/people/person.js';
+import { ScryptHasher } from '../../../adapters/system/scrypt-hasher.js';
 import type { RestLimits } from '../../../apps/config/rest-limits.js';
 import type { HttpFrontsOptions } from '../../../apps/wiring/http-fronts.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { grantCredits } from '../../../core/credits/operate.js';
-import { ScryptHasher } from '../../../adapters/system/scrypt-hasher.js';
 import type { Log } from '../../../core/log.js';
-import type { ArtefactStore } from '../../../core/ports/artefact-store.js';
+import { createPerson } from '../../../core/people/manage-people.js';
+import type { Person } from '../../../core/people/person.js';
+import type { ArtefactStore } from '../../../core/ports/stores.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import type { Settings } from '../../../core/settings.js';
 import { SILENT } from '../../fixtures/silent-log.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
 import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
-import { serve, type RunningServer } from '../http/host/rest-client.js';
+import { type RunningServer, serve } from '../http/host/rest-client.js';
 
 export const PASSWORD = 'correct horse battery';
 export const REDIRECT = 'http://127.0.0.1:3999/callback';

@@ -8,12 +8,12 @@ import { createLogger, logTo } from '../../../apps/logging/logging.js';
 import { Outages } from '../../../apps/outages/outages.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import { CoreHarness } from '../../harness/core-harness.js';
 import { intercepted, interceptedStores, type PortCall } from '../../fixtures/intercepted.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
+import { CoreHarness } from '../../harness/core-harness.js';
 import { createRequestFixture } from '../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';
-import { sendHttp, serve, type RunningServer } from '../http/host/rest-client.js';
+import { type RunningServer, sendHttp, serve } from '../http/host/rest-client.js';
 
 interface Line {
   readonly level: string;

@@ -3,10 +3,9 @@
 // Method: a store that hangs until the test releases it, behind both fronts; calls that reach it and probes are
 // counted.
 import { expect } from 'chai';
-import { Outages } from '../../../apps/outages/outages.js';
-import { StoreGate } from '../../../apps/outages/store-gate.js';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { createLogger } from '../../../apps/logging/logging.js';
+import { Outages, StoreGate } from '../../../apps/outages/outages.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import type { Ports } from '../../../core/ports/tokens.js';
 import { interceptedStores } from '../../fixtures/intercepted.js';

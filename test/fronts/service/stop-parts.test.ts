@@ -1,8 +1,8 @@
 // Goal: a stop reaches every part of a service, whatever one of them throws, and its failure is told.
 // Method: parts that note what is asked of them, one of which fails.
 import { expect } from 'chai';
-import { stopParts } from '../../../apps/service/stop-parts.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
+import { stopParts } from '../../../apps/service/serve.js';
 
 describe('the stop of a service', () => {
   /** What was stopped, in order, and what the stop threw; the part of this name fails. */

@@ -2,7 +2,7 @@
 // asked again ends.
 // Method: a clock that the test moves.
 import { expect } from 'chai';
-import { StopRequest, type StopSignal } from '../../../apps/service/stop-request.js';
+import { StopRequest, type StopSignal } from '../../../apps/service/serve.js';
 
 describe('a request to stop', () => {
   const taken = (...signals: readonly (readonly [atMs: number, signal: StopSignal])[]) => {

@@ -3,16 +3,16 @@
  * not by their e-mail address, not with an answer meant for another browser, not twice with one answer.
  * Method: a whole service over HTTP in this process, and a real OpenID provider beside it whose forms the test fills in.
  */
+import { expect } from 'chai';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect } from 'chai';
 import { Provider } from 'oidc-provider';
 import { OpenIdProvider } from '../../../adapters/openid/openid-provider.js';
-import { linkIdentity } from '../../../core/people/outside-sign-in.js';
 import { createPerson, disablePerson } from '../../../core/people/manage-people.js';
 import { isRecentSignIn, listSessions, type Session } from '../../../core/people/sessions.js';
-import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
+import { linkIdentity } from '../../../core/people/sign-in.js';
 import { SILENT } from '../../fixtures/silent-log.js';
+import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { clientOf, type ConsoleClient } from '../console/console-harness.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
 

@@ -5,11 +5,11 @@
  * the page's script would, and an authenticator in software.
  */
 import { expect } from 'chai';
+import { relyingParty } from '../../../apps/http/pages/browser-sessions.js';
 import { disablePerson } from '../../../core/people/manage-people.js';
 import { addPasskey, beginPasskey, removePasskey } from '../../../core/people/passkeys.js';
 import { beginSession, listSessions } from '../../../core/people/sessions.js';
-import { relyingParty } from '../../../apps/http/pages/relying-party.js';
-import { SoftwareAuthenticator, type Ceremony } from '../../harness/software-authenticator.js';
+import { type Ceremony, SoftwareAuthenticator } from '../../harness/software-authenticator.js';
 import { TestBrowser, type TestPage } from '../../harness/test-browser.js';
 import { OAuthHarness } from '../oauth/oauth-harness.js';
 

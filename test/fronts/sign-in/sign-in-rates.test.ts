@@ -1,7 +1,7 @@
 // Goal: guesses of passwords are slowed down, and who guesses does not keep the person out.
 // Method: tries of several addresses and browsers until they are refused.
 import { expect } from 'chai';
-import { SignInRates, type SignInTry } from '../../../apps/http/pages/sign-in-rates.js';
+import { SignInRates, type SignInTry } from '../../../apps/http/pages/browser-sessions.js';
 
 /** How many of so many tries are let through. */
 async function passed(rates: SignInRates, tries: number, one: SignInTry): Promise<number> {

@@ -3,8 +3,8 @@
  * guessing is slowed and tells nothing; nobody is led to another server.
  * Method: a whole service over HTTP in this process, and a browser without scripts.
  */
-import { get as httpGet } from 'node:http';
 import { expect } from 'chai';
+import { get as httpGet } from 'node:http';
 import { createPerson, disablePerson, setPassword } from '../../../core/people/manage-people.js';
 import { createSignInLink } from '../../../core/people/sign-in.js';
 import { TestBrowser, type TestPage } from '../../harness/test-browser.js';

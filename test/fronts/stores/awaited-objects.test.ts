@@ -3,7 +3,7 @@
 // Method: a store in memory whose opening fails on demand, on a clock that the test moves; attempts are counted.
 import { expect } from 'chai';
 import { MemoryObjectStore } from '../../../adapters/memory/memory-object-store.js';
-import { AwaitedObjects } from '../../../apps/stores/awaited-objects.js';
+import { AwaitedObjects } from '../../../apps/stores/open-objects.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { bytesOf, streamOf } from '../../fixtures/byte-streams.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';

@@ -1,7 +1,14 @@
 import type { Scope } from '../../../core/access/credential.js';
 import type { ErrorCode } from '../../../core/errors.js';
-import type { CallStep, CredentialKind, OperationName, Vector } from './vector.js';
-import { once, PICTURE, PNG_UPLOAD } from './vector.js';
+import {
+  type CallStep,
+  type CredentialKind,
+  once,
+  type OperationName,
+  PICTURE,
+  PNG_UPLOAD,
+  type Vector,
+} from './vector.js';
 
 /** The id of an event of 1970, whose generation was never: all of the last day comes first. The id of a request says what there must be. */
 const LONG_AGO = '1_0198c0de-0000-7000-8000-000000000000_4';

@@ -1,7 +1,6 @@
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
-import type { Vector } from './vector.js';
-import { CLIP, once, PICTURE } from './vector.js';
+import { CLIP, once, PICTURE, type Vector } from './vector.js';
 
 type Row = readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string];
 

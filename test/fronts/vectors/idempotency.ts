@@ -1,7 +1,6 @@
 import type { JsonObject } from '../../../core/json.js';
 import { KEYED } from './access.js';
-import type { CallStep, OperationName, Vector } from './vector.js';
-import { once, PICTURE, PNG_UPLOAD } from './vector.js';
+import { type CallStep, once, type OperationName, PICTURE, PNG_UPLOAD, type Vector } from './vector.js';
 
 const REQUESTS: Readonly<Partial<Record<OperationName, Omit<CallStep, 'code'>>>> = {
   createGeneration: { operation: 'createGeneration', body: PICTURE },

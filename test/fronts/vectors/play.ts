@@ -1,5 +1,5 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context } from '../../../core/context.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { referenceFile } from '../../fixtures/reference-files.js';

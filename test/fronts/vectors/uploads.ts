@@ -1,8 +1,7 @@
 import type { ErrorCode } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ReferenceFile } from '../../fixtures/reference-files.js';
-import type { Vector } from './vector.js';
-import { once, PICTURE, PNG_UPLOAD } from './vector.js';
+import { once, PICTURE, PNG_UPLOAD, type Vector } from './vector.js';
 
 const PREPARE_ROWS: readonly (readonly [name: string, change: JsonObject, code: ErrorCode | 'OK', says?: string])[] = [
   ['an unknown field', { url: 'https://example.com' }, 'FIELD_INVALID', 'url'],

@@ -1,5 +1,5 @@
 import type { Json } from '../../../core/json.js';
-import { once, PICTURE, type CallStep, type Vector } from './vector.js';
+import { type CallStep, once, PICTURE, type Vector } from './vector.js';
 
 const URL = 'https://receiver.example/hook';
 const LONG_AGO = '2020-01-01T00:00:00Z';

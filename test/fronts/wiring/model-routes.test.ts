@@ -1,19 +1,19 @@
 // Goal: what the catalog check says of providers is what the open ones promise, and it warns where a generation may be paid
 // for twice or a parameter has no effect, naming the line, and nowhere else.
 // Method: every driver and example there is, opened without a server; catalogs with each kind of provider and policy.
-import type { Model } from '../../../core/catalog/model.js';
+import { expect } from 'chai';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { FileCatalog, loadCatalog } from '../../../adapters/catalog-file/file-catalog.js';
 import type { ProviderDriver } from '../../../adapters/driver.js';
+import { SystemClock } from '../../../adapters/system/system-clock.js';
 import type { ConfiguredProvider } from '../../../apps/config/config.js';
 import { loadConfig } from '../../../apps/config/load-config.js';
 import { BUILT_IN_DRIVERS } from '../../../apps/wiring/built-in-drivers.js';
 import { catalogTools } from '../../../apps/wiring/catalog-tools.js';
-import { catalogWarnings, modelRoutes, type CatalogWarning } from '../../../apps/wiring/model-routes.js';
+import { type CatalogWarning, catalogWarnings, modelRoutes } from '../../../apps/wiring/model-routes.js';
 import { openProvider } from '../../../apps/wiring/open-provider.js';
-import { SystemClock } from '../../../adapters/system/system-clock.js';
+import type { Model } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import type { ProviderPromises } from '../../../core/ports/provider.js';

@@ -1,3 +1,6 @@
+import { HttpError } from '../../../adapters/http/http-error.js';
+import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
+import { REFERENCE_UNREAD } from '../../../adapters/providers/shared/whole-references.js';
 import type { JsonObject } from '../../../core/json.js';
 import type {
   ProviderCall,
@@ -6,11 +9,8 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
-import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
-import { HttpError } from '../../../adapters/http/http-error.js';
-import { REFERENCE_UNREAD } from '../../../adapters/providers/shared/whole-references.js';
+import { type Flaw, FLAWED_READINGS } from './flawed-readings.js';
 import { objectOf, type Told } from './reference-answers.js';
-import { FLAWED_READINGS, type Flaw } from './flawed-readings.js';
 import { ReferenceProvider } from './reference-provider.js';
 
 const NEVER: ProviderCall = { signal: new AbortController().signal };

@@ -1,15 +1,15 @@
 import { request as nodeRequest } from 'node:http';
-import type { JsonObject } from '../../../core/json.js';
-import type { ProviderCall, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
 import { HttpError } from '../../../adapters/http/http-error.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import type { SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
 import { failure, refusal } from '../../../adapters/providers/shared/sentences.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { ProviderCall, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
 import { readableAgain } from '../../fixtures/byte-streams.js';
 import type { Told } from './reference-answers.js';
 import type { ReferenceKind } from './reference-fake.js';
-import { ReferenceProvider, type ReferenceOptions } from './reference-provider.js';
+import { type ReferenceOptions, ReferenceProvider } from './reference-provider.js';
 
 /** One mistake that an adapter can make, and the tests of the contract that must find it. */
 export interface Flaw {

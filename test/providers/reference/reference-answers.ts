@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../../core/json.js';
-import type { ProviderOutput, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
-import { readableAgain } from '../../fixtures/byte-streams.js';
 import type { HttpRequest } from '../../../adapters/http/http-request.js';
 import { failure } from '../../../adapters/providers/shared/sentences.js';
 import { shownStatus, statusMeaning } from '../../../adapters/providers/shared/status-words.js';
+import type { JsonObject } from '../../../core/json.js';
+import type { ProviderOutput, ProviderReport, Submission, SubmitAnswer } from '../../../core/ports/provider.js';
+import { readableAgain } from '../../fixtures/byte-streams.js';
 
 /** What a request was answered. */
 export interface Told {

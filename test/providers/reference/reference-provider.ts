@@ -1,4 +1,14 @@
-import { throwIfAborted } from '../../../core/abort-signal.js';
+import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
+import { HttpClient } from '../../../adapters/http/http-client.js';
+import { HttpError } from '../../../adapters/http/http-error.js';
+import type { HttpRequest } from '../../../adapters/http/http-request.js';
+import { type SubmissionContract, type SubmissionRefusal, submit } from '../../../adapters/http/submission-outcome.js';
+import { policyRefusalIn, withPolicy } from '../../../adapters/providers/shared/policy-codes.js';
+import { refusedBy, statusInSuccess } from '../../../adapters/providers/shared/refused-in-success.js';
+import { fileBytes, MAX_FILE_REDIRECTS } from '../../../adapters/providers/shared/result-files.js';
+import { refusal } from '../../../adapters/providers/shared/sentences.js';
+import { WholeReferences } from '../../../adapters/providers/shared/whole-references.js';
+import { throwIfAborted } from '../../../core/cancellation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type {
   Provider,
@@ -10,17 +20,7 @@ import type {
   Submission,
   SubmitAnswer,
 } from '../../../core/ports/provider.js';
-import type { HttpAnswer } from '../../../adapters/http/http-answer.js';
-import { HttpClient } from '../../../adapters/http/http-client.js';
-import { HttpError } from '../../../adapters/http/http-error.js';
-import type { HttpRequest } from '../../../adapters/http/http-request.js';
-import type { SubmissionContract, SubmissionRefusal } from '../../../adapters/http/submission-outcome.js';
-import { submit } from '../../../adapters/http/submit.js';
-import { policyRefusalIn, withPolicy } from '../../../adapters/providers/shared/policy-codes.js';
-import { refusedBy, statusInSuccess } from '../../../adapters/providers/shared/refused-in-success.js';
-import { fileBytes, MAX_FILE_REDIRECTS } from '../../../adapters/providers/shared/result-files.js';
-import { refusal } from '../../../adapters/providers/shared/sentences.js';
-import { WholeReferences } from '../../../adapters/providers/shared/whole-references.js';
+import { SILENT } from '../../fixtures/silent-log.js';
 import {
   bodyOf,
   codeOf,
@@ -33,7 +33,6 @@ import {
   type Told,
 } from './reference-answers.js';
 import type { ReferenceKind } from './reference-fake.js';
-import { SILENT } from '../../fixtures/silent-log.js';
 
 export interface ReferenceOptions {
   readonly origin: string;

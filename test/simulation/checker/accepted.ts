@@ -3,20 +3,20 @@ import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import type { Upload } from '../../../core/uploads/upload.js';
+import { checkShortage } from '../../history/credits.js';
+import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from '../../history/keys.js';
+import { same, textOf } from '../../history/values.js';
 import type { Answer, Asked, Durable, Party } from '../observed.js';
 import type { Books } from './books.js';
 import type { Caps } from './caps.js';
 import type { Claims } from './claims.js';
 import { demand, demandNone } from './demand.js';
+import type { EventOrder } from './event-order.js';
 import type { GenerationListener, Generations } from './generations.js';
-import { isKeyed, keyFor, type KeyedRequest, type Keys } from './keys.js';
+import { isKeyed, type KeyedRequest, keyFor, type Keys } from './keys.js';
 import type { Prices } from './prices.js';
 import { MAX_SKEW_MS } from './process-clocks.js';
 import { hasEnded } from './record-events.js';
-import { checkShortage } from '../../history/credits.js';
-import { checkEffect, checkMismatch, checkOrigin, effectOf, payloadOf } from '../../history/keys.js';
-import { same, textOf } from '../../history/values.js';
-import type { EventOrder } from './event-order.js';
 
 interface Knowledge {
   readonly durable: Pick<Durable, 'generations' | 'uploads'>;

@@ -1,13 +1,13 @@
 import type { Account, AccountChange, Entry } from '../../../core/credits/account.js';
 import type { JsonObject } from '../../../core/json.js';
+import { AccountLedger, type GenerationMoney, isAmount } from '../../history/account-ledger.js';
 import { checkAttribution } from '../../history/attributions.js';
-import { AccountLedger, isAmount, type GenerationMoney } from '../../history/account-ledger.js';
+import { checkEndedHold } from '../../history/charges.js';
 import type { Durable } from '../observed.js';
 import type { Handlers } from './calls.js';
-import { checkEndedHold } from '../../history/charges.js';
 import { demand, demandNone } from './demand.js';
-import { ValueHistory } from './value-history.js';
 import type { EventOrder } from './event-order.js';
+import { ValueHistory } from './value-history.js';
 
 /** One account: its ledger, and what was available and held over the course of the run. */
 interface AccountBooks {

@@ -1,13 +1,13 @@
-import type { Settings } from '../../../core/settings.js';
 import type { Generation } from '../../../core/generation/generation.js';
-import { checkAttribution } from '../../history/attributions.js';
+import type { Settings } from '../../../core/settings.js';
 import type { GenerationMoney } from '../../history/account-ledger.js';
+import { checkAttribution } from '../../history/attributions.js';
+import { checkCharge, checkLedgerCharge, checkReserved } from '../../history/charges.js';
 import type { Books, BooksListener } from './books.js';
 import type { Claims } from './claims.js';
-import { checkCharge, checkLedgerCharge, checkReserved } from '../../history/charges.js';
 import { demand, demandNone } from './demand.js';
-import type { Keys } from './keys.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
+import type { Keys } from './keys.js';
 import type { Prices } from './prices.js';
 import type { ProcessClocks } from './process-clocks.js';
 import type { ProviderCalls } from './provider-calls.js';

@@ -1,5 +1,7 @@
-import { oneProvider } from '../../fixtures/connected-providers.js';
 import { expect } from 'chai';
+import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
+import { ROUTES } from '../../../apps/http/developer/routes.js';
+import { dataText } from '../../../apps/http/host/answer.js';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
@@ -7,15 +9,13 @@ import type { Generation } from '../../../core/generation/generation.js';
 import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
 import type { JsonObject } from '../../../core/json.js';
 import { Recovery } from '../../../core/recovery/recover.js';
-import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
-import { dataText } from '../../../apps/http/host/answer.js';
-import { ROUTES } from '../../../apps/http/developer/routes.js';
+import { oneProvider } from '../../fixtures/connected-providers.js';
 import { imageModel, imagePrice } from '../../fixtures/core-models.js';
-import { CoreHarness } from '../../harness/core-harness.js';
-import { untilSettled } from '../../harness/core-worker.js';
 import { intercepted, type PortCall } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
-import { Violation, type Answer, type Asked, type Party, type Premises, type Request } from '../observed.js';
+import { CoreHarness } from '../../harness/core-harness.js';
+import { untilSettled } from '../../harness/core-worker.js';
+import { type Answer, type Asked, type Party, type Premises, type Request, Violation } from '../observed.js';
 import { SimulationChecker } from './checker.js';
 
 const OPERATION_IDS: Readonly<Record<string, string>> = {

@@ -6,9 +6,9 @@ import type { AccountChange } from '../../../core/credits/account.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Upload } from '../../../core/uploads/upload.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
-import { Violation, type Answer } from '../observed.js';
-import { CheckedService, SECRET } from './checked-service.js';
 import { ATTRIBUTION } from '../../fixtures/stored-records.js';
+import { type Answer, Violation } from '../observed.js';
+import { CheckedService, SECRET } from './checked-service.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -1,7 +1,15 @@
+import type { WebhookMessage } from '../../../core/ports/outside.js';
 import type { Submission } from '../../../core/ports/provider.js';
-import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
-import type { Answer, Asked, Effect, Heard, Premises, Observer, Told } from '../observed.js';
-import { Violation } from '../observed.js';
+import {
+  type Answer,
+  type Asked,
+  type Effect,
+  type Heard,
+  type Observer,
+  type Premises,
+  type Told,
+  Violation,
+} from '../observed.js';
 import { Accepted } from './accepted.js';
 import { Access } from './access.js';
 import { Books } from './books.js';
@@ -10,6 +18,9 @@ import { Caps } from './caps.js';
 import { Charges } from './charges.js';
 import { Claims } from './claims.js';
 import { Deletions } from './deletions.js';
+import { EventOrder } from './event-order.js';
+import { EventStreams } from './event-streams.js';
+import { ForeignIds } from './foreign-ids.js';
 import { Generations } from './generations.js';
 import { GuardedObjects } from './guarded-objects.js';
 import { Keys } from './keys.js';
@@ -21,11 +32,8 @@ import { ProcessClocks } from './process-clocks.js';
 import { ProviderCalls } from './provider-calls.js';
 import { Rest } from './rest.js';
 import { Secrets } from './secrets.js';
-import { ForeignIds } from './foreign-ids.js';
 import { SharesOfProviders } from './shares-of-providers.js';
 import { Suspensions } from './suspensions.js';
-import { EventOrder } from './event-order.js';
-import { EventStreams } from './event-streams.js';
 import { Uploads } from './uploads.js';
 import { Usage } from './usage.js';
 import { Views } from './views.js';

@@ -1,4 +1,4 @@
-import type { EventType } from '../../../core/generation/generation-events.js';
+import type { EventType } from '../../../core/generation/events.js';
 import type { Heard } from '../observed.js';
 import { demand } from './demand.js';
 import type { Generations, Life } from './generations.js';

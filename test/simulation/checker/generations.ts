@@ -1,9 +1,9 @@
 import type { Generation, GenerationRecord, Tombstone } from '../../../core/generation/generation.js';
 import type { Settings } from '../../../core/settings.js';
+import { checkShape } from '../../history/record-shape.js';
 import type { Durable, Effect } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
 import type { Standing } from './claims.js';
-import { checkShape } from '../../history/record-shape.js';
 import { demand, demandNone } from './demand.js';
 import { canBeDue } from './process-clocks.js';
 import { classify, faultOf, hasEnded } from './record-events.js';

@@ -1,10 +1,10 @@
-import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import type { ErrorCode } from '../../../core/errors.js';
-import type { Answer, Asked, Party, Request } from '../observed.js';
-import { keyName } from './claims.js';
+import type { ClaimKey } from '../../../core/idempotency/claim.js';
 import type { JsonObject } from '../../../core/json.js';
 import { attributionOf } from '../../history/attributions.js';
-import { payloadOf, type KeyedSuccess, type PossibleOrigin } from '../../history/keys.js';
+import { type KeyedSuccess, payloadOf, type PossibleOrigin } from '../../history/keys.js';
+import type { Answer, Asked, Party, Request } from '../observed.js';
+import { keyName } from './claims.js';
 
 export type KeyedRequest = Extract<Request, { operation: 'create' | 'prepare' | 'complete' }>;
 

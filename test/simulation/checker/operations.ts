@@ -1,7 +1,7 @@
 import type { Entry } from '../../../core/credits/account.js';
+import { checkShortage } from '../../history/credits.js';
 import type { Answer, Asked, Request } from '../observed.js';
 import type { Books } from './books.js';
-import { checkShortage } from '../../history/credits.js';
 import { demand, demandNone } from './demand.js';
 import type { EventOrder } from './event-order.js';
 

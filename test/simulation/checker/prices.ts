@@ -1,6 +1,6 @@
 import type { Model } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
-import { priceOf, priceOfOutputs, wantedOutputs, withDefaults, type PricedModel } from '../../history/prices.js';
+import { type PricedModel, priceOf, priceOfOutputs, wantedOutputs, withDefaults } from '../../history/prices.js';
 import { asObject } from '../../history/values.js';
 import { demand } from './demand.js';
 

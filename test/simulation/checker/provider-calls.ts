@@ -1,12 +1,12 @@
-import type { Effect } from '../observed.js';
 import type { Attempt, Generation } from '../../../core/generation/generation.js';
 import type { ProviderCost, Submission } from '../../../core/ports/provider.js';
+import { same, textOf } from '../../history/values.js';
+import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
+import type { Effect } from '../observed.js';
 import type { Handlers } from './calls.js';
 import { demand } from './demand.js';
 import type { GenerationListener, Generations, Step } from './generations.js';
 import type { Prices } from './prices.js';
-import { same, textOf } from '../../history/values.js';
-import { SIMULATED_SETTLE_MS } from '../harness/settle-time.js';
 
 /** What a clock read before and after a wait may be off by, in milliseconds. */
 const JITTER_MS = 2;

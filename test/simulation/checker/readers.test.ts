@@ -1,7 +1,7 @@
 // Goal: the checker finds an event of something that has not happened, of another App, or out of order, an end that a follower
 // never heard of, and use that is not the ledger's; it finds nothing where all is as it must be.
 // Method: the checker observes real core on memory adapters, and is then shown events and answers that core did not give.
-import type { EventType } from '../../../core/generation/generation-events.js';
+import type { EventType } from '../../../core/generation/events.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Answer } from '../observed.js';
 import { CheckedService } from './checked-service.js';

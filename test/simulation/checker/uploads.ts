@@ -1,17 +1,17 @@
 import type { Generation } from '../../../core/generation/generation.js';
-import type { Upload, UploadRecord } from '../../../core/uploads/upload.js';
 import type { Settings } from '../../../core/settings.js';
+import type { Upload, UploadRecord } from '../../../core/uploads/upload.js';
 import { sha256Of } from '../../fixtures/sha256.js';
+import { checkReference } from '../../history/ownership.js';
+import { checkCompletion, checkReady, type ObservedBytes } from '../../history/uploads.js';
+import { changedMembers, same } from '../../history/values.js';
 import type { Answer, Asked } from '../observed.js';
 import type { EffectOf, Handlers } from './calls.js';
 import type { Standing } from './claims.js';
-import { checkReference } from '../../history/ownership.js';
 import { demand, demandNone } from './demand.js';
 import type { GenerationListener, Step } from './generations.js';
 import type { GuardedObjects } from './guarded-objects.js';
 import { canBeDue, type ProcessClocks } from './process-clocks.js';
-import { checkCompletion, checkReady, type ObservedBytes } from '../../history/uploads.js';
-import { changedMembers, same } from '../../history/values.js';
 
 const MAY_CHANGE = new Set([
   'version',

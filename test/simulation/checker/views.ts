@@ -1,15 +1,15 @@
 import type { JsonObject } from '../../../core/json.js';
+import { checkBalance } from '../../history/credits.js';
+import { checkDenial, checkSubject } from '../../history/ownership.js';
+import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../history/task-order.js';
+import { taskFault } from '../../history/task-shape.js';
+import { textOf } from '../../history/values.js';
 import type { Answer, Asked } from '../observed.js';
 import type { Books } from './books.js';
 import { demand, demandNone } from './demand.js';
-import { shownAs, type Generations } from './generations.js';
-import type { Prices } from './prices.js';
-import { checkBalance } from '../../history/credits.js';
-import { checkDenial, checkSubject } from '../../history/ownership.js';
-import { brokenBy, checkShown, shownRecord, shownTask, type Shown } from '../../history/task-order.js';
 import type { EventOrder } from './event-order.js';
-import { taskFault } from '../../history/task-shape.js';
-import { textOf } from '../../history/values.js';
+import { type Generations, shownAs } from './generations.js';
+import type { Prices } from './prices.js';
 
 /** What clients knew of a generation from some moment on. `gone` outranks every status. */
 interface Seen extends Shown {

@@ -1,4 +1,4 @@
-import type { WebhookMessage } from '../../../core/ports/webhook-sender.js';
+import type { WebhookMessage } from '../../../core/ports/outside.js';
 import type { Delivery } from '../../../core/webhooks/delivery.js';
 import type { WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
 import type { Told } from '../observed.js';

@@ -4,7 +4,7 @@ import type { BranchCounts } from './branch-counts.js';
 
 /** A stretch of core that begins where the way parts, with its place in the sources. */
 export interface Branch {
-  /** As in `core/recovery/recover-holds.ts:41`. */
+  /** As in `core/recovery/recover.ts:41`. */
   readonly place: string;
   /** How its compiled text begins. */
   readonly text: string;

@@ -10,7 +10,7 @@ export interface Unreached {
 /** Of webhooks: runs are hours long, and deliveries are tried for days and kept for weeks. */
 export const UNREACHED_OF_WEBHOOKS: readonly Unreached[] = [
   {
-    file: 'core/generation/accept.ts',
+    file: 'core/generation/create-generation.ts',
     begins: [': { webhookUrl: request.webhookUrl'],
     atMost: 1,
     why: 'no client of a run has an address told of one generation',
@@ -22,43 +22,43 @@ export const UNREACHED_OF_WEBHOOKS: readonly Unreached[] = [
     why: 'no client of a run has an address told of one generation',
   },
   {
-    file: 'core/recovery/recover-deliveries.ts',
+    file: 'core/recovery/recover.ts',
     begins: [': await remove(context', 'if (outcome)', 'async function remove('],
     atMost: 3,
     why: 'needs the thirty days for which deliveries are kept',
   },
   {
-    file: 'core/recovery/recover-deliveries.ts',
+    file: 'core/recovery/recover.ts',
     begins: ['return null;'],
     atMost: 1,
     why: 'an open delivery may always be postponed',
   },
   {
-    file: 'core/webhooks/announce.ts',
+    file: 'core/webhooks/deliveries.ts',
     begins: ['return;'],
     atMost: 2,
     why: 'what is queued is not announced, nor are deliveries older than thirty days cancelled',
   },
   {
-    file: 'core/webhooks/announce.ts',
+    file: 'core/webhooks/deliveries.ts',
     begins: [': destinationOf(webhooks', ': [single]', '? { url }'],
     atMost: 3,
     why: 'no client of a run has an address told of one generation',
   },
   {
-    file: 'core/webhooks/announce.ts',
+    file: 'core/webhooks/deliveries.ts',
     begins: ['?? g.updatedAt'],
     atMost: 1,
     why: 'what has ended says when',
   },
   {
-    file: 'core/webhooks/change-delivery.ts',
+    file: 'core/webhooks/deliveries.ts',
     begins: ['return null;', "throw new ServiceError('SERVICE_UNAVAILABLE'"],
     atMost: 2,
     why: 'needs a delivery removed after its thirty days, or ten lost races in a row',
   },
   {
-    file: 'core/webhooks/change-webhooks.ts',
+    file: 'core/webhooks/manage-endpoints.ts',
     begins: ["throw new ServiceError('SERVICE_UNAVAILABLE'"],
     atMost: 1,
     why: 'needs ten lost races in a row',
@@ -76,7 +76,7 @@ export const UNREACHED_OF_WEBHOOKS: readonly Unreached[] = [
     why: 'needs a message under way while its delivery is closed, or a delivery without its time',
   },
   {
-    file: 'core/webhooks/delivery-queue.ts',
+    file: 'core/webhooks/send-delivery.ts',
     begins: [
       'get counts()',
       'refuse(new Stopping())',
@@ -105,19 +105,19 @@ export const UNREACHED_OF_WEBHOOKS: readonly Unreached[] = [
     why: 'no client of a run has a default secret, or rotates one',
   },
   {
-    file: 'core/webhooks/endpoint-health.ts',
+    file: 'core/webhooks/send-delivery.ts',
     begins: ['return undefined;', "? disabledFor(endpoint, 'failing'"],
     atMost: 2,
     why: 'needs a receiver that fails for five days, or two that are gone at once',
   },
   {
-    file: 'core/webhooks/schedule.ts',
+    file: 'core/webhooks/decide.ts',
     begins: ['return undefined;', '?? 0'],
     atMost: 2,
     why: 'needs the three days of ten attempts, or an attempt before the first',
   },
   {
-    file: 'core/webhooks/paces.ts',
+    file: 'core/webhooks/send-delivery.ts',
     begins: ['nextAt(destination', 'for (const oldest of'],
     atMost: 2,
     why: 'needs hundreds of deliveries at once, or ten thousand destinations of one process',

@@ -2,7 +2,7 @@ import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { settled } from '../../fixtures/manual-clock.js';
 import { Violation } from '../observed.js';
-import { serve, type Answer } from './serve.js';
+import { type Answer, serve } from './serve.js';
 import type { SmallProcess } from './small-process.js';
 import type { SmallRun } from './small-run.js';
 import { CALLER, LEAP_MS, type SmallService } from './small-service.js';

@@ -1,8 +1,8 @@
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { ERRORS, ServiceError, StoreUnavailable } from '../../../core/errors.js';
-import { cancelGeneration } from '../../../core/generation/cancel-generation.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
+import { cancelGeneration } from '../../../core/generation/end-generation.js';
 import type { Generation } from '../../../core/generation/generation.js';
 import type { Request } from './cases.js';
 

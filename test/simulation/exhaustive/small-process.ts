@@ -1,5 +1,4 @@
-import type { Clock } from '../../../core/ports/clock.js';
-import type { Ids } from '../../../core/ports/ids.js';
+import type { Clock, Ids } from '../../../core/ports/machine.js';
 import type { Interceptor, PortCall } from '../../fixtures/intercepted.js';
 import { SeededIds } from '../../fixtures/seeded-ids.js';
 

@@ -1,13 +1,13 @@
-import { StoreUnavailable } from '../../../core/errors.js';
 import type { Context } from '../../../core/context.js';
+import { StoreUnavailable } from '../../../core/errors.js';
 import { Dispatcher } from '../../../core/generation/run/dispatcher.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { settled } from '../../fixtures/manual-clock.js';
-import { nothingSpent, type Bounds, type Spent } from './bounds.js';
+import { type Bounds, nothingSpent, type Spent } from './bounds.js';
 import type { Case, Request } from './cases.js';
 import type { Interned } from './interned.js';
-import { serve, type Answer } from './serve.js';
-import { SmallProcess, type PendingCall, type Timer } from './small-process.js';
+import { type Answer, serve } from './serve.js';
+import { type PendingCall, SmallProcess, type Timer } from './small-process.js';
 import { CALLER, LEAP_MS, SmallService } from './small-service.js';
 import { stableJson } from './stable-json.js';
 

@@ -1,11 +1,11 @@
-import { oneProvider } from '../../fixtures/connected-providers.js';
 import { MemoryAcceptances } from '../../../adapters/memory/memory-acceptances.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
-import { SCOPES, type Caller } from '../../../core/access/credential.js';
-import { createContext, type Context } from '../../../core/context.js';
+import { type Caller, SCOPES } from '../../../core/access/credential.js';
+import { type Context, createContext } from '../../../core/context.js';
 import { DEFAULT_SETTINGS } from '../../../core/settings.js';
 import { catalogOf } from '../../fixtures/catalog-of.js';
+import { oneProvider } from '../../fixtures/connected-providers.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
 import { memoryStores, type MemoryStores } from '../../fixtures/memory-stores.js';

@@ -1,11 +1,11 @@
 import type { Generation, GenerationRecord } from '../../../core/generation/generation.js';
 import type { Claim } from '../../../core/idempotency/claim.js';
-import { stepsOf, type AnsweredCall } from '../../fixtures/acceptance-steps.js';
+import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
+import { type AnsweredCall, stepsOf } from '../../fixtures/acceptance-steps.js';
 import type { PortCall } from '../../fixtures/intercepted.js';
 import { Violation } from '../observed.js';
 import type { Request } from './cases.js';
 import type { Answer } from './serve.js';
-import type { WakeUpSubject } from '../../../core/ports/wake-ups.js';
 
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 

@@ -1,4 +1,4 @@
-import type { SendOutcome, WebhookMessage, WebhookSender } from '../../../core/ports/webhook-sender.js';
+import type { SendOutcome, WebhookMessage, WebhookSender } from '../../../core/ports/outside.js';
 import type { Chance } from '../harness/chance.js';
 import type { RunContext } from '../harness/run-context.js';
 import type { SimulatedProcess } from '../harness/simulated-process.js';

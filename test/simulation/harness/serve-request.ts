@@ -1,14 +1,13 @@
-import { requireScope } from '../../../core/access/authenticate.js';
-import { revokeKey } from '../../../core/access/manage.js';
-import { renameAccount, resumeAccount, suspendAccount } from '../../../core/access/manage-accounts.js';
-import { disconnect } from '../../../core/people/grants.js';
-import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
-import { cancelOpenGenerations } from '../../../core/generation/cancel-open-generations.js';
-import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
-import type { JsonObject } from '../../../core/json.js';
-import { dataText } from '../../../apps/http/host/answer.js';
 import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
 import { ROUTES } from '../../../apps/http/developer/routes.js';
+import { dataText } from '../../../apps/http/host/answer.js';
+import { requireScope } from '../../../core/access/authenticate.js';
+import { renameAccount, resumeAccount, revokeKey, suspendAccount } from '../../../core/access/manage.js';
+import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
+import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
+import { cancelOpenGenerations } from '../../../core/generation/end-generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import { disconnect } from '../../../core/people/grants.js';
 import type { Answer, Request } from '../observed.js';
 import type { SimulatedProcess } from './simulated-process.js';
 

@@ -1,23 +1,23 @@
-import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
-import type { MediaCleaner } from '../../../core/ports/media-cleaner.js';
+import type { MediaCleaner } from '../../../core/ports/media.js';
 import type { OutputSigner } from '../../../core/ports/output-signer.js';
+import type { Provider } from '../../../core/ports/provider.js';
 import type { Ports } from '../../../core/ports/tokens.js';
+import { bytesOf, collected, streamOf } from '../../fixtures/byte-streams.js';
+import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
 import type { MemoryStores } from '../../fixtures/memory-stores.js';
-import { bytesOf, collected, streamOf } from '../../fixtures/byte-streams.js';
 import { STATELESS_PORTS } from '../../fixtures/stateless-ports.js';
-import type { Chance } from './chance.js';
-import { SimulatedReceivers } from '../faults/simulated-receivers.js';
 import { FaultyObjects } from '../faults/faulty-objects.js';
 import { FaultyWakeUps } from '../faults/faulty-wake-ups.js';
 import { never, PortFaults } from '../faults/port-faults.js';
-import { SIMULATED_MODELS } from './models.js';
-import { SimulatedProcess, type Role } from './simulated-process.js';
 import { SIMULATED_LIMITS, SimulatedProviders } from '../faults/simulated-providers.js';
-import type { Provider } from '../../../core/ports/provider.js';
+import { SimulatedReceivers } from '../faults/simulated-receivers.js';
+import type { Chance } from './chance.js';
+import { SIMULATED_MODELS } from './models.js';
 import type { RunContext } from './run-context.js';
+import { type Role, SimulatedProcess } from './simulated-process.js';
 import { brief } from './timeline.js';
 
 const STORES = [

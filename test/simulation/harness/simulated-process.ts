@@ -1,14 +1,13 @@
 import { Worker } from '../../../apps/worker/worker.js';
 import { Authenticator } from '../../../core/access/authenticate.js';
-import { createContext, type Context } from '../../../core/context.js';
+import { type Context, createContext } from '../../../core/context.js';
 import type { Log } from '../../../core/log.js';
-import type { Clock } from '../../../core/ports/clock.js';
-import type { Ids } from '../../../core/ports/ids.js';
+import type { Clock, Ids } from '../../../core/ports/machine.js';
 import type { Ports } from '../../../core/ports/tokens.js';
+import type { WakeUps } from '../../../core/ports/wake-ups.js';
 import type { Chance } from './chance.js';
 import type { Owner, Scheduler } from './scheduler.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from './settings.js';
-import type { WakeUps } from '../../../core/ports/wake-ups.js';
 
 export type Role = 'rest' | 'worker' | 'both';
 

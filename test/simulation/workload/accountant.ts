@@ -1,4 +1,4 @@
-import { USAGE_BY } from '../../../core/usage/usage-request.js';
+import { USAGE_BY } from '../../../core/usage/read-usage.js';
 import type { Chance } from '../harness/chance.js';
 import type { Credential, Network } from '../harness/network.js';
 import type { Scheduler } from '../harness/scheduler.js';

@@ -1,8 +1,8 @@
-import type { Context } from '../../../core/context.js';
-import { END_EVENTS, WEBHOOK_EVENTS } from '../../../core/webhooks/events.js';
-import { createEndpoint } from '../../../core/webhooks/manage-endpoints.js';
 import { createAccount, createApp, createKey } from '../../../core/access/manage.js';
+import type { Context } from '../../../core/context.js';
 import { grantCredits } from '../../../core/credits/operate.js';
+import { END_EVENTS, WEBHOOK_EVENTS } from '../../../core/webhooks/endpoint.js';
+import { createEndpoint } from '../../../core/webhooks/manage-endpoints.js';
 import type { Chance } from '../harness/chance.js';
 import type { Credential, Network } from '../harness/network.js';
 import type { Scheduler } from '../harness/scheduler.js';

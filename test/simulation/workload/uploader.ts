@@ -3,8 +3,8 @@ import { plainImage } from '../../fixtures/plain-media.js';
 import { sha256Of } from '../../fixtures/sha256.js';
 import { Chance } from '../harness/chance.js';
 import type { Network } from '../harness/network.js';
-import type { Answer, Request } from '../observed.js';
 import type { Scheduler } from '../harness/scheduler.js';
+import type { Answer, Request } from '../observed.js';
 import { textField } from './text-field.js';
 
 /** Brings reference files: honest ones, damaged ones, other ones than declared, and other ones afterwards. */

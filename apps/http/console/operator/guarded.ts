@@ -2,12 +2,10 @@ import type { Cancellation } from '../../../../core/cancellation.js';
 import { requireOperator } from '../../../../core/people/operators.js';
 import { StoreOperator } from '../../../operator/store-operator.js';
 import { asServiceError } from '../../../requests/service-error.js';
-import { readText } from '../../host/query-values.js';
-import { readQuery } from '../../host/read-query.js';
-import { requireSameOrigin } from '../../pages/same-origin.js';
+import { readQuery, readText } from '../../host/request.js';
+import { requireSameOrigin } from '../../pages/page.js';
 import type { ConsoleOperation } from '../console-operation.js';
-import { OperatorAct } from './operator-act.js';
-import type { OperatorOperation } from './operator-operation.js';
+import { OperatorAct, type OperatorOperation } from './operator-operation.js';
 
 const PAGE_SIZE = 25;
 const MAX_CURSOR = 2_000;

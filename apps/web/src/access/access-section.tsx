@@ -1,10 +1,145 @@
+import { announce } from '../announce.js';
+import { dateText, dayText, numberText } from '../format.js';
+import { ConfirmButton, Copyable } from '../parts/buttons.js';
+import { Card, Fact, focusOn, Loaded } from '../parts/parts.js';
+import type { App, Connection, Key, Overview } from '../server-types.js';
+import { change } from '../server.js';
 import { useData } from '../use-data.js';
-import type { App, Key, Overview } from '../server-types.js';
-import { ConnectionList } from './connection-list.js';
-import { FirstRequest } from './first-request.js';
-import { KeyList } from './key-list.js';
-import { McpSettings } from './mcp-settings.js';
-import { NewKeyCard } from './new-key-card.js';
+import { KeyList, NewKeyCard, scopesText } from './keys.js';
+
+/** The programs that the person has allowed to act for them. */
+export function ConnectionList({ currency }: { readonly currency: string }) {
+  const connections = useData<{ readonly connections: readonly Connection[] }>('/connections');
+  const disconnected = async ({ client_name: name }: Connection): Promise<void> => {
+    await connections.reload();
+    announce(`${name} is disconnected.`);
+    focusOn('connections');
+  };
+  return (
+    <Card
+      id="connections"
+      title="Connected programs"
+      note="Programs that you have allowed to act for you. Only you see these."
+    >
+      <Loaded data={connections} what="connected programs">
+        {({ connections: shown }) =>
+          shown.length === 0 ? (
+            <p class="empty">
+              No program is connected. One that knows the address of this service brings you here to ask.
+            </p>
+          ) : (
+            <ul class="rows">
+              {shown.map((connection) => (
+                <ConnectionRow key={connection.id} shown={connection} currency={currency} disconnected={disconnected} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+interface ConnectionRowProps {
+  readonly shown: Connection;
+  readonly currency: string;
+  readonly disconnected: (connection: Connection) => Promise<void>;
+}
+
+function ConnectionRow({ shown, currency, disconnected }: ConnectionRowProps) {
+  const { client_name: name, client_host: host, cap, used } = shown;
+  const usedText =
+    cap === null ? 'no limit but the balance' : `${numberText(used ?? 0)} of ${numberText(cap)} ${currency}`;
+  return (
+    <li>
+      <div class="row-head">
+        <h3>
+          {name}
+          {host === null ? null : <span class="badge">{host}</span>}
+        </h3>
+        <ConfirmButton
+          label="Disconnect"
+          fullLabel={`Disconnect ${name}`}
+          question={`Disconnect “${name}”?`}
+          consequence="It is refused within seconds, and has to ask you again. What it made stays in the account."
+          doIt="Disconnect it"
+          action={() => change(`/connections/${shown.id}/disconnect`)}
+          done={() => disconnected(shown)}
+        />
+      </div>
+      <dl class="facts">
+        <Fact name="Uses" text={shown.audience === 'mcp' ? 'the tools (MCP)' : 'the API'} />
+        <Fact name="Connected" text={dateText(shown.created_at)} />
+        <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
+        <Fact name="Spent" text={usedText} />
+        <Fact name="May" text={scopesText(shown.scopes)} />
+      </dl>
+    </li>
+  );
+}
+
+interface FirstRequestProps {
+  readonly baseUrl: string;
+  readonly body: object;
+}
+
+/** A request that works once the key is put into it. */
+export function FirstRequest({ baseUrl, body }: FirstRequestProps) {
+  const request = [
+    `curl ${baseUrl}/api/v1/developer/generations \\`,
+    '  -H "Authorization: Bearer $DARKROOM_API_KEY" \\',
+    '  -H "Idempotency-Key: $(date +%s)" \\',
+    '  -H "Content-Type: application/json" \\',
+    `  -d '${JSON.stringify(body).replaceAll("'", String.raw`'\''`)}'`,
+  ].join('\n');
+  return (
+    <Card
+      id="first-request"
+      title="A first request"
+      note="Put the secret of a key into DARKROOM_API_KEY. The answer has an id to ask for the picture with."
+    >
+      <Copyable text={request} what="the request" />
+      <p>
+        <a href="/docs">All requests are in the API reference</a>
+      </p>
+    </Card>
+  );
+}
+
+interface McpSettingsProps {
+  readonly url: string;
+  readonly hasOAuth: boolean;
+}
+
+/** How assistants and editors reach the tools. */
+export function McpSettings({ url, hasOAuth }: McpSettingsProps) {
+  const note = hasOAuth
+    ? 'An assistant or editor that speaks MCP needs this address alone; it brings you here to ask for access.'
+    : 'An assistant or editor that speaks MCP needs this address, and an API key as its bearer token.';
+  return (
+    <Card id="mcp" title="MCP server" note={note}>
+      <h3>Address</h3>
+      <Copyable text={url} what="the address of the MCP server" />
+      <h3>Claude Code</h3>
+      <Copyable text={`claude mcp add --transport http darkroom ${url}`} what="the command for Claude Code" />
+      <h3>
+        Visual Studio Code, in <code>.vscode/mcp.json</code>
+      </h3>
+      <Copyable
+        text={json({ servers: { darkroom: { type: 'http', url } } })}
+        what="the settings for Visual Studio Code"
+      />
+      <h3>
+        Cursor, in <code>.cursor/mcp.json</code>
+      </h3>
+      <Copyable text={json({ mcpServers: { darkroom: { url } } })} what="the settings for Cursor" />
+    </Card>
+  );
+}
+
+function json(settings: object): string {
+  return JSON.stringify(settings, null, 2);
+}
 
 /** Keys, connected programs, and how to begin with either. */
 export function AccessSection({ overview }: { readonly overview: Overview }) {

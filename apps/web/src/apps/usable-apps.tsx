@@ -1,5 +1,5 @@
 import { changeQuery, place } from '../router.js';
-import { useData, type Data } from '../use-data.js';
+import { type Data, useData } from '../use-data.js';
 
 /** An App in which the person can look and act. */
 export interface UsableApp {

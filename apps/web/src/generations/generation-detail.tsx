@@ -1,19 +1,330 @@
-import { appName, appQuery, useApps, type UsableApps } from '../apps/usable-apps.js';
-import { Fact } from '../parts/fact.js';
-import { Card } from '../parts/card.js';
-import { Loaded } from '../parts/loaded.js';
-import { SectionLink } from '../parts/section-link.js';
-import { timeText } from '../format.js';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { announce } from '../announce.js';
+import { EVENT_TYPES, type EventType, type Status, type Task, type TaskEvent } from '../api-types.js';
+import { appName, appQuery, inApp, type UsableApps, useApps } from '../apps/usable-apps.js';
+import { numberText, preciseTimeText, spanText, timeText } from '../format.js';
+import { followEvents } from '../live.js';
+import { DownloadButton, ShownOutput } from '../media/shown-output.js';
+import { ActionButton, ConfirmButton } from '../parts/buttons.js';
+import { Card, Fact, Loaded, SectionLink } from '../parts/parts.js';
 import { goTo, hrefOf } from '../router.js';
-import type { Overview } from '../server-types.js';
+import type { GenerationInput, Overview } from '../server-types.js';
+import { change, read, remove, sentenceOf } from '../server.js';
 import { useData } from '../use-data.js';
-import { OutputList } from './output-list.js';
-import { TaskActions } from './task-actions.js';
-import { TaskInput } from './task-input.js';
-import { TaskProgress } from './task-progress.js';
-import { costText, STATUS_TEXTS } from './task-text.js';
-import { Timeline } from './timeline.js';
-import { useFollowedTask } from './use-followed-task.js';
+
+export const STATUS_TEXTS: Readonly<Record<Status, string>> = {
+  queued: 'Queued',
+  running: 'Running',
+  succeeded: 'Succeeded',
+  failed: 'Failed',
+  cancelled: 'Cancelled',
+};
+
+export const EVENT_TEXTS: Readonly<Record<Exclude<EventType, 'progress'>, string>> = {
+  queued: 'Created',
+  running: 'Running',
+  cancel_requested: 'Cancel requested',
+  ended: 'Ended',
+};
+
+export function isOpen({ status }: Pick<Task, 'status'>): boolean {
+  return status === 'queued' || status === 'running';
+}
+
+/** What it cost, or may cost at most while it has not ended. */
+export function costText(task: Task, currency: string): string {
+  return isOpen(task)
+    ? `${numberText(task.reserved_credits)} ${currency} reserved`
+    : `${numberText(task.charged_credits)} ${currency}`;
+}
+
+/** What it is, for those who do not see it. */
+export function spokenText({ modality, model_key: model, status }: Task): string {
+  return `${modality === 'video' ? 'Video' : 'Picture'} of ${model}, ${STATUS_TEXTS[status].toLowerCase()}`;
+}
+
+interface OutputListProps {
+  readonly task: Task;
+  /** Reads the task again, whose addresses are then new. */
+  readonly reload: () => Promise<void>;
+}
+
+/** What was made, each with a way to save it. */
+export function OutputList({ task, reload }: OutputListProps) {
+  const { outputs, modality, generation_id: id } = task;
+  const tried = useRef(new Set<string>());
+  // An address lives an hour: what does not load is asked for again, once.
+  const again = (url: string): void => {
+    const isFirst = !tried.current.has(new URL(url).pathname);
+    tried.current.add(new URL(url).pathname);
+    if (isFirst) void reload();
+  };
+  if (outputs.length === 0)
+    return isOpen(task) || task.error !== undefined ? null : <p class="empty">There is nothing to show.</p>;
+  const kind = modality === 'video' ? 'Video' : 'Picture';
+  return (
+    <ul class="outputs">
+      {outputs.map((output, index) => {
+        const name = outputs.length === 1 ? kind : `${kind} ${index + 1} of ${outputs.length}`;
+        return (
+          <li key={output.media_id}>
+            <ShownOutput output={output} alt={`${name}, by ${task.model_key}`} onFault={() => again(output.url)} />
+            <div class="output-text">
+              <span class="quiet">{sizeText(output)}</span>
+              <DownloadButton
+                output={output}
+                filename={`${id}-${index + 1}`}
+                label={`Download ${name.toLowerCase()}`}
+              />
+            </div>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function sizeText({ width, height, duration_ms: duration }: Task['outputs'][number]): string {
+  const size = width === undefined || height === undefined ? '' : `${width} × ${height}`;
+  return duration === undefined ? size : `${size}, ${(duration / 1_000).toFixed(1)} s`;
+}
+
+interface TaskActionsProps {
+  readonly appId: string;
+  readonly task: Task;
+  readonly isCancelling: boolean;
+  readonly took: (task: Task) => void;
+  readonly deleted: () => Promise<void>;
+}
+
+/** Cancels one that has not ended, and deletes one that has. */
+export function TaskActions({ appId, task, isCancelling, took, deleted }: TaskActionsProps) {
+  const path = inApp(appId, `/generations/${task.generation_id}`);
+  if (isOpen(task)) return <CancelButton path={path} isCancelling={isCancelling} took={took} />;
+  return (
+    <ConfirmButton
+      label="Delete"
+      fullLabel="Delete this generation"
+      question="Delete this generation?"
+      consequence="What was asked for and what was made are removed. What it cost stays charged. This cannot be undone."
+      doIt="Delete it"
+      action={() => remove(path)}
+      done={deleted}
+    />
+  );
+}
+
+interface CancelButtonProps {
+  readonly path: string;
+  readonly isCancelling: boolean;
+  readonly took: (task: Task) => void;
+}
+
+export function CancelButton({ path, isCancelling, took }: CancelButtonProps) {
+  const cancel = async (): Promise<void> => {
+    const task = await change<Task>(`${path}/cancel`);
+    took(task);
+    announce(isOpen(task) ? 'It is asked to stop.' : 'It is cancelled.');
+  };
+  return (
+    <ActionButton action={cancel} kind="danger" isDisabled={isCancelling}>
+      {isCancelling ? 'Cancelling' : 'Cancel'}
+    </ActionButton>
+  );
+}
+
+/** What a generation of this page was asked for, and a way to ask for it again. */
+export function TaskInput({ id }: { readonly id: string }) {
+  const data = useData<{ readonly input: GenerationInput | null }>(`/playground/generations/${id}/input`);
+  return (
+    <Card id="input" title="What was asked for">
+      <Loaded data={data} what="what was asked for">
+        {({ input }) =>
+          input === null ? (
+            <p class="empty">It is not kept any more, as nothing was charged for it.</p>
+          ) : (
+            <>
+              <Text name="Prompt" text={input.prompt} />
+              {input.negative_prompt === null ? null : <Text name="Negative prompt" text={input.negative_prompt} />}
+              <dl class="facts spaced">
+                {Object.entries(input.parameters).map(([name, value]) => (
+                  <div key={name}>
+                    <dt>{name}</dt>
+                    <dd>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>
+                  </div>
+                ))}
+                {input.references.length === 0 ? null : (
+                  <div>
+                    <dt>Reference files</dt>
+                    <dd>{input.references.length}</dd>
+                  </div>
+                )}
+              </dl>
+              <p>
+                <SectionLink name="playground" query={{ again: id }}>
+                  Open it in the playground
+                </SectionLink>
+              </p>
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function Text({ name, text }: { readonly name: string; readonly text: string }) {
+  return (
+    <dl class="long-text">
+      <dt>{name}</dt>
+      <dd>{text}</dd>
+    </dl>
+  );
+}
+
+interface TaskProgressProps {
+  readonly task: Task;
+  /** 0 to 1, where its provider says. */
+  readonly progress: number | undefined;
+  /** While it is queued: how many are before it. */
+  readonly position: number | undefined;
+  readonly isCancelling: boolean;
+}
+
+/** How far one is that has not ended. */
+export function TaskProgress({ task, progress, position, isCancelling }: TaskProgressProps) {
+  if (!isOpen(task)) return null;
+  return (
+    <div class="task-progress">
+      <p aria-live="polite">{isCancelling ? 'Cancelling…' : textOf(task, progress, position)}</p>
+      <progress
+        aria-label="Progress of the generation"
+        {...(progress === undefined ? {} : { value: progress, max: 1 })}
+      />
+    </div>
+  );
+}
+
+function textOf({ status }: Task, progress: number | undefined, position: number | undefined): string {
+  const text = STATUS_TEXTS[status];
+  if (progress !== undefined) return `${text}: ${Math.floor(progress * 100)} %`;
+  if (status === 'queued' && position !== undefined && position > 0) return `${text}, with ${position} before it…`;
+  return `${text}…`;
+}
+
+/** Without a word of the stream for so long the server is asked, in milliseconds. */
+const QUIET_MS = 5_000;
+/** And with a stream that speaks, in case it goes silent without an end. */
+const SLOW_MS = 30_000;
+
+export interface FollowedTask {
+  readonly task: Task | undefined;
+  /** When what happened, in order. */
+  readonly times: readonly { readonly type: EventType; readonly at: string }[];
+  /** 0 to 1, while its provider says. */
+  readonly progress: number | undefined;
+  /** While it is queued: how many are before it. */
+  readonly position: number | undefined;
+  readonly fault: string | undefined;
+  readonly reload: () => Promise<void>;
+  /** Takes what an answer says of it. */
+  readonly take: (task: Task) => void;
+}
+
+/**
+ * A generation and what happens to it. Its events tell both, from its creation on; where they do not come, because a
+ * proxy holds them back, it is asked for again and again.
+ */
+export function useFollowedTask(appId: string, id: string, known?: Task): FollowedTask {
+  const [task, setTask] = useState<Task | undefined>(known);
+  const [times, setTimes] = useState<FollowedTask['times']>([]);
+  const [progress, setProgress] = useState<number>();
+  const [position, setPosition] = useState<number>();
+  const [fault, setFault] = useState<string>();
+  const heardAt = useRef(0);
+  const path = inApp(appId, `/generations/${encodeURIComponent(id)}`);
+
+  const take = useCallback((next: Task): void => {
+    // An answer may be older than an event that came before it. Addresses are signed anew in each.
+    setTask((before) => (before !== undefined && before.updated_at > next.updated_at ? before : next));
+    setFault(undefined);
+  }, []);
+  const load = useCallback(async (): Promise<void> => {
+    try {
+      take(await read<Task>(path));
+    } catch (error) {
+      setFault(sentenceOf(error));
+    }
+  }, [path, take]);
+
+  useEffect(() => {
+    void load();
+    return followEvents(`${path}/events`, {
+      onEvent: (event) => {
+        heardAt.current = Date.now();
+        take(event.task);
+        setProgress(event.type === 'progress' ? event.progress : undefined);
+        setPosition(event.position);
+        setTimes((before) => withEvent(before, event));
+      },
+    });
+  }, [path, load, take]);
+
+  const isWaiting = task !== undefined && isOpen(task);
+  useEffect(() => {
+    if (!isWaiting) return;
+    const timer = setInterval(() => {
+      const quietFor = Date.now() - heardAt.current;
+      if (!document.hidden && (heardAt.current === 0 || quietFor > SLOW_MS)) void load();
+    }, QUIET_MS);
+    return () => clearInterval(timer);
+  }, [isWaiting, load]);
+
+  return { task, times, progress, position, fault, reload: load, take };
+}
+
+/** A stream that begins again tells everything again. */
+function withEvent(known: FollowedTask['times'], { type, at }: TaskEvent): FollowedTask['times'] {
+  if (type === 'progress' || known.some((one) => one.type === type)) return known;
+  return [...known, { type, at }].sort((a, b) => EVENT_TYPES.indexOf(a.type) - EVENT_TYPES.indexOf(b.type));
+}
+
+interface TimelineProps {
+  readonly task: Task;
+  readonly times: FollowedTask['times'];
+}
+
+/** When what happened to a generation, and how long it took from one to the next. */
+export function Timeline({ task, times }: TimelineProps) {
+  const known = times.length > 0 ? times : knownTimes(task);
+  return (
+    <ol class="timeline">
+      {known.map(({ type, at }, index) => {
+        const before = known[index - 1]?.at;
+        const text = type === 'ended' ? STATUS_TEXTS[task.status] : type === 'progress' ? '' : EVENT_TEXTS[type];
+        return (
+          <li key={type}>
+            <strong>{text}</strong>
+            <span>
+              <time dateTime={at}>{preciseTimeText(at)}</time>
+              {before === undefined ? null : (
+                <span class="quiet">{` after ${spanText(Date.parse(at) - Date.parse(before))}`}</span>
+              )}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}
+
+/** What the task itself says, until its events are here. */
+function knownTimes({ created_at: created, completed_at: completed }: Task): FollowedTask['times'] {
+  return [
+    { type: 'queued', at: created },
+    ...(completed === undefined ? [] : [{ type: 'ended', at: completed } as const]),
+  ];
+}
 
 interface DetailProps {
   readonly id: string;

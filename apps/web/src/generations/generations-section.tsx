@@ -1,14 +1,318 @@
-import type { Model } from '../api-types.js';
-import { AppPicker, pickedApp, useApps } from '../apps/usable-apps.js';
-import { Loaded } from '../parts/loaded.js';
-import { SectionLink } from '../parts/section-link.js';
-import { place } from '../router.js';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { type Model, STATUSES, type Task, type TaskList } from '../api-types.js';
+import { AppPicker, inApp, pickedApp, useApps } from '../apps/usable-apps.js';
+import { textOf, timeText } from '../format.js';
+import { followEvents } from '../live.js';
+import { ShownOutput } from '../media/shown-output.js';
+import { Loaded, SectionLink } from '../parts/parts.js';
+import { changeQuery, place } from '../router.js';
 import type { Overview } from '../server-types.js';
+import { read, sentenceOf } from '../server.js';
 import { useData } from '../use-data.js';
-import { currentFilter, Filters, isFiltered, type Filter } from './filters.js';
-import { GenerationDetail } from './generation-detail.js';
-import { GenerationGrid } from './generation-grid.js';
-import { useGenerations } from './use-generations.js';
+import { costText, GenerationDetail, isOpen, spokenText, STATUS_TEXTS } from './generation-detail.js';
+
+/** The filters, as the address has them. The days are those of where the reader is. */
+const FILTERS = ['status', 'model', 'trace', 'from', 'to'] as const;
+export type Filter = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
+
+export function currentFilter(): Filter {
+  const { query } = place.value;
+  return Object.fromEntries(FILTERS.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])));
+}
+
+export function isFiltered(filter: Filter): boolean {
+  return Object.keys(filter).length > 0;
+}
+
+/** The query of the list. */
+export function listQuery({ status, model, trace, from, to }: Filter): URLSearchParams {
+  const query = new URLSearchParams();
+  if (status !== undefined) query.set('status', status);
+  if (model !== undefined) query.set('model_key', model);
+  if (trace !== undefined) query.set('client_trace_id', trace);
+  if (from !== undefined) query.set('created_after', startOfDay(from));
+  if (to !== undefined) query.set('created_before', startOfDay(to, 1));
+  return query;
+}
+
+/** Whether a task that an event tells of belongs into the list. */
+export function isListed(task: Task, filter: Filter): boolean {
+  const created = Date.parse(task.created_at);
+  return (
+    (filter.status ?? task.status) === task.status &&
+    (filter.model ?? task.model_key) === task.model_key &&
+    (filter.trace ?? task.client_trace_id) === task.client_trace_id &&
+    (filter.from === undefined || created >= Date.parse(startOfDay(filter.from))) &&
+    (filter.to === undefined || created < Date.parse(startOfDay(filter.to, 1)))
+  );
+}
+
+/** The beginning of a day, `YYYY-MM-DD`, or of one that many days later; text that is none is sent as it is. */
+function startOfDay(day: string, later = 0): string {
+  const at = new Date(`${day}T00:00:00`);
+  if (Number.isNaN(at.getTime())) return day;
+  at.setDate(at.getDate() + later);
+  return at.toISOString();
+}
+
+/** Narrows the list. Each change is in the address, so that it can be kept and sent to others of the account. */
+export function Filters({ models }: { readonly models: readonly Model[] }) {
+  const filter = currentFilter();
+  const apply = (form: HTMLFormElement): void => {
+    const fields = new FormData(form);
+    changeQuery(Object.fromEntries(FILTERS.map((name) => [name, textOf(fields, name).trim()])));
+  };
+  const keys = models.map(({ model_key: key }) => key);
+  const { model } = filter;
+  // It may have made generations while it was in the catalog.
+  const listed = model === undefined || keys.includes(model) ? keys : [...keys, model];
+  return (
+    <form
+      class="filters"
+      aria-label="Filters"
+      onChange={({ currentTarget }) => apply(currentTarget)}
+      onSubmit={(event) => {
+        event.preventDefault();
+        apply(event.currentTarget);
+      }}
+    >
+      <label>
+        Status
+        <select name="status" value={filter.status ?? ''}>
+          <option value="">Any</option>
+          {STATUSES.map((status) => (
+            <option key={status} value={status}>
+              {STATUS_TEXTS[status]}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Model
+        <select name="model" value={model ?? ''}>
+          <option value="">Any</option>
+          {listed.map((key) => (
+            <option key={key} value={key}>
+              {key}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Created from
+        <input type="date" name="from" value={filter.from ?? ''} />
+      </label>
+      <label>
+        Created to
+        <input type="date" name="to" value={filter.to ?? ''} />
+      </label>
+      <label>
+        Trace id
+        <input
+          name="trace"
+          value={filter.trace ?? ''}
+          maxLength={128}
+          autocomplete="off"
+          placeholder="client_trace_id"
+        />
+      </label>
+      {isFiltered(filter) ? (
+        <button
+          type="button"
+          class="outline secondary small"
+          onClick={() => changeQuery(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}
+        >
+          Clear filters
+        </button>
+      ) : null}
+    </form>
+  );
+}
+
+const PAGE = 24;
+/** A page of several filters may hold none, although there are more: so many are asked for at a time. */
+const MAX_EMPTY_PAGES = 5;
+
+export interface Generations {
+  /** Newest first; undefined until the first page is here. */
+  readonly tasks: readonly Task[] | undefined;
+  readonly fault: string | undefined;
+  readonly hasMore: boolean;
+  readonly isBusy: boolean;
+  /** Reads the next page. Answers the first task of it. */
+  readonly more: () => Promise<Task | undefined>;
+  /** Begins again with the first page. */
+  readonly reload: () => Promise<void>;
+}
+
+interface Listed {
+  readonly tasks: readonly Task[];
+  readonly cursor: string | undefined;
+}
+
+/**
+ * The generations of an App, page by page, and what happens to them from then on. The list stays the one that was asked
+ * for first: another one is another part of the page.
+ */
+export function useGenerations(appId: string, filter: Filter): Generations {
+  const [wanted] = useState({ appId, filter });
+  const [listed, setListed] = useState<Listed>();
+  const [fault, setFault] = useState<string>();
+  const [isBusy, setBusy] = useState(false);
+
+  const load = useCallback(
+    async (from: string | undefined, join: typeof joined): Promise<readonly Task[]> => {
+      setBusy(true);
+      try {
+        const page = await readPage(wanted, from);
+        setListed((before) => (before === undefined ? page : join(before, page)));
+        setFault(undefined);
+        return page.tasks;
+      } catch (error) {
+        setFault(sentenceOf(error));
+        return [];
+      } finally {
+        setBusy(false);
+      }
+    },
+    [wanted],
+  );
+
+  useEffect(() => {
+    let opened = 0;
+    void load(undefined, refreshed);
+    return followEvents(inApp(wanted.appId, '/events'), {
+      // The first page was asked for at the same time.
+      onOpen: () => {
+        opened += 1;
+        if (opened > 1) void load(undefined, refreshed);
+      },
+      onEvent: ({ task }) =>
+        setListed((before) => before && { ...before, tasks: changed(before.tasks, task, wanted.filter) }),
+    });
+  }, [load, wanted]);
+
+  return {
+    tasks: listed?.tasks,
+    fault,
+    hasMore: listed?.cursor !== undefined,
+    isBusy,
+    more: async () => (await load(listed?.cursor, joined))[0],
+    reload: async () => void (await load(undefined, refreshed)),
+  };
+}
+
+interface Wanted {
+  readonly appId: string;
+  readonly filter: Filter;
+}
+
+async function readPage({ appId, filter }: Wanted, from: string | undefined): Promise<Listed> {
+  let cursor = from;
+  for (let pages = 0; ; pages += 1) {
+    const query = listQuery(filter);
+    query.set('limit', String(PAGE));
+    if (cursor !== undefined) query.set('cursor', cursor);
+    const answer = await read<TaskList>(inApp(appId, `/generations?${query.toString()}`));
+    cursor = answer.next_cursor;
+    if (answer.generations.length > 0 || cursor === undefined || pages >= MAX_EMPTY_PAGES)
+      return { tasks: answer.generations, cursor };
+  }
+}
+
+/** The next page. What an event has told meanwhile is newer than what the page says. */
+function joined({ tasks: known }: Listed, { tasks, cursor }: Listed): Listed {
+  const ids = new Set(known.map(({ generation_id: id }) => id));
+  return { tasks: [...known, ...tasks.filter(({ generation_id: id }) => !ids.has(id))], cursor };
+}
+
+/** The first page once more: what was behind it stays. */
+function refreshed(known: Listed, { tasks, cursor }: Listed): Listed {
+  const last = tasks.at(-1);
+  if (last === undefined || cursor === undefined) return { tasks, cursor };
+  const ids = new Set(tasks.map(({ generation_id: id }) => id));
+  const behind = known.tasks.filter((task) => task.created_at <= last.created_at && !ids.has(task.generation_id));
+  return behind.length === 0 ? { tasks, cursor } : { tasks: [...tasks, ...behind], cursor: known.cursor };
+}
+
+function changed(known: readonly Task[], task: Task, filter: Filter): readonly Task[] {
+  const isSame = ({ generation_id: id }: Task) => id === task.generation_id;
+  const before = known.find(isSame);
+  // Events may come twice, and an older one after a newer page.
+  if (before !== undefined && before.updated_at > task.updated_at) return known;
+  if (!isListed(task, filter)) return known.filter((one) => !isSame(one));
+  if (before !== undefined) return known.map((one) => (isSame(one) ? task : one));
+  return [task, ...known].sort((a, b) => (a.created_at < b.created_at ? 1 : -1));
+}
+
+interface GridProps {
+  readonly generations: Generations;
+  readonly tasks: readonly Task[];
+  readonly currency: string;
+}
+
+/** Pictures and videos, newest first. */
+export function GenerationGrid({ generations, tasks, currency }: GridProps) {
+  const list = useRef<HTMLUListElement>(null);
+  const more = async (): Promise<void> => {
+    const first = await generations.more();
+    // The button goes on being the next thing; who reads on begins with the first new one.
+    requestAnimationFrame(() =>
+      list.current?.querySelector<HTMLElement>(`[data-id="${first?.generation_id ?? ''}"] a`)?.focus(),
+    );
+  };
+  return (
+    <>
+      <ul class="grid-of-media" ref={list}>
+        {tasks.map((task) => (
+          <li key={task.generation_id} data-id={task.generation_id}>
+            <GenerationTile task={task} currency={currency} />
+          </li>
+        ))}
+      </ul>
+      {generations.hasMore ? (
+        <button
+          type="button"
+          class="outline secondary more"
+          aria-busy={generations.isBusy}
+          disabled={generations.isBusy}
+          onClick={() => void more()}
+        >
+          Show more
+        </button>
+      ) : null}
+    </>
+  );
+}
+
+function GenerationTile({ task, currency }: { readonly task: Task; readonly currency: string }) {
+  const [output] = task.outputs;
+  const count = task.outputs.length;
+  return (
+    <SectionLink
+      name="generations"
+      id={task.generation_id}
+      class="tile"
+      label={`${spokenText(task)}, ${timeText(task.created_at)}`}
+    >
+      <span class={`frame-of-media ${task.status}`}>
+        {output === undefined ? (
+          <span class="no-media" aria-busy={isOpen(task)}>
+            {STATUS_TEXTS[task.status]}
+          </span>
+        ) : (
+          <ShownOutput output={output} alt="" isPreview />
+        )}
+        {count > 1 ? <span class="count">{`${count} outputs`}</span> : null}
+      </span>
+      <span class="tile-text">
+        <span>{task.model_key}</span>
+        <span class="quiet">{timeText(task.created_at)}</span>
+        <span class="quiet">{costText(task, currency)}</span>
+      </span>
+    </SectionLink>
+  );
+}
 
 /** What was made, as a grid; or one of them, which the address names. */
 export function GenerationsSection({ overview }: { readonly overview: Overview }) {

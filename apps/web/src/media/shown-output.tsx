@@ -1,5 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { announce } from '../announce.js';
 import type { Output } from '../api-types.js';
+import { ActionButton } from '../parts/buttons.js';
 
 interface ShownOutputProps {
   readonly output: Output;
@@ -64,4 +66,54 @@ function VideoPreview({ output, alt, onFault }: Required<Pick<ShownOutputProps, 
       }}
     />
   );
+}
+
+/** How long a browser may take to begin saving, in milliseconds. */
+const KEPT_MS = 60_000;
+
+/** Has the browser save bytes as a file. */
+export function saveAs(bytes: Blob, filename: string): void {
+  const url = URL.createObjectURL(bytes);
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = filename;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), KEPT_MS);
+}
+
+interface DownloadButtonProps {
+  readonly output: Output;
+  readonly filename: string;
+  readonly label: string;
+}
+
+/** Saves an output. Where another host keeps it and lets no page read it, the browser opens it instead. */
+export function DownloadButton({ output: { url }, filename, label }: DownloadButtonProps) {
+  const save = async (): Promise<void> => {
+    try {
+      const response = await fetch(url);
+      if (!response.ok) throw new Error(`It was answered with ${response.status}.`);
+      const bytes = await response.blob();
+      saveAs(bytes, `${filename}.${extensionOf(bytes.type)}`);
+      announce('The file was saved.');
+    } catch {
+      window.open(url, '_blank', 'noopener');
+    }
+  };
+  return (
+    <ActionButton fullLabel={label} action={save}>
+      Download
+    </ActionButton>
+  );
+}
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'video/mp4': 'mp4',
+};
+
+function extensionOf(mediaType: string): string {
+  return EXTENSIONS[mediaType] ?? 'bin';
 }

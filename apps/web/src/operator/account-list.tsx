@@ -1,18 +1,12 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
-import { textOf } from '../form-text.js';
-import { dateText, numberText } from '../format.js';
-import { Fact } from '../parts/fact.js';
-import { Card } from '../parts/card.js';
-import { Loaded } from '../parts/loaded.js';
-import { PageLink } from '../parts/page-link.js';
+import { dateText, numberText, textOf } from '../format.js';
+import { Card, Fact, Loaded, PageLink } from '../parts/parts.js';
 import { goTo } from '../router.js';
 import { change } from '../server.js';
 import { ActButton } from './act-button.js';
-import { MoreButton } from './more-button.js';
-import { hrefOfPlace } from './places.js';
 import type { Account } from './server-types.js';
-import { usePages } from './use-pages.js';
+import { hrefOfPlace, MoreButton, usePages } from './use-pages.js';
 
 interface RefusedProps {
   readonly refused: () => void;

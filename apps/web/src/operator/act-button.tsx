@@ -1,6 +1,77 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useRef, useState } from 'preact/hooks';
-import { failureOf, FailureNote, type ActFailure } from './act-failure.js';
+import { Card } from '../parts/parts.js';
+import { path } from '../router.js';
+import type { Overview } from '../server-types.js';
+import { change, RequestFailed, sentenceOf } from '../server.js';
+import type { Generation } from './server-types.js';
+
+/** Leads through another sign-in, and back to this page. */
+export function SignInWithPasskey() {
+  return (
+    <form method="post" action={`/sign-out?return=${encodeURIComponent(path.value)}`}>
+      <button type="submit" class="outline small">
+        Sign in again with a passkey
+      </button>
+    </form>
+  );
+}
+
+/** In place of a page of the area, for an operator who has signed in another way. */
+export function PasskeyNeeded({ overview: { person } }: { readonly overview: Overview }) {
+  return (
+    <Card id="passkey-needed" title="A passkey is needed">
+      {person.has_passkey ? (
+        <>
+          <p>You are an operator, and have signed in another way. What operators see takes a sign-in with a passkey.</p>
+          <SignInWithPasskey />
+        </>
+      ) : (
+        <p>
+          You are an operator, and have no passkey any more. Have another operator demote you with{' '}
+          <code>darkroom people demote</code>, add a passkey under Sign-in, and be promoted again.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+/** Above a page of the area, while it can be read and nothing can be changed. */
+export function RecentSignInNeeded() {
+  return (
+    <div class="notice">
+      <p>You signed in more than 15 minutes ago. To change anything here, sign in again.</p>
+      <SignInWithPasskey />
+    </div>
+  );
+}
+
+/** Refusals that another sign-in lifts. */
+const SIGN_IN_CODES: readonly (string | undefined)[] = ['RECENT_SIGN_IN_REQUIRED', 'PASSKEY_SIGN_IN_REQUIRED'];
+
+/** Why an act did not happen. */
+export interface ActFailure {
+  readonly sentence: string;
+  readonly needsSignIn: boolean;
+}
+
+export function failureOf(error: unknown): ActFailure {
+  return {
+    sentence: sentenceOf(error),
+    needsSignIn: error instanceof RequestFailed && SIGN_IN_CODES.includes(error.code),
+  };
+}
+
+/** Says why, and leads to another sign-in where that helps. */
+export function FailureNote({ failure }: { readonly failure: ActFailure | undefined }) {
+  if (failure === undefined) return null;
+  return (
+    <div class="fault" role="alert">
+      <p>{failure.sentence}</p>
+      {failure.needsSignIn ? <SignInWithPasskey /> : null}
+    </div>
+  );
+}
 
 interface ActButtonProps<T> {
   readonly label: string;
@@ -97,4 +168,38 @@ function ActForm<T>({
       </footer>
     </article>
   );
+}
+
+interface CancelButtonProps {
+  readonly generation: Generation;
+  readonly done: (sentence: string) => Promise<void>;
+  readonly refused: () => void;
+}
+
+/** Cancels a generation, as its client could. */
+export function CancelButton({
+  generation: { generation_id: id, model_key: model },
+  done,
+  refused,
+}: CancelButtonProps) {
+  return (
+    <ActButton
+      label="Cancel"
+      fullLabel={`Cancel the generation ${id}`}
+      title="Cancel this generation?"
+      consequence={`It is of the model ${model}. If it waits, it ends at once and costs nothing. If it runs, it ends when its provider stops, and what was delivered is charged.`}
+      doIt="End it"
+      isDangerous
+      act={() => change<{ readonly generation: Generation }>(`/operator/generations/${id}/cancel`)}
+      done={({ generation: { status } }) => done(sentenceOfCancelButton(status))}
+      refused={refused}
+    />
+  );
+}
+
+function sentenceOfCancelButton(status: Generation['status']): string {
+  if (status === 'cancelled') return 'The generation is cancelled.';
+  return status === 'queued' || status === 'running'
+    ? 'The generation is asked to stop.'
+    : `The generation had ${status} before; nothing was changed.`;
 }

@@ -1,10 +1,9 @@
 import { useEffect, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
-import { Card, focusOn } from '../parts/card.js';
-import { failureOf, FailureNote, type ActFailure } from './act-failure.js';
-import { linesOf } from './listen.js';
-import type { CheckLine } from './server-types.js';
-import { counted } from './texts.js';
+import { Card, focusOn } from '../parts/parts.js';
+import { type ActFailure, FailureNote, failureOf } from './act-button.js';
+import { type CheckLine, counted } from './server-types.js';
+import { linesOf } from './use-pages.js';
 
 /** Recomputes every ledger from its entries, while this page is open. */
 export function BooksPage({ refused }: { readonly refused: () => void }) {

@@ -1,14 +1,11 @@
 import { useState } from 'preact/hooks';
 import { announce } from '../announce.js';
-import { Fact } from '../parts/fact.js';
 import { numberText, timeText } from '../format.js';
-import { Card, focusOn } from '../parts/card.js';
-import { Loaded } from '../parts/loaded.js';
-import { PageLink } from '../parts/page-link.js';
+import { Card, Fact, focusOn, Loaded, PageLink } from '../parts/parts.js';
 import { useData } from '../use-data.js';
-import { CancelButton } from './cancel-button.js';
-import { hrefOfPlace } from './places.js';
+import { CancelButton } from './act-button.js';
 import type { Content, Generation } from './server-types.js';
+import { hrefOfPlace } from './use-pages.js';
 
 interface GenerationPageProps {
   readonly id: string;

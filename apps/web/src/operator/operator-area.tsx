@@ -1,12 +1,13 @@
+import { PageLink } from '../parts/parts.js';
 import type { Overview } from '../server-types.js';
-import { AccountPage } from './account/account-page.js';
 import { AccountList } from './account-list.js';
+import { AccountPage } from './account/account-page.js';
+import { PasskeyNeeded, RecentSignInNeeded } from './act-button.js';
 import { BooksPage } from './books-page.js';
 import { GenerationPage } from './generation-page.js';
-import { PasskeyNeeded, RecentSignInNeeded } from './passkey-sign-in.js';
-import type { Place } from './places.js';
-import { ProviderList } from './provider-list.js';
 import './operator.css';
+import { ProviderList } from './provider-list.js';
+import { hrefOfPlace, LISTED, type Place, place as shownPlace } from './use-pages.js';
 import { WorkList } from './work-list.js';
 
 interface OperatorAreaProps {
@@ -47,4 +48,24 @@ function OperatorPage({ place: { name, id }, overview, reload }: OperatorAreaPro
     default:
       return null;
   }
+}
+
+/** The links of the operator's area, beneath those of the account. */
+export function OperatorNavigation() {
+  return (
+    <>
+      <p id="operator-navigation" class="nav-title">
+        Operator
+      </p>
+      <ul aria-labelledby="operator-navigation">
+        {LISTED.map(({ name, title }) => (
+          <li key={name}>
+            <PageLink href={hrefOfPlace({ name })} isCurrent={shownPlace.value?.name === name}>
+              {title}
+            </PageLink>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
 }

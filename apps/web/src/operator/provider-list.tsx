@@ -1,11 +1,8 @@
 import { announce } from '../announce.js';
-import { Fact } from '../parts/fact.js';
 import { numberText, timeText } from '../format.js';
-import { Card } from '../parts/card.js';
-import { Loaded } from '../parts/loaded.js';
+import { Card, Fact, Loaded } from '../parts/parts.js';
 import { useData } from '../use-data.js';
-import type { Provider, Worker } from './server-types.js';
-import { ageText, counted } from './texts.js';
+import { ageText, counted, type Provider, type Worker } from './server-types.js';
 
 interface Answer {
   readonly now: string;

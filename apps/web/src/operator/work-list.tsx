@@ -1,16 +1,9 @@
 import { announce } from '../announce.js';
-import { Fact } from '../parts/fact.js';
 import { numberText, timeText } from '../format.js';
-import { Card, focusOn } from '../parts/card.js';
-import { Figures } from '../parts/figures.js';
-import { Loaded } from '../parts/loaded.js';
-import { PageLink } from '../parts/page-link.js';
-import { CancelButton } from './cancel-button.js';
-import { MoreButton } from './more-button.js';
-import { hrefOfPlace } from './places.js';
-import type { Work } from './server-types.js';
-import { ageText } from './texts.js';
-import { usePages } from './use-pages.js';
+import { Card, Fact, Figures, focusOn, Loaded, PageLink } from '../parts/parts.js';
+import { CancelButton } from './act-button.js';
+import { ageText, type Work } from './server-types.js';
+import { hrefOfPlace, MoreButton, usePages } from './use-pages.js';
 
 interface Answer {
   readonly now: string;

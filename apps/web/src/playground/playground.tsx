@@ -1,17 +1,117 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { announce } from '../announce.js';
 import type { GenerationRequest, Model, Task } from '../api-types.js';
-import { Card, focusOn } from '../parts/card.js';
-import { codeOf, RequestFailed, sentenceOf } from '../server.js';
+import { inApp, useApps } from '../apps/usable-apps.js';
+import {
+  CancelButton,
+  costText,
+  isOpen,
+  OutputList,
+  STATUS_TEXTS,
+  TaskProgress,
+  useFollowedTask,
+} from '../generations/generation-detail.js';
+import { Card, Fault, focusOn, Loaded, SectionLink } from '../parts/parts.js';
+import { place } from '../router.js';
 import type { GenerationInput, Overview } from '../server-types.js';
-import { CodeCard } from './code/code-card.js';
-import { plainName } from './code/shown-request.js';
-import { Creates } from './create-once.js';
-import { EstimateLine } from './estimate-line.js';
-import { RequestForm } from './request-form.js';
-import { ResultCard } from './result-card.js';
-import { useEstimate, type Estimated } from './use-estimate.js';
-import { useForm } from './use-form.js';
-import { useReferences, type Reference, type References } from './use-references.js';
+import { change, codeOf, newKey, RequestFailed, sentenceOf } from '../server.js';
+import { useData } from '../use-data.js';
+import { CodeCard, plainName } from './code/code-card.js';
+import { type Estimated, EstimateLine, RequestForm, useEstimate, useForm } from './form/request-form.js';
+import { type Reference, type References, useReferences } from './reference-list.js';
+
+/** Between tries of a create whose answer did not come, in milliseconds. */
+const PAUSES_MS = [500, 1_000, 2_000, 4_000];
+/** What says nothing of whether it was created: the same key finds it out. */
+const UNKNOWN = new Set(['', 'SERVICE_UNAVAILABLE', 'INTERNAL_ERROR', 'IDEMPOTENCY_IN_PROGRESS', 'REQUEST_TIMEOUT']);
+
+/**
+ * Creates generations, each under a key of its own: a create whose answer was lost is asked for again under its key, at
+ * once and when the person tries again, until an answer says what came of it.
+ */
+export class Creates {
+  private pending: { readonly asked: string; readonly key: string } | undefined;
+
+  async create(appId: string, request: GenerationRequest): Promise<Task> {
+    const asked = JSON.stringify([appId, request]);
+    if (this.pending?.asked !== asked) this.pending = { asked, key: newKey() };
+    const { key } = this.pending;
+    for (let tries = 0; ; tries += 1) {
+      try {
+        const task = await change<Task>(inApp(appId, '/generations'), request, { idempotencyKey: key });
+        this.pending = undefined;
+        return task;
+      } catch (error) {
+        if (!(error instanceof RequestFailed) || !UNKNOWN.has(codeOf(error))) {
+          this.pending = undefined;
+          throw error;
+        }
+        const pause = PAUSES_MS[tries];
+        if (pause === undefined) throw error;
+        await new Promise((resolve) => {
+          setTimeout(resolve, pause);
+        });
+      }
+    }
+  }
+}
+
+interface ResultCardProps {
+  readonly appId: string;
+  readonly created: Task;
+  readonly currency: string;
+  readonly again: () => void;
+  /** After its end, when what was not used is given back. */
+  readonly ended: () => void;
+}
+
+/** What became of what was created last. */
+export function ResultCard({ appId, created, currency, again, ended }: ResultCardProps) {
+  const {
+    task = created,
+    times,
+    progress,
+    position,
+    fault,
+    reload,
+    take,
+  } = useFollowedTask(appId, created.generation_id, created);
+  const { status } = task;
+  useEffect(() => {
+    if (isOpen({ status })) return;
+    announce(
+      `The generation has ${status === 'succeeded' ? 'succeeded' : `ended: ${STATUS_TEXTS[status].toLowerCase()}`}.`,
+    );
+    ended();
+    // Once, when it ends.
+    // oxlint-disable-next-line react-hooks/exhaustive-deps
+  }, [status]);
+  const isCancelling = times.some(({ type }) => type === 'cancel_requested');
+  return (
+    <Card id="result" title={STATUS_TEXTS[status]} note={costText(task, currency)}>
+      <Fault text={fault} />
+      <TaskProgress task={task} progress={progress} position={position} isCancelling={isCancelling} />
+      {task.error === undefined ? null : <p class="fault">{task.error.message}</p>}
+      <OutputList task={task} reload={reload} />
+      <div class="actions">
+        {isOpen(task) ? (
+          <CancelButton
+            path={inApp(appId, `/generations/${task.generation_id}`)}
+            isCancelling={isCancelling}
+            took={take}
+          />
+        ) : (
+          <button type="button" class="outline secondary small" onClick={again}>
+            Again with the same input
+          </button>
+        )}
+        <SectionLink name="generations" id={task.generation_id} class="button-like">
+          Details
+        </SectionLink>
+      </div>
+    </Card>
+  );
+}
 
 interface PlaygroundProps {
   readonly appId: string;
@@ -23,7 +123,7 @@ interface PlaygroundProps {
   readonly reload: () => Promise<void>;
 }
 
-interface Fault {
+interface FaultPlayground {
   readonly sentence: string;
   readonly pointer: string;
   /** The request that it is about: what was changed since may be valid. */
@@ -37,7 +137,7 @@ export function Playground({ appId, models, first, known, overview, reload }: Pl
   const creates = useRef(new Creates());
   const [isBusy, setBusy] = useState(false);
   const [created, setCreated] = useState<{ readonly task: Task; readonly request: GenerationRequest }>();
-  const [fault, setFault] = useState<Fault>();
+  const [fault, setFault] = useState<FaultPlayground>();
   const request = withFiles(form.request, form.model, references);
   const asked = JSON.stringify(request);
   const hasFaults = Object.keys(form.faults).length > 0;
@@ -135,12 +235,12 @@ function createFault(error: unknown): string {
 }
 
 /** Whether the sentence stands at the field that it is about. */
-function isShownAtField({ pointer, asked: about }: Fault, asked: string): boolean {
+function isShownAtField({ pointer, asked: about }: FaultPlayground, asked: string): boolean {
   return pointer !== '' && pointer !== '/model_key' && pointer !== '/operation' && about === asked;
 }
 
 /** A required field that is empty is said when somebody tries to create, and not while they fill the form in. */
-function faultsOf(own: Readonly<Record<string, string>>, fault: Fault | undefined, estimated: Estimated) {
+function faultsOf(own: Readonly<Record<string, string>>, fault: FaultPlayground | undefined, estimated: Estimated) {
   return (pointer: string): string | undefined => {
     if (own[pointer] !== undefined) return own[pointer];
     if (fault !== undefined && isAt(fault.pointer, pointer)) return fault.sentence;
@@ -152,4 +252,67 @@ function faultsOf(own: Readonly<Record<string, string>>, fault: Fault | undefine
 /** A fault within the value of a parameter is shown at the parameter; one of all parameters, at no single one. */
 function isAt(fault: string, field: string): boolean {
   return fault === field || (field.startsWith('/parameters/') && fault.startsWith(`${field}/`));
+}
+
+interface PlaygroundSectionProps {
+  readonly overview: Overview;
+  readonly reload: () => Promise<void>;
+}
+
+/** Makes pictures and videos in the App of this page. */
+export function PlaygroundSection({ overview, reload }: PlaygroundSectionProps) {
+  const apps = useApps();
+  const models = useData<{ readonly models: readonly Model[] }>('/api/v1/developer/models');
+  const again = place.value.query['again'];
+  if (overview.account.is_suspended)
+    return (
+      <p class="fault" role="alert">
+        The account is suspended: nothing can be made until the operator resumes it.
+      </p>
+    );
+  return (
+    <Loaded data={apps} what="Apps">
+      {({ apps: [own] }) => (
+        <Loaded data={models} what="models">
+          {({ models: all }) => {
+            const [first] = all;
+            if (own === undefined || first === undefined) return <p class="card empty">No model is on offer yet.</p>;
+            const parts = { appId: own.id, models: all, first, overview, reload };
+            return again === undefined ? (
+              <Playground key="" {...parts} known={undefined} />
+            ) : (
+              <Again key={again} id={again} {...parts} />
+            );
+          }}
+        </Loaded>
+      )}
+    </Loaded>
+  );
+}
+
+interface AgainProps extends PlaygroundSectionProps {
+  readonly id: string;
+  readonly appId: string;
+  readonly models: readonly Model[];
+  readonly first: Model;
+}
+
+/** With what an earlier generation was asked for. */
+function Again({ id, ...parts }: AgainProps) {
+  const data = useData<{ readonly input: GenerationInput | null }>(
+    `/playground/generations/${encodeURIComponent(id)}/input`,
+  );
+  return (
+    <>
+      <Loaded data={data} what="what was asked for">
+        {({ input }) => (
+          <>
+            {input === null ? <p class="notice">What it was asked for is not kept any more.</p> : null}
+            <Playground {...parts} known={input ?? undefined} />
+          </>
+        )}
+      </Loaded>
+      {data.value === undefined && data.fault !== undefined ? <Playground {...parts} known={undefined} /> : null}
+    </>
+  );
 }

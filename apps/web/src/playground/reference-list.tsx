@@ -1,8 +1,152 @@
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
-import type { Model, Role } from '../api-types.js';
+import type { Model, PreparedUpload, Role } from '../api-types.js';
+import { inApp } from '../apps/usable-apps.js';
 import { numberText } from '../format.js';
-import type { Reference, References } from './use-references.js';
+import type { GenerationInput } from '../server-types.js';
+import { change, newKey, remove, RequestFailed, sentenceOf } from '../server.js';
+
+export interface UploadOf {
+  readonly appId: string;
+  readonly file: File;
+  readonly role: Role;
+  readonly signal: AbortSignal;
+}
+
+/** Uploads a reference file: prepares it, sends its bytes to the signed address, completes it. Answers its id. */
+export async function uploadReference({ appId, file, role, signal }: UploadOf): Promise<string> {
+  const bytes = await file.arrayBuffer();
+  const sha256 = await sha256Of(bytes);
+  const prepared = await change<PreparedUpload>(
+    inApp(appId, '/uploads'),
+    {
+      filename: file.name,
+      media_type: file.type,
+      byte_size: file.size,
+      role,
+      ...(sha256 === undefined ? {} : { sha256 }),
+    },
+    { idempotencyKey: newKey(), signal },
+  );
+  await put(prepared, bytes, signal);
+  const path = inApp(appId, `/uploads/${prepared.upload_id}/complete`);
+  await change(path, {}, { idempotencyKey: newKey(), signal });
+  return prepared.upload_id;
+}
+
+/** Undefined in a page without TLS, which browsers let compute none. */
+async function sha256Of(bytes: ArrayBuffer): Promise<string | undefined> {
+  const subtle = crypto.subtle as SubtleCrypto | undefined;
+  if (subtle === undefined) return undefined;
+  const digest = new Uint8Array(await subtle.digest('SHA-256', bytes));
+  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+/** With exactly the headers that are signed. The browser sends the length itself, and lets no page set it. */
+async function put(
+  { upload_url: url, required_headers: headers }: PreparedUpload,
+  body: ArrayBuffer,
+  signal: AbortSignal,
+): Promise<void> {
+  const response = await fetch(url, { method: 'PUT', headers: { ...headers }, body, signal }).catch(() => {
+    throw new RequestFailed('The file could not be sent to where files are kept. Check your connection and try again.');
+  });
+  if (!response.ok)
+    throw new RequestFailed(`The file was not taken where files are kept (status ${response.status}). Try again.`);
+}
+
+/** A reference file on its way, or one that is there. */
+export interface Reference {
+  readonly key: string;
+  readonly name: string;
+  readonly role: Role;
+  readonly state: 'uploading' | 'ready' | 'failed';
+  /** Absent for one of an earlier generation. */
+  readonly file?: File;
+  /** An address within this page, to show it by. */
+  readonly preview?: string;
+  readonly uploadId?: string;
+  readonly fault?: string;
+}
+
+export interface References {
+  readonly all: readonly Reference[];
+  readonly add: (files: readonly File[], role: Role) => void;
+  readonly retry: (key: string) => void;
+  /** Sends it again: the role is part of an upload. */
+  readonly changeRole: (key: string, role: Role) => void;
+  readonly drop: (key: string) => void;
+}
+
+/** The reference files of the form, each uploaded as soon as it is there; first those of an earlier generation. */
+export function useReferences(appId: string, known: GenerationInput['references'] = []): References {
+  const [all, setAll] = useState<readonly Reference[]>(() => known.map(earlier));
+  const sending = useRef(new Map<string, AbortController>());
+  const previews = useRef<string[]>([]);
+  useEffect(
+    () => () => {
+      for (const controller of sending.current.values()) controller.abort();
+      for (const url of previews.current) URL.revokeObjectURL(url);
+    },
+    [],
+  );
+  const update = (key: string, changes: Partial<Reference>): void =>
+    setAll((before) => before.map((one) => (one.key === key ? { ...one, ...changes } : one)));
+
+  const send = async (reference: Reference): Promise<void> => {
+    const { key, file, role } = reference;
+    if (file === undefined) return;
+    sending.current.get(key)?.abort();
+    const controller = new AbortController();
+    sending.current.set(key, controller);
+    const { signal } = controller;
+    try {
+      const uploadId = await uploadReference({ appId, file, role, signal });
+      if (!signal.aborted) update(key, { state: 'ready', uploadId });
+    } catch (error) {
+      if (!signal.aborted) update(key, { state: 'failed', fault: sentenceOf(error) });
+    }
+  };
+  /** Nothing is lost by one that stays: the server removes uploads that no generation was made with. */
+  const discard = ({ uploadId, file }: Reference): void => {
+    if (uploadId === undefined || file === undefined) return;
+    void remove(inApp(appId, `/uploads/${uploadId}`)).catch(() => undefined);
+  };
+  const again = (key: string, changes: Partial<Reference> = {}): void => {
+    const found = all.find((one) => one.key === key);
+    if (found?.file === undefined) return;
+    const { fault: _fault, uploadId: _uploadId, ...rest } = found;
+    discard(found);
+    const next: Reference = { ...rest, ...changes, state: 'uploading' };
+    setAll((before) => before.map((one) => (one.key === key ? next : one)));
+    void send(next);
+  };
+
+  return {
+    all,
+    add: (files, role) => {
+      const added = files.map((file): Reference => {
+        const preview = URL.createObjectURL(file);
+        previews.current.push(preview);
+        return { key: newKey(), name: file.name, role, state: 'uploading', file, preview };
+      });
+      setAll((before) => [...before, ...added]);
+      for (const one of added) void send(one);
+    },
+    retry: (key) => again(key),
+    changeRole: (key, role) => again(key, { role }),
+    drop: (key) => {
+      sending.current.get(key)?.abort();
+      const found = all.find((one) => one.key === key);
+      if (found !== undefined) discard(found);
+      setAll((before) => before.filter((one) => one.key !== key));
+    },
+  };
+}
+
+function earlier({ upload_id: uploadId, role }: GenerationInput['references'][number], index: number): Reference {
+  return { key: newKey(), name: `Reference ${index + 1} of the earlier generation`, role, state: 'ready', uploadId };
+}
 
 const ROLE_TEXTS: Readonly<Record<Role, string>> = {
   reference_image: 'Reference image',

@@ -1,8 +1,245 @@
-import type { Overview } from '../server-types.js';
-import { IdentityList } from './identity-list.js';
-import { PasskeyList } from './passkey-list.js';
-import { PasswordCard } from './password-card.js';
-import { SessionList } from './session-list.js';
+import { useRef, useState } from 'preact/hooks';
+import { announce } from '../announce.js';
+import { browserText, dateText, METHOD_TEXTS, textOf, timeText } from '../format.js';
+import { ConfirmButton } from '../parts/buttons.js';
+import { Card, Fact, Fault, focusOn, Loaded } from '../parts/parts.js';
+import type { Identity, Overview, Session } from '../server-types.js';
+import { change, sentenceOf } from '../server.js';
+import { useAction, useData } from '../use-data.js';
+import { PasskeyList, SignInAgain } from './passkeys.js';
+
+/** Identities at an outside provider that sign the person in. Not shown where there is neither a provider nor one. */
+export function IdentityList({ overview }: { readonly overview: Overview }) {
+  const { provider_name: providerName } = overview;
+  const identities = useData<{ readonly identities: readonly Identity[] }>('/identities');
+  if (providerName === null && (identities.value?.identities.length ?? 0) === 0) return null;
+  const unlinked = async (): Promise<void> => {
+    await identities.reload();
+    announce('The identity is removed.');
+    focusOn('identities');
+  };
+  return (
+    <Card
+      id="identities"
+      title={providerName ?? 'Outside identities'}
+      note="Identities elsewhere that sign you in here."
+    >
+      <Loaded data={identities} what="identities">
+        {({ identities: shown }) =>
+          shown.length === 0 ? (
+            <p class="empty">None is connected.</p>
+          ) : (
+            <ul class="rows">
+              {shown.map((identity) => (
+                <IdentityRow key={`${identity.issuer} ${identity.subject}`} shown={identity} unlinked={unlinked} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+      {providerName === null ? null : <LinkButton name={providerName} overview={overview} />}
+    </Card>
+  );
+}
+
+interface IdentityRowProps {
+  readonly shown: Identity;
+  readonly unlinked: () => Promise<void>;
+}
+
+function IdentityRow({ shown, unlinked }: IdentityRowProps) {
+  const host = URL.canParse(shown.issuer) ? new URL(shown.issuer).host : shown.issuer;
+  return (
+    <li>
+      <div class="row-head">
+        <h3>{host}</h3>
+        <ConfirmButton
+          label="Remove"
+          fullLabel={`Remove ${shown.subject} at ${host}`}
+          question="Remove this identity?"
+          consequence="You can no longer sign in with it. Make sure that you have another way to sign in."
+          doIt="Remove it"
+          action={() => change('/identities/unlink', { issuer: shown.issuer, subject: shown.subject })}
+          done={unlinked}
+        />
+      </div>
+      <dl class="facts">
+        <Fact name="Subject" text={shown.subject} />
+        <Fact name="Connected" text={dateText(shown.linked_at)} />
+      </dl>
+    </li>
+  );
+}
+
+/** Leads to the provider and back. Another way to sign in takes proof that the person is there. */
+function LinkButton({ name, overview }: { readonly name: string; readonly overview: Overview }) {
+  const [fault, setFault] = useState<string>();
+  const leave = async (): Promise<void> => {
+    setFault(undefined);
+    try {
+      const { location } = await change<{ readonly location: string }>('/identities/link');
+      window.location.assign(location);
+    } catch (error) {
+      setFault(sentenceOf(error));
+    }
+  };
+  if (!overview.session.is_recent) return <SignInAgain overview={overview} toDo="connect one" />;
+  return (
+    <>
+      <Fault text={fault} />
+      <button type="button" class="outline secondary small" onClick={() => void leave()}>
+        {`Connect ${name}`}
+      </button>
+    </>
+  );
+}
+
+const MIN_LENGTH = 12;
+
+interface PasswordCardProps {
+  readonly overview: Overview;
+  readonly reload: () => Promise<void>;
+}
+
+/** Changes the password, or sets the first one. All other sessions end with it. */
+export function PasswordCard({ overview, reload }: PasswordCardProps) {
+  const { person, session } = overview;
+  const form = useRef<HTMLFormElement>(null);
+  const { isBusy, fault, setFault, run } = useAction();
+  const submit = async (): Promise<void> => {
+    const fields = new FormData(form.current ?? undefined);
+    const text = (name: string): string => textOf(fields, name);
+    if (text('new') !== text('again')) return setFault('The two new passwords differ.');
+    await run(async () => {
+      await change('/password', {
+        ...(person.has_password ? { current_password: text('current') } : {}),
+        new_password: text('new'),
+      });
+      form.current?.reset();
+      announce('The password is set. You are signed out everywhere else.');
+      focusOn('password');
+      await reload();
+    });
+  };
+  const note = person.has_password
+    ? 'Changing it signs you out everywhere else.'
+    : 'You have none yet. With one you can sign in by yourself; without one you need a link from the operator.';
+  if (!person.has_password && !session.is_recent)
+    return (
+      <Card id="password" title="Password" note="You have none.">
+        <SignInAgain overview={overview} toDo="set one" />
+      </Card>
+    );
+  return (
+    <Card id="password" title="Password" note={note}>
+      <form
+        ref={form}
+        onSubmit={(event) => {
+          event.preventDefault();
+          void submit();
+        }}
+      >
+        {/* Password managers keep the password under this name. */}
+        <input type="email" name="email" value={person.email} autocomplete="username" readOnly hidden />
+        {person.has_password ? <PasswordField label="Current password" name="current" kind="current-password" /> : null}
+        <div class="fields">
+          <PasswordField label="New password" name="new" kind="new-password" minLength={MIN_LENGTH} />
+          <PasswordField label="New password again" name="again" kind="new-password" minLength={MIN_LENGTH} />
+        </div>
+        <p class="quiet">{`At least ${MIN_LENGTH} characters.`}</p>
+        <Fault text={fault} />
+        <button type="submit" aria-busy={isBusy} disabled={isBusy}>
+          {person.has_password ? 'Change password' : 'Set password'}
+        </button>
+      </form>
+    </Card>
+  );
+}
+
+interface PasswordFieldProps {
+  readonly label: string;
+  readonly name: string;
+  readonly kind: 'current-password' | 'new-password';
+  readonly minLength?: number;
+}
+
+function PasswordField({ label, name, kind, minLength = 1 }: PasswordFieldProps) {
+  return (
+    <label>
+      {label}
+      <input type="password" name={name} autocomplete={kind} required minLength={minLength} maxLength={256} />
+    </label>
+  );
+}
+
+/** Where the person is signed in. */
+export function SessionList() {
+  const sessions = useData<{ readonly sessions: readonly Session[] }>('/sessions');
+  const ended = async (said: string): Promise<void> => {
+    await sessions.reload();
+    announce(said);
+    focusOn('sessions');
+  };
+  return (
+    <Card id="sessions" title="Where you are signed in">
+      <Loaded data={sessions} what="sessions">
+        {({ sessions: shown }) => (
+          <>
+            <ul class="rows">
+              {shown.map((session) => (
+                <SessionRow key={session.id} shown={session} ended={() => ended('That browser is signed out.')} />
+              ))}
+            </ul>
+            {shown.length > 1 ? (
+              <ConfirmButton
+                label="Sign out everywhere else"
+                question="Sign out everywhere else?"
+                consequence="Every browser but this one has to sign in again. Keys and connected programs go on."
+                doIt="Sign out everywhere else"
+                action={() => change('/sessions/end-others')}
+                done={() => ended('You are signed out everywhere else.')}
+              />
+            ) : null}
+          </>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+interface SessionRowProps {
+  readonly shown: Session;
+  readonly ended: () => Promise<void>;
+}
+
+function SessionRow({ shown, ended }: SessionRowProps) {
+  const browser = browserText(shown.user_agent);
+  return (
+    <li>
+      <div class="row-head">
+        <h3>
+          {browser}
+          {shown.is_current ? <span class="badge">this browser</span> : null}
+        </h3>
+        {shown.is_current ? null : (
+          <ConfirmButton
+            label="Sign out"
+            fullLabel={`Sign out ${browser}, signed in ${timeText(shown.created_at)}`}
+            question={`Sign out ${browser}?`}
+            consequence={`It was signed in ${timeText(shown.created_at)} and has to sign in again.`}
+            doIt="Sign it out"
+            action={() => change(`/sessions/${shown.id}/end`)}
+            done={ended}
+          />
+        )}
+      </div>
+      <dl class="facts">
+        <Fact name="Signed in" text={`${timeText(shown.created_at)}, ${METHOD_TEXTS[shown.method]}`} />
+        <Fact name="Ends without use" text={timeText(shown.expires_at)} />
+      </dl>
+    </li>
+  );
+}
 
 interface SignInSectionProps {
   readonly overview: Overview;

@@ -1,16 +1,85 @@
-import { useMemo } from 'preact/hooks';
+import { useCallback, useEffect, useMemo, useState } from 'preact/hooks';
 import { announce } from '../announce.js';
-import { USAGE_BY, type Usage, type UsageBy, type UsageRow, type UsageSums } from '../api-types.js';
+import { type Usage, USAGE_BY, type UsageBy, type UsageRow, type UsageSums } from '../api-types.js';
+import { inApp } from '../apps/usable-apps.js';
 import { dayText, numberText } from '../format.js';
-import { saveAs } from '../media/save-as.js';
-import { Card } from '../parts/card.js';
-import { Loaded } from '../parts/loaded.js';
-import { ActionButton } from '../parts/action-button.js';
+import { saveAs } from '../media/shown-output.js';
+import { ActionButton } from '../parts/buttons.js';
+import { Card, Loaded } from '../parts/parts.js';
 import { changeQuery, place } from '../router.js';
-import { addressOf } from '../server.js';
+import { addressOf, read, sentenceOf } from '../server.js';
+import type { Data } from '../use-data.js';
 import { BarPlot, type PlottedSeries } from './bar-plot.js';
-import { daysOf, lastDays, USUAL_DAYS, type Range } from './range.js';
-import { usagePath, useUsage } from './use-usage.js';
+
+const DAY_MS = 86_400_000;
+
+/** A range of UTC days, both in it. */
+export interface Range {
+  readonly from: string;
+  readonly to: string;
+}
+
+export const USUAL_DAYS = 31;
+
+/** The days up to today. */
+export function lastDays(count: number): Range {
+  return { from: dayAt(Date.now() - (count - 1) * DAY_MS), to: dayAt(Date.now()) };
+}
+
+/** Every day of a range, in order. */
+export function daysOf({ from, to }: Range): string[] {
+  const days: string[] = [];
+  for (let at = Date.parse(from); at <= Date.parse(to); at += DAY_MS) days.push(dayAt(at));
+  return days;
+}
+
+function dayAt(epochMs: number): string {
+  return new Date(epochMs).toISOString().slice(0, 10);
+}
+
+const PAGE = 100;
+/** A year of days has fewer rows; of models and keys the first so many are shown. */
+const MAX_PAGES = 10;
+
+export function usagePath(appId: string, by: UsageBy, { from, to }: Range): string {
+  return inApp(appId, `/usage?${new URLSearchParams({ by, from, to }).toString()}`);
+}
+
+/** What was used in a range, all rows of it. */
+export function useUsage(appId: string, by: UsageBy, range: Range): Data<Usage> {
+  const path = usagePath(appId, by, range);
+  const [known, setKnown] = useState<{ readonly path: string; readonly usage: Usage }>();
+  const [fault, setFault] = useState<string>();
+  const load = useCallback(async (): Promise<void> => {
+    try {
+      const usage = await readAll(path);
+      setKnown({ path, usage });
+      setFault(undefined);
+    } catch (error) {
+      setFault(sentenceOf(error));
+    }
+  }, [path]);
+  useEffect(() => {
+    setFault(undefined);
+    void load();
+  }, [load]);
+  return { value: known?.path === path ? known.usage : undefined, fault, reload: load };
+}
+
+async function readAll(path: string): Promise<Usage> {
+  let all: Usage | undefined;
+  let cursor: string | undefined;
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
+    const more: Record<string, string> = cursor === undefined ? {} : { cursor };
+    const page: Usage = await read<Usage>(
+      `${path}&${new URLSearchParams({ limit: String(PAGE), ...more }).toString()}`,
+    );
+    all = all === undefined ? page : { ...page, usage: [...all.usage, ...page.usage] };
+    cursor = page.next_cursor;
+    if (cursor === undefined) return all;
+  }
+  return all as Usage;
+}
 
 const BY_TEXTS: Readonly<Record<UsageBy, string>> = { day: 'Day', model: 'Model', key: 'Key' };
 const RANGES = [7, 31, 90, 365];

@@ -1,9 +1,64 @@
-import { useId, useState } from 'preact/hooks';
-import { WEBHOOK_EVENTS, type Webhook, type WebhookEvent } from '../api-types.js';
-import { textOf } from '../form-text.js';
-import { Fault } from '../parts/fault.js';
-import { RequestFailed, sentenceOf } from '../server.js';
-import { EVENT_TEXTS } from './webhook-text.js';
+import { useEffect, useId, useState } from 'preact/hooks';
+import { announce } from '../announce.js';
+import {
+  type AttemptFault,
+  type DeliveryAttempt,
+  type DeliveryState,
+  type Webhook,
+  WEBHOOK_EVENTS,
+  type WebhookEvent,
+  type WebhookSecret,
+} from '../api-types.js';
+import { inApp } from '../apps/usable-apps.js';
+import { textOf, timeText } from '../format.js';
+import { ActionButton, ConfirmButton, ShownOnce } from '../parts/buttons.js';
+import { Card, Fact, Fault, focusOn } from '../parts/parts.js';
+import { goTo, hrefOf } from '../router.js';
+import { change, remove, RequestFailed, sentenceOf } from '../server.js';
+
+export const EVENT_TEXTS: Readonly<Record<WebhookEvent, string>> = {
+  'generation.running': 'begins to run',
+  'generation.succeeded': 'succeeds',
+  'generation.failed': 'fails',
+  'generation.cancelled': 'is cancelled',
+};
+
+export const STATE_TEXTS: Readonly<Record<DeliveryState, string>> = {
+  pending: 'Not yet tried',
+  retrying: 'To be tried again',
+  delivered: 'Delivered',
+  exhausted: 'Given up',
+  disabled: 'Not sent: the webhook was disabled',
+  cancelled: 'Cancelled: the generation or the webhook was deleted',
+};
+
+const FAULT_TEXTS: Readonly<Record<AttemptFault, string>> = {
+  address: 'the address must not be called',
+  connection: 'no connection',
+  timeout: 'no answer in time',
+  answer: 'an answer that is not HTTP, or too large',
+};
+
+/** What became of one attempt. */
+export function attemptText({ result, status, fault }: DeliveryAttempt): string {
+  if (status !== undefined) return `answered ${status}`;
+  if (fault !== undefined) return FAULT_TEXTS[fault];
+  return result === 'unknown' ? 'the service ended before it saw the answer' : result;
+}
+
+/** Why nothing is sent to a webhook, and what to do; undefined for one that is told. */
+export function disabledText({ disabled_because: because, disabled_at: at }: Webhook): string | undefined {
+  if (because === undefined || at === undefined) return undefined;
+  if (because === 'gone')
+    return `Disabled ${timeText(at)}: it answered 410, which says that it is gone. Enable it once it is back.`;
+  if (because === 'failing')
+    return `Disabled ${timeText(at)}: nothing that was sent to it succeeded for five days. Enable it once it works, and send again what it missed.`;
+  return `Disabled ${timeText(at)} on request.`;
+}
+
+export function eventsText(events: readonly WebhookEvent[]): string {
+  return `a generation ${events.map((event) => EVENT_TEXTS[event]).join(', ')}`;
+}
 
 export interface WebhookFields {
   readonly url: string;
@@ -115,5 +170,136 @@ function TextField({ name, label, text, placeholder = '', fault }: TextFieldProp
         </p>
       )}
     </div>
+  );
+}
+
+/** A secret that is kept in this part of the page and nowhere else, until the person has it or leaves. */
+export function useShownSecret(): readonly [WebhookSecret | undefined, (secret: WebhookSecret | undefined) => void] {
+  const [secret, setSecret] = useState<WebhookSecret>();
+  useEffect(() => {
+    // A browser may keep the page as it is, to show it again when the person comes back.
+    const forget = (): void => setSecret(undefined);
+    window.addEventListener('pagehide', forget);
+    return () => window.removeEventListener('pagehide', forget);
+  }, []);
+  return [secret, setSecret];
+}
+
+interface ShownSecretProps {
+  readonly secret: WebhookSecret;
+  readonly onDone: () => void;
+}
+
+export function ShownSecret({ secret: { secret, previous_secret_expires_at: until }, onDone }: ShownSecretProps) {
+  return (
+    <ShownOnce secret={secret} onDone={onDone}>
+      <strong>Copy the secret now. It is shown this once.</strong> Messages are signed with it
+      {until === undefined ? '.' : `, and with the one before it until ${timeText(until)}.`}
+    </ShownOnce>
+  );
+}
+
+interface WebhookSettingsCardProps {
+  readonly appId: string;
+  readonly app: string | undefined;
+  readonly webhook: Webhook;
+  readonly changed: () => Promise<void>;
+}
+
+/** One webhook: what it is, and everything that can be changed about it. */
+export function WebhookSettingsCard({ appId, app, webhook, changed }: WebhookSettingsCardProps) {
+  const [secret, setSecret] = useShownSecret();
+  const [isEditing, setEditing] = useState(false);
+  const path = inApp(appId, `/webhooks/${webhook.webhook_id}`);
+  const disabled = disabledText(webhook);
+  const saved = async (fields: object, said: string): Promise<void> => {
+    await change(path, fields, { method: 'PATCH' });
+    setEditing(false);
+    await changed();
+    announce(said);
+    focusOn('webhook');
+  };
+  return (
+    <Card id="webhook" title={webhook.url} note={webhook.description}>
+      {disabled === undefined ? null : <p class="fault">{disabled}</p>}
+      {secret === undefined ? null : (
+        <ShownSecret
+          secret={secret}
+          onDone={() => {
+            setSecret(undefined);
+            focusOn('webhook');
+          }}
+        />
+      )}
+      <dl class="facts spaced">
+        <Fact name="Told when" text={eventsText(webhook.events)} />
+        <Fact name="Made" text={timeText(webhook.created_at)} />
+        <Fact name="Changed" text={timeText(webhook.updated_at)} />
+        {webhook.failing_since === undefined ? null : (
+          <Fact name="Failing since" text={timeText(webhook.failing_since)} />
+        )}
+        {webhook.previous_secret_expires_at === undefined ? null : (
+          <Fact name="Signed with the secret before too, until" text={timeText(webhook.previous_secret_expires_at)} />
+        )}
+        <Fact name="Id" text={webhook.webhook_id} />
+      </dl>
+      {isEditing ? (
+        <WebhookForm known={webhook} doIt="Save" submit={(fields) => saved(fields, 'The webhook was changed.')} />
+      ) : (
+        <div class="actions">
+          <button type="button" class="outline secondary small" onClick={() => setEditing(true)}>
+            Edit
+          </button>
+          <EnabledButton
+            isEnabled={webhook.status === 'enabled'}
+            change={(enabled) => saved({ enabled }, enabled ? 'The webhook is enabled.' : 'The webhook is disabled.')}
+          />
+          <RotateButton path={path} show={setSecret} changed={changed} />
+          <ConfirmButton
+            label="Delete"
+            fullLabel="Delete this webhook"
+            question="Delete this webhook?"
+            consequence="Nothing is sent to it any more, and what it was told is not shown any more. This cannot be undone."
+            doIt="Delete it"
+            action={() => remove(path)}
+            done={async () => goTo(hrefOf('webhooks', { query: { app } }), 'The webhook is deleted.')}
+          />
+        </div>
+      )}
+    </Card>
+  );
+}
+
+interface EnabledButtonProps {
+  readonly isEnabled: boolean;
+  readonly change: (enabled: boolean) => Promise<void>;
+}
+
+function EnabledButton({ isEnabled, change: changeTo }: EnabledButtonProps) {
+  return <ActionButton action={() => changeTo(!isEnabled)}>{isEnabled ? 'Disable' : 'Enable'}</ActionButton>;
+}
+
+interface RotateButtonProps {
+  readonly path: string;
+  readonly show: (secret: WebhookSecret | undefined) => void;
+  readonly changed: () => Promise<void>;
+}
+
+function RotateButton({ path, show, changed }: RotateButtonProps) {
+  return (
+    <ConfirmButton
+      label="New secret"
+      isHarmless
+      question="Make a new secret?"
+      consequence="Messages are signed with the new and the present one for a day, and then with the new one alone."
+      doIt="Make it"
+      action={() => change<WebhookSecret>(`${path}/secret`)}
+      done={async (made) => {
+        show(made);
+        announce('The secret was made. Copy it now.');
+        focusOn('webhook');
+        await changed();
+      }}
+    />
   );
 }

@@ -1,15 +1,157 @@
-import type { Webhook } from '../api-types.js';
-import { AppPicker, appQuery, inApp, pickedApp, useApps, type UsableApps } from '../apps/usable-apps.js';
-import { Card } from '../parts/card.js';
-import { Loaded } from '../parts/loaded.js';
-import { SectionLink } from '../parts/section-link.js';
+import { announce } from '../announce.js';
+import type { Webhook, WebhookSecret } from '../api-types.js';
+import { AppPicker, appQuery, inApp, pickedApp, type UsableApps, useApps } from '../apps/usable-apps.js';
+import { dateText, timeText } from '../format.js';
+import { ConfirmButton } from '../parts/buttons.js';
+import { Card, Fact, focusOn, Loaded, SectionLink } from '../parts/parts.js';
 import { place } from '../router.js';
-import { useData } from '../use-data.js';
+import { change } from '../server.js';
+import { type Data, useData } from '../use-data.js';
 import { DeliveriesCard } from './deliveries-card.js';
-import { NewWebhookCard } from './new-webhook-card.js';
-import { SingleAddressesCard } from './single-addresses-card.js';
-import { WebhookList } from './webhook-list.js';
-import { WebhookSettingsCard } from './webhook-settings-card.js';
+import {
+  disabledText,
+  eventsText,
+  ShownSecret,
+  useShownSecret,
+  type WebhookFields,
+  WebhookForm,
+  WebhookSettingsCard,
+} from './webhook-form.js';
+
+interface NewWebhookCardProps {
+  readonly appId: string;
+  readonly changed: () => Promise<void>;
+}
+
+/** Makes a webhook, and shows its secret until the person has it. */
+export function NewWebhookCard({ appId, changed }: NewWebhookCardProps) {
+  const [secret, setSecret] = useShownSecret();
+  const create = async ({ url, events, description }: WebhookFields): Promise<void> => {
+    const asked = { url, events, ...(description === '' ? {} : { description }) };
+    setSecret(await change<Webhook & WebhookSecret>(inApp(appId, '/webhooks'), asked));
+    announce('The webhook was made. Copy its secret now.');
+    focusOn('new-webhook');
+    await changed();
+  };
+  const close = (): void => {
+    setSecret(undefined);
+    focusOn('new-webhook');
+  };
+  return (
+    <Card
+      id="new-webhook"
+      title={secret === undefined ? 'New webhook' : 'Your new webhook'}
+      note={
+        secret === undefined
+          ? 'An address of yours that is told what happens to the generations of the App.'
+          : undefined
+      }
+    >
+      {secret === undefined ? (
+        <WebhookForm doIt="Make webhook" submit={create} />
+      ) : (
+        <ShownSecret secret={secret} onDone={close} />
+      )}
+    </Card>
+  );
+}
+
+interface SingleAddressesCardProps {
+  readonly appId: string;
+  readonly app: string | undefined;
+}
+
+/** The App's own secret, which signs what is sent to addresses of single generations. */
+export function SingleAddressesCard({ appId, app }: SingleAddressesCardProps) {
+  const [secret, setSecret] = useShownSecret();
+  const close = (): void => {
+    setSecret(undefined);
+    focusOn('single-addresses');
+  };
+  return (
+    <Card
+      id="single-addresses"
+      title="Addresses of single generations"
+      note="A program can name an address with one generation, in the header Darkroom-Webhook-Url. The App's own secret signs what is sent there."
+    >
+      {secret === undefined ? (
+        <div class="actions">
+          <ConfirmButton
+            label="Make a secret"
+            fullLabel="Make a secret for addresses of single generations"
+            isHarmless
+            question="Make a new secret of the App?"
+            consequence="If the App has one already, messages are signed with both for a day, and then with the new one alone."
+            doIt="Make it"
+            action={() => change<WebhookSecret>(inApp(appId, '/webhooks/default/secret'))}
+            done={async (made) => {
+              setSecret(made);
+              announce('The secret was made. Copy it now.');
+              focusOn('single-addresses');
+            }}
+          />
+          <SectionLink name="webhooks" id="default" query={{ app }}>
+            What was sent there
+          </SectionLink>
+        </div>
+      ) : (
+        <ShownSecret secret={secret} onDone={close} />
+      )}
+    </Card>
+  );
+}
+
+interface WebhookListProps {
+  readonly webhooks: Data<{ readonly webhooks: readonly Webhook[] }>;
+  /** What names the App in the address. */
+  readonly app: string | undefined;
+}
+
+/** The webhooks of an App. */
+export function WebhookList({ webhooks, app }: WebhookListProps) {
+  return (
+    <Card id="webhooks" title="Webhooks">
+      <Loaded data={webhooks} what="webhooks">
+        {({ webhooks: shown }) =>
+          shown.length === 0 ? (
+            <p class="empty">The App has none yet.</p>
+          ) : (
+            <ul class="rows">
+              {shown.map((webhook) => (
+                <WebhookRow key={webhook.webhook_id} webhook={webhook} app={app} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function WebhookRow({ webhook, app }: { readonly webhook: Webhook; readonly app: string | undefined }) {
+  const { webhook_id: id, url, description, status, failing_since: failing } = webhook;
+  const disabled = disabledText(webhook);
+  return (
+    <li class={status === 'disabled' ? 'over' : undefined}>
+      <div class="row-head">
+        <h3>
+          <SectionLink name="webhooks" id={id} query={{ app }}>
+            {url}
+          </SectionLink>
+          {status === 'disabled' ? <span class="badge">disabled</span> : null}
+          {status === 'enabled' && failing !== undefined ? <span class="badge warning">failing</span> : null}
+        </h3>
+      </div>
+      {disabled === undefined ? null : <p class="quiet">{disabled}</p>}
+      <dl class="facts">
+        {description === undefined ? null : <Fact name="Description" text={description} />}
+        <Fact name="Told when" text={eventsText(webhook.events)} />
+        <Fact name="Made" text={dateText(webhook.created_at)} />
+        {failing === undefined ? null : <Fact name="Failing since" text={timeText(failing)} />}
+      </dl>
+    </li>
+  );
+}
 
 /** Names the App's own secret, in place of a webhook. */
 const DEFAULT = 'default';

@@ -2,14 +2,18 @@
  * Goal: files within a request arrive as they are, as base64 in JSON or as parts of a form, with the length that was declared.
  * Method: a real server that reads forms and JSON with the platform's own parsers; properties over names, values and cuts.
  */
-import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { BodyFile, SizedRequest } from '../../../../adapters/http/bodies/body-file.js';
-import { formRequest } from '../../../../adapters/http/bodies/form-request.js';
-import { Base64File, jsonRequest } from '../../../../adapters/http/bodies/json-request.js';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { HttpClient } from '../../../../adapters/http/http-client.js';
+import {
+  Base64File,
+  type BodyFile,
+  formRequest,
+  jsonRequest,
+  type SizedRequest,
+} from '../../../../adapters/http/http-request.js';
 import { errorOf, localClient, post } from '../client.js';
 
 interface Received {

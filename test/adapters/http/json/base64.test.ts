@@ -5,9 +5,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { HttpError } from '../../../../adapters/http/http-error.js';
-import { decodedBase64 } from '../../../../adapters/http/json/base64.js';
-import { encodedText } from '../../../../adapters/http/json/data-url.js';
-import type { ReadFailure } from '../../../../adapters/http/json/read-failure.js';
+import { decodedBase64, encodedText } from '../../../../adapters/http/json/base64.js';
+import type { ReadFailure } from '../../../../adapters/http/json/json-scanner.js';
 
 const fail: ReadFailure = (kind, what) => new HttpError(kind, what, { requestSent: true });
 

@@ -3,16 +3,15 @@
  * error, a closed connection, and nothing on disk.
  * Method: real servers that send valid, compressed, broken and endless answers, and count what they could send.
  */
+import { expect } from 'chai';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { expect } from 'chai';
 import type { HttpAnswer } from '../../../../adapters/http/http-answer.js';
-import { jsonWithFiles, type EncodedFile } from '../../../../adapters/http/json/json-with-files.js';
-import { spooledJson } from '../../../../adapters/http/json/spooled-json.js';
+import { type EncodedFile, jsonWithFiles, spooledJson } from '../../../../adapters/http/json/json-with-files.js';
 import { errorOf, get, localClient } from '../client.js';
 
 const OPTIONS = { at: ['/data/*/b64_json'], maxJsonBytes: 1_000, maxCount: 4, maxFileBytes: 1_000 };

@@ -6,9 +6,8 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { HttpError } from '../../../../adapters/http/http-error.js';
-import { largeStrings, type LargeStringsOptions } from '../../../../adapters/http/json/large-strings.js';
-import { PointerPatterns } from '../../../../adapters/http/json/pointer-patterns.js';
-import type { ReadFailure } from '../../../../adapters/http/json/read-failure.js';
+import { PointerPatterns, type ReadFailure } from '../../../../adapters/http/json/json-scanner.js';
+import { largeStrings, type LargeStringsOptions } from '../../../../adapters/http/json/json-with-files.js';
 
 const fail: ReadFailure = (kind, what) => new HttpError(kind, what, { requestSent: true });
 

@@ -3,11 +3,10 @@
  * read and how much memory that took.
  */
 import { createHash } from 'node:crypto';
-import { jsonWithFiles } from '../../../../adapters/http/json/json-with-files.js';
-import { spooledJson } from '../../../../adapters/http/json/spooled-json.js';
 import type { HttpAnswer } from '../../../../adapters/http/http-answer.js';
+import { jsonWithFiles, spooledJson } from '../../../../adapters/http/json/json-with-files.js';
 import { collectGarbage } from '../../../fixtures/collect-garbage.js';
-import { peakResidentBytes, residentBytes, resetPeakResidentBytes } from '../../../fixtures/resident-memory.js';
+import { peakResidentBytes, resetPeakResidentBytes, residentBytes } from '../../../fixtures/resident-memory.js';
 import { get, localClient } from '../client.js';
 
 export interface ReadFiles {

@@ -3,8 +3,8 @@
  * Method: tables of variables and of targets, held against the rules of curl.
  */
 import { expect } from 'chai';
-import { Proxies, type Environment } from '../../../../adapters/http/proxy/proxies.js';
-import { readTarget } from '../../../../adapters/http/target.js';
+import { readTarget } from '../../../../adapters/http/allow-list.js';
+import { type Environment, Proxies } from '../../../../adapters/http/proxies.js';
 
 const proxyFor = (environment: Environment, url: string) => new Proxies(environment).for(readTarget(url));
 const portFor = (environment: Environment, url = 'https://a.example/') => proxyFor(environment, url)?.port;

@@ -3,15 +3,15 @@
  * a request counts as sent only once the tunnel stands.
  * Method: a real proxy that opens tunnels, refuses them in every way, or listens in; real TLS servers behind it.
  */
+import { expect } from 'chai';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import { HttpClient, type HttpClientOptions } from '../../../../adapters/http/http-client.js';
-import { Proxies } from '../../../../adapters/http/proxy/proxies.js';
-import { submit } from '../../../../adapters/http/submit.js';
+import { Proxies } from '../../../../adapters/http/proxies.js';
+import { submit } from '../../../../adapters/http/submission-outcome.js';
 import { Authority, type Pair } from '../../../fixtures/authority.js';
 import { orSkip } from '../../../servers/servers.js';
 import { errorOf, get, post, UNABORTED } from '../client.js';

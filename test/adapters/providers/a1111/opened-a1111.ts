@@ -2,8 +2,8 @@ import { a1111Driver } from '../../../../adapters/providers/a1111/a1111-driver.j
 import { A1111Provider } from '../../../../adapters/providers/a1111/a1111-provider.js';
 import { openConnection } from '../../../../adapters/providers/shared/connection.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Log } from '../../../../core/log.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';

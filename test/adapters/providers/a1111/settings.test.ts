@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { a1111Driver } from '../../../../adapters/providers/a1111/a1111-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { A1111Fake, type A1111Vendor } from '../../../providers/fakes/a1111-fake.js';
 import { a1111At, SETTINGS } from './opened-a1111.js';
 

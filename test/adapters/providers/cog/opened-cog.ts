@@ -1,5 +1,5 @@
 import { cogDriver } from '../../../../adapters/providers/cog/cog-driver.js';
-import { openCog, type CogProvider } from '../../../../adapters/providers/cog/cog-provider.js';
+import { type CogProvider, openCog } from '../../../../adapters/providers/cog/cog-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';

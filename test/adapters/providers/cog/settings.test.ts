@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { cogDriver } from '../../../../adapters/providers/cog/cog-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { CogFake } from '../../../providers/fakes/cog-fake.js';
 import { cogAt, SETTINGS } from './opened-cog.js';
 

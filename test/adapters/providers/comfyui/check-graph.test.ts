@@ -8,8 +8,8 @@ import { readPlan, readSettings } from '../../../../adapters/providers/comfyui/p
 import { parseWorkflow } from '../../../../adapters/providers/comfyui/workflow.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
-import { NODE_CLASSES } from '../../../providers/fakes/comfyui-nodes.js';
 import { ComfyUiFake } from '../../../providers/fakes/comfyui-fake.js';
+import { NODE_CLASSES } from '../../../providers/fakes/comfyui-nodes.js';
 import { openStudio } from './opened-comfyui.js';
 import { EDIT, EDIT_SETTINGS, PROMPT, STILL, STILL_SETTINGS, VIDEO, VIDEO_SETTINGS } from './workflows.js';
 

@@ -2,15 +2,15 @@
  * Goal: what clients send gets to the inputs that the settings name and nowhere else, as a value of the type that is there.
  * Method: arbitrary texts, numbers and JSON; each graph is compared with the workflow, input by input.
  */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { randomUUID } from 'node:crypto';
 import { filledWorkflow, type UploadedNames } from '../../../../adapters/providers/comfyui/fill-workflow.js';
-import { readPlan, readSettings, type Plan } from '../../../../adapters/providers/comfyui/plan.js';
 import { PlanInvalid } from '../../../../adapters/providers/comfyui/plan-invalid.js';
+import { type Plan, readPlan, readSettings } from '../../../../adapters/providers/comfyui/plan.js';
 import { parseWorkflow } from '../../../../adapters/providers/comfyui/workflow.js';
-import { TaskRefused } from '../../../../adapters/providers/shared/task-refused.js';
 import { ParameterInvalid } from '../../../../adapters/providers/shared/request-fields.js';
+import { TaskRefused } from '../../../../adapters/providers/shared/task-refused.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { EDIT, EDIT_SETTINGS, PROMPT, STILL, STILL_SETTINGS } from './workflows.js';
 

@@ -4,9 +4,9 @@ import type { ComfyUiProvider } from '../../../../adapters/providers/comfyui/com
 import { openComfyUi } from '../../../../adapters/providers/comfyui/open-comfyui.js';
 import { SystemClock } from '../../../../adapters/system/system-clock.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { MemoryBudget } from '../../../../core/memory-budget.js';
-import type { Clock } from '../../../../core/ports/clock.js';
 import type { Log } from '../../../../core/log.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
+import type { Clock } from '../../../../core/ports/machine.js';
 import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
 import { streamOf } from '../../../fixtures/byte-streams.js';
 import { SILENT } from '../../../fixtures/silent-log.js';

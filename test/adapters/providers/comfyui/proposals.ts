@@ -1,5 +1,5 @@
-import { join } from 'node:path';
 import { expect } from 'chai';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { parseCatalog } from '../../../../adapters/catalog-file/file-catalog.js';
 import { comfyUiDriver } from '../../../../adapters/providers/comfyui/comfyui-driver.js';

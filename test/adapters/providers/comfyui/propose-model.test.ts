@@ -3,16 +3,16 @@
  * Method: workflows of the common kinds; each proposal is checked as the service checks its catalog, and one is printed by the
  * command.
  */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { parse } from 'yaml';
 import { PlanInvalid } from '../../../../adapters/providers/comfyui/plan-invalid.js';
 import { proposeCatalog } from '../../../../adapters/providers/comfyui/propose-model.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { CliRun } from '../../../harness/cli-run.js';
 import { ROOT } from '../../../docs/pages.js';
+import { CliRun } from '../../../harness/cli-run.js';
 import { at, checksOf, CONTROLLED, n, proposed, STANDARD } from './proposals.js';
 import { EDIT, folderWith, STILL, VIDEO } from './workflows.js';
 

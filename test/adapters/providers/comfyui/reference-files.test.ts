@@ -2,14 +2,14 @@
  * Goal: reference files get to the server of their task before it, once for equal ones, and a task is never submitted without them.
  * Method: the provider on a fake server, whose uploads meet faults; what it was sent is held against what should have been sent.
  */
-import { createHash } from 'node:crypto';
 import { expect } from 'chai';
+import { createHash } from 'node:crypto';
 import { REFERENCE_UNREAD } from '../../../../adapters/providers/shared/whole-references.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { streamOf } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
-import { openStudio, postsTo, reference, task, type Studio } from './opened-comfyui.js';
+import { openStudio, postsTo, reference, type Studio, task } from './opened-comfyui.js';
 import { EDIT_SETTINGS } from './workflows.js';
 
 type Graph = Readonly<Record<string, { readonly inputs: JsonObject }>>;

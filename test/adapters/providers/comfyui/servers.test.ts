@@ -2,9 +2,9 @@
  * Goal: what the provider does with a server is right with a real one, and the fake that other tests use behaves like it.
  * Method: one suite runs against fakes of a newer and an older server, and against the real one that TEST_COMFYUI_URL names.
  */
+import { expect } from 'chai';
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import type { ComfyUiProvider } from '../../../../adapters/providers/comfyui/comfyui-provider.js';
 import type { JsonObject } from '../../../../core/json.js';

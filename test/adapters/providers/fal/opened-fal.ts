@@ -1,5 +1,5 @@
 import { falDriver } from '../../../../adapters/providers/fal/fal-driver.js';
-import { openFal, type FalProvider } from '../../../../adapters/providers/fal/fal-provider.js';
+import { type FalProvider, openFal } from '../../../../adapters/providers/fal/fal-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';

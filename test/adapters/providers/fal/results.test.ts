@@ -6,7 +6,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { requestFailure } from '../../../../adapters/providers/fal/request-failure.js';
-import { TASK_ERRORS } from '../../../../core/generation/task-errors.js';
+import { TASK_ERRORS } from '../../../../core/generation/generation.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';

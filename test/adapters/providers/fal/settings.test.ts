@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { falDriver } from '../../../../adapters/providers/fal/fal-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import { falAt, SETTINGS } from './opened-fal.js';
 

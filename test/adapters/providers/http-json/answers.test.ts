@@ -3,14 +3,14 @@
  * configured server and listed hosts; and the key stays with that server.
  * Method: servers that answer as three APIs do, with single answers replaced, and what the provider made of them.
  */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
 import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { reportsUntilOver, submitted, WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
+import { type CallKind, FakeServer } from '../../../providers/fakes/fake-server.js';
 import { FalFake } from '../../../providers/fakes/fal-fake.js';
-import { FakeServer, type CallKind } from '../../../providers/fakes/fake-server.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { recordingLog } from '../recording-log.js';
 import { AUTH, httpJsonAt, mapping, studioMapping, task } from './opened-http-json.js';

@@ -3,14 +3,14 @@
  * file of a task is lost.
  * Method: bodies with one form each, and what a fake received for tasks with and without files.
  */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
+import { randomUUID } from 'node:crypto';
 import type { HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
-import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { decodedPicture, maskedPicture, maskedReference } from '../../../fixtures/masked-pictures.js';
+import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { referenceOf } from '../sample-task.js';
 import { AUTH, httpJsonAt, studioMapping, task } from './opened-http-json.js';
 

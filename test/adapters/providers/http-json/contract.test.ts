@@ -10,13 +10,13 @@ import type { JsonObject } from '../../../../core/json.js';
 import type { ProviderPromises, Submission } from '../../../../core/ports/provider.js';
 import { providerContract } from '../../../contracts/provider.contract.js';
 import {
-  remoteProviderContract,
   type OpenedRemoteProvider,
   type RefusalCase,
+  remoteProviderContract,
   type RemoteProviderSubject,
 } from '../../../contracts/remote-provider.contract.js';
-import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import type { FakeServer } from '../../../providers/fakes/fake-server.js';
+import { FalFake } from '../../../providers/fakes/fal-fake.js';
 import { MinimaxFake } from '../../../providers/fakes/minimax-fake.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { SeedanceFake } from '../../../providers/fakes/seedance-fake.js';

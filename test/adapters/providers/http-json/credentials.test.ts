@@ -5,8 +5,8 @@
 import { expect } from 'chai';
 import {
   hostLists,
-  providerOn,
   type HttpJsonProvider,
+  providerOn,
 } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import { Connection } from '../../../../adapters/providers/shared/connection.js';
 import type { JsonObject } from '../../../../core/json.js';
@@ -16,7 +16,7 @@ import { collected } from '../../../fixtures/byte-streams.js';
 import { MEMORY_BYTES } from '../../../fixtures/masked-pictures.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { orSkip } from '../../../servers/servers.js';
-import { TlsServers, type Answering, type TlsServer } from '../../http/tls-servers.js';
+import { type Answering, type TlsServer, TlsServers } from '../../http/tls-servers.js';
 import { httpJsonAt, task } from './opened-http-json.js';
 
 const SETTINGS: JsonObject = {

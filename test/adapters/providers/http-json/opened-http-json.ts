@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse } from 'yaml';
 import { httpJsonDriver } from '../../../../adapters/providers/http-json/http-json-driver.js';
-import { openHttpJson, type HttpJsonProvider } from '../../../../adapters/providers/http-json/http-json-provider.js';
+import { type HttpJsonProvider, openHttpJson } from '../../../../adapters/providers/http-json/http-json-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';

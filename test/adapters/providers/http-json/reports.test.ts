@@ -9,7 +9,7 @@ import type { Json, JsonObject } from '../../../../core/json.js';
 import { hintsOf, type ProviderReport } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
-import { FakeServer, type FakeAnswer } from '../../../providers/fakes/fake-server.js';
+import { type FakeAnswer, FakeServer } from '../../../providers/fakes/fake-server.js';
 import { recordingLog } from '../recording-log.js';
 import { httpJsonAt, task } from './opened-http-json.js';
 

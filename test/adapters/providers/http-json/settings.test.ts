@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { httpJsonDriver } from '../../../../adapters/providers/http-json/http-json-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
-import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { StudioFake } from '../../../providers/fakes/studio-fake.js';
 import { AUTH, exampleMapping, httpJsonAt, mapping, studioMapping } from './opened-http-json.js';
 

@@ -3,17 +3,17 @@
  * the server can.
  * Method: the fakes, and answers written by hand where a server would have to misbehave.
  */
+import { expect } from 'chai';
 import { getEventListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import type { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
+import { type FakeAnswer, FakeServer } from '../../../providers/fakes/fake-server.js';
 import type { OpenAiVendor } from '../../../providers/fakes/openai-error.js';
 import { OpenAiFake } from '../../../providers/fakes/openai-fake.js';
-import { FakeServer, type FakeAnswer } from '../../../providers/fakes/fake-server.js';
 import { closeAnswers, outputsOf } from '../sample-task.js';
 import { IMAGES, openAiAt, task, video } from './opened-openai.js';
 

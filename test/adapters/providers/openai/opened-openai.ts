@@ -1,9 +1,9 @@
-import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import { openAiDriver } from '../../../../adapters/providers/openai/openai-driver.js';
+import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import { openConnection } from '../../../../adapters/providers/shared/connection.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Log } from '../../../../core/log.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import type { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import { PRESETS } from '../../../../adapters/providers/openai/presets.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
-import type { SubmitAnswer, Submission } from '../../../../core/ports/provider.js';
+import type { Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
 import type { OpenAiVendor } from '../../../providers/fakes/openai-error.js';
 import { OpenAiFake } from '../../../providers/fakes/openai-fake.js';

@@ -7,11 +7,11 @@ import { openAiDriver } from '../../../../adapters/providers/openai/openai-drive
 import { OpenAiProvider } from '../../../../adapters/providers/openai/openai-provider.js';
 import { SETTING_NAMES, settingsFault } from '../../../../adapters/providers/openai/openai-settings.js';
 import { PRESETS } from '../../../../adapters/providers/openai/presets.js';
+import { fieldRulesFault } from '../../../../adapters/providers/shared/request-fields.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { fieldRulesFault } from '../../../../adapters/providers/shared/request-fields.js';
-import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { plain, readPage, tablesOf } from '../../../docs/pages.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { openAiAt } from './opened-openai.js';
 
 const OF_OPERATORS = [

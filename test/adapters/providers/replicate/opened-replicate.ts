@@ -1,5 +1,5 @@
-import { openReplicate, type ReplicateProvider } from '../../../../adapters/providers/replicate/replicate-provider.js';
 import { replicateDriver } from '../../../../adapters/providers/replicate/replicate-driver.js';
+import { openReplicate, type ReplicateProvider } from '../../../../adapters/providers/replicate/replicate-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { Log } from '../../../../core/log.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';

@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { replicateDriver } from '../../../../adapters/providers/replicate/replicate-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { ReplicateFake } from '../../../providers/fakes/replicate-fake.js';
 import { replicateAt, SETTINGS } from './opened-replicate.js';
 

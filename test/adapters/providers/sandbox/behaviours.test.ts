@@ -2,8 +2,8 @@
  * Goal: the test model does each thing it can be told to do, and nothing else.
  * Method: one task a behaviour, on a clock that only the test moves.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
+import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
 import { REPORTABLE_ERRORS } from '../../../../adapters/providers/sandbox/plan.js';
 import { SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-provider.js';

@@ -2,13 +2,13 @@
  * Goal: what the catalog offers of the sandbox is what the sandbox can do.
  * Method: the delivered catalog is loaded, then read as plain YAML, and every value of every enum in it is tried on the plan reader.
  */
-import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
+import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { loadCatalog } from '../../../../adapters/catalog-file/file-catalog.js';
+import { BEHAVIOURS, readPlan, REPORTABLE_ERRORS } from '../../../../adapters/providers/sandbox/plan.js';
 import { AjvJsonSchemas } from '../../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../../adapters/system/check-schema.js';
-import { BEHAVIOURS, readPlan, REPORTABLE_ERRORS } from '../../../../adapters/providers/sandbox/plan.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 
 interface Property {

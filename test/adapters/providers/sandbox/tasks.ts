@@ -1,7 +1,7 @@
-import type { Clock } from '../../../../core/ports/clock.js';
-import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
 import type { ReferenceRole } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
+import type { Clock } from '../../../../core/ports/machine.js';
+import type { ProviderReference, Submission } from '../../../../core/ports/provider.js';
 import { streamOf } from '../../../fixtures/byte-streams.js';
 
 /** A clock that stands still until it is moved. */

@@ -4,16 +4,16 @@
  * picture for each task.
  */
 import { expect } from 'chai';
-import type { Log } from '../../../../core/log.js';
 import type { JsonObject } from '../../../../core/json.js';
+import type { Log } from '../../../../core/log.js';
 import {
+  type OpenedProvider,
   providerContract,
   reportsUntilOver,
   submitted,
   WANTED,
-  type OpenedProvider,
 } from '../../../contracts/provider.contract.js';
-import { remoteProviderContract, type OpenedRemoteProvider } from '../../../contracts/remote-provider.contract.js';
+import { type OpenedRemoteProvider, remoteProviderContract } from '../../../contracts/remote-provider.contract.js';
 import { collected } from '../../../fixtures/byte-streams.js';
 import { halfMasked, keptOf } from '../../../fixtures/masked-pictures.js';
 import { HELD_STEPS, SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';

@@ -1,9 +1,9 @@
-import { openConnection } from '../../../../adapters/providers/shared/connection.js';
 import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.js';
 import { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
+import { openConnection } from '../../../../adapters/providers/shared/connection.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Log } from '../../../../core/log.js';
+import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { Submission } from '../../../../core/ports/provider.js';
 import { SILENT } from '../../../fixtures/silent-log.js';
 import { defaultsOf } from '../option-defaults.js';

@@ -3,15 +3,15 @@
  * before it is sent.
  * Method: the bodies of requests as a fake receives them; fast-check for parameters of any kind.
  */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { randomUUID } from 'node:crypto';
 import type { SdcppProvider } from '../../../../adapters/providers/sdcpp/sdcpp-provider.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import type { Submission } from '../../../../core/ports/provider.js';
+import { WANTED } from '../../../contracts/provider.contract.js';
 import { breakingOff } from '../../../fixtures/byte-streams.js';
 import { image } from '../../../fixtures/images.js';
-import { WANTED } from '../../../contracts/provider.contract.js';
 import { SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { referenceOf } from '../sample-task.js';
 import { sdcppAt, SETTINGS, task } from './opened-sdcpp.js';

@@ -7,8 +7,8 @@ import { expect } from 'chai';
 import { sdcppDriver } from '../../../../adapters/providers/sdcpp/sdcpp-driver.js';
 import { optionsFault } from '../../../../apps/config/options-fault.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { WANTED } from '../../../contracts/provider.contract.js';
+import { IMAGE_PLACE } from '../../../fixtures/settings-place.js';
 import { SdcppFake } from '../../../providers/fakes/sdcpp-fake.js';
 import { sdcppAt, SETTINGS } from './opened-sdcpp.js';
 

@@ -2,9 +2,9 @@
  * Goal: a seed that the service draws is a whole number which a client could have sent, and differs from task to task.
  * Method: schemas of many forms, arbitrary bounds and tokens; each seed is checked as a request of a client is.
  */
-import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { randomUUID } from 'node:crypto';
 import { chosenSeed, drawnSeed } from '../../../../adapters/providers/shared/drawn-seed.js';
 import { AjvJsonSchemas } from '../../../../adapters/system/ajv-json-schemas.js';
 import type { JsonObject } from '../../../../core/json.js';

@@ -2,12 +2,12 @@
  * Goal: a picture with transparent areas is split into its colours and its mask, pixel by pixel and upright, in bounded memory.
  * Method: pictures of known pixels in all forms, whose results are decoded and compared with a formula; a budget that the test holds.
  */
+import { expect } from 'chai';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expect } from 'chai';
 import sharp from 'sharp';
-import { keptMasked, splitMasked, type MaskForm } from '../../../../adapters/providers/shared/masked-reference.js';
+import { keptMasked, type MaskForm, splitMasked } from '../../../../adapters/providers/shared/masked-reference.js';
 import { TaskRefused } from '../../../../adapters/providers/shared/task-refused.js';
 import {
   REFERENCE_UNREAD,
@@ -15,7 +15,7 @@ import {
   WholeReferences,
 } from '../../../../adapters/providers/shared/whole-references.js';
 import { CallOver } from '../../../../core/cancellation.js';
-import { decodeBytesOf } from '../../../../core/media/decode-cost.js';
+import { decodeBytesOf } from '../../../../core/media/image-header.js';
 import { MemoryBudget } from '../../../../core/memory-budget.js';
 import type { ProviderReference } from '../../../../core/ports/provider.js';
 import { breakingOff, collected, inPieces } from '../../../fixtures/byte-streams.js';

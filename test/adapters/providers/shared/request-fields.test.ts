@@ -6,10 +6,10 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import {
   FIELD_RULES_SCHEMA,
+  type FieldRules,
   fieldRulesFault,
   fieldsFrom,
   ParameterInvalid,
-  type FieldRules,
 } from '../../../../adapters/providers/shared/request-fields.js';
 import { checkSettings } from '../../../../adapters/providers/shared/settings.js';
 import type { Json, JsonObject } from '../../../../core/json.js';

@@ -3,15 +3,15 @@
 // Method: cancels before, during and after the submission, with providers that stop, ignore the cancel or deliver
 // anyway.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
-import { CoreWorker, untilEnded, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { Gate } from '../../../fixtures/intercepted.js';
 import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
 import { withWallTime } from '../../../fixtures/wall-clock.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilEnded, untilSettled } from '../../../harness/core-worker.js';
 
 async function expectSettled(harness: CoreHarness, g: Generation, status: string, charged: number): Promise<void> {
   expect([g.status, g.chargedCredits]).to.deep.equal([status, charged]);

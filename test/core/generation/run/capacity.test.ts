@@ -2,11 +2,11 @@
 // each try has a token of its own, and the deadline holds.
 // Method: a provider that refuses a number of times because it is full, with and without a time to come again.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import type { SubmitScript } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 
 const FULL = { code: 'PROVIDER_UNAVAILABLE', message: 'The provider is full.', mayRetry: true } as const;
 

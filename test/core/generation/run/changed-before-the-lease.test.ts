@@ -3,9 +3,9 @@
 // Method: two providers; right before the second worker writes its lease, another one, whose clock is 50 s behind, submits to
 // the other provider.
 import { expect } from 'chai';
-import { changeGeneration } from '../../../../core/generation/change-generation.js';
-import type { GenerationCommand } from '../../../../core/generation/commands.js';
+import type { GenerationCommand } from '../../../../core/generation/decide.js';
 import type { Generation } from '../../../../core/generation/generation.js';
+import { changeGeneration } from '../../../../core/generation/settle-generation.js';
 import { connectedProviders } from '../../../fixtures/connected-providers.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { ScriptedProvider } from '../../../fixtures/scripted-provider.js';

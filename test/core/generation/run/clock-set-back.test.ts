@@ -2,7 +2,7 @@
 // Method: the clock is set while a run waits in each of the ways in which it can wait; the monotonic time until the next
 // step is compared with what the wait may take.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { imagesOf, PROMISES } from '../../../fixtures/scripted-provider.js';

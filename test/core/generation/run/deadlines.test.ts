@@ -6,11 +6,11 @@ import type { Generation } from '../../../../core/generation/generation.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { DEFAULT_SETTINGS } from '../../../../core/settings.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { Life } from '../../../harness/cut-processes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { Life } from '../../../harness/cut-processes.js';
 
 const RUN_MS = 600_000;
 /** One call for the last poll, and one for the one output. */

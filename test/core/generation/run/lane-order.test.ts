@@ -4,7 +4,7 @@
 // turn and searches for the oldest, instead of keeping an order.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { Lane, type PlaceRequest } from '../../../../core/generation/run/lane.js';
+import { Lane, type PlaceRequest } from '../../../../core/generation/run/lanes.js';
 
 interface Waiting {
   readonly id: string;

@@ -2,15 +2,15 @@
 // turns, so an account with many generations does not hold up an account with few.
 // Method: a worker with a provider whose tasks end when the test says so; running tasks are counted at every step.
 import { expect } from 'chai';
-import type { Caller } from '../../../../core/access/credential.js';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import { Lanes } from '../../../../core/generation/run/lanes.js';
 import { Worker } from '../../../../apps/worker/worker.js';
-import { CoreWorker } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
+import type { Caller } from '../../../../core/access/credential.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
+import { Lanes } from '../../../../core/generation/run/lanes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { settled } from '../../../fixtures/manual-clock.js';
 import { imagesOf, type ScriptedTask } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker } from '../../../harness/core-worker.js';
 
 async function open(concurrency: number, concurrencyPerAccount: number): Promise<CoreHarness> {
   const harness = await CoreHarness.open({ models: [imageModel({ concurrency, concurrencyPerAccount })] });

@@ -4,9 +4,8 @@
 import { expect } from 'chai';
 import type { Context } from '../../../../core/context.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
-import { changeGeneration } from '../../../../core/generation/change-generation.js';
-import { LeaseHolder, LeaseLost } from '../../../../core/generation/run/lease-holder.js';
-import { takeLease } from '../../../../core/generation/run/take-lease.js';
+import { LeaseHolder, LeaseLost, takeLease } from '../../../../core/generation/run/lease.js';
+import { changeGeneration } from '../../../../core/generation/settle-generation.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 
 describe('a lease that is taken again by its holder', () => {

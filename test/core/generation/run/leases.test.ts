@@ -3,18 +3,18 @@
 // Method: a worker pauses at each of its store calls in turn until its lease has lapsed and another worker has
 // continued or finished; then it resumes.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import { isTerminal, type Generation } from '../../../../core/generation/generation.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
+import { type Generation, isTerminal } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { streamOf } from '../../../fixtures/byte-streams.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { Life } from '../../../harness/cut-processes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { Gate, type Interceptor } from '../../../fixtures/intercepted.js';
-import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
+import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { Life } from '../../../harness/cut-processes.js';
 
 /** Pauses at the call with this number; from then on every call waits, timers' calls too, as in a stopped process. */
 function stoppedAt(index: number, side: 'before' | 'after', gate: Gate): Interceptor {

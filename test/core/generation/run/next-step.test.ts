@@ -1,10 +1,9 @@
 // Goal: each step of a run follows from its generation, the state of the run and the time.
 // Method: the tables line by line, each line where the ones before it do not apply.
 import { expect } from 'chai';
-import type { Generation } from '../../../../core/generation/generation.js';
+import type { Generation, TaskErrorCode } from '../../../../core/generation/generation.js';
 import type { RunRules, RunStep } from '../../../../core/generation/run/next-step.js';
 import type { RunState, RunTime } from '../../../../core/generation/run/run-state.js';
-import type { TaskErrorCode } from '../../../../core/generation/task-errors.js';
 import { aGeneration } from '../../../fixtures/stored-records.js';
 import {
   asked,

@@ -3,15 +3,14 @@
 // Method: a worker on memory adapters with a scripted provider; the books are summed separately.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
-import type { Generation } from '../../../../core/generation/generation.js';
-import { TASK_ERRORS, type TaskErrorCode } from '../../../../core/generation/task-errors.js';
+import { type Generation, TASK_ERRORS, type TaskErrorCode } from '../../../../core/generation/generation.js';
 import type { ProviderReport } from '../../../../core/ports/provider.js';
 import { bytesOf } from '../../../fixtures/byte-streams.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
 import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
 import { plainImage, plainVideo } from '../../../fixtures/plain-media.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 
 async function expectCharged(harness: CoreHarness, g: Generation, credits: number): Promise<void> {
   expect(g.chargedCredits).to.equal(credits);

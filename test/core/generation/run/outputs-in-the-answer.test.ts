@@ -2,15 +2,15 @@
 // worker finishes from there; until then its outcome is unknown, and nothing is submitted again but by the model's policy.
 // Method: a provider that answers with files, whole, broken and too many, and workers that die or stop on the way.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { Life } from '../../../harness/cut-processes.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import { breakingOff, readableAgain, streamOf } from '../../../fixtures/byte-streams.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { PROMISES, type SubmitScript } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { Life } from '../../../harness/cut-processes.js';
 
 async function open(script: SubmitScript[], policy: 'resubmit' | 'fail' = 'fail'): Promise<CoreHarness> {
   const harness = await CoreHarness.open({ models: [imageModel({ onUnknownAcceptance: policy })] });

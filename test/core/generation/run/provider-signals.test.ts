@@ -3,14 +3,14 @@
 // Method: a provider whose calls hang, in runs that pass their deadline, lose their lease or are cancelled, or whose
 // worker stops.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import type { Provider } from '../../../../core/ports/provider.js';
 import { StoreUnavailable } from '../../../../core/errors.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
+import type { Provider } from '../../../../core/ports/provider.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import type { Interceptor } from '../../../fixtures/intercepted.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 
 const RUN_MS = 600_000;
 

@@ -5,9 +5,9 @@
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
-import { changeGeneration } from '../../../../core/generation/change-generation.js';
-import { MAX_CLOCK_SKEW_MS } from '../../../../core/settings.js';
+import { changeGeneration } from '../../../../core/generation/settle-generation.js';
 import type { ProviderLimits } from '../../../../core/providers/provider-use.js';
+import { MAX_CLOCK_SKEW_MS } from '../../../../core/settings.js';
 import { connectedProviders } from '../../../fixtures/connected-providers.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { imagesOf, ScriptedProvider } from '../../../fixtures/scripted-provider.js';

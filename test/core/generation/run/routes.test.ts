@@ -2,7 +2,7 @@
 // one may have it; limits hold for all workers together; a provider that does not work is left alone for a while.
 // Method: two scripted providers, one or two workers, a manual clock.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { ProviderLimits } from '../../../../core/providers/provider-use.js';
 import { connectedProviders } from '../../../fixtures/connected-providers.js';

@@ -2,11 +2,11 @@ import type { Generation } from '../../../../core/generation/generation.js';
 import { nextStep, type RunRules, type RunStep } from '../../../../core/generation/run/next-step.js';
 import {
   newRunState,
-  withNews,
   type News,
   type RunState,
   type RunTime,
   type Silence,
+  withNews,
 } from '../../../../core/generation/run/run-state.js';
 import type { ProviderReport, RecoverAnswer } from '../../../../core/ports/provider.js';
 import { DEFAULT_SETTINGS } from '../../../../core/settings.js';

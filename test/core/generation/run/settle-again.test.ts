@@ -3,10 +3,10 @@
 // while no recovery runs.
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import type { PortCall } from '../../../fixtures/intercepted.js';
+import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
 import { CoreWorker, untilEnded, untilSettled } from '../../../harness/core-worker.js';
 

@@ -3,17 +3,15 @@
 // Method: a model whose policy is `fail`, a provider with a settle time of 20 s, and submissions that end without an
 // answer, end with their worker, or arrive while the service asks.
 import { expect } from 'chai';
-import { handOver } from '../../../../core/generation/run/hand-over.js';
-import type { ProviderCalls } from '../../../../core/generation/run/provider-calls.js';
-import { notTakenAt } from '../../../../core/generation/run/settle-time.js';
-import { submissionOf } from '../../../../core/generation/run/submission.js';
+import { handOver, type ProviderCalls, submissionOf } from '../../../../core/generation/run/provider-calls.js';
+import { notTakenAt } from '../../../../core/generation/run/run-state.js';
 import type { ProviderReference } from '../../../../core/ports/provider.js';
 import { collected, streamOf } from '../../../fixtures/byte-streams.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { Life } from '../../../harness/cut-processes.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { PROMISES } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { Life } from '../../../harness/cut-processes.js';
 
 const SETTLE_MS = 20_000;
 

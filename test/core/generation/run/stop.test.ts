@@ -1,17 +1,17 @@
 // Goal: a stopping worker hands over its work at once and loses nothing; a lost wake-up is replaced.
 // Method: workers stopped in the middle of their runs, and schedules that fail, followed by another worker or recovery.
 import { expect } from 'chai';
-import type { Generation } from '../../../../core/generation/generation.js';
-import { createGeneration } from '../../../../core/generation/create-generation.js';
-import { WorkerStopping } from '../../../../core/generation/run/dispatcher.js';
 import { Worker } from '../../../../apps/worker/worker.js';
+import { createGeneration } from '../../../../core/generation/create-generation.js';
+import type { Generation } from '../../../../core/generation/generation.js';
+import { WorkerStopping } from '../../../../core/generation/run/dispatcher.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { Gate } from '../../../fixtures/intercepted.js';
 import { imageModel } from '../../../fixtures/core-models.js';
+import { Gate } from '../../../fixtures/intercepted.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 import { imagesOf } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 
 async function stop(harness: CoreHarness, worker: CoreWorker): Promise<void> {
   await harness.clock.run(Promise.all([worker.context.wakeUps.stop(), worker.dispatcher.stop(10_000)]));

@@ -5,16 +5,16 @@
 import { expect } from 'chai';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { Generation } from '../../../../core/generation/generation.js';
-import type { MediaCleaner } from '../../../../core/ports/media-cleaner.js';
+import type { MediaCleaner } from '../../../../core/ports/media.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
 import { breakingOff, bytesOf, collected, readableAgain, streamOf } from '../../../fixtures/byte-streams.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import type { Interceptor, PortCall } from '../../../fixtures/intercepted.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { expectAtRest } from '../../../fixtures/recovery-passes.js';
 import { PROMISES } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { Life } from '../../../harness/cut-processes.js';
 
 const JUNK = bytesOf('junk');

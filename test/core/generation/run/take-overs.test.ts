@@ -3,13 +3,13 @@
 // Method: a worker dies in the middle of a run, and another worker has more to start than it has places; the test
 // checks what it runs next.
 import { expect } from 'chai';
-import { Recovery } from '../../../../core/recovery/recover.js';
-import { CoreWorker } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { imageModel } from '../../../fixtures/core-models.js';
-import { Life } from '../../../harness/cut-processes.js';
-import { imagesOf } from '../../../fixtures/scripted-provider.js';
 import type { WakeUpSubject } from '../../../../core/ports/wake-ups.js';
+import { Recovery } from '../../../../core/recovery/recover.js';
+import { imageModel } from '../../../fixtures/core-models.js';
+import { imagesOf } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker } from '../../../harness/core-worker.js';
+import { Life } from '../../../harness/cut-processes.js';
 
 interface Cut {
   readonly harness: CoreHarness;

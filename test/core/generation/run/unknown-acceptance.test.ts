@@ -3,12 +3,12 @@
 // Method: submissions interrupted before and after the provider accepted them, with providers that can and cannot
 // answer the query.
 import { expect } from 'chai';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
-import { Life } from '../../../harness/cut-processes.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { PROMISES } from '../../../fixtures/scripted-provider.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
+import { Life } from '../../../harness/cut-processes.js';
 
 const SETTLE_MS = 10_000;
 

@@ -4,11 +4,11 @@
 import { expect } from 'chai';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { Recovery } from '../../../../core/recovery/recover.js';
-import { imageModel } from '../../../fixtures/core-models.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
-import { CoreHarness } from '../../../harness/core-harness.js';
 import { catalogOf } from '../../../fixtures/catalog-of.js';
+import { imageModel } from '../../../fixtures/core-models.js';
 import { expectBooksRight } from '../../../fixtures/ledger-checks.js';
+import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 
 const QUEUE_MS = 600_000;
 const NOTHING = catalogOf(() => []);

@@ -7,12 +7,12 @@ import { StoreUnavailable } from '../../../../core/errors.js';
 import { createGeneration } from '../../../../core/generation/create-generation.js';
 import type { ProviderCall, Submission, SubmitAnswer } from '../../../../core/ports/provider.js';
 import { collected } from '../../../fixtures/byte-streams.js';
+import { oneProvider } from '../../../fixtures/connected-providers.js';
 import { imageModel } from '../../../fixtures/core-models.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { ScriptedProvider } from '../../../fixtures/scripted-provider.js';
-import { oneProvider } from '../../../fixtures/connected-providers.js';
-import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { CoreHarness } from '../../../harness/core-harness.js';
+import { CoreWorker, untilSettled } from '../../../harness/core-worker.js';
 import { complete, prepare, send } from '../../uploads/upload-steps.js';
 
 const CUT_SHORT = { code: 'PROVIDER_UNAVAILABLE', message: 'A reference did not arrive.', mayRetry: true } as const;

@@ -1,9 +1,9 @@
-import type { JsonObject } from '../../../../core/json.js';
 import type { Generation } from '../../../../core/generation/generation.js';
+import type { JsonObject } from '../../../../core/json.js';
 import { attributionOf, checkAttribution } from '../../../history/attributions.js';
-import { canonical } from '../../../history/values.js';
 import type { Finding } from '../../../history/finding.js';
-import { traceOf, type Known } from '../known.js';
+import { canonical } from '../../../history/values.js';
+import { type Known, traceOf } from '../known.js';
 
 /**
  * Invariant 1: a generation names the key, the model and the trace of a request that was sent for it, and each of its

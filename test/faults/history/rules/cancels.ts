@@ -1,7 +1,7 @@
 import type { Generation } from '../../../../core/generation/generation.js';
-import { textOf } from '../../../history/values.js';
 import type { Finding } from '../../../history/finding.js';
-import { told, type Known } from '../known.js';
+import { textOf } from '../../../history/values.js';
+import { type Known, told } from '../known.js';
 
 /**
  * Invariant 10: a cancel that was acknowledged is not forgotten, and one of a queued generation costs nothing and

@@ -2,7 +2,7 @@ import type { Generation } from '../../../../core/generation/generation.js';
 import type { Finding } from '../../../history/finding.js';
 import type { Known } from '../known.js';
 import { longestGapMs, touches } from '../spans.js';
-import { wishOf, type Wish } from '../wish.js';
+import { type Wish, wishOf } from '../wish.js';
 
 /**
  * What trouble can make of something: its deadline passes, or all attempts are spent while workers and stores come and

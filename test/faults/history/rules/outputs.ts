@@ -2,7 +2,7 @@ import type { Generation } from '../../../../core/generation/generation.js';
 import type { Finding } from '../../../history/finding.js';
 import { checkOutputs } from '../../../history/outputs.js';
 import { checkBytes } from '../../../history/uploads.js';
-import { told, type Answered, type Known } from '../known.js';
+import { type Answered, type Known, told } from '../known.js';
 
 /** Invariants 14 and 16: what was delivered is what was asked for, stands whole, and is what a signed address gives. */
 export function* checkDelivered(known: Known): Iterable<Finding> {

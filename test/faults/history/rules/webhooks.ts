@@ -1,8 +1,8 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { Finding } from '../../../history/finding.js';
-import { brokenBy, checkShown, shownRecord, shownTask, type Shown } from '../../../history/task-order.js';
+import { brokenBy, checkShown, type Shown, shownRecord, shownTask } from '../../../history/task-order.js';
 import { textOf } from '../../../history/values.js';
-import { taskHasEnded, type Known } from '../known.js';
+import { type Known, taskHasEnded } from '../known.js';
 import type { KnownEndpoint, LoggedDelivery, Message, SeenWebhooks } from '../webhook-history.js';
 
 /** What an endpoint may be left with, once nothing goes wrong any more. */

@@ -10,7 +10,7 @@ import { until } from '../../../fixtures/until.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { BASE, serve, type RunningServer } from '../host/rest-client.js';
+import { BASE, type RunningServer, serve } from '../host/rest-client.js';
 
 interface Received {
   readonly id: string;

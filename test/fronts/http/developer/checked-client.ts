@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { ROUTES } from '../../../../apps/http/developer/routes.js';
-import { STATUSES } from '../../../../apps/http/host/statuses.js';
+import { STATUSES } from '../../../../apps/http/host/errors.js';
 import type { ErrorCode } from '../../../../core/errors.js';
 import type { FrontClient } from '../../vectors/play.js';
-import { expectConformity } from './conformity.js';
 import { sendHttp } from '../host/rest-client.js';
+import { expectConformity } from './conformity.js';
 
 const STATUS_OF_SUCCESS = new Map(ROUTES.map(({ operation }) => [operation.operationId, operation.status]));
 

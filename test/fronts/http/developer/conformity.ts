@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { openApiDocument } from '../../../../apps/http/developer/openapi/document.js';
+import { openApiDocument } from '../../../../apps/http/developer/openapi.js';
 import { ROUTES } from '../../../../apps/http/developer/routes.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../../../core/settings.js';

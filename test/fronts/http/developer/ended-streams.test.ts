@@ -1,17 +1,16 @@
 // Goal: every stream of events ends with its credential, its account's standing, its client and its process, whether the client
 // reads it or not, and one client cannot open any number of them.
 // Method: the REST front on memory adapters; sockets that read nothing of streams that have much to tell.
-import { connect, type Socket } from 'node:net';
 import { expect } from 'chai';
+import { connect, type Socket } from 'node:net';
 import { CREDENTIAL_CACHE_MS } from '../../../../core/access/authenticate.js';
 import type { Caller } from '../../../../core/access/credential.js';
-import { expireKey, revokeKey } from '../../../../core/access/manage.js';
-import { suspendAccount } from '../../../../core/access/manage-accounts.js';
+import { expireKey, revokeKey, suspendAccount } from '../../../../core/access/manage.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import { until } from '../../../fixtures/until.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
-import { BASE, serve, type RunningServer } from '../host/rest-client.js';
+import { BASE, type RunningServer, serve } from '../host/rest-client.js';
 
 describe('streams of events', () => {
   let harness: ServiceHarness;

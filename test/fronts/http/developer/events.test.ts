@@ -2,19 +2,19 @@
 // nothing of the stream stays behind, however it ends.
 // Method: the REST front on memory adapters; undici's EventSource, which reconnects as browsers do; connections are cut,
 // credentials revoked, the process stopped.
-import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect } from 'chai';
-import { Agent, EventSource, type Dispatcher } from 'undici';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { Agent, type Dispatcher, EventSource } from 'undici';
 import { CREDENTIAL_CACHE_MS } from '../../../../core/access/authenticate.js';
 import type { Caller } from '../../../../core/access/credential.js';
 import { revokeKey } from '../../../../core/access/manage.js';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { until } from '../../../fixtures/until.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
-import { BASE, serve, type RunningServer } from '../host/rest-client.js';
+import { BASE, type RunningServer, serve } from '../host/rest-client.js';
 
 const TYPES = ['queued', 'running', 'progress', 'cancel_requested', 'ended'];
 

@@ -3,15 +3,14 @@
 // statuses and the error catalogue.
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'chai';
-import { errorCodesOf } from '../../../../apps/http/developer/openapi/error-codes.js';
-import { openApiDocument } from '../../../../apps/http/developer/openapi/document.js';
+import { errorCodesOf, openApiDocument } from '../../../../apps/http/developer/openapi.js';
 import { BASE, ROUTES } from '../../../../apps/http/developer/routes.js';
-import { STATUSES } from '../../../../apps/http/host/statuses.js';
-import { ERRORS, type ErrorCode } from '../../../../core/errors.js';
-import { GENERATION_REQUEST_SCHEMA } from '../../../../core/generation/request.js';
+import { STATUSES } from '../../../../apps/http/host/errors.js';
+import { type ErrorCode, ERRORS } from '../../../../core/errors.js';
+import { GENERATION_REQUEST_SCHEMA } from '../../../../core/generation/quote.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { DEFAULT_SETTINGS } from '../../../../core/settings.js';
-import { COMPLETE_REQUEST_SCHEMA, PREPARE_REQUEST_SCHEMA } from '../../../../core/uploads/request.js';
+import { COMPLETE_REQUEST_SCHEMA, PREPARE_REQUEST_SCHEMA } from '../../../../core/uploads/prepare-upload.js';
 
 const MAX_UPLOAD_BYTES = 12_345;
 const DOCUMENT = JSON.parse(

@@ -2,20 +2,19 @@
 // wait stays behind, however it ends.
 // Method: the REST front on memory adapters; generations are ended and credentials revoked while requests wait, and
 // clients go away.
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { expect } from 'chai';
-import { revokeKey } from '../../../../core/access/manage.js';
-import { suspendAccount } from '../../../../core/access/manage-accounts.js';
-import { cancelGeneration } from '../../../../core/generation/cancel-generation.js';
 import { CREDENTIAL_CACHE_MS } from '../../../../core/access/authenticate.js';
 import type { Caller } from '../../../../core/access/credential.js';
+import { revokeKey, suspendAccount } from '../../../../core/access/manage.js';
+import { cancelGeneration } from '../../../../core/generation/end-generation.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { until } from '../../../fixtures/until.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { BASE, serve, type RunningServer } from '../host/rest-client.js';
+import { BASE, type RunningServer, serve } from '../host/rest-client.js';
 
 describe('a request that prefers to wait', () => {
   let harness: ServiceHarness;

@@ -3,7 +3,7 @@
 // between them.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { renderTask, taskText } from '../../../../apps/http/render/generation-task.js';
+import { renderTask, taskText } from '../../../../apps/http/render/generation.js';
 import { VIEWS } from '../../../fixtures/generation-views.js';
 
 describe('the text of a task', () => {

@@ -1,11 +1,11 @@
 // Goal: usage comes as CSV to clients that prefer it and to nobody else, with all rows, and no text in it is a formula.
 // Method: requests to a started server with different Accept headers; lines of CSV one by one.
 import { expect } from 'chai';
-import { csvLine } from '../../../../apps/http/render/csv.js';
+import { csvLine } from '../../../../apps/http/render/credits.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { sendHttp, serve, type RunningServer } from '../host/rest-client.js';
+import { type RunningServer, sendHttp, serve } from '../host/rest-client.js';
 
 const NAMES = 'generations,failed,reserved_credits,charged_credits,released_credits';
 

@@ -9,8 +9,8 @@ import { createRequestFixture, type RequestFixture } from '../../../harness/requ
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontRequest } from '../../vectors/play.js';
 import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
-import { sendHttp, serve, type RunningServer } from './rest-client.js';
 import { expectConformity } from '../developer/conformity.js';
+import { type RunningServer, sendHttp, serve } from './rest-client.js';
 
 const json = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
 const anyText = fc.oneof(

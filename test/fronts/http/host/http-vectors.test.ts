@@ -2,16 +2,16 @@
 // 5xx, and a refused request leaves nothing behind.
 // Method: raw sockets against one server; the stores and the key are compared before and after each refusal.
 import { expect } from 'chai';
-import { errorCodesOf } from '../../../../apps/http/developer/openapi/error-codes.js';
+import { errorCodesOf } from '../../../../apps/http/developer/openapi.js';
 import { ROUTES } from '../../../../apps/http/developer/routes.js';
 import type { JsonObject } from '../../../../core/json.js';
-import { isKeyFree, remains } from '../../../fixtures/remains.js';
 import type { Owner } from '../../../fixtures/owner.js';
+import { isKeyFree, remains } from '../../../fixtures/remains.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { BODY, HTTP_VECTORS, type HttpVector } from '../../vectors/http-only.js';
 import { exchange, parseAnswer } from './raw-socket.js';
-import { serve, type RunningServer } from './rest-client.js';
+import { type RunningServer, serve } from './rest-client.js';
 
 const DEFAULT_HEADERS = [
   'Authorization: Bearer {credential}',

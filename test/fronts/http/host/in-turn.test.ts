@@ -2,19 +2,19 @@
 // answer, and gets the answers in order.
 // Method: raw sockets against a server that counts what it has answered; how many of a burst were answered before
 // another connection's request is a count, and does not depend on the machine's speed.
-import { once } from 'node:events';
-import { createServer, type ServerResponse } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { AnsweredRequest } from '../../../../apps/http/host/http-observer.js';
-import { inTurn } from '../../../../apps/http/host/in-turn.js';
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { inTurn } from '../../../../apps/http/host/connections.js';
+import type { AnsweredRequest } from '../../../../apps/http/host/http-context.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange } from './raw-socket.js';
-import { BASE, serve, type RunningServer } from './rest-client.js';
+import { BASE, type RunningServer, serve } from './rest-client.js';
 
 const BURST = 4_000;
 const request = (path: string, ...headers: string[]) =>

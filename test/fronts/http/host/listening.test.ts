@@ -1,12 +1,12 @@
 // Goal: a stop waits for the requests in progress and for nothing else, whatever connections are open.
 // Method: a real server with a grace far longer than any test; raw sockets that send nothing, half a head, or a request
 // whose answer the test sends when it chooses. That the stop completes is the proof.
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { expect } from 'chai';
-import { Listening } from '../../../../apps/http/host/listening.js';
+import { Listening } from '../../../../apps/http/host/server.js';
 
 const LONG_MS = 2_000_000_000;
 const REQUEST = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';

@@ -1,6 +1,6 @@
-import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
-import { preferredWait } from '../../../../apps/http/host/prefer.js';
+import type { IncomingMessage } from 'node:http';
+import { preferredWait } from '../../../../apps/http/host/request.js';
 
 function waitOf(...values: readonly string[]): number | undefined {
   const headers = values.length === 0 ? {} : { prefer: values.join(', ') };

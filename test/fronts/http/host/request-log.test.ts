@@ -6,9 +6,9 @@ import { pino } from 'pino';
 import type { JsonObject } from '../../../../core/json.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
-import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
 import type { FrontRequest } from '../../vectors/play.js';
-import { BASE, sendHttp, serve, type RunningServer } from './rest-client.js';
+import { PICTURE, PNG_UPLOAD } from '../../vectors/vector.js';
+import { BASE, type RunningServer, sendHttp, serve } from './rest-client.js';
 
 const NOBODYS = '0198C0DE-0000-7000-8000-000000000000';
 

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
-import type { JsonObject } from '../../../../core/json.js';
 import { DEFAULT_REST_LIMITS, type RestLimits } from '../../../../apps/config/rest-limits.js';
 import type { HttpHost } from '../../../../apps/http/host/server.js';
 import { createHttpFronts, type HttpFrontsOptions } from '../../../../apps/wiring/http-fronts.js';
+import type { JsonObject } from '../../../../core/json.js';
 import type { ServiceHarness } from '../../../harness/service-harness.js';
 import type { FrontAnswer, FrontRequest } from '../../vectors/play.js';
 

@@ -5,15 +5,15 @@
  */
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { ServiceError } from '../../../../core/errors.js';
+import { SystemClock } from '../../../../adapters/system/system-clock.js';
+import { SystemIds } from '../../../../adapters/system/system-ids.js';
 import type { StreamedAnswer } from '../../../../apps/http/host/answer.js';
-import { DEFAULT_HTTP_LIMITS } from '../../../../apps/http/host/limits.js';
-import { readQuery } from '../../../../apps/http/host/read-query.js';
+import { DEFAULT_HTTP_LIMITS } from '../../../../apps/http/host/http-context.js';
+import { readQuery } from '../../../../apps/http/host/request.js';
 import { createRouter, type HttpRoute } from '../../../../apps/http/host/routing.js';
 import { sendAnswer } from '../../../../apps/http/host/send.js';
 import { createHttpHost, type HttpHost } from '../../../../apps/http/host/server.js';
-import { SystemClock } from '../../../../adapters/system/system-clock.js';
-import { SystemIds } from '../../../../adapters/system/system-ids.js';
+import { ServiceError } from '../../../../core/errors.js';
 import { exchange } from './raw-socket.js';
 
 function told(method: HttpRoute['method'], path: string): HttpRoute {

@@ -5,12 +5,12 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { StoreUnavailable } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
-import type { GenerationStore } from '../../../../core/ports/generation-store.js';
+import type { GenerationStore } from '../../../../core/ports/stores.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
-import { openServiceHarness, type ServiceHarness, type HarnessOptions } from '../../../harness/service-harness.js';
+import { type HarnessOptions, openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
-import { BASE, sendHttp, serve, toHttp, type RunningServer } from './rest-client.js';
+import { BASE, type RunningServer, sendHttp, serve, toHttp } from './rest-client.js';
 
 interface Setting extends RunningServer {
   readonly harness: ServiceHarness;

@@ -1,18 +1,17 @@
 // Goal: one unauthenticated client holds bounded resources: connections, and bodies that no request needs any more.
 // Method: raw sockets against servers with small bounds; connections are counted, and a body that is sent byte by byte
 // is aborted before it is complete.
+import { expect } from 'chai';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
-import { expect } from 'chai';
-import type { ConnectionRefusal } from '../../../../apps/http/host/http-observer.js';
-import { MAX_BODY_BYTES } from '../../../../apps/http/host/limits.js';
+import { type ConnectionRefusal, MAX_BODY_BYTES } from '../../../../apps/http/host/http-context.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { createRequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
 import { exchange, parseAnswer } from './raw-socket.js';
-import { BASE, serve, type RunningServer } from './rest-client.js';
+import { BASE, type RunningServer, serve } from './rest-client.js';
 
 const HEALTH = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 

@@ -5,17 +5,17 @@
 // that the proxy's header names is compared with an independent reading of it. Lines and answers are counted.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { pino, type Logger } from 'pino';
+import { type Logger, pino } from 'pino';
 import { ClientAddresses } from '../../../../apps/http/host/client-addresses.js';
 import { UnauthenticatedRefusals } from '../../../../apps/http/host/unauthenticated-refusals.js';
-import { ServiceError, type ErrorCode } from '../../../../core/errors.js';
+import { type ErrorCode, ServiceError } from '../../../../core/errors.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { collectGarbage } from '../../../fixtures/collect-garbage.js';
 import { ManualClock } from '../../../fixtures/manual-clock.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { exchange } from './raw-socket.js';
-import { BASE, serve, type RunningServer } from './rest-client.js';
+import { BASE, type RunningServer, serve } from './rest-client.js';
 
 const INVALID = new ServiceError('DEVELOPER_TOKEN_INVALID');
 

@@ -3,29 +3,29 @@
 // of the medians of processor times, measured in turn, never a time; a body that seems too expensive is measured again,
 // with twice the samples each time, and its smallest ratio decides, since a busy machine only adds. WORST_BODY_RUNS
 // sets how many bodies are tried. The most expensive one is printed.
-import { Agent, request as httpRequest } from 'node:http';
 import { create, toBinary } from '@bufbuild/protobuf';
 import type { Client } from '@grpc/grpc-js';
 import { expect } from 'chai';
 import fc from 'fast-check';
+import { Agent, request as httpRequest } from 'node:http';
 import {
   CreateGenerationRequestSchema,
-  Generations,
   GenerationInputSchema,
+  Generations,
 } from '../../../../apps/grpc/generated/darkroom/v1/generations_pb.js';
 import { Operation } from '../../../../apps/grpc/generated/darkroom/v1/media_pb.js';
-import { methodDefinition } from '../../../../apps/grpc/service-definition.js';
-import { MAX_BODY_BYTES, MAX_BODY_NODES, MAX_BODY_PIECES } from '../../../../apps/http/host/limits.js';
+import { methodDefinition } from '../../../../apps/grpc/server.js';
+import { MAX_BODY_BYTES, MAX_BODY_NODES, MAX_BODY_PIECES } from '../../../../apps/http/host/http-context.js';
 import type { Model } from '../../../../core/catalog/model.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
 import { catalogOf } from '../../../fixtures/catalog-of.js';
 import { MODELS } from '../../../fixtures/models.js';
 import { createRequestFixture } from '../../../harness/request-fixture.js';
+import { sizeOf } from '../../../harness/run-sizes.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { GrpcHarness } from '../../grpc/grpc-harness.js';
-import { sizeOf } from '../../../harness/run-sizes.js';
 import { exchange } from './raw-socket.js';
-import { BASE, serve, type RunningServer } from './rest-client.js';
+import { BASE, type RunningServer, serve } from './rest-client.js';
 
 const RUNS = Number(process.env['WORST_BODY_RUNS'] ?? sizeOf('dearestBodies'));
 const MOST = 10;

@@ -1,15 +1,15 @@
 // Goal: the internal listener answers probes and scrapes of any process, nothing else, and no client can block it.
 // Method: real listeners on free ports; a database that answers, refuses and hangs; hand-written requests.
-import { connect, type Socket } from 'node:net';
-import { once } from 'node:events';
 import { expect } from 'chai';
-import { askedOnce } from '../../../../apps/requests/asked-once.js';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
 import {
   createInternalServer,
   type InternalServer,
   type InternalServerOptions,
 } from '../../../../apps/http/internal/internal-server.js';
 import { Metrics } from '../../../../apps/metrics/metrics.js';
+import { askedOnce } from '../../../../apps/requests/asked-once.js';
 import { parseExposition } from '../../../fixtures/exposition.js';
 import { exchange, parseAnswer } from '../host/raw-socket.js';
 

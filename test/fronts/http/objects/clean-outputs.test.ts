@@ -1,24 +1,24 @@
 // Goal: whoever follows the signed address of an output gets no metadata, whatever the provider delivered.
 // Method: a provider that delivers a picture and a video with a workflow as ComfyUI writes it; create, poll and GET over
 // HTTP; the file behind the address is searched for the workflow and decoded.
-import { oneProvider } from '../../../fixtures/connected-providers.js';
+import { expect } from 'chai';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import sharp from 'sharp';
 import { FileObjectStore } from '../../../../adapters/files/file-object-store.js';
 import { SystemClock } from '../../../../adapters/system/system-clock.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { CannedProvider } from '../../../fixtures/canned-provider.js';
+import { oneProvider } from '../../../fixtures/connected-providers.js';
 import { image } from '../../../fixtures/images.js';
 import { MARKER, pngChunk, withPngChunks, WORKFLOW } from '../../../fixtures/tagged-images.js';
 import { muxedWithTags, packetsOf } from '../../../fixtures/tagged-videos.js';
 import { createRequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { CLIP, PICTURE } from '../../vectors/vector.js';
-import { sendHttp, serve, type RunningServer } from '../host/rest-client.js';
+import { type RunningServer, sendHttp, serve } from '../host/rest-client.js';
 
 describe('the signed address of an output', () => {
   let folder: string;

@@ -1,10 +1,10 @@
 // Goal: reference files and results travel through the server when the object store has no server of its own.
 // Method: the store in a folder behind the server's own address: prepare, PUT, complete, create, GET, over HTTP only.
+import { expect } from 'chai';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect } from 'chai';
 import { FileObjectStore } from '../../../../adapters/files/file-object-store.js';
 import { SystemClock } from '../../../../adapters/system/system-clock.js';
 import { image } from '../../../fixtures/images.js';
@@ -14,7 +14,7 @@ import { sha256Of } from '../../../fixtures/sha256.js';
 import { createRequestFixture, type RequestFixture } from '../../../harness/request-fixture.js';
 import { openServiceHarness, type ServiceHarness } from '../../../harness/service-harness.js';
 import { PICTURE } from '../../vectors/vector.js';
-import { sendHttp, serve, type RunningServer } from '../host/rest-client.js';
+import { type RunningServer, sendHttp, serve } from '../host/rest-client.js';
 
 interface Target {
   readonly upload_id: string;

@@ -1,6 +1,6 @@
 import type { Mutant } from '../mutant.js';
 
-const GET = 'core/generation/get-generation.js';
+const GET = 'core/generation/read-generations.js';
 
 /** What can be got wrong about who may see and do what. */
 export const ACCESS_MUTANTS: readonly Mutant[] = [

@@ -39,7 +39,7 @@ export const CAP_MUTANTS: readonly Mutant[] = [
   {
     name: 'cap-of-a-batch-not-seen',
     breaks: [24],
-    file: 'core/credits/draft.js',
+    file: 'core/credits/decide.js',
     find: 'return this.changed.has(credentialId) ? this.changed.get(credentialId) : this.base.get(credentialId);',
     replace: 'return this.base.get(credentialId);',
     why: 'Holds that are written together each see the use before all of them.',

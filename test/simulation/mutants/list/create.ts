@@ -19,8 +19,8 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
     name: 'hold-attributed-to-the-app',
     breaks: [1],
     file: CREATE,
-    find: 'credentialId: caller.credentialId,',
-    replace: 'credentialId: caller.appId,',
+    find: 'attribution: { credentialId: caller.credentialId,',
+    replace: 'attribution: { credentialId: caller.appId,',
     why: 'Credits are attributed to the App instead of the API key that sent the request.',
   },
   {
@@ -55,7 +55,7 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'twins-in-one-batch',
     breaks: [11],
-    file: 'core/credits/account-batch.js',
+    file: 'core/credits/account-writer.js',
     find: 'if (twins.length === 0) return batch;',
     replace: 'if (twins.length >= 0) return batch;',
     why: 'Two requests with one key are accepted by the same write.',
@@ -117,7 +117,7 @@ export const CREATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'looked-at-only-at-the-deadline',
     breaks: [12],
-    file: 'core/generation/accept.js',
+    file: 'core/generation/create-generation.js',
     find: 'dueAt: Math.min(now + recoveryGraceMs, queueDeadlineAt),',
     replace: 'dueAt: queueDeadlineAt,',
     why: 'Recovery looks at a queued generation only at its deadline, so that a lost wake-up ends it.',

@@ -75,7 +75,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'batch-does-not-see-itself',
     breaks: [4, 5],
-    file: 'core/credits/draft.js',
+    file: 'core/credits/decide.js',
     find: 'return this.opened.get(generationId) ?? (this.closed.has(generationId) ? undefined : this.base.get(generationId));',
     replace: 'return this.base.get(generationId);',
     why: 'Two commands of one write on the same hold are each decided as if they were alone.',
@@ -83,7 +83,7 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
   {
     name: 'balance-counts-what-is-held',
     breaks: [1],
-    file: 'core/credits/get-balance.js',
+    file: 'core/credits/operate.js',
     find: 'availableCredits: account.available,',
     replace: 'availableCredits: account.available + account.reserved,',
     why: 'A client is shown what was not spent yet instead of what it can still reserve.',

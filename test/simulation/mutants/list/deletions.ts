@@ -21,7 +21,7 @@ export const DELETION_MUTANTS: readonly Mutant[] = [
   {
     name: 'deleted-record-before-its-outputs',
     breaks: [26],
-    file: 'core/generation/delete-generation.js',
+    file: 'core/generation/end-generation.js',
     find: 'await removeOutputs(context, marked.generationId, writtenBy(marked));',
     replace: '',
     why: 'The outputs stay in the object store, and nothing knows of them any more.',
@@ -29,7 +29,7 @@ export const DELETION_MUTANTS: readonly Mutant[] = [
   {
     name: 'deletion-not-completed',
     breaks: [9, 26],
-    file: 'core/recovery/retire-generation.js',
+    file: 'core/recovery/recover.js',
     find: 'if (g.deletedAt !== undefined) return completeDeletion(context, g);',
     replace: '',
     why: 'A deletion whose process died leaves the outputs until their retention is over.',
@@ -37,7 +37,7 @@ export const DELETION_MUTANTS: readonly Mutant[] = [
   {
     name: 'used-upload-deleted',
     breaks: [16, 26],
-    file: 'core/uploads/delete-upload.js',
+    file: 'core/uploads/manage-uploads.js',
     find: 'if (upload.lastUsedAt !== undefined)',
     replace: 'if (upload.uploadId === undefined)',
     why: 'The reference of a generation that still has to run is removed.',
@@ -45,7 +45,7 @@ export const DELETION_MUTANTS: readonly Mutant[] = [
   {
     name: 'deleted-upload-keeps-its-bytes',
     breaks: [26],
-    file: 'core/uploads/remove-upload.js',
+    file: 'core/uploads/manage-uploads.js',
     find: 'if (key !== undefined) await objects.remove(key);',
     replace: 'if (key === undefined) await objects.remove(key);',
     why: 'The record goes, and the picture stays.',
@@ -53,7 +53,7 @@ export const DELETION_MUTANTS: readonly Mutant[] = [
   {
     name: 'deleted-upload-forgets-its-target',
     breaks: [16],
-    file: 'core/uploads/remove-upload.js',
+    file: 'core/uploads/manage-uploads.js',
     find: 'if (now < again) {',
     replace: 'if (now < 0) {',
     why: 'Bytes that are sent to the target after the deletion are never removed.',

@@ -8,7 +8,7 @@ export const PROGRAM_MUTANTS: readonly Mutant[] = [
   {
     name: 'ended-grant-still-taken',
     breaks: [18],
-    file: 'core/people/access-tokens.js',
+    file: 'core/people/grants.js',
     find: 'token.endedAt !== undefined || grant.endedAt !== undefined || ',
     replace: '',
     why: 'A token is taken until it expires, although its person has ended the connection.',

@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
-const WATCH = 'core/generation/app-watch.js';
-const CHANGES = 'core/generation/app-changes.js';
+const WATCH = 'core/generation/watch.js';
+const CHANGES = 'core/generation/events.js';
 const PROJECT = 'core/usage/project-usage.js';
 
 /** What clients are told that follow events, and that ask what was used. */
@@ -17,7 +17,7 @@ export const READER_MUTANTS: readonly Mutant[] = [
   {
     name: 'told-before-it-is-durable',
     breaks: [23],
-    file: 'core/generation/watched-generations.js',
+    file: 'core/generation/watch.js',
     find: 'const outcome = await store.replace(next, expectedVersion);',
     replace: 'written(next); const outcome = await store.replace(next, expectedVersion);',
     why: 'A follower hears of an end that the store refuses, or never gets.',
@@ -33,7 +33,7 @@ export const READER_MUTANTS: readonly Mutant[] = [
   {
     name: 'resumed-stream-looks-at-late-creations-only',
     breaks: [23],
-    file: 'core/generation/app-events.js',
+    file: 'core/generation/events.js',
     find: 'from - Math.max(0, ...lives) - BEYOND_RUN_MS',
     replace: 'from + REACH_MS',
     why: 'What was created before the line was cut, and ended while it was, is not looked at.',

@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
-const GENERATIONS = 'core/recovery/recover-generations.js';
-const HOLDS = 'core/recovery/recover-holds.js';
+const GENERATIONS = 'core/recovery/recover.js';
+const HOLDS = 'core/recovery/recover.js';
 
 /** What recovery can get wrong, or leave undone. */
 export const RECOVERY_MUTANTS: readonly Mutant[] = [
@@ -24,7 +24,7 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
   {
     name: 'tombstone-goes-at-once',
     breaks: [4, 11],
-    file: 'core/generation/void-generation.js',
+    file: 'core/generation/create-generation.js',
     find: 'dueAt: now + settings.tombstoneRetentionMs };',
     replace: 'dueAt: now };',
     why: 'A tombstone is taken for rubbish, and a slow create finds its id free again.',
@@ -56,7 +56,7 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
   {
     name: 'outputs-removed-when-looked-at',
     breaks: [9, 16],
-    file: 'core/recovery/retire-generation.js',
+    file: 'core/recovery/recover.js',
     find: 'if (mayHaveOutputs(g) && now >= outputsExpireAt) {',
     replace: 'if (mayHaveOutputs(g)) {',
     why: 'Whatever recovery looks at once it is settled is taken to be past its retention.',
@@ -64,7 +64,7 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
   {
     name: 'content-removed-when-looked-at',
     breaks: [7],
-    file: 'core/recovery/retire-generation.js',
+    file: 'core/recovery/recover.js',
     find: 'if (hasUnchargedContent(g) && now >= contentExpiresAt && now < taskExpiresAt) {',
     replace: 'if (hasUnchargedContent(g) && now < taskExpiresAt) {',
     why: 'The content of whatever recovery looks at once it is settled goes at once, when nothing was charged.',
@@ -72,7 +72,7 @@ export const RECOVERY_MUTANTS: readonly Mutant[] = [
   {
     name: 'target-swept-while-it-is-good',
     breaks: [16],
-    file: 'core/uploads/upload-times.js',
+    file: 'core/uploads/upload.js',
     find: 'return expiresAt + settings.claimLeaseMs + settings.recoveryGraceMs;',
     replace: 'return expiresAt - settings.uploadRetentionMs;',
     why: 'What was sent to a target is removed before it can be completed.',

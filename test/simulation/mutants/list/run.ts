@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const STEPS = 'core/generation/run/next-step.js';
-const SETTLE = 'core/generation/run/settle-time.js';
+const SETTLE = 'core/generation/run/run-state.js';
 const COLLECT = 'core/generation/run/collect-outputs.js';
 const DECIDE = 'core/generation/decide.js';
 
@@ -19,7 +19,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'overtaker-submits-without-asking',
     breaks: [5],
-    file: 'core/generation/run/take-lease.js',
+    file: 'core/generation/run/lease.js',
     find: '{ generation, leasedAt, ...execution, isFresh: false };',
     replace: '{ generation, leasedAt, ...execution, isFresh: true };',
     why: 'An attempt that another worker may have handed over is handed over again without asking the provider.',
@@ -60,7 +60,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'attempt-used-up-by-capacity',
     breaks: [5],
-    file: 'core/generation/attempts.js',
+    file: 'core/generation/decide.js',
     find: '{ next: { ...withoutUnsentAttempt(g), ...refusedBy } }',
     replace: '{ next: { ...withoutAttempt(g), ...refusedBy } }',
     why: 'A provider that is full uses up the attempts of a generation.',
@@ -84,7 +84,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'result-asked-of-the-first-provider',
     breaks: [9, 12, 25],
-    file: 'core/generation/run/unknown-model.js',
+    file: 'core/generation/run/executions.js',
     find: 'providerName !== providerOf(attempt, model)',
     replace: 'providerName !== route[0]?.provider',
     why: 'What another provider of the route makes is looked for at the first one.',
@@ -92,7 +92,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-lease-continued',
     breaks: [14, 16],
-    file: 'core/generation/run/lease-holder.js',
+    file: 'core/generation/run/lease.js',
     find: 'get generation() { this.throwIfLost(); return this.current; }',
     replace: 'get generation() { return this.current; }',
     why: 'A worker that lost its lease goes on with the version that it lost it to, and writes under the next fence.',
@@ -132,7 +132,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'accounts-do-not-take-turns',
     breaks: [20],
-    file: 'core/generation/run/lane.js',
+    file: 'core/generation/run/lanes.js',
     find: 'line.delete(accountId); if (waiting.length > 0) line.set(accountId, waiting);',
     replace: 'if (waiting.length === 0) line.delete(accountId);',
     why: 'The account that came first stays first in line for as long as it has something waiting.',
@@ -140,7 +140,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'take-overs-wait-their-turn',
     breaks: [20],
-    file: 'core/generation/run/lane.js',
+    file: 'core/generation/run/lanes.js',
     find: 'if (providers.length === 0) return this.finishing;',
     replace: '',
     why: 'A run that lost its worker waits for room, though it needs none, until its deadline is over.',
@@ -271,7 +271,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'submissions-not-counted',
     breaks: [21],
-    file: 'core/generation/attempts.js',
+    file: 'core/generation/decide.js',
     find: 'isNotTaken ? g : { ...g, submissionsMade: submissionsMadeOf(g) + 1 }',
     replace: 'g',
     why: 'Submissions of one attempt that may have been taken count as one.',
@@ -279,7 +279,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'submissions-counted-per-run',
     breaks: [21],
-    file: 'core/generation/attempts.js',
+    file: 'core/generation/decide.js',
     find: 'return submissionsMadeOf(g) < g.terms.maxAttempts;',
     replace: 'return g.attempt !== undefined || submissionsMadeOf(g) < g.terms.maxAttempts;',
     why: 'An attempt is submitted as often as its run likes.',
@@ -287,7 +287,7 @@ export const RUN_MUTANTS: readonly Mutant[] = [
   {
     name: 'lease-held-by-the-wall-clock-alone',
     breaks: [14],
-    file: 'core/generation/run/lease-holder.js',
+    file: 'core/generation/run/lease.js',
     find: 'this.heldUntil = leasedAt + context.settings.leaseMs;',
     replace: 'this.heldUntil = Infinity;',
     why: 'A process whose clock was set back submits under a lease that another worker may have.',

@@ -1,7 +1,7 @@
 import type { Mutant } from '../mutant.js';
 
 const USE = 'core/providers/provider-use.js';
-const GATE = 'core/providers/instance-gate.js';
+const GATE = 'core/providers/provider-gates.js';
 const RENEWALS = 'core/providers/share-renewals.js';
 
 /** What can be got wrong where processes share the limits of a provider. */
@@ -41,7 +41,7 @@ export const SHARE_MUTANTS: readonly Mutant[] = [
   {
     name: 'room-not-looked-at-before-a-submission',
     breaks: [25],
-    file: 'core/generation/run/run-submissions.js',
+    file: 'core/generation/run/generation-run.js',
     find: "if (!of.entry.maySubmit()) return 'no-room';",
     replace: '',
     why: 'A worker submits with what it was given when the run began, and a task that it took over without a slot.',

@@ -39,7 +39,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'conflict-keeps-the-old-state',
     breaks: [7, 10],
-    file: 'core/generation/change-generation.js',
+    file: 'core/generation/settle-generation.js',
     find: 'return { generation: decision.next }; current = await reload(generations, current);',
     replace:
       'return { generation: decision.next }; current = { ...current, version: (await reload(generations, current)).version };',
@@ -56,7 +56,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'running-cancelled-at-once',
     breaks: [7, 15],
-    file: 'core/generation/transitions.js',
+    file: 'core/generation/decide.js',
     find: "'cancel': 'running',",
     replace: "'cancel': 'cancelled',",
     why: 'A running generation ends on request, while its provider still works on it.',
@@ -121,7 +121,7 @@ export const STATE_MUTANTS: readonly Mutant[] = [
   {
     name: 'poll-hint-only-while-running',
     breaks: [9],
-    file: 'core/generation/view.js',
+    file: 'core/generation/read-generations.js',
     find: 'const isOpen = generation.completedAt === undefined;',
     replace: "const isOpen = generation.status === 'running';",
     why: 'A queued generation is shown without the time at which to ask again.',

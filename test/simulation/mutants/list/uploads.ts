@@ -15,7 +15,7 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
   {
     name: 'type-as-declared',
     breaks: [16],
-    file: 'core/uploads/inspect-upload.js',
+    file: 'core/uploads/complete-upload.js',
     find: 'if (media.mediaType !== upload.mediaType)',
     replace: 'if (media.mediaType === undefined)',
     why: 'The declared type is believed, whatever the bytes are.',
@@ -23,7 +23,7 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
   {
     name: 'declared-digest-not-checked',
     breaks: [16],
-    file: 'core/uploads/inspect-upload.js',
+    file: 'core/uploads/complete-upload.js',
     find: 'for (const declared of [upload.declaredSha256, sha256]) {',
     replace: 'for (const declared of [upload.declaredSha256]) {',
     why: 'The checksum that a completion declares is not compared with the bytes.',
@@ -47,7 +47,7 @@ export const UPLOAD_MUTANTS: readonly Mutant[] = [
   {
     name: 'completed-for-another-account',
     breaks: [16, 17],
-    file: 'core/uploads/get-upload.js',
+    file: 'core/uploads/manage-uploads.js',
     find: 'const isOwn = record?.accountId === accountId && record.appId === appId;',
     replace: 'const isOwn = record !== null;',
     why: 'Whoever knows the id of an upload can complete it and is told what it is.',

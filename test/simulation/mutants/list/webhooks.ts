@@ -61,7 +61,7 @@ export const WEBHOOK_MUTANTS: readonly Mutant[] = [
   {
     name: 'lost-wake-up-of-a-delivery-stays-lost',
     breaks: [27],
-    file: 'core/recovery/recover-deliveries.js',
+    file: 'core/recovery/recover.js',
     find: "wakeDelivery(context, delivery, now); return 'woken';",
     replace: "return 'woken';",
     why: 'A delivery whose process died waits for a wake-up that nobody sends.',

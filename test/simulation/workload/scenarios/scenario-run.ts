@@ -1,10 +1,10 @@
 import type { Generation } from '../../../../core/generation/generation.js';
 import type { Credential, Network } from '../../harness/network.js';
-import { Violation, type Answer } from '../../observed.js';
+import type { RunContext } from '../../harness/run-context.js';
 import type { Service } from '../../harness/service.js';
 import { RECOVERY_INTERVAL_MS, SIMULATED_SETTINGS } from '../../harness/settings.js';
 import type { SimulatedProcess } from '../../harness/simulated-process.js';
-import type { RunContext } from '../../harness/run-context.js';
+import { type Answer, Violation } from '../../observed.js';
 import { textField } from '../text-field.js';
 
 /** By then recovery has looked at what nobody else looked at. */

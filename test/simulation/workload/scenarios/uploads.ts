@@ -2,9 +2,9 @@ import type { JsonObject } from '../../../../core/json.js';
 import { plainImage } from '../../../fixtures/plain-media.js';
 import { sha256Of } from '../../../fixtures/sha256.js';
 import { MAX_SKEW_MS } from '../../checker/process-clocks.js';
-import type { Answer, Request } from '../../observed.js';
 import { SIMULATED_SETTINGS } from '../../harness/settings.js';
 import type { SimulatedProcess } from '../../harness/simulated-process.js';
+import type { Answer, Request } from '../../observed.js';
 import { textField } from '../text-field.js';
 import type { ScenarioRun } from './scenario-run.js';
 

@@ -1,13 +1,11 @@
+import { useRef, useState } from 'preact/hooks';
 import { announce } from '../../announce.js';
-import { textOf } from '../../form-text.js';
-import { dateText, numberText, timeText } from '../../format.js';
-import { Card, focusOn } from '../../parts/card.js';
-import { Figures } from '../../parts/figures.js';
-import { Fact } from '../../parts/fact.js';
-import { change } from '../../server.js';
-import { ActButton } from '../act-button.js';
-import type { Account, Suspended } from '../server-types.js';
-import { counted } from '../texts.js';
+import { dateText, numberText, textOf, timeText } from '../../format.js';
+import { Card, Fact, Figures, focusOn, Loaded, PageLink } from '../../parts/parts.js';
+import { change, RequestFailed } from '../../server.js';
+import { ActButton, type ActFailure, FailureNote, failureOf } from '../act-button.js';
+import { type Account, counted, type Entry, type Operated, type Suspended } from '../server-types.js';
+import { hrefOfPlace, MoreButton, type Pages } from '../use-pages.js';
 
 interface BooksCardProps {
   readonly account: Account;
@@ -115,5 +113,223 @@ function Resume({ account, path, done, refused }: ActProps) {
       done={() => done('The account is resumed.')}
       refused={refused}
     />
+  );
+}
+
+interface CreditsFormProps {
+  readonly account: Account;
+  readonly path: string;
+  readonly changed: () => Promise<void>;
+  readonly refused: () => void;
+}
+
+/** What is to be confirmed. */
+interface Asked {
+  readonly kind: 'grants' | 'adjustments';
+  readonly credits: number;
+  readonly reason: string;
+}
+
+/** Gives an account credits, or corrects what it was given, after a look at what will come of it. */
+export function CreditsForm({ account, path, changed, refused }: CreditsFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [asked, setAsked] = useState<Asked>();
+  const ask = (event: SubmitEvent): void => {
+    event.preventDefault();
+    const sent = new FormData(event.currentTarget as HTMLFormElement);
+    setAsked({
+      kind: textOf(sent, 'kind') === 'adjustments' ? 'adjustments' : 'grants',
+      credits: Number(textOf(sent, 'credits')),
+      reason: textOf(sent, 'reason').trim(),
+    });
+    requestAnimationFrame(() => dialog.current?.showModal());
+  };
+  const done = async (sentence: string): Promise<void> => {
+    dialog.current?.close();
+    form.current?.reset();
+    await changed();
+    announce(sentence);
+    focusOn('give-credits');
+  };
+  return (
+    <Card
+      id="give-credits"
+      title="Grant or adjust"
+      note="A grant issues credits. An adjustment corrects what was issued, either way: a number below 0 takes credits back."
+    >
+      <form ref={form} onSubmit={ask} autocomplete="off">
+        <div class="fields">
+          <label>
+            Kind
+            <select name="kind">
+              <option value="grants">Grant</option>
+              <option value="adjustments">Adjustment</option>
+            </select>
+          </label>
+          <label>
+            {`Amount, in ${account.currency}`}
+            <input name="credits" required inputMode="numeric" pattern="-?[0-9]{1,15}" title="A whole number" />
+          </label>
+        </div>
+        <label>
+          Reason
+          <input name="reason" required maxLength={1_000} pattern=".*\S.*" aria-describedby="reason-note" />
+          <small id="reason-note">It stays in the ledger, where the people of the account read it.</small>
+        </label>
+        <button type="submit">Go on</button>
+      </form>
+      <dialog ref={dialog} aria-label="Confirm the amount">
+        <Confirmation
+          account={account}
+          path={path}
+          asked={asked}
+          close={() => dialog.current?.close()}
+          done={done}
+          changed={changed}
+          refused={refused}
+        />
+      </dialog>
+    </Card>
+  );
+}
+
+interface ConfirmationProps extends CreditsFormProps {
+  readonly asked: Asked | undefined;
+  readonly close: () => void;
+  readonly done: (sentence: string) => Promise<void>;
+}
+
+/**
+ * One id stands for this form until it has gone through: whatever is clicked, and whatever answer is lost, it happens
+ * once.
+ */
+function Confirmation({ account, path, asked, close, done, changed, refused }: ConfirmationProps) {
+  const [operationId, setOperationId] = useState(() => crypto.randomUUID());
+  const [isBusy, setBusy] = useState(false);
+  const [failed, setFailed] = useState<{ readonly of: Asked; readonly failure: ActFailure }>();
+  if (asked === undefined) return null;
+  const { kind, credits, reason } = asked;
+  const confirm = async (): Promise<void> => {
+    setBusy(true);
+    setFailed(undefined);
+    try {
+      const sent = { operation_id: operationId, credits, reason };
+      const { earlier_at: earlierAt } = await change<Operated>(`${path}/${kind}`, sent);
+      setOperationId(crypto.randomUUID());
+      await done(
+        earlierAt === undefined
+          ? 'It is in the ledger.'
+          : `It went through at ${timeText(earlierAt)} already, and is in the ledger once.`,
+      );
+    } catch (error) {
+      const failure = failureOf(error);
+      if (failure.needsSignIn) refused();
+      const isOther = error instanceof RequestFailed && error.code === 'CONFLICT';
+      setFailed({ of: asked, failure: isOther ? { ...failure, sentence: EARLIER } : failure });
+      if (isOther) {
+        setOperationId(crypto.randomUUID());
+        await changed();
+      }
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <article>
+      <h3>{titleOf(asked, account)}</h3>
+      <p>
+        {`“${account.name}” has ${numberText(account.available_credits)} available now, and `}
+        <strong>{numberText(account.available_credits + credits)}</strong>
+        {' afterwards. An entry of the ledger cannot be removed.'}
+      </p>
+      <p class="quiet">{`Reason: ${reason}`}</p>
+      <FailureNote failure={failed?.of === asked ? failed.failure : undefined} />
+      <footer>
+        <button type="button" class="secondary" onClick={close}>
+          Cancel
+        </button>
+        <button type="button" aria-busy={isBusy} disabled={isBusy} onClick={() => void confirm()}>
+          {kind === 'grants' ? 'Grant' : 'Adjust'}
+        </button>
+      </footer>
+    </article>
+  );
+}
+
+const EARLIER =
+  'An earlier try of this form, with another amount, has gone through after all. Look at the ledger before you go on.';
+
+function titleOf({ kind, credits }: Asked, { currency }: Account): string {
+  if (kind === 'grants') return `Grant ${numberText(credits)} ${currency}?`;
+  return credits < 0
+    ? `Take ${numberText(-credits)} ${currency} back?`
+    : `Give ${numberText(credits)} ${currency} more as an adjustment?`;
+}
+
+interface LedgerProps {
+  readonly entries: Pages<'entries', Entry, { readonly entries: readonly Entry[] }>;
+  readonly currency: string;
+}
+
+const KINDS: Readonly<Record<Entry['kind'], string>> = {
+  grant: 'Grant',
+  adjustment: 'Adjustment',
+  hold: 'Hold',
+  charge: 'Charge',
+  release: 'Release',
+};
+
+/** The entries of the account, the newest first. */
+export function Ledger({ entries, currency }: LedgerProps) {
+  return (
+    <Card id="ledger" title="Ledger" note={`The newest entry first, in ${currency}.`}>
+      <Loaded data={entries} what="the ledger">
+        {() =>
+          entries.items.length === 0 ? (
+            <p class="empty">There are no entries yet. Grant credits above.</p>
+          ) : (
+            <>
+              <ul class="rows dense">
+                {entries.items.map((entry) => (
+                  <EntryRow key={entry.sequence} entry={entry} />
+                ))}
+              </ul>
+              <MoreButton pages={entries} what="entries" />
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+/** What an operator corrected has its sign; a charge moves credits that were reserved before. */
+function amountText({ kind, credits, available_change: changed }: Entry): string {
+  return numberText(kind === 'adjustment' ? changed : credits);
+}
+
+function EntryRow({ entry }: { readonly entry: Entry }) {
+  return (
+    <li>
+      <div class="row-head">
+        <h3>{`${KINDS[entry.kind]} ${amountText(entry)}`}</h3>
+        <span class="quiet">{timeText(entry.at)}</span>
+      </div>
+      <dl class="facts">
+        <Fact name="Available then" text={numberText(entry.available_after)} />
+        {entry.reason === undefined || entry.reason === '' ? null : <Fact name="Reason" text={entry.reason} />}
+        {entry.operator_email === undefined ? null : <Fact name="By" text={entry.operator_email} />}
+        {entry.credential_name === undefined ? null : <Fact name="With" text={entry.credential_name} />}
+        {entry.generation_id === undefined ? null : (
+          <div>
+            <dt>Generation</dt>
+            <dd>
+              <PageLink href={hrefOfPlace({ name: 'work', id: entry.generation_id })}>{entry.generation_id}</PageLink>
+            </dd>
+          </div>
+        )}
+      </dl>
+    </li>
   );
 }

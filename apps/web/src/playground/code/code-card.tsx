@@ -1,11 +1,147 @@
 import { useState } from 'preact/hooks';
-import { Card } from '../../parts/card.js';
-import { Copyable } from '../../parts/copyable.js';
-import { SectionLink } from '../../parts/section-link.js';
-import { curlText } from './curl.js';
-import { pythonText } from './python.js';
-import type { ShownRequest } from './shown-request.js';
-import { typescriptText } from './typescript.js';
+import type { GenerationRequest, Json, Role } from '../../api-types.js';
+import { Copyable } from '../../parts/buttons.js';
+import { Card, SectionLink } from '../../parts/parts.js';
+
+/** A request as programs would send it: with files of their own, since an upload belongs to the App that made it. */
+export interface ShownRequest {
+  readonly baseUrl: string;
+  readonly request: Omit<GenerationRequest, 'reference_upload_ids'>;
+  readonly references: readonly { readonly filename: string; readonly mediaType: string; readonly role: Role }[];
+  readonly isVideo: boolean;
+}
+
+/** A name for a file as it can be typed: nothing that a shell or a program takes for more than a name. */
+export function plainName(name: string, index: number): string {
+  const clean = name.replaceAll(/[^A-Za-z0-9._-]+/g, '-').replace(/^[-.]+/, '');
+  return clean === '' ? `reference-${index + 1}` : clean;
+}
+
+const BASE = '/api/v1/developer';
+const AUTHORIZATION = '-H "Authorization: Bearer $DARKROOM_API_KEY"';
+
+/** The request for a shell with curl. Where it has reference files, they are uploaded first. */
+export function curlText(shown: ShownRequest): string {
+  const { baseUrl, request, references } = shown;
+  const ids = references.map((_, index) => `$upload${index + 1}`);
+  const body = ids.length === 0 ? request : { ...request, reference_upload_ids: ids };
+  // The quote is closed around each id, so that the shell puts it in.
+  const text = ids.reduce(
+    (all, id) => all.replace(`"${id}"`, `"'${id}'"`),
+    JSON.stringify(body).replaceAll("'", String.raw`'\''`),
+  );
+  const create = command([
+    `curl ${baseUrl}${BASE}/generations`,
+    AUTHORIZATION,
+    '-H "Idempotency-Key: $(date +%s)-$$"',
+    '-H "Content-Type: application/json"',
+    '-H "Prefer: wait=60"',
+    `-d '${text}'`,
+  ]);
+  if (references.length === 0) return create;
+  return [
+    String.raw`field() { sed -E "s/.*\"$1\":\"([^\"]*)\".*/\1/"; }`,
+    ...references.map((reference, index) => uploadText(baseUrl, reference, index + 1)),
+    create,
+  ].join('\n\n');
+}
+
+function uploadText(
+  baseUrl: string,
+  { filename, mediaType, role }: ShownRequest['references'][number],
+  number: number,
+): string {
+  const about = JSON.stringify({ filename, media_type: mediaType, role });
+  const prepare = command([
+    `prepared=$(curl -sS ${baseUrl}${BASE}/uploads`,
+    AUTHORIZATION,
+    `-H "Idempotency-Key: $(date +%s)-$$-${number}"`,
+    '-H "Content-Type: application/json"',
+    `-d '${about.slice(0, -1)},"byte_size":'$(($(wc -c < ${filename})))'}')`,
+  ]);
+  return [
+    prepare,
+    `upload${number}=$(echo "$prepared" | field upload_id)`,
+    `curl -sS -T ${filename} -H "Content-Type: ${mediaType}" "$(echo "$prepared" | field upload_url)"`,
+    command([
+      `curl -sS -X POST ${baseUrl}${BASE}/uploads/$upload${number}/complete`,
+      AUTHORIZATION,
+      `-H "Idempotency-Key: $upload${number}"`,
+    ]),
+  ].join('\n');
+}
+
+function command(lines: readonly string[]): string {
+  return lines.join(' \\\n  ');
+}
+
+/** The request as a program with the client library `darkroom-client`. */
+export function pythonText({ baseUrl, request, references, isVideo }: ShownRequest): string {
+  const { operation: _operation, ...input } = request;
+  const files = references.map(
+    ({ filename, role }) => `            Reference(${JSON.stringify(filename)}, role=${JSON.stringify(role)}),`,
+  );
+  return [
+    'import os',
+    `from darkroom_client import Darkroom${files.length === 0 ? '' : ', Reference'}`,
+    '',
+    `with Darkroom(${JSON.stringify(baseUrl)}, os.environ["DARKROOM_API_KEY"]) as darkroom:`,
+    '    made = darkroom.generate(',
+    `        ${literalPython(input, '        ')},`,
+    ...(files.length === 0 ? [] : ['        references=[', ...files, '        ],']),
+    '    )',
+    '    for index, file in enumerate(made.files):',
+    `        file.save(f"output-{index + 1}.${isVideo ? 'mp4' : 'png'}")`,
+    '    print(made.task["charged_credits"], "credits")',
+  ].join('\n');
+}
+
+function literalPython(value: Json, indent: string): string {
+  if (value === null) return 'None';
+  if (typeof value === 'boolean') return value ? 'True' : 'False';
+  if (typeof value !== 'object') return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => literalPython(item as Json, indent)).join(', ')}]`;
+  const inner = `${indent}    `;
+  const lines = Object.entries(value).map(
+    ([name, item]) => `${inner}${JSON.stringify(name)}: ${literalPython(item, inner)},`,
+  );
+  return lines.length === 0 ? '{}' : ['{', ...lines, `${indent}}`].join('\n');
+}
+
+/** The request as a program with the client library `@darkroom/client`. */
+export function typescriptText({ baseUrl, request, references, isVideo }: ShownRequest): string {
+  const { operation: _operation, ...input } = request;
+  const files = references.map(
+    ({ filename, role }) => `    { file: await openAsBlob(${JSON.stringify(filename)}), role: '${role}' },`,
+  );
+  return [
+    ...(files.length === 0 ? [] : ["import { openAsBlob } from 'node:fs';"]),
+    "import { writeFile } from 'node:fs/promises';",
+    "import { Darkroom } from '@darkroom/client';",
+    '',
+    `const darkroom = new Darkroom({ baseUrl: ${JSON.stringify(baseUrl)}, apiKey: process.env.DARKROOM_API_KEY ?? '' });`,
+    'const { task, files } = await darkroom.generate({',
+    ...Object.entries(input).map(([name, value]) => `  ${nameText(name)}: ${literalTypescript(value as Json, '  ')},`),
+    ...(files.length === 0 ? [] : ['  references: [', ...files, '  ],']),
+    '});',
+    `for (const [index, file] of files.entries()) await writeFile(\`output-\${index + 1}.${isVideo ? 'mp4' : 'png'}\`, file.bytes);`,
+    'console.log(`${task.charged_credits} credits`);',
+  ].join('\n');
+}
+
+function literalTypescript(value: Json, indent: string): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => literalTypescript(item as Json, indent)).join(', ')}]`;
+  const inner = `${indent}  `;
+  const lines = Object.entries(value).map(
+    ([name, item]) => `${inner}${nameText(name)}: ${literalTypescript(item, inner)},`,
+  );
+  return lines.length === 0 ? '{}' : ['{', ...lines, `${indent}}`].join('\n');
+}
+
+function nameText(name: string): string {
+  return /^[A-Za-z_]\w*$/.test(name) ? name : JSON.stringify(name);
+}
 
 const LANGUAGES = [
   { name: 'curl', title: 'curl', text: curlText, install: undefined },

@@ -1,0 +1,368 @@
+import { type Command, InvalidArgumentError } from 'commander';
+import { createHash, randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { secretText, signedHeaders } from '../../../adapters/webhooks/http-webhook-sender.js';
+import {
+  type Darkroom,
+  type GenerationEvent,
+  type GenerationTask,
+  verifyWebhook,
+} from '../../../clients/typescript/src/index.js';
+import { derivedUuid } from '../../../core/ids.js';
+import { END_EVENTS, WEBHOOK_EVENTS, type WebhookEvent } from '../../../core/webhooks/endpoint.js';
+import { SEND_MS } from '../../../core/webhooks/send-delivery.js';
+import { connect, type ConnectionOptions } from '../client/connection.js';
+import { Interruption } from '../client/follow-generation.js';
+import { usageFailure } from '../exit.js';
+import type { CliIo } from '../io.js';
+import { counted, print, say } from '../terminal.js';
+import { clientCommand, examples } from './client-command.js';
+
+/** What a webhook would be sent of an event. */
+export interface ListenedMessage {
+  /** The same whenever the event comes again. */
+  readonly messageId: string;
+  readonly event: WebhookEvent;
+  readonly generationId: string;
+  /** When it happened, as the service writes it. */
+  readonly occurredAt: string;
+  readonly body: string;
+}
+
+/** Undefined for an event that no webhook is told of, and for a start that is told after the end. */
+export function messageOf({ type, at, task }: GenerationEvent): ListenedMessage | undefined {
+  const event = eventOf(type, task.status);
+  if (event === undefined) return undefined;
+  const generationId = task.generation_id;
+  const digest = createHash('sha256').update(JSON.stringify(['listen', generationId, event]));
+  return {
+    messageId: `msg_${derivedUuid(digest.digest('hex'))}`,
+    event,
+    generationId,
+    occurredAt: at,
+    body: JSON.stringify({ type: event, timestamp: at, data: task }),
+  };
+}
+
+function eventOf(type: GenerationEvent['type'], status: GenerationTask['status']): WebhookEvent | undefined {
+  if (type !== 'ended' && (type !== 'running' || status !== 'running')) return undefined;
+  return WEBHOOK_EVENTS.find((event) => event === `generation.${status}`);
+}
+
+/** What became of one attempt. */
+export interface Posted {
+  /** Absent when no answer came. */
+  readonly status?: number;
+  /** Why none came, as a clause. */
+  readonly fault?: string;
+  /** What `Retry-After` asks for, in seconds. */
+  readonly retryAfter?: number;
+  readonly tookMs: number;
+}
+
+export interface PostTarget {
+  readonly url: string;
+  /** `whsec_` and base64. */
+  readonly secret: string;
+}
+
+/**
+ * Posts a message as the service does: signed afresh, for 15 seconds at most, and no redirect is followed. A receiver that
+ * checks with the secret accepts it: that is checked before it leaves.
+ */
+export async function postMessage(
+  { messageId, body }: ListenedMessage,
+  { url, secret }: PostTarget,
+  signal: AbortSignal,
+): Promise<Posted> {
+  const key = Buffer.from(secret.slice('whsec_'.length), 'base64').toString('hex');
+  const signed = signedHeaders({ messageId, sentAt: Date.now(), body }, [key]);
+  await verifyWebhook(body, signed, secret);
+  const startedAt = performance.now();
+  const tookMs = () => Math.round(performance.now() - startedAt);
+  try {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'user-agent': 'darkroom', ...signed },
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(SEND_MS)]),
+    });
+    // The status alone counts.
+    await response.body?.cancel().catch(() => undefined);
+    const asked = response.headers.get('retry-after') ?? '';
+    return {
+      status: response.status,
+      tookMs: tookMs(),
+      ...(/^[0-9]{1,6}$/.test(asked) ? { retryAfter: Number(asked) } : {}),
+    };
+  } catch (error) {
+    signal.throwIfAborted();
+    return { fault: faultOf(error), tookMs: tookMs() };
+  }
+}
+
+function faultOf(error: unknown): string {
+  const { cause, name } = error as { readonly cause?: { readonly code?: string }; readonly name?: string };
+  if (name === 'TimeoutError') return `no answer within ${SEND_MS / 1_000} seconds`;
+  return cause?.code === 'ECONNREFUSED' ? 'nothing listens there' : `the connection failed (${cause?.code ?? name})`;
+}
+
+/** How many are posted at the same time; the service sends as many to one address. */
+const MAX_POSTING = 4;
+/** How many wait, those for their next attempt among them, before no more are taken. */
+const MAX_OPEN = 100;
+/** Before the second attempt and the ones after it, in seconds; then it is given up. */
+const PAUSES_S = [1, 2, 5, 10];
+const MAX_RETRY_AFTER_S = 60;
+const GONE = 410;
+
+export type ForwardState = 'delivered' | 'retrying' | 'exhausted';
+
+export interface Attempt extends Posted {
+  readonly message: ListenedMessage;
+  /** 1 for the first one. */
+  readonly attempt: number;
+  readonly state: ForwardState;
+  /** Until the next one. */
+  readonly waitSeconds?: number;
+}
+
+interface Open {
+  /** Ends its attempts: a later message of the generation has come. */
+  readonly superseded: AbortController;
+  done: Promise<void>;
+}
+
+/**
+ * Posts messages, a bounded number at a time and each a bounded number of times. Of one generation none is posted after a
+ * later one.
+ */
+export class Forwarder {
+  private readonly open = new Map<string, Open>();
+  private readonly all = new Set<Promise<void>>();
+  private readonly turns: (() => void)[] = [];
+  private posting = 0;
+  private failed: { readonly error: unknown } | undefined;
+  readonly counts = { delivered: 0, exhausted: 0 };
+
+  constructor(
+    private readonly post: (message: ListenedMessage) => Promise<Posted>,
+    private readonly tell: (attempt: Attempt) => void,
+    /** Ends all attempts that have not begun. */
+    private readonly stop: AbortSignal,
+  ) {}
+
+  /** Takes a message; resolves when there is room for another one. Rejects with what a post before it was the first to throw. */
+  async take(message: ListenedMessage): Promise<void> {
+    this.throwIfFailed();
+    const before = this.open.get(message.generationId);
+    before?.superseded.abort();
+    const open: Open = { superseded: new AbortController(), done: Promise.resolve() };
+    open.done = this.deliver(message, open, before?.done)
+      .catch((error: unknown) => {
+        this.failed ??= { error };
+      })
+      .finally(() => {
+        this.all.delete(open.done);
+        if (this.open.get(message.generationId) === open) this.open.delete(message.generationId);
+      });
+    this.open.set(message.generationId, open);
+    this.all.add(open.done);
+    while (this.all.size >= MAX_OPEN) await Promise.race(this.all);
+    this.throwIfFailed();
+  }
+
+  /** Resolves when all that was taken is delivered or given up. Rejects as `take` does. */
+  async settled(): Promise<void> {
+    while (this.all.size > 0 && this.failed === undefined) await Promise.race(this.all);
+    this.throwIfFailed();
+  }
+
+  private throwIfFailed(): void {
+    if (this.failed !== undefined) throw this.failed.error;
+  }
+
+  private async deliver(
+    message: ListenedMessage,
+    { superseded }: Open,
+    before: Promise<void> | undefined,
+  ): Promise<void> {
+    await before;
+    const signal = AbortSignal.any([superseded.signal, this.stop]);
+    for (let attempt = 1; ; attempt += 1) {
+      const posted = await this.inTurn(signal, () => this.post(message));
+      if (posted === undefined) return;
+      const { waitSeconds, ...outcome } = outcomeOf(posted, attempt);
+      if (outcome.state !== 'retrying') this.counts[outcome.state] += 1;
+      this.tell({ ...posted, ...outcome, message, attempt, ...(waitSeconds === undefined ? {} : { waitSeconds }) });
+      if (waitSeconds === undefined) return;
+      await sleep(waitSeconds * 1_000, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  /** Undefined, with nothing done, when the signal has fired by its turn. */
+  private async inTurn<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+    if (this.posting >= MAX_POSTING) await new Promise<void>((resolve) => this.turns.push(resolve));
+    else this.posting += 1;
+    try {
+      return signal.aborted ? undefined : await work();
+    } finally {
+      const next = this.turns.shift();
+      if (next === undefined) this.posting -= 1;
+      else next();
+    }
+  }
+}
+
+function outcomeOf(
+  { status = 0, retryAfter }: Posted,
+  attempt: number,
+): { readonly state: ForwardState; readonly waitSeconds?: number } {
+  if (status >= 200 && status < 300) return { state: 'delivered' };
+  const pause = PAUSES_S[attempt - 1];
+  if (pause === undefined || status === GONE) return { state: 'exhausted' };
+  return { state: 'retrying', waitSeconds: Math.max(pause, Math.min(retryAfter ?? 0, MAX_RETRY_AFTER_S)) };
+}
+
+const SECRET_BYTES = 32;
+/** About two hours without a service, which may be restarted, or a network, which may be asleep. */
+const MAX_TRIES = 1_000;
+
+interface Options extends ConnectionOptions {
+  readonly forwardTo?: string;
+  readonly event?: readonly WebhookEvent[];
+  readonly lastEventId?: string;
+  readonly json?: boolean;
+}
+
+/** `darkroom webhooks listen`: what a webhook would be sent, on this machine. */
+export function addListen(webhooks: Command, io: CliIo): void {
+  clientCommand(webhooks, 'listen', 'print one JSON document a line')
+    .description('print what webhooks are told, and forward it to an address that the server cannot reach')
+    .option('--forward-to <url>', 'where to post each message, such as http://127.0.0.1:3000/webhooks')
+    .option(
+      '--event <event>',
+      `what to be told of (repeatable; the ends if omitted): ${WEBHOOK_EVENTS.join(', ')}`,
+      collectEvent,
+    )
+    .option('--last-event-id <id>', 'begin behind this event of the last day instead of now')
+    .addHelpText(
+      'after',
+      examples(
+        ['darkroom webhooks listen --forward-to http://127.0.0.1:3000/webhooks', 'darkroom webhooks listen --json'],
+        'Needs a key with generations:read. Messages are signed with the secret that is shown at the start, or with the\none in DARKROOM_WEBHOOK_SECRET. Ctrl-C ends it.',
+      ),
+    )
+    .action((options: Options) => listen(io, options));
+}
+
+export function collectEvent(text: string, before: readonly WebhookEvent[] | undefined): readonly WebhookEvent[] {
+  const event = WEBHOOK_EVENTS.find((known) => known === text);
+  if (event === undefined) throw new InvalidArgumentError(`It must be one of ${WEBHOOK_EVENTS.join(', ')}.`);
+  return [...new Set([...(before ?? []), event])];
+}
+
+async function listen(io: CliIo, options: Options): Promise<void> {
+  const client = connect(io, options);
+  const url = options.forwardTo === undefined ? undefined : readTarget(options.forwardTo);
+  const secret = url === undefined ? '' : readSecret(io);
+  const interruption = new Interruption(io.signals);
+  const { signal, leaving } = interruption;
+  const forwarder = new Forwarder(
+    (message) => postMessage(message, { url: url ?? '', secret }, leaving),
+    (attempt) => print(io, options.json ? JSON.stringify(attemptJson(attempt)) : attemptText(attempt)),
+    signal,
+  );
+  try {
+    await follow(io, client, { ...options, signal }, async (message, eventId) => {
+      if (url !== undefined) await forwarder.take(message);
+      else print(io, options.json ? JSON.stringify({ ...messageJson(message), event_id: eventId }) : textOf(message));
+    });
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    // What is on its way is waited for; a second Ctrl-C ends that too.
+    await forwarder.settled().catch((failure: unknown) => {
+      if (!leaving.aborted) throw failure;
+      io.leaveBehind(0);
+    });
+    const { delivered, exhausted } = forwarder.counts;
+    if (url !== undefined) say(io, `Ended: ${counted(delivered, 'message')} delivered, ${exhausted} given up.`);
+  } finally {
+    interruption.release();
+  }
+}
+
+type Following = Options & { readonly signal: AbortSignal };
+
+/** Without end: until the signal fires, or the server refuses. */
+async function follow(
+  io: CliIo,
+  client: Darkroom,
+  { forwardTo, event: wanted = END_EVENTS, lastEventId, signal }: Following,
+  onMessage: (message: ListenedMessage, eventId: string | undefined) => Promise<void>,
+): Promise<void> {
+  let isCut = false;
+  const events = client.appEvents({
+    signal,
+    lastEventId,
+    maxTries: MAX_TRIES,
+    onOpen: () => {
+      isCut = false;
+      say(io, `Listening for ${wanted.join(', ')}${forwardTo === undefined ? '' : ` for ${forwardTo}`}.`);
+    },
+    // Once for each interruption: up to two hours of tries would fill the terminal.
+    onRetry: () => {
+      if (!isCut) say(io, 'The stream was cut, or the server does not answer; trying again until it does.');
+      isCut = true;
+    },
+  });
+  for await (const event of events) {
+    const message = messageOf(event);
+    if (message !== undefined && wanted.includes(message.event)) await onMessage(message, event.id);
+  }
+}
+
+function readTarget(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
+    throw usageFailure(`--forward-to must be an http or https URL without a password, not ${text}.`);
+  return url.href;
+}
+
+/** A given one is not shown again. */
+function readSecret(io: CliIo): string {
+  const given = io.environment['DARKROOM_WEBHOOK_SECRET']?.trim();
+  if (!given) {
+    const secret = secretText(randomBytes(SECRET_BYTES).toString('hex'));
+    say(io, `Messages are signed with the secret ${secret}`);
+    return secret;
+  }
+  if (!/^whsec_(?:[A-Za-z0-9+/]{4}){8,}(?:[A-Za-z0-9+/]{2,3}={1,2})?$/.test(given))
+    throw usageFailure('DARKROOM_WEBHOOK_SECRET must be whsec_ and at least 24 bytes in base64.');
+  return given;
+}
+
+function messageJson({ messageId, event, generationId, occurredAt }: ListenedMessage): object {
+  return { message_id: messageId, type: event, generation_id: generationId, occurred_at: occurredAt };
+}
+
+function textOf({ event, generationId, occurredAt }: ListenedMessage): string {
+  return `${occurredAt}  ${event}  ${generationId}`;
+}
+
+function attemptJson({ message, attempt, state, status, fault, tookMs }: Attempt): object {
+  return {
+    ...messageJson(message),
+    attempt,
+    state,
+    ...(status === undefined ? {} : { status }),
+    ...(fault === undefined ? {} : { error: fault }),
+    took_ms: tookMs,
+  };
+}
+
+function attemptText({ message, state, status, fault, tookMs, waitSeconds }: Attempt): string {
+  const next = state === 'delivered' ? '' : waitSeconds === undefined ? ', given up' : `, again in ${waitSeconds} s`;
+  return `${textOf(message)}  ${status ?? fault} (${tookMs} ms)${next}`;
+}

@@ -1,0 +1,199 @@
+import type { Command } from 'commander';
+import { resolve } from 'node:path';
+import { FileCatalog } from '../../../adapters/catalog-file/file-catalog.js';
+import { verifyCredits } from '../../../core/credits/verify.js';
+import type { Manifest } from '../../backup/manifest.js';
+import type { Config } from '../../config/config.js';
+import { Failure } from '../exit.js';
+import type { CliIo } from '../io.js';
+import { operatorCommand, type OperatorOptions, withOperator } from '../operator/operator-command.js';
+import { configOf, dataPlace, storeCommand, type StoreOptions } from '../operator/store-command.js';
+import { counted, countedBooks, facts, isoTime, say, show } from '../terminal.js';
+import { examples } from './client-command.js';
+
+const BACKUP = `The server may run. The folder must not be there yet; where it is on the file system of the data folder, objects are linked and take no
+space. Keep it as secret as the data folder.`;
+const RESTORE = 'The data folder must be empty, and no server may run on it. Afterwards the ledgers are verified.';
+
+/** `darkroom backup` and `darkroom restore`: a data folder, as of one moment. */
+export function addBackup(program: Command, io: CliIo): void {
+  storeCommand(program, 'backup <folder>')
+    .description('copy the data folder of a server, which may run, into a new folder')
+    .addHelpText('after', examples(['darkroom backup /backups/2030-01-31'], BACKUP))
+    .action((folder: string, options: StoreOptions) => backup(io, resolve(io.folder, folder), options));
+  storeCommand(program, 'restore <folder>')
+    .description('restore a backup into an empty data folder')
+    .addHelpText('after', examples(['darkroom restore /backups/2030-01-31'], RESTORE))
+    .action((folder: string, options: StoreOptions) => restore(io, resolve(io.folder, folder), options));
+}
+
+async function backup(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
+  const config = await configOf(io, options);
+  const { makeBackup } = await import('../../backup/make-backup.js');
+  const manifest = await makeBackup(config, folder, isoTime(Date.now()));
+  const elsewhere = manifest.objects ? '' : ' The objects are in a bucket and not part of it; back that up too.';
+  show(
+    io,
+    {
+      json: { backup: folder, ...manifestJson(manifest) },
+      text: `The data folder ${config.dataFolder} is backed up to ${folder}${objectsText(manifest)}.${elsewhere}`,
+    },
+    options,
+  );
+}
+
+async function restore(io: CliIo, folder: string, options: StoreOptions): Promise<void> {
+  const config = await configOf(io, options);
+  const { restoreBackup } = await import('../../backup/restore-backup.js');
+  const manifest = await restoreBackup(config, folder);
+  const { openProgram } = await import('../../wiring/open-program.js');
+  const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
+  try {
+    const { accounts, entries, generations, findings } = await verifyCredits(program.context);
+    const text = `The backup of ${manifest.createdAt} is restored to ${config.dataFolder}${objectsText(manifest)}; ${countedBooks({ accounts, entries, generations })} agree.`;
+    show(
+      io,
+      {
+        json: { data_folder: config.dataFolder, ...manifestJson(manifest), accounts, entries, generations, findings },
+        text: findings.length === 0 ? text : findings.join('\n'),
+      },
+      options,
+    );
+    if (findings.length > 0)
+      throw new Failure(
+        `The backup is restored, but its ledgers do not match in ${counted(findings.length, 'place')}.`,
+        undefined,
+        'shown',
+      );
+  } finally {
+    await program.close();
+  }
+}
+
+function objectsText({ objects }: Manifest): string {
+  return objects === undefined ? '' : `, with ${counted(objects.files, 'object')}`;
+}
+
+function manifestJson({ release, createdAt, databaseSha256, objects }: Manifest) {
+  return {
+    release,
+    created_at: createdAt,
+    database_sha256: databaseSha256,
+    ...(objects === undefined ? {} : { objects }),
+  };
+}
+
+interface Options extends StoreOptions {
+  readonly check?: boolean;
+}
+
+const ABOUT_MIGRATE = `Run it before the first start over a new database or bucket, and before the processes of a new release. It may be
+repeated, and may run beside servers of this release and the one before.`;
+
+/** `darkroom migrate`: makes and checks collections, indexes and bucket. */
+export function addMigrate(program: Command, io: CliIo): void {
+  storeCommand(program, 'migrate')
+    .description('create what the stores need: collections, indexes, the bucket and its rules')
+    .option('--check', 'change nothing, only check whether everything exists')
+    .addHelpText(
+      'after',
+      examples(['darkroom migrate', 'darkroom migrate --check --config distributed.yaml'], ABOUT_MIGRATE),
+    )
+    .action((options: Options) => migrate(io, options));
+}
+
+async function migrate(io: CliIo, options: Options): Promise<void> {
+  const config = await configOf(io, options);
+  const done = options.check ? await check(config) : await make(io, config);
+  const text = [...done, `${dataPlace(config).text} is ready; darkroom serve starts the service.`].join('\n');
+  show(io, { json: { ...dataPlace(config).json, done }, text }, options);
+}
+
+async function check(config: Config): Promise<readonly string[]> {
+  const { checkStores } = await import('../../stores/migrate-stores.js');
+  await checkStores(config);
+  return [];
+}
+
+/**
+ * Opens everything afterwards as a server does, which makes the rest and refuses what is wrong; the catalog is another
+ * command's to check.
+ */
+async function make(io: CliIo, config: Config): Promise<readonly string[]> {
+  const { migrateStores } = await import('../../stores/migrate-stores.js');
+  const done: string[] = [];
+  try {
+    await migrateStores(config, {
+      tell: (line) => {
+        done.push(line);
+      },
+    });
+    await openAsServer(config);
+  } catch (error) {
+    // Print what was created before the failure.
+    for (const line of done) say(io, line);
+    throw error;
+  }
+  return done;
+}
+
+async function openAsServer(config: Config): Promise<void> {
+  const { configuredUrl, openProgram } = await import('../../wiring/open-program.js');
+  const { checkObjects } = await import('../../stores/open-objects.js');
+  const program = await openProgram(config, 'tool', { catalog: new FileCatalog([]) });
+  try {
+    await checkObjects(config, { clock: program.context.clock, publicUrl: () => configuredUrl(config) });
+  } finally {
+    await program.close();
+  }
+}
+
+/** `darkroom verify`: recomputes every account from its ledger. */
+export function addVerify(program: Command, io: CliIo): void {
+  operatorCommand(program, 'verify')
+    .description('recompute every account from its ledger and compare it with its generations')
+    .addHelpText('after', examples(['darkroom verify']))
+    .action((options: OperatorOptions) =>
+      withOperator(io, options, async (operator) => {
+        const { accounts, entries, generations, findings } = await operator.verifyCredits();
+        const looked = countedBooks({ accounts, entries, generations });
+        const text = findings.length === 0 ? `${looked} agree.` : findings.join('\n');
+        show(io, { json: { accounts, entries, generations, findings }, text }, options);
+        if (findings.length > 0) {
+          throw new Failure(
+            `The ledgers do not match in ${counted(findings.length, 'place')} (${looked} looked at).`,
+            undefined,
+            'shown',
+          );
+        }
+      }),
+    );
+}
+
+const ABOUT_RECOVER =
+  'Workers do this by themselves on a schedule. A second run immediately after finds nothing to do.';
+
+/** `darkroom recover`: does again what was cut, without waiting for a worker's next pass. */
+export function addRecover(program: Command, io: CliIo): void {
+  operatorCommand(program, 'recover')
+    .description('complete what a crash interrupted: lost wake-ups, open holds, expired uploads')
+    .addHelpText('after', examples(['darkroom recover'], ABOUT_RECOVER))
+    .action((options: OperatorOptions) =>
+      withOperator(
+        io,
+        options,
+        async (operator) => {
+          const total = await operator.recover();
+          show(
+            io,
+            {
+              json: total,
+              text: facts(Object.entries(total).map(([name, count]) => [name.replaceAll('_', ' '), count] as const)),
+            },
+            options,
+          );
+        },
+        { catalog: true },
+      ),
+    );
+}

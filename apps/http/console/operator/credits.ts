@@ -1,0 +1,262 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { CallOver, type Cancellation } from '../../../../core/cancellation.js';
+import type { Context } from '../../../../core/context.js';
+import { type CreditOperation, listEntries } from '../../../../core/credits/operate.js';
+import { type Verification, verifyCredits, type VerifyProgress } from '../../../../core/credits/verify.js';
+import { ServiceError } from '../../../../core/errors.js';
+import type { JsonObject } from '../../../../core/json.js';
+import { requireOperator } from '../../../../core/people/operators.js';
+import type { Operated, Operator } from '../../../operator/operator.js';
+import { accountJson, entryJson, isoTime } from '../../../operator/records.js';
+import { cursorOf, tokenOf } from '../../../requests/page-token.js';
+import { asServiceError } from '../../../requests/service-error.js';
+import { Disconnect, WaitEnd } from '../../host/wait.js';
+import type { ConsoleParts } from '../console-operation.js';
+import type { OperatorCall, OperatorOperation } from './operator-operation.js';
+
+const PREFIX = 'operator';
+const OURS = /^operator:([0-9a-f-]{36}):[0-9a-f-]{36}$/;
+
+/**
+ * The id of a grant or an adjustment in the ledger: it names the operator for good, and one operator's page takes no id of
+ * another's, or of the command line's. Clients are not shown it.
+ */
+export function operationIdOf(personId: string, sentId: string): string {
+  return `${PREFIX}:${personId}:${sentId.toLowerCase()}`;
+}
+
+/** The person who made the entry in the operator's area; undefined for all other entries. */
+export function operatorOf(operationId: string | undefined): string | undefined {
+  return OURS.exec(operationId ?? '')?.[1];
+}
+
+/** Parts of what the operator's area sends. Core has the rules; these keep out what no page sends. */
+export const OPERATION_ID = { type: 'string', format: 'uuid' } as const;
+export const REASON = { type: 'string', minLength: 1, maxLength: 1_000, pattern: '\\S' } as const;
+export const CREDITS = {
+  type: 'integer',
+  minimum: Number.MIN_SAFE_INTEGER,
+  maximum: Number.MAX_SAFE_INTEGER,
+} as const;
+
+const SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['operation_id', 'credits', 'reason'],
+  properties: { operation_id: OPERATION_ID, credits: CREDITS, reason: REASON },
+} as const satisfies JsonObject;
+
+const WORDING = {
+  '/credits': 'Credits are a whole number.',
+  '/reason': 'A reason must have 1 to 1,000 characters.',
+} as const;
+
+interface Sent {
+  readonly operation_id: string;
+  readonly credits: number;
+  readonly reason: string;
+}
+
+/** Happens once under the id that the page sends, however often it is sent. */
+export function creditOperation(
+  path: string,
+  act: string,
+  make: (operator: Operator, operation: CreditOperation) => Promise<Operated>,
+): OperatorOperation {
+  return {
+    method: 'POST',
+    path: `/accounts/:account_id/${path}`,
+    act,
+    body: { schema: SCHEMA, wording: WORDING },
+    async answer(_parts, { ctx, signedIn, operator, body, act: record }) {
+      const { operation_id: sentId, credits, reason } = body as unknown as Sent;
+      const operationId = operationIdOf(signedIn.person.personId, sentId);
+      record.note({ credits, operationId });
+      const accountId = ctx.params['account_id'] ?? '';
+      const { account, earlierAt } = await make(operator, { accountId, operationId, credits, reason });
+      record.note({ isRepeated: earlierAt !== undefined });
+      return {
+        account: accountJson(account),
+        ...(earlierAt === undefined ? {} : { earlier_at: isoTime(earlierAt) }),
+      };
+    },
+  };
+}
+
+export const adjustCredits = creditOperation('adjustments', 'adjust credits', (operator, operation) =>
+  operator.adjustCredits(operation),
+);
+
+export const grantCredits = creditOperation('grants', 'grant credits', (operator, operation) =>
+  operator.grantCredits(operation),
+);
+
+/** The ledger of an account, the newest entry first, with the operators who made entries here. */
+export const listLedger: OperatorOperation = {
+  method: 'GET',
+  path: '/accounts/:account_id/entries',
+  act: 'read the ledger of an account',
+  async answer({ context }, { ctx, operator, page }) {
+    const { accountId } = await operator.getAccount(ctx.params['account_id'] ?? '');
+    const list = `newest entries of ${accountId}`;
+    const { entries, nextCursor } = await listEntries(context, { accountId }, cursorOf(page, list, 'cursor'));
+    const ids = new Set(entries.flatMap(({ entry }) => operatorOf(entry.operationId) ?? []));
+    const people = await Promise.all([...ids].map((id) => context.people.read(id, context.call)));
+    const emails = new Map(people.flatMap((person) => (person === null ? [] : [[person.personId, person.email]])));
+    return {
+      entries: entries.map(({ entry, availableChange, credentialName }) => ({
+        ...entryJson(entry),
+        available_change: availableChange,
+        credential_name: credentialName,
+        operator_email: emails.get(operatorOf(entry.operationId) ?? ''),
+      })),
+      next_cursor: tokenOf(list, nextCursor),
+    };
+  },
+};
+
+/** How long one may take, in milliseconds. */
+const LONGEST_MS = 3_600_000;
+/** The longest that it rests at a time. */
+const LONGEST_REST_MS = 1_000;
+
+/** The stores of this process whose books are being checked: each check reads everything. */
+const checked = new WeakSet<Context['accounts']>();
+
+/**
+ * One check of the books of all accounts, from its making on. After each page that it has read, and every 500 items that
+ * it has compared, it rests as long as that took, so that it takes half of a processor at most, and the requests of others
+ * go on in between.
+ */
+export class BooksCheck implements Cancellation {
+  readonly deadline = Infinity;
+  /** What was examined so far. */
+  progress: VerifyProgress = { accounts: 0, entries: 0, generations: 0 };
+  /** The result; null for a check that was stopped. Rejects as stores do. */
+  readonly result: Promise<Verification | null>;
+  private readonly told = new Set<() => void>();
+  private isStopped = false;
+
+  /** Throws CONFLICT while another one runs over the same stores in this process. */
+  constructor(private readonly context: Context) {
+    if (checked.has(context.accounts))
+      throw new ServiceError('CONFLICT', 'This process checks the books already; wait until that check has ended.');
+    checked.add(context.accounts);
+    this.result = this.run();
+    // Who asked for it may be gone.
+    this.result.catch(() => undefined);
+  }
+
+  get isOver(): boolean {
+    return this.isStopped;
+  }
+
+  onOver(tell: () => void): () => void {
+    this.told.add(tell);
+    return () => this.told.delete(tell);
+  }
+
+  /** It ends with the page that it reads or compares. */
+  stop(): void {
+    if (this.isStopped) return;
+    this.isStopped = true;
+    for (const tell of this.told) tell();
+  }
+
+  private async run(): Promise<Verification | null> {
+    const startedAt = performance.now();
+    let resumedAt = startedAt;
+    const rest = async (progress: VerifyProgress): Promise<void> => {
+      this.progress = progress;
+      await pause(Math.min(LONGEST_REST_MS, Math.ceil(performance.now() - resumedAt)));
+      resumedAt = performance.now();
+      if (resumedAt - startedAt > LONGEST_MS) this.stop();
+      if (this.isStopped) throw new CallOver();
+    };
+    try {
+      return await verifyCredits({ ...this.context, call: this }, rest);
+    } catch (error) {
+      if (error instanceof CallOver) return null;
+      throw error;
+    } finally {
+      checked.delete(this.context.accounts);
+    }
+  }
+}
+
+/** How often it says how far the check is, and looks whether the operator still is one, in milliseconds. */
+const TELL_EVERY_MS = 1_000;
+
+/**
+ * Recomputes every ledger while the page listens: a line of JSON a second says how far it is, and the last one what was
+ * found. The check ends with the connection, with the session, and with this process.
+ */
+export const verifyBooks: OperatorOperation = {
+  method: 'POST',
+  path: '/verify',
+  act: 'verify the books',
+  async answer(parts, call) {
+    const check = new BooksCheck(parts.context);
+    const until = new WaitEnd(new Disconnect(call.ctx.res), parts);
+    const listenNoMore = until.onOver(() => check.stop());
+    if (until.isOver) check.stop();
+    check.result.then(listenNoMore, listenNoMore);
+    return {
+      stream: () => lines(parts, call, check),
+      mediaType: 'application/x-ndjson; charset=utf-8',
+      // Of nginx: what is buffered comes too late.
+      headers: { 'X-Accel-Buffering': 'no' },
+    };
+  },
+};
+
+async function* lines(parts: ConsoleParts, call: OperatorCall, check: BooksCheck): AsyncGenerator<string> {
+  let outcome = 'stopped';
+  try {
+    let isRunning = true;
+    while (isRunning) {
+      yield lineOf(check.progress);
+      isRunning = await isRunningAfter(TELL_EVERY_MS, check);
+      if (isRunning && !(await isAllowed(parts, call))) check.stop();
+    }
+    const end = await endOf(parts.context, check);
+    ({ outcome } = end);
+    call.act.note(end.about);
+    yield lineOf(end.said);
+  } finally {
+    check.stop();
+    call.act.end(outcome);
+  }
+}
+
+function isRunningAfter(delayMs: number, { result }: BooksCheck): Promise<boolean> {
+  const isOver = () => false;
+  return Promise.race([result.then(isOver, isOver), pause(delayMs, true, { ref: false })]);
+}
+
+/** Of a check that has ended: its outcome, what the log says of it, and what the page is told. */
+async function endOf({ log }: Context, { result, progress }: BooksCheck) {
+  try {
+    const found = await result;
+    if (found === null) return { outcome: 'stopped', about: {}, said: { ...progress, is_stopped: true } };
+    return { outcome: 'done', about: { accounts: found.accounts, findings: found.findings.length }, said: found };
+  } catch (error) {
+    log.warn('books not checked', { error });
+    const { code, message } = asServiceError(error);
+    return { outcome: code, about: {}, said: { ...progress, fault: message } };
+  }
+}
+
+/** A store that does not answer says nothing of the session. */
+async function isAllowed({ context, sessions }: ConsoleParts, { ctx }: OperatorCall): Promise<boolean> {
+  try {
+    requireOperator(context, await sessions.require(ctx), 'read');
+    return true;
+  } catch (error) {
+    return !(error instanceof ServiceError);
+  }
+}
+
+function lineOf(said: object): string {
+  return `${JSON.stringify(said)}\n`;
+}

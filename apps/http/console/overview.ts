@@ -1,0 +1,86 @@
+import { DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
+import { ServiceError } from '../../../core/errors.js';
+import { exampleRequest } from '../../../core/generation/quote.js';
+import { getGeneration } from '../../../core/generation/read-generations.js';
+import { isOperator } from '../../../core/people/operators.js';
+import { consoleApp } from '../../../core/people/own-keys.js';
+import { appOfGeneration, callerOfPerson, isRecentSignIn } from '../../../core/people/sessions.js';
+import type { ConsoleOperation } from './console-operation.js';
+
+/** Who is signed in, for which account, and what this service has. */
+export const getOverview: ConsoleOperation = {
+  method: 'GET',
+  path: '/overview',
+  async answer({ context, publicUrl, hasOAuth, hasMcp, hasOperatorArea, outsideProvider }, { signedIn }) {
+    const { person, session } = signedIn;
+    const account = await context.accounts.read(person.accountId, undefined, 'totals');
+    if (!account) throw new ServiceError('NOT_FOUND', 'There is no such account any more.');
+    const { accountId } = account;
+    const { appId } = await consoleApp(context, accountId);
+    const caller = { accountId, appId, credentialId: person.personId, scopes: [] };
+    const base = publicUrl();
+    return {
+      person: {
+        id: person.personId,
+        email: person.email,
+        has_password: person.password !== undefined,
+        has_passkey: person.passkeys.length > 0,
+        is_operator: isOperator(person),
+      },
+      session: { method: session.method, is_recent: isRecentSignIn(context, session) },
+      account: {
+        id: account.accountId,
+        name: account.name,
+        currency: account.currency,
+        is_suspended: account.suspendedAt !== undefined,
+        available_credits: account.available,
+        reserved_credits: account.reserved,
+        spent_credits: account.spent,
+      },
+      console_app_id: appId,
+      scopes: SCOPES,
+      default_scopes: DEFAULT_SCOPES,
+      base_url: base,
+      mcp_url: hasMcp ? `${base}/api/v1/developer/mcp` : null,
+      has_oauth: hasOAuth,
+      has_operator_area: hasOperatorArea && isOperator(person),
+      first_request: (await exampleRequest(context, caller)) ?? null,
+      provider_name: outsideProvider?.name ?? null,
+    };
+  },
+};
+
+/**
+ * What a generation of this page was asked for, so that it can be made again; null once that was removed. Nobody is shown
+ * what programs ask for: it belongs to who uses them.
+ */
+export const getInput: ConsoleOperation = {
+  method: 'GET',
+  path: '/playground/generations/:generation_id/input',
+  async answer({ context }, { ctx, signedIn: { person } }) {
+    const { appId } = await consoleApp(context, person.accountId);
+    const caller = await callerOfPerson(context, person, appId);
+    const generation = await getGeneration(context, caller, ctx.params['generation_id'] ?? '');
+    if (generation.contentRemovedAt !== undefined) return { input: null };
+    const { modelKey, operation, prompt, negativePrompt, parameters, references } = generation;
+    return {
+      input: {
+        model_key: modelKey,
+        operation,
+        prompt,
+        negative_prompt: negativePrompt ?? null,
+        parameters,
+        references: references.map(({ uploadId, role }) => ({ upload_id: uploadId, role })),
+      },
+    };
+  },
+};
+
+/** In which App a generation is: an address of one, and a line of the ledger, do not say. */
+export const findGeneration: ConsoleOperation = {
+  method: 'GET',
+  path: '/generations/:generation_id',
+  async answer({ context }, { ctx, signedIn: { person } }) {
+    return { app_id: await appOfGeneration(context, person, ctx.params['generation_id'] ?? '') };
+  },
+};

@@ -1,0 +1,417 @@
+import { type ErrorCode, ERRORS } from '../../../core/errors.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import type { Settings } from '../../../core/settings.js';
+import { messageOf } from '../../requests/service-error.js';
+import { HTTP_MESSAGES, STATUSES } from '../host/errors.js';
+import { servePackagedFile } from '../host/pages.js';
+import type { HttpHandler, HttpRoute } from '../host/routing.js';
+import { EXAMPLE_REQUEST } from './generations.js';
+import type { QueryParameters, RequestBody, Route } from './operation.js';
+import { BASE, ROUTES } from './routes.js';
+
+/**
+ * A request body as its clients are shown it: with the limits of this installation, and null wherever a field may be
+ * left out.
+ */
+export function requestSchema({ schema, limited }: RequestBody, settings: Settings): JsonObject {
+  const shown = limited?.(settings) ?? schema;
+  const required = shown['required'] as readonly string[] | undefined;
+  const properties = Object.entries(shown['properties'] as JsonObject).map(([name, property]): [string, Json] => [
+    name,
+    required?.includes(name) === true ? property : orNull(property as JsonObject),
+  ]);
+  return { ...shown, properties: Object.fromEntries(properties) };
+}
+
+function orNull(property: JsonObject): JsonObject {
+  return { ...property, type: [property['type'] as string, 'null'] };
+}
+
+const OUR_FAULTS: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'];
+const CREDENTIAL: readonly ErrorCode[] = [
+  'DEVELOPER_TOKEN_REQUIRED',
+  'DEVELOPER_TOKEN_INVALID',
+  'DEVELOPER_TOKEN_EXPIRED',
+  'DEVELOPER_TOKEN_REVOKED',
+  'RATE_LIMITED',
+  'DEVELOPER_SCOPE_INSUFFICIENT',
+];
+const KEY: readonly ErrorCode[] = ['IDEMPOTENCY_KEY_REQUIRED', 'IDEMPOTENCY_KEY_INVALID'];
+const BODY: readonly ErrorCode[] = ['BODY_TOO_LARGE', 'REQUEST_TIMEOUT', 'MEDIA_TYPE_UNSUPPORTED', 'BODY_INVALID'];
+/** A body that is sent to an operation without one is read all the same, and must have nothing in it. */
+const NO_BODY: readonly ErrorCode[] = [...BODY, 'FIELD_INVALID'];
+
+/** Every code a route can answer with: those of its checks, then those of its use case. */
+export function errorCodesOf(route: Route): readonly ErrorCode[] {
+  if (route.scope === undefined) return [...NO_BODY, ...route.operation.errors, ...OUR_FAULTS];
+  return [
+    ...CREDENTIAL,
+    ...(route.needsKey === true ? KEY : []),
+    ...(route.operation.body ? BODY : NO_BODY),
+    ...route.operation.errors,
+    ...OUR_FAULTS,
+  ];
+}
+
+/** Where the ids of what was created lead: a tool that follows them reaches every operation on it. */
+export function linksOf(route: Route, routes: readonly Route[]): JsonObject {
+  if (route.method !== 'POST' || idsIn(route).length > 0) return {};
+  const created = Object.keys((route.operation.data['properties'] ?? {}) as JsonObject);
+  const reached = routes.filter((other) => idsIn(other).length > 0 && idsIn(other).every((id) => created.includes(id)));
+  return Object.fromEntries(
+    reached.map((other) => [
+      other.operation.operationId,
+      {
+        operationId: other.operation.operationId,
+        parameters: Object.fromEntries(idsIn(other).map((id) => [id, `$response.body#/data/${id}`])),
+      },
+    ]),
+  );
+}
+
+function idsIn({ path }: Route): string[] {
+  return [...path.matchAll(/:(\w+_id)/g)].map(([, name = '']) => name);
+}
+
+const REQUEST_ID_HEADER: JsonObject = { 'X-Request-Id': { $ref: '#/components/headers/X-Request-Id' } };
+
+/** The responses of one route: its success, and one entry a status for everything it can refuse with. */
+export function responsesOf(route: Route, routes: readonly Route[]): JsonObject {
+  const codesByStatus = new Map<number, ErrorCode[]>();
+  for (const code of errorCodesOf(route)) {
+    const status = STATUSES[code];
+    codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
+  }
+  const responses: JsonObject = { [route.operation.status]: success(route, linksOf(route, routes)) };
+  if ('canFollow' in route.operation) responses['204'] = { description: 'The client has received the last event.' };
+  if (route.scope === undefined) responses['304'] = { description: 'Not modified since the ETag that was sent.' };
+  for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b))
+    responses[status] = refusal(status, codes);
+  return responses;
+}
+
+function success(route: Route, links: JsonObject): JsonObject {
+  const { operation } = route;
+  const replay = route.scope !== undefined && route.needsKey === true;
+  return {
+    description: 'Success.',
+    headers: {
+      ...REQUEST_ID_HEADER,
+      ...(replay ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
+      ...('canWait' in operation
+        ? {
+            'Preference-Applied': { $ref: '#/components/headers/Preference-Applied' },
+            'Darkroom-Progress': { $ref: '#/components/headers/Darkroom-Progress' },
+          }
+        : {}),
+      ...('hasLocation' in operation ? { Location: { $ref: '#/components/headers/Location' } } : {}),
+    },
+    ...(Object.keys(links).length === 0 ? {} : { links }),
+    content: {
+      ...contentOf(operation),
+      ...('hasCsv' in operation ? { 'text/csv': { schema: { type: 'string' } } } : {}),
+    },
+  };
+}
+
+function contentOf({ data, mediaType }: Route['operation']): JsonObject {
+  // There is no schema for a stream of events; that of an event's data is among the components.
+  if (mediaType !== undefined) return { [mediaType]: { schema: { type: 'string' } } };
+  return {
+    'application/json': {
+      schema: {
+        type: 'object',
+        required: ['success', 'code', 'message', 'request_id', 'data'],
+        properties: {
+          success: { const: true },
+          code: { const: 'OK' },
+          message: { type: 'string' },
+          request_id: { type: 'string' },
+          data: { $ref: `#/components/schemas/${data.title}` },
+        },
+      },
+    },
+  };
+}
+
+function refusal(status: number, codes: readonly ErrorCode[]): JsonObject {
+  const mayWait = status === 429 || status === 503 || status === 409;
+  return {
+    description: codes.map((code) => `${code}: ${messageOf({ code, ...ERRORS[code] }, HTTP_MESSAGES)}`).join('\n\n'),
+    headers: {
+      ...REQUEST_ID_HEADER,
+      ...(status === 402
+        ? { 'Darkroom-Credits-Available': { $ref: '#/components/headers/Darkroom-Credits-Available' } }
+        : {}),
+      ...(mayWait ? { 'Retry-After': { $ref: '#/components/headers/Retry-After' } } : {}),
+    },
+    content: {
+      'application/json': {
+        schema: {
+          allOf: [{ $ref: '#/components/schemas/Error' }],
+          properties: { code: { enum: [...codes] } },
+        },
+      },
+    },
+  };
+}
+
+/**
+ * The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against and the
+ * installation's limits.
+ */
+export function openApiDocument(routes: readonly Route[], settings: Settings): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const route of routes) {
+    const path = openApiPath(BASE + route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, routes) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Darkroom', version: '1', description: 'Asynchronous image and video generation, paid in credits.' },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: SECURITY,
+      headers: HEADERS,
+      parameters: PARAMETERS,
+      schemas: schemasOf(routes, settings),
+    },
+  };
+}
+
+const SECURITY: JsonObject = { bearer: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } };
+
+const HEADERS: JsonObject = {
+  'X-Request-Id': { description: 'The request_id of the envelope.', schema: { type: 'string' } },
+  'Retry-After': { description: 'Seconds to wait before trying again.', schema: { type: 'integer', minimum: 1 } },
+  'Idempotency-Replayed': {
+    description:
+      'Present if an earlier request with this key was accepted. A repeated create returns the current state of the generation, a repeated prepare the same upload.',
+    schema: { const: 'true' },
+  },
+  'Preference-Applied': {
+    description: 'Present if the request waited, or would have: `wait` and for how many seconds at most.',
+    schema: { type: 'string', pattern: '^wait=\\d+$' },
+  },
+  'Darkroom-Credits-Available': {
+    description: 'What the account has available, for credentials with credits:read.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'Darkroom-Progress': {
+    description:
+      'How much of a running generation is done, 0 to 1, where its provider says. For one that is queued after a wait, how many are before it: an Item of RFC 9651 with the parameter position.',
+    schema: { type: 'string', pattern: '^(0;position=\\d+|0(\\.\\d+)?|1)$' },
+  },
+  'Location': { description: 'URL of what was created.', schema: { type: 'string' } },
+};
+
+const PARAMETERS: JsonObject = {
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    required: true,
+    schema: { type: 'string', minLength: 1, maxLength: 255, pattern: '^[\\x21-\\x7e]+$' },
+    example: 'order-1',
+    description: 'Use the same key for retries of one request, and a new key for a new request.',
+  },
+  Prefer: {
+    name: 'Prefer',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    example: 'wait=30',
+    description:
+      '`wait=N` (RFC 7240): the answer comes when the generation has ended, at the latest after N seconds, 1 to 60. Any other preference is ignored.',
+  },
+  WebhookUrl: {
+    name: 'Darkroom-Webhook-Url',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', format: 'uri' },
+    example: 'https://app.example/webhooks/one',
+    description:
+      'An address that is told of the end of this generation, besides the webhooks of the App. Needs the scope webhooks:manage, and the App its default secret.',
+  },
+  LastEventId: {
+    name: 'Last-Event-ID',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description: 'The id of the last event that was received; all events are sent without it.',
+  },
+  RequestId: {
+    name: 'X-Request-Id',
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    example: 'order-1:first-try',
+    description:
+      'Returned as request_id if it is 1 to 128 characters of A-Z a-z 0-9 . _ : -; for any other value the service creates an id.',
+  },
+  AppId: {
+    name: 'X-App-Id',
+    in: 'header',
+    required: false,
+    schema: { type: 'string', format: 'uuid' },
+    description: 'If sent, it must be the App of the credential.',
+  },
+};
+
+const ERROR_SCHEMA: JsonObject = {
+  type: 'object',
+  required: ['success', 'code', 'message', 'request_id'],
+  properties: {
+    success: { const: false },
+    code: { type: 'string' },
+    message: { type: 'string', description: 'What is wrong, and what would be accepted.' },
+    request_id: { type: 'string' },
+  },
+};
+
+function openApiPath(path: string): string {
+  return path.replaceAll(/:([a-z_]+)/g, '{$1}');
+}
+
+function operationOf(route: Route, routes: readonly Route[]): JsonObject {
+  const { operation } = route;
+  const body = 'body' in operation ? operation.body : undefined;
+  const isProtected = route.scope !== undefined;
+  return {
+    operationId: operation.operationId,
+    tags: [tagOf(route)],
+    summary: operation.summary,
+    description: [operation.description, isProtected ? `Scope: ${route.scope}.` : undefined]
+      .filter((text) => text !== undefined)
+      .join(' '),
+    ...(isProtected ? {} : { security: [] }),
+    parameters: parametersOf(route),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: body.required,
+            content: {
+              'application/json': {
+                schema: { $ref: `#/components/schemas/${body.schemaName}` },
+                example: body.example,
+              },
+            },
+          },
+        }),
+    responses: responsesOf(route, routes),
+  };
+}
+
+/** The resource a path is about: its first word. */
+function tagOf({ path }: Route): string {
+  return path.split('/')[1] ?? 'other';
+}
+
+function parametersOf(route: Route): JsonObject[] {
+  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = '']): JsonObject => ({
+    name,
+    in: 'path',
+    required: true,
+    ...(name === 'model_key' ? { example: EXAMPLE_REQUEST.model_key } : {}),
+    schema: { type: 'string', ...(name.endsWith('_id') && name !== 'webhook_id' ? { format: 'uuid' } : {}) },
+  }));
+  const headers =
+    route.scope === undefined
+      ? ['RequestId']
+      : [
+          ...(route.needsKey === true ? ['IdempotencyKey'] : []),
+          ...(route.operation.canWait === true ? ['Prefer'] : []),
+          ...(route.operation.takesWebhookUrl === true ? ['WebhookUrl'] : []),
+          ...(route.operation.canFollow === true ? ['LastEventId'] : []),
+          'RequestId',
+          'AppId',
+        ];
+  const inQuery = Object.entries(queryOf(route)).map(([name, { description, example, ...schema }]): JsonObject => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    ...(example === undefined ? {} : { example }),
+    schema,
+  }));
+  return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
+}
+
+function queryOf({ operation }: Route): QueryParameters {
+  return 'query' in operation ? (operation.query ?? {}) : {};
+}
+
+function schemasOf(routes: readonly Route[], settings: Settings): JsonObject {
+  const schemas: JsonObject = { Error: ERROR_SCHEMA };
+  for (const { operation } of routes) {
+    schemas[operation.data.title] = operation.data;
+    if ('body' in operation && operation.body)
+      schemas[operation.body.schemaName] = requestSchema(operation.body, settings);
+  }
+  return schemas;
+}
+
+/** Everything the page needs is served from here: it works offline, and sends nothing to third parties. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+].join('; ');
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>Darkroom API</title>
+<link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="docs/favicon-32x32.png">
+</head>
+<body>
+<div id="swagger-ui"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/initializer.js"></script>
+</body>
+</html>
+`;
+
+const INITIALIZER = `SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#swagger-ui',
+  validatorUrl: null,
+  deepLinking: true,
+  persistAuthorization: false,
+});
+`;
+
+/** The API's description as a document, and as a page. */
+export function docsRoutes(settings: Settings): readonly HttpRoute[] {
+  const documentText = JSON.stringify(openApiDocument(ROUTES, settings));
+  return [
+    { method: 'GET', path: '/openapi.json', serve: serveText('application/json; charset=utf-8', documentText) },
+    { method: 'GET', path: '/docs', serve: serveText('text/html; charset=utf-8', PAGE) },
+    { method: 'GET', path: '/docs/initializer.js', serve: serveText('text/javascript; charset=utf-8', INITIALIZER) },
+    servePackaged('swagger-ui-bundle.js', 'text/javascript; charset=utf-8'),
+    servePackaged('swagger-ui.css', 'text/css; charset=utf-8'),
+    servePackaged('favicon-32x32.png', 'image/png'),
+  ];
+}
+
+function serveText(type: string, text: string): HttpHandler {
+  const bytes = Buffer.from(text);
+  return async (ctx) => {
+    ctx.set({ 'Content-Type': type, 'Content-Security-Policy': POLICY, 'Cache-Control': 'no-cache' });
+    ctx.body = bytes;
+  };
+}
+
+function servePackaged(file: string, mediaType: string): HttpRoute {
+  return servePackagedFile(`/docs/${file}`, { package: 'swagger-ui-dist', file, mediaType });
+}

@@ -1,0 +1,258 @@
+import { readBody } from '../../../core/fields.js';
+import type { JsonObject } from '../../../core/json.js';
+import { listDeliveries, replayDeliveries, replayDelivery } from '../../../core/webhooks/deliveries.js';
+import { DELIVERY_STATES } from '../../../core/webhooks/delivery.js';
+import {
+  CREATE_WEBHOOK_SCHEMA,
+  createEndpoint,
+  deleteEndpoint,
+  getEndpoint,
+  listEndpoints,
+  readDeliveryState,
+  rotateSecret,
+  UPDATE_WEBHOOK_SCHEMA,
+  updateEndpoint,
+} from '../../../core/webhooks/manage-endpoints.js';
+import { cursorOf, pageByToken, tokenOf } from '../../requests/page-token.js';
+import { readTime } from '../host/request.js';
+import { NEXT_CURSOR, UUID } from '../render/schema-parts.js';
+import {
+  CREATED_WEBHOOK_SCHEMA,
+  DELIVERY_SCHEMA,
+  renderDelivery,
+  renderSecret,
+  renderWebhook,
+  WEBHOOK_SCHEMA,
+  WEBHOOK_SECRET_SCHEMA,
+} from '../render/webhook.js';
+import { CREATED_BETWEEN, EXAMPLE_TIME, readCreatedBetween } from './generations.js';
+import { CURSOR, LIMIT, type ProtectedOperation, readPage } from './operation.js';
+
+export const createWebhookOperation: ProtectedOperation = {
+  operationId: 'createWebhook',
+  summary: 'Create a webhook',
+  description: "Its address is told of the events of all generations of the credential's App.",
+  status: 201,
+  data: CREATED_WEBHOOK_SCHEMA,
+  body: {
+    schema: CREATE_WEBHOOK_SCHEMA,
+    schemaName: 'CreateWebhookRequest',
+    required: true,
+    example: { url: 'https://app.example/webhooks/darkroom', events: ['generation.succeeded', 'generation.failed'] },
+  },
+  errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'CONFLICT'],
+  hasLocation: true,
+  async answer({ context, caller, body }) {
+    const { endpoint, ...secret } = await createEndpoint(context, caller, body);
+    const now = context.clock.now();
+    return {
+      data: { ...renderWebhook(endpoint, now), ...renderSecret(secret, now) },
+      headers: { Location: `/api/v1/developer/webhooks/${endpoint.endpointId}` },
+    };
+  },
+};
+
+export const getWebhookOperation: ProtectedOperation = {
+  operationId: 'getWebhook',
+  summary: 'Get a webhook',
+  status: 200,
+  data: WEBHOOK_SCHEMA,
+  errors: ['NOT_FOUND'],
+  async answer({ context, caller, params }) {
+    const endpoint = await getEndpoint(context, caller, params['webhook_id'] ?? '');
+    return { data: renderWebhook(endpoint, context.clock.now()) };
+  },
+};
+
+export const listWebhooksOperation: ProtectedOperation = {
+  operationId: 'listWebhooks',
+  summary: 'List webhooks',
+  description: "Those of the credential's App, at most ten, in the order of their creation.",
+  status: 200,
+  data: {
+    title: 'WebhookList',
+    type: 'object',
+    required: ['webhooks'],
+    properties: { webhooks: { type: 'array', items: WEBHOOK_SCHEMA } },
+  },
+  errors: [],
+  async answer({ context, caller }) {
+    const endpoints = await listEndpoints(context, caller);
+    const now = context.clock.now();
+    return { data: { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) } };
+  },
+};
+
+export const updateWebhookOperation: ProtectedOperation = {
+  operationId: 'updateWebhook',
+  summary: 'Change a webhook',
+  description:
+    'What the request does not name stays as it is. What a disabled webhook was not told is not sent when it is enabled again: replay it.',
+  status: 200,
+  data: WEBHOOK_SCHEMA,
+  body: {
+    schema: UPDATE_WEBHOOK_SCHEMA,
+    schemaName: 'UpdateWebhookRequest',
+    required: true,
+    example: { enabled: false },
+  },
+  errors: ['FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
+  async answer({ context, caller, params, body }) {
+    const endpoint = await updateEndpoint(context, caller, params['webhook_id'] ?? '', body);
+    return { data: renderWebhook(endpoint, context.clock.now()) };
+  },
+};
+
+export const deleteWebhookOperation: ProtectedOperation = {
+  operationId: 'deleteWebhook',
+  summary: 'Delete a webhook',
+  description: 'Nothing more is sent to it, and its log of deliveries can no longer be read.',
+  status: 200,
+  data: {
+    title: 'DeletedWebhook',
+    type: 'object',
+    required: ['webhook_id'],
+    properties: { webhook_id: UUID },
+  },
+  errors: ['NOT_FOUND'],
+  async answer({ context, caller, params }) {
+    const id = params['webhook_id'] ?? '';
+    await deleteEndpoint(context, caller, id);
+    return { data: { webhook_id: id.toLowerCase() } };
+  },
+};
+
+export const rotateWebhookSecretOperation: ProtectedOperation = {
+  operationId: 'rotateWebhookSecret',
+  summary: "Give a webhook a new secret, or make the App's default one",
+  description:
+    'Messages are signed by the secret before it too for a day more. `default` in place of the id names the secret that signs messages to the address of a single generation, which its Darkroom-Webhook-Url gave.',
+  status: 201,
+  data: WEBHOOK_SECRET_SCHEMA,
+  errors: ['NOT_FOUND'],
+  async answer({ context, caller, params }) {
+    const secret = await rotateSecret(context, caller, params['webhook_id'] ?? '');
+    return { data: renderSecret(secret, context.clock.now()) };
+  },
+};
+
+export const listDeliveriesOperation: ProtectedOperation = {
+  operationId: 'listWebhookDeliveries',
+  summary: 'List what a webhook was told',
+  description:
+    'One for each generation, newest first, kept for 30 days after its last change. `default` in place of the id names the addresses of single generations. A page with a filter by state may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.',
+  status: 200,
+  query: {
+    limit: LIMIT,
+    cursor: CURSOR,
+    state: {
+      type: 'string',
+      enum: [...DELIVERY_STATES],
+      example: 'exhausted',
+      description: 'Those that are in this state now.',
+    },
+    ...CREATED_BETWEEN,
+  },
+  data: {
+    title: 'WebhookDeliveryList',
+    type: 'object',
+    required: ['deliveries'],
+    properties: { deliveries: { type: 'array', items: DELIVERY_SCHEMA }, next_cursor: NEXT_CURSOR },
+  },
+  errors: ['FIELD_INVALID', 'NOT_FOUND'],
+  async answer({ context, caller, params, query }) {
+    const id = params['webhook_id'] ?? '';
+    const filter = {
+      state: readDeliveryState(query['state']),
+      ...readCreatedBetween(query),
+    };
+    const { items, nextCursor } = await pageByToken(
+      readPage(query),
+      `deliveries of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`,
+      (page) => listDeliveries(context, caller, id, filter, page),
+      'cursor',
+    );
+    return { data: { deliveries: items.map(renderDelivery), next_cursor: nextCursor } };
+  },
+};
+
+export const replayDeliveryOperation: ProtectedOperation = {
+  operationId: 'replayWebhookDelivery',
+  summary: 'Send a delivery again',
+  description:
+    'At once, under the same webhook-id and with as many attempts as a new one. The message has the generation as it is now.',
+  status: 202,
+  data: DELIVERY_SCHEMA,
+  errors: ['NOT_FOUND', 'CONFLICT'],
+  async answer({ context, caller, params }) {
+    const { webhook_id: id = '', delivery_id: deliveryId = '' } = params;
+    return { data: renderDelivery(await replayDelivery(context, caller, id, deliveryId)) };
+  },
+};
+
+const REQUEST_SCHEMA = {
+  type: 'object',
+  additionalProperties: false,
+  required: ['created_after'],
+  properties: {
+    created_after: { type: 'string', description: 'RFC 3339: deliveries created at this time or later.' },
+    created_before: { type: 'string', description: 'RFC 3339: those created before this time.' },
+    state: {
+      type: 'string',
+      enum: [...DELIVERY_STATES],
+      description: 'Those in this state alone; all that were not delivered when absent.',
+    },
+    cursor: { type: 'string', minLength: 1, maxLength: 2_000, description: 'The `next_cursor` of the answer before.' },
+  },
+} as const satisfies JsonObject;
+
+/** A time is read after the shape. */
+function shownSchema(): JsonObject {
+  const { properties } = REQUEST_SCHEMA;
+  const { created_after: after, created_before: before } = properties;
+  const format = 'date-time';
+  return {
+    ...REQUEST_SCHEMA,
+    properties: { ...properties, created_after: { ...after, format }, created_before: { ...before, format } },
+  };
+}
+
+type Request = Partial<Record<keyof (typeof REQUEST_SCHEMA)['properties'], string>>;
+
+export const replayDeliveriesOperation: ProtectedOperation = {
+  operationId: 'replayWebhookDeliveries',
+  summary: 'Send the deliveries of a time again',
+  description:
+    'Examines up to a hundred, newest first; while there is a `next_cursor`, there are more: send the same request with it. What was cancelled stays so.',
+  status: 202,
+  data: {
+    title: 'ReplayedWebhookDeliveries',
+    type: 'object',
+    required: ['replayed'],
+    properties: {
+      replayed: { type: 'integer', minimum: 0, description: 'How many are sent again.' },
+      next_cursor: NEXT_CURSOR,
+    },
+  },
+  body: {
+    schema: REQUEST_SCHEMA,
+    schemaName: 'ReplayWebhookDeliveriesRequest',
+    required: true,
+    limited: shownSchema,
+    example: { created_after: EXAMPLE_TIME },
+  },
+  errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
+  async answer({ context, caller, params, body }) {
+    const id = params['webhook_id'] ?? '';
+    const { cursor, ...range }: Request = readBody<Request>(context, REQUEST_SCHEMA, body);
+    const filter = {
+      state: readDeliveryState(range.state),
+      createdFrom: readTime(range, 'created_after'),
+      createdBefore: readTime(range, 'created_before'),
+    };
+    const list = `replay of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`;
+    const from = cursorOf({ limit: 1, ...(cursor === undefined ? {} : { cursor }) }, list, 'cursor').cursor;
+    const { replayed, nextCursor } = await replayDeliveries(context, caller, id, filter, from);
+    return { data: { replayed, next_cursor: tokenOf(list, nextCursor) } };
+  },
+};

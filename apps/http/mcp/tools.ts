@@ -1,0 +1,576 @@
+import type { CallToolResult, InputRequiredResult, Tool as ListedTool } from '@modelcontextprotocol/server';
+import type { Caller, Scope } from '../../../core/access/credential.js';
+import type { Cancellation } from '../../../core/cancellation.js';
+import type { Context } from '../../../core/context.js';
+import { getBalance } from '../../../core/credits/operate.js';
+import { ERRORS, ServiceError } from '../../../core/errors.js';
+import { type BodySchema, fieldInvalid, readBody, type Wording } from '../../../core/fields.js';
+import {
+  type Created,
+  createGeneration,
+  estimateGeneration as estimate,
+  estimateGeneration,
+} from '../../../core/generation/create-generation.js';
+import { cancelGeneration as cancel } from '../../../core/generation/end-generation.js';
+import { isTerminal, type Operation } from '../../../core/generation/generation.js';
+import { GENERATION_REQUEST_SCHEMA, requestWording } from '../../../core/generation/quote.js';
+import { waitForGeneration } from '../../../core/generation/wait-for-generation.js';
+import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+import type { SignedRequest } from '../../../core/ports/object-store.js';
+import { completeUpload as complete, completeUpload } from '../../../core/uploads/complete-upload.js';
+import {
+  COMPLETE_REQUEST_SCHEMA,
+  PREPARE_REQUEST_SCHEMA,
+  prepareUpload,
+  prepareUpload as prepare,
+  UPLOAD_MEDIA_TYPES,
+} from '../../../core/uploads/prepare-upload.js';
+import { CATALOG_SCHEMA, renderCatalog } from '../render/catalog.js';
+import { BALANCE_SCHEMA, renderBalance } from '../render/credits.js';
+import { ESTIMATE_SCHEMA, renderEstimate, TASK_SCHEMA } from '../render/generation.js';
+import { ROLE, type TitledSchema, UUID } from '../render/schema-parts.js';
+import { COMPLETED_UPLOAD_SCHEMA, PREPARED_UPLOAD_SCHEMA, renderCompleted, renderPrepared } from '../render/upload.js';
+import type { Asking } from './asking.js';
+import type { Progress } from './progress.js';
+import { taskResult } from './task-result.js';
+import { taskHandle } from './tasks.js';
+
+/** A call of a tool, whose caller may make it. */
+export interface ToolCall {
+  /** With the cancellation of this call. */
+  readonly context: Context;
+  readonly caller: Caller;
+  /** As they were sent. */
+  readonly args: JsonObject;
+  /** Ends what the call waits for. */
+  readonly waits: Cancellation;
+  readonly progress: Progress;
+  readonly asking: Asking;
+  /** Whether the client takes the handle of a task in place of a result that is not there yet. */
+  readonly takesTasks: boolean;
+  /** Credits that a call may spend without being confirmed. */
+  readonly confirmAboveCredits: number;
+  /** Throws as authentication does once the credential is no longer valid. For after a wait. */
+  readonly requireAllowed: () => Promise<void>;
+  /** Tells the log what was created. */
+  readonly created: (generationId: string) => void;
+}
+
+/** What a tool answers: a result, or what the client has to ask a person first. */
+export type ToolAnswer = CallToolResult | InputRequiredResult;
+
+export interface Tool {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  readonly annotations: NonNullable<ListedTool['annotations']>;
+  readonly input: BodySchema;
+  /** Of the structured content, which is the `data` of REST. */
+  readonly output: TitledSchema;
+  /** The scopes that this call needs. */
+  readonly scopes: (args: JsonObject) => readonly Scope[];
+  /** Which of the credential's rates a call counts against; every message counts as a read. */
+  readonly rate: 'reads' | 'writes';
+  answer(call: ToolCall): Promise<ToolAnswer>;
+}
+
+const DIALECT = 'https://json-schema.org/draft/2020-12/schema';
+
+/** A tool as clients see it in the list. */
+export function listed({ name, title, description, annotations, input, output }: Tool): ListedTool {
+  return {
+    name,
+    title,
+    description,
+    annotations,
+    inputSchema: { $schema: DIALECT, ...input, type: 'object' },
+    outputSchema: { $schema: DIALECT, ...output, type: 'object' },
+  };
+}
+
+export const IDEMPOTENCY_KEY = {
+  type: 'string',
+  minLength: 1,
+  maxLength: 255,
+  description:
+    'Any text of your choice, without spaces. Make a new one for each new intent. To repeat a request whose answer was lost, send the same key with the same arguments: it is then done, and paid, only once.',
+} as const satisfies JsonObject;
+
+export const WAIT_SECONDS = {
+  type: 'integer',
+  minimum: 0,
+  maximum: 50,
+  default: 25,
+  description: 'How long to wait for the result; with 0 the answer comes at once.',
+} as const satisfies JsonObject;
+
+export const GENERATION_ID = { ...UUID, description: 'Id of the generation.' } as const satisfies JsonObject;
+
+/** The input of a tool that takes these arguments and no other. */
+export function inputOf(properties: JsonObject, required: readonly string[] = []): BodySchema {
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length > 0 ? { required: [...required] } : {}),
+    properties,
+  };
+}
+
+/** The arguments, checked. Throws FIELD_REQUIRED and FIELD_INVALID. */
+export function readArguments<T>(
+  { context, args }: Pick<ToolCall, 'context' | 'args'>,
+  input: BodySchema,
+  wording: Wording = {},
+): T & JsonObject {
+  return readBody<T>(context, input, args, wording);
+}
+
+/** Takes the key out of the arguments. Throws IDEMPOTENCY_KEY_REQUIRED and IDEMPOTENCY_KEY_INVALID. */
+export function takeIdempotencyKey(args: JsonObject): string {
+  const key: Json | undefined = args['idempotency_key'];
+  if (key === undefined || key === null) return readIdempotencyKey([]);
+  if (typeof key !== 'string') throw fieldInvalid('/idempotency_key', 'idempotency_key must be a text.');
+  return readIdempotencyKey([key]);
+}
+
+/** The arguments without those that are the tool's own: the body of REST. */
+export function withoutOwn(args: JsonObject, own: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(args).filter(([name]) => !own.includes(name)));
+}
+
+const MS = 1_000;
+
+/** How long the call is to wait, in milliseconds. */
+export function waitMsOf(waitSeconds: number | undefined): number {
+  return (waitSeconds ?? WAIT_SECONDS.default) * MS;
+}
+
+const INPUT_CANCELGENERATION = inputOf({ generation_id: GENERATION_ID }, ['generation_id']);
+
+export const cancelGeneration: Tool = {
+  name: 'cancel_generation',
+  title: 'Cancel a generation',
+  description:
+    'Cancels a generation. A queued one ends at once and costs nothing; a running one is asked to stop; one that has ended does not change.',
+  annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+  input: INPUT_CANCELGENERATION,
+  output: TASK_SCHEMA,
+  scopes: () => ['generations:write'],
+  rate: 'writes',
+  async answer(call) {
+    const { generation_id: id } = readArguments<{ generation_id: string }>(call, INPUT_CANCELGENERATION);
+    return taskResult(call.context, await cancel(call.context, call.caller, id));
+  },
+};
+
+/** A result that is data alone, which clients without structured content read as text. */
+export function dataResult(data: object): CallToolResult {
+  const text = JSON.stringify(data);
+  return { content: [{ type: 'text', text }], structuredContent: JSON.parse(text) as Record<string, unknown> };
+}
+
+/** A refusal with the code and the sentence of REST, for the model to read and to act on. */
+export function refusalResult({ code, message, details: { retryAfterMs } }: ServiceError): CallToolResult {
+  const seconds = retryAfterMs === undefined ? undefined : Math.max(1, Math.ceil(retryAfterMs / 1_000));
+  const retry = seconds === undefined ? '' : ` Try again in ${seconds} s.`;
+  return {
+    isError: true,
+    content: [{ type: 'text', text: `${code}: ${message}${retry}` }],
+    _meta: {
+      'darkroom/error': {
+        code,
+        message,
+        retryable: ERRORS[code].retry,
+        ...(seconds === undefined ? {} : { retry_after_seconds: seconds }),
+      },
+    },
+  };
+}
+
+const INPUT_COMPLETEUPLOAD = inputOf(
+  {
+    upload_id: { ...UUID, description: 'Id of the prepared upload.' },
+    ...COMPLETE_REQUEST_SCHEMA.properties,
+    idempotency_key: IDEMPOTENCY_KEY,
+  },
+  ['upload_id', 'idempotency_key'],
+);
+
+export const completeUploadCompleteUpload: Tool = {
+  name: 'complete_upload',
+  title: 'Complete an upload',
+  description: 'Checks and keeps the bytes that were sent. The upload_id can then be used in reference_upload_ids.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: INPUT_COMPLETEUPLOAD,
+  output: COMPLETED_UPLOAD_SCHEMA,
+  scopes: () => ['uploads:write'],
+  rate: 'writes',
+  async answer(call) {
+    const key = takeIdempotencyKey(call.args);
+    const args = readArguments<{ upload_id: string }>(call, INPUT_COMPLETEUPLOAD);
+    const body = withoutOwn(args, ['idempotency_key', 'upload_id']);
+    return dataResult(renderCompleted(await complete(call.context, call.caller, key, args.upload_id, body)));
+  },
+};
+
+export const estimateGenerationEstimateGeneration: Tool = {
+  name: 'estimate_generation',
+  title: 'Estimate the cost of a generation',
+  description: 'Tells how many credits a generation would reserve at most. Reserves and stores nothing.',
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  input: GENERATION_REQUEST_SCHEMA,
+  output: ESTIMATE_SCHEMA,
+  scopes: () => ['generations:write'],
+  rate: 'reads',
+  answer: async ({ context, caller, args }) => dataResult(renderEstimate(await estimate(context, caller, args))),
+};
+
+/** A price that changes after every answer is not asked about for ever. */
+const MAX_QUESTIONS = 3;
+
+export interface ConfirmedCreate {
+  readonly idempotencyKey: string;
+  /** The body of REST. */
+  readonly body: JsonObject;
+}
+
+/**
+ * Creates a generation that costs more than the operator's threshold only if a person said yes to its price. Where the
+ * client can ask nobody, the credential's cap stands in for the person, and without a cap the create is refused. Nothing
+ * is reserved while somebody is asked, and the key is free. A replay reserves nothing and asks nothing.
+ */
+export async function createConfirmed(
+  call: ToolCall,
+  { idempotencyKey, body }: ConfirmedCreate,
+): Promise<Created | { readonly ask: InputRequiredResult }> {
+  const { context, caller, confirmAboveCredits } = call;
+  let approvedCredits = confirmAboveCredits;
+  for (let asked = 0; ; asked += 1) {
+    try {
+      return await createGeneration(context, caller, idempotencyKey, body, { approvedCredits });
+    } catch (error) {
+      const credits = creditsToConfirm(error);
+      if (credits === undefined || asked === MAX_QUESTIONS) throw error;
+      // Nobody is asked about what would be refused anyhow.
+      await estimateGeneration(context, caller, body);
+      const answer = await call.asking.confirm({
+        message: `Spend up to ${credits} credits for "${body['model_key'] as string}"? They are reserved now; what is not used is given back.`,
+        credits,
+        subject: { idempotencyKey, body },
+      });
+      if (typeof answer === 'object') return { ask: answer };
+      if (answer === 'unable' && caller.cap === undefined) throw unconfirmable(credits, confirmAboveCredits);
+      if (answer === 'no' || answer === 'unanswered') throw notConfirmed(credits, answer);
+      if (answer === 'yes') await call.requireAllowed();
+      approvedCredits = answer === 'yes' ? credits : Infinity;
+    }
+  }
+}
+
+function creditsToConfirm(error: unknown): number | undefined {
+  return error instanceof ServiceError && error.code === 'SPENDING_NOT_CONFIRMED' ? error.details.credits : undefined;
+}
+
+function unconfirmable(credits: number, threshold: number): ServiceError {
+  return new ServiceError(
+    'SPENDING_NOT_CONFIRMED',
+    `This would reserve ${credits} credits, and more than ${threshold} need a person's yes, for which this client cannot ask; ask for less, or connect with a credential that has a spending cap.`,
+    { credits },
+  );
+}
+
+function notConfirmed(credits: number, answer: 'no' | 'unanswered'): ServiceError {
+  const why = answer === 'no' ? 'the person who was asked said no' : 'nobody answered the question in time';
+  return new ServiceError(
+    'SPENDING_NOT_CONFIRMED',
+    `This would reserve ${credits} credits, and ${why}; nothing was reserved.`,
+    { credits },
+  );
+}
+
+const MAX_PICTURES = 4;
+/** Base64 of a bit more than a megabyte: a message may have two. */
+const MAX_CHARACTERS = 1_500_000;
+
+export const REFERENCE_PICTURES = {
+  type: 'array',
+  maxItems: MAX_PICTURES,
+  description:
+    'Small reference pictures; use prepare_upload for large ones. Transparent areas of a reference image are made anew, where the model can.',
+  items: {
+    type: 'object',
+    additionalProperties: false,
+    required: ['data', 'media_type'],
+    properties: {
+      data: { type: 'string', minLength: 1, maxLength: MAX_CHARACTERS, description: 'The bytes in base64.' },
+      media_type: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] },
+      role: { ...ROLE, default: 'reference_image' },
+    },
+  },
+} as const satisfies JsonObject;
+
+export interface ReferencePicture {
+  readonly data: string;
+  readonly media_type: string;
+  readonly role?: string;
+}
+
+/**
+ * Keeps pictures that came with a call as completed uploads, and answers their ids. The same pictures under the same
+ * key are the same uploads, so that a call that is repeated is still the same request. Throws FIELD_INVALID for what is
+ * no picture, and what preparing and completing an upload throw.
+ */
+export async function keepPictures(
+  call: ToolCall,
+  idempotencyKey: string,
+  pictures: readonly ReferencePicture[],
+): Promise<string[]> {
+  const ids: string[] = [];
+  for (const [index, picture] of pictures.entries()) ids.push(await keepPicture(call, idempotencyKey, picture, index));
+  return ids;
+}
+
+async function keepPicture(
+  { context, caller }: ToolCall,
+  idempotencyKey: string,
+  { data, media_type, role = 'reference_image' }: ReferencePicture,
+  index: number,
+): Promise<string> {
+  const bytes = bytesOf(data, index);
+  const { sha256 } = await context.digests.ofBytes(inOnePiece(bytes));
+  const key = `mcp-${context.digests.ofJson({ idempotencyKey, index, sha256 })}`;
+  const body = { filename: `reference-${index + 1}`, media_type, byte_size: bytes.byteLength, sha256, role };
+  const { upload } = await prepareUpload(context, caller, key, body);
+  if (upload.status !== 'ready') {
+    await write(context, upload.stagingKey, bytes, media_type);
+    await completeUpload(context, caller, key, upload.uploadId, {}).catch((error: unknown) => {
+      throw atPicture(error, index);
+    });
+  }
+  return upload.uploadId;
+}
+
+async function write({ objects }: Context, key: string, bytes: Uint8Array, mediaType: string): Promise<void> {
+  await objects.write(key, inOnePiece(bytes), { mediaType, maxBytes: bytes.byteLength });
+}
+
+/** The fields of an upload are not among the arguments: the picture as a whole is at fault. */
+function atPicture(error: unknown, index: number): unknown {
+  return error instanceof ServiceError && error.code === 'FIELD_INVALID'
+    ? fieldInvalid(`/reference_pictures/${index}`, `reference_pictures[${index}]: ${error.message}`)
+    : error;
+}
+
+const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+function bytesOf(data: string, index: number): Uint8Array {
+  if (!BASE64.test(data))
+    throw fieldInvalid(
+      `/reference_pictures/${index}/data`,
+      `reference_pictures[${index}].data must be base64, without a prefix and without white space.`,
+    );
+  return Buffer.from(data, 'base64');
+}
+
+async function* inOnePiece(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
+
+const { operation: _fixed, ...FIELDS } = GENERATION_REQUEST_SCHEMA.properties;
+const OWN = ['idempotency_key', 'wait_seconds', 'reference_pictures'];
+
+const INPUT_GENERATE = inputOf(
+  {
+    ...FIELDS,
+    reference_pictures: REFERENCE_PICTURES,
+    idempotency_key: IDEMPOTENCY_KEY,
+    wait_seconds: WAIT_SECONDS,
+  },
+  ['model_key', 'prompt', 'idempotency_key'],
+);
+
+interface Arguments {
+  readonly reference_pictures?: readonly ReferencePicture[];
+  readonly reference_upload_ids?: readonly string[];
+  readonly wait_seconds?: number;
+}
+
+/** The two tools that generate differ in their words and in their operation. */
+export function generateTool(operation: Operation, words: Pick<Tool, 'name' | 'title' | 'description'>): Tool {
+  return {
+    ...words,
+    annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
+    input: INPUT_GENERATE,
+    output: TASK_SCHEMA,
+    scopes: ({ reference_pictures: pictures }) =>
+      Array.isArray(pictures) && pictures.length > 0 ? ['generations:write', 'uploads:write'] : ['generations:write'],
+    rate: 'writes',
+    answer: (call) => generate(call, operation),
+  };
+}
+
+/** Whoever started a generation is told how it goes, also without the scope to read others. */
+async function generate(call: ToolCall, operation: Operation): Promise<ToolAnswer> {
+  const { context, caller, waits, progress, requireAllowed } = call;
+  const idempotencyKey = takeIdempotencyKey(call.args);
+  const args = readArguments<Arguments>(call, INPUT_GENERATE, requestWording(context, call.args));
+  const kept = await keepPictures(call, idempotencyKey, args.reference_pictures ?? []);
+  const ids = [...(args.reference_upload_ids ?? []), ...kept];
+  const body = {
+    ...withoutOwn(args, OWN),
+    operation,
+    ...(ids.length === 0 ? {} : { reference_upload_ids: ids }),
+  };
+  const created = await createConfirmed(call, { idempotencyKey, body });
+  if ('ask' in created) return created.ask;
+  const { generationId, status: atFirst } = created.generation;
+  if (!created.replayed) call.created(generationId);
+  if (call.takesTasks && !isTerminal(atFirst)) return taskHandle(context, created.generation);
+  const waitMs = waitMsOf(args.wait_seconds);
+  const generation = await waitForGeneration(context, caller, generationId, {
+    waitMs,
+    until: waits,
+    onLook: ({ status }) => progress.report(status),
+  });
+  if (waitMs > 0) await requireAllowed();
+  return taskResult(context, generation);
+}
+
+export const generateImage = generateTool('image_generation', {
+  name: 'generate_image',
+  title: 'Generate images',
+  description:
+    'Makes images from a prompt and spends credits. Waits for the result; if it takes longer, the answer has the generation_id for get_generation. Show the links to the full files to the person.',
+});
+
+export const generateVideo = generateTool('video_generation', {
+  name: 'generate_video',
+  title: 'Generate a video',
+  description:
+    'Makes a video from a prompt and spends credits. This often takes minutes: the answer then has the generation_id for get_generation. Show the link to the full file to the person.',
+});
+
+const INPUT_GETCREDITS = inputOf({});
+
+export const getCredits: Tool = {
+  name: 'get_credits',
+  title: 'Get the credit balance',
+  description: 'Tells how many credits the account can still spend.',
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  input: INPUT_GETCREDITS,
+  output: BALANCE_SCHEMA,
+  scopes: () => ['credits:read'],
+  rate: 'reads',
+  async answer(call) {
+    readArguments(call, INPUT_GETCREDITS);
+    return dataResult(renderBalance(await getBalance(call.context, call.caller)));
+  },
+};
+
+const INPUT_GETGENERATION = inputOf({ generation_id: GENERATION_ID, wait_seconds: WAIT_SECONDS }, ['generation_id']);
+
+export const getGeneration: Tool = {
+  name: 'get_generation',
+  title: 'Get a generation',
+  description:
+    'Waits for a generation to end and shows it with previews and links to the full files. Call it again while the status is queued or running; do not generate again.',
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  input: INPUT_GETGENERATION,
+  output: TASK_SCHEMA,
+  scopes: () => ['generations:read'],
+  rate: 'reads',
+  async answer(call) {
+    const { context, caller, waits, progress, requireAllowed } = call;
+    const args = readArguments<{ generation_id: string; wait_seconds?: number }>(call, INPUT_GETGENERATION);
+    const waitMs = waitMsOf(args.wait_seconds);
+    const generation = await waitForGeneration(context, caller, args.generation_id, {
+      waitMs,
+      until: waits,
+      onLook: ({ status }) => progress.report(status),
+    });
+    if (waitMs > 0) await requireAllowed();
+    return taskResult(context, generation);
+  },
+};
+
+const INPUT_LISTMODELS = inputOf({});
+
+export const listModels: Tool = {
+  name: 'list_models',
+  title: 'List the models',
+  description:
+    'Lists the models with their prices, limits and parameters. Call it before generating: model_key and parameters must come from here.',
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+  input: INPUT_LISTMODELS,
+  output: CATALOG_SCHEMA,
+  scopes: () => [],
+  rate: 'reads',
+  async answer(call) {
+    readArguments(call, INPUT_LISTMODELS);
+    return dataResult(renderCatalog(call.context.catalog.models()));
+  },
+};
+
+const INPUT_PREPAREUPLOAD = inputOf({ ...PREPARE_REQUEST_SCHEMA.properties, idempotency_key: IDEMPOTENCY_KEY }, [
+  ...PREPARE_REQUEST_SCHEMA.required,
+  'idempotency_key',
+]);
+
+export const prepareUploadPrepareUpload: Tool = {
+  name: 'prepare_upload',
+  title: 'Prepare the upload of a reference picture',
+  description:
+    'Prepares the upload of one file. Send its bytes with the curl command of the answer, then call complete_upload, then use the upload_id in reference_upload_ids.',
+  annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+  input: INPUT_PREPAREUPLOAD,
+  output: PREPARED_UPLOAD_SCHEMA,
+  scopes: () => ['uploads:write'],
+  rate: 'writes',
+  async answer(call) {
+    const key = takeIdempotencyKey(call.args);
+    const body = withoutOwn(readArguments(call, INPUT_PREPAREUPLOAD), ['idempotency_key']);
+    const prepared = await prepare(call.context, call.caller, key, body);
+    const { content, ...rest } = dataResult(renderPrepared(prepared));
+    return {
+      ...rest,
+      content: [{ type: 'text', text: curlOf(prepared.target, prepared.upload.filename) }, ...content],
+    };
+  },
+};
+
+/** A command for a POSIX shell with all headers that the signature covers. */
+function curlOf({ url, method, headers }: SignedRequest, filename: string): string {
+  const words = [
+    'curl',
+    '--fail',
+    '--request',
+    method,
+    ...Object.entries(headers).flatMap(([name, value]) => ['--header', quoted(`${name}: ${value}`)]),
+    '--data-binary',
+    quoted(`@./${filename}`),
+    quoted(url),
+  ];
+  return words.join(' ');
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+/** Every tool, in the order of the list, which is part of what clients keep. */
+export const TOOLS: readonly Tool[] = [
+  listModels,
+  getCredits,
+  estimateGenerationEstimateGeneration,
+  generateImage,
+  generateVideo,
+  getGeneration,
+  cancelGeneration,
+  prepareUploadPrepareUpload,
+  completeUploadCompleteUpload,
+];
+
+export function findTool(name: unknown): Tool | undefined {
+  return TOOLS.find((tool) => tool.name === name);
+}

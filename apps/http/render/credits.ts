@@ -1,0 +1,198 @@
+import type { Balance, Statement, StatementEntry } from '../../../core/credits/operate.js';
+import { type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
+import { namedSums, USAGE_NAMES } from '../../requests/service-error.js';
+import { CREDITS, NEXT_CURSOR, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
+
+export const BALANCE_SCHEMA: TitledSchema = {
+  title: 'Balance',
+  type: 'object',
+  required: ['mode', 'balance_credits', 'available_credits', 'remaining_credits', 'currency'],
+  properties: {
+    mode: { type: 'string', enum: ['formal'] },
+    balance_credits: CREDITS,
+    available_credits: { ...CREDITS, description: 'Currently equal to balance_credits.' },
+    remaining_credits: { ...CREDITS, description: 'Currently equal to balance_credits.' },
+    currency: { type: 'string', description: "The account's unit of credits. No cash value follows from it." },
+  },
+};
+
+export function renderBalance({ availableCredits, currency }: Balance): object {
+  return {
+    mode: 'formal',
+    balance_credits: availableCredits,
+    available_credits: availableCredits,
+    remaining_credits: availableCredits,
+    currency,
+  };
+}
+
+const ENTRY_SCHEMA: TitledSchema = {
+  title: 'LedgerEntry',
+  type: 'object',
+  required: ['sequence', 'kind', 'credits', 'available_change', 'available_after', 'created_at'],
+  properties: {
+    sequence: { type: 'integer', minimum: 1, description: 'Number of the entry in its account, without gaps.' },
+    kind: { type: 'string', enum: ['grant', 'adjustment', 'hold', 'charge', 'release'] },
+    credits: { ...CREDITS, description: 'How many credits moved.' },
+    available_change: {
+      type: 'integer',
+      description: 'What it changed the available credits by: 0 for a charge, which takes what was held.',
+    },
+    available_after: CREDITS,
+    created_at: TIMESTAMP,
+    generation_id: UUID,
+    model_key: { type: 'string' },
+    client_trace_id: { type: 'string' },
+    credential_id: { type: 'string', description: 'What the generation was created with.' },
+    credential_name: { type: 'string', description: 'Absent once there is no such credential any more.' },
+    reason: {
+      type: 'string',
+      description: "The operator's reason for a grant or an adjustment; `failed` where a generation failed.",
+    },
+  },
+};
+
+export const STATEMENT_SCHEMA: TitledSchema = {
+  title: 'Statement',
+  type: 'object',
+  required: ['entries', 'opening_credits', 'closing_credits'],
+  properties: {
+    entries: { type: 'array', items: ENTRY_SCHEMA, description: 'Newest first.' },
+    opening_credits: { ...CREDITS, description: 'Available before the oldest entry of the page.' },
+    closing_credits: { ...CREDITS, description: 'Available after the newest entry of the page.' },
+    next_cursor: NEXT_CURSOR,
+  },
+};
+
+/** What is undefined is left out of the JSON. */
+export function renderStatement({ entries, openingCredits, closingCredits }: Statement, nextCursor?: string): object {
+  return {
+    entries: entries.map(renderEntry),
+    opening_credits: openingCredits,
+    closing_credits: closingCredits,
+    next_cursor: nextCursor,
+  };
+}
+
+function renderEntry({ entry, availableChange, credentialName }: StatementEntry): object {
+  const { sequence, kind, credits, availableAfter, at, generationId, attribution, reason } = entry;
+  return {
+    sequence,
+    kind,
+    credits,
+    available_change: availableChange,
+    available_after: availableAfter,
+    created_at: timestamp(at),
+    generation_id: generationId,
+    model_key: attribution?.modelKey,
+    client_trace_id: attribution?.clientTraceId,
+    credential_id: attribution?.credentialId,
+    credential_name: credentialName,
+    reason,
+  };
+}
+
+export type CsvValue = string | number | undefined;
+
+/** What a spreadsheet takes a cell for a formula by, or for a break of its line. */
+const FORMULA = /^[=+\-@\t\r\n]/;
+
+/**
+ * One line of CSV (RFC 4180), with its line break. Text that a spreadsheet would read as a formula is preceded by an
+ * apostrophe; numbers are not. An absent value is an empty field.
+ */
+export function csvLine(values: readonly CsvValue[]): string {
+  return `${values.map(field).join(',')}\r\n`;
+}
+
+function field(value: CsvValue): string {
+  if (value === undefined || typeof value === 'number') return String(value ?? '');
+  const text = FORMULA.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+/** A day of a request or an answer. */
+export const DAY = { type: 'string', pattern: '^\\d{4}-\\d{2}-\\d{2}$' } as const;
+
+const SUMS = {
+  generations: { type: 'integer', minimum: 0, description: 'Generations that were accepted.' },
+  failed: { type: 'integer', minimum: 0, description: 'Generations that ended as failed.' },
+  reserved_credits: { ...CREDITS, description: 'Held when generations were accepted.' },
+  charged_credits: { ...CREDITS, description: 'Taken for what was delivered.' },
+  released_credits: { ...CREDITS, description: 'Given back from what was held.' },
+} as const;
+const SUM_NAMES = Object.keys(SUMS);
+
+/** Characters of CSV that are sent at a time, about. */
+const PIECE = 16_384;
+
+export const USAGE_SCHEMA: TitledSchema = {
+  title: 'Usage',
+  type: 'object',
+  required: ['by', 'from', 'to', 'usage', 'total'],
+  properties: {
+    by: { type: 'string', enum: [...USAGE_BY] },
+    from: { ...DAY, description: 'The first day, UTC.' },
+    to: { ...DAY, description: 'The last day, UTC.' },
+    usage: {
+      type: 'array',
+      description:
+        'In the order of `day`, `model_key`, `credential_id` or `client_trace_id`. What was not used is left out.',
+      items: {
+        title: 'UsageRow',
+        type: 'object',
+        required: SUM_NAMES,
+        properties: {
+          day: { ...DAY, description: 'By day.' },
+          model_key: { type: 'string', description: 'By model; absent for entries that do not say.' },
+          credential_id: { type: 'string', description: 'By key; absent for entries that do not say.' },
+          credential_name: { type: 'string', description: 'By key; absent once there is no such credential any more.' },
+          client_trace_id: { type: 'string', description: 'By trace id; absent for entries without one.' },
+          ...SUMS,
+        },
+      },
+    },
+    total: {
+      title: 'UsageSums',
+      type: 'object',
+      description: 'Of all days from `from` to `to`.',
+      required: SUM_NAMES,
+      properties: SUMS,
+    },
+    next_cursor: NEXT_CURSOR,
+  },
+};
+
+/** What is undefined is left out of the JSON. */
+export function renderUsage({ request, groups, total }: Usage, nextCursor?: string): object {
+  const { by, from, to } = request;
+  return {
+    by,
+    from,
+    to,
+    usage: groups.map((group) => ({
+      [USAGE_NAMES[by]]: group.group === '' ? undefined : group.group,
+      credential_name: group.credentialName,
+      ...namedSums(group),
+    })),
+    total: namedSums(total),
+    next_cursor: nextCursor,
+  };
+}
+
+/** A line of names, then one for each group; some lines at a time. */
+export async function* renderUsageCsv(by: UsageBy, groups: AsyncIterable<UsageGroup>): AsyncGenerator<string> {
+  const names = by === 'key' ? [USAGE_NAMES[by], 'credential_name'] : [USAGE_NAMES[by]];
+  let lines = csvLine([...names, ...SUM_NAMES]);
+  for await (const group of groups) {
+    lines += csvLine([...namesOf(by, group), ...Object.values(namedSums(group))]);
+    if (lines.length < PIECE) continue;
+    yield lines;
+    lines = '';
+  }
+  yield lines;
+}
+
+function namesOf(by: UsageBy, { group, credentialName }: UsageGroup): CsvValue[] {
+  return by === 'key' ? [group, credentialName] : [group];
+}

@@ -1,0 +1,130 @@
+import type { Estimate } from '../../../core/generation/create-generation.js';
+import { type GenerationView, type OutputView, TASK_ERRORS } from '../../../core/generation/generation.js';
+import type { JsonObject } from '../../../core/json.js';
+import { KeptViews } from '../../requests/kept-views.js';
+import { CREDITS, MODALITY, OPERATION, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
+
+const OUTPUT_SCHEMA: JsonObject = {
+  title: 'Output',
+  type: 'object',
+  required: ['media_id', 'media_type', 'url'],
+  properties: {
+    media_id: UUID,
+    media_type: MODALITY,
+    url: { type: 'string', description: 'Signed URL, signed anew in each response; it expires.' },
+    width: { type: 'integer', minimum: 1, description: 'In pixels.' },
+    height: { type: 'integer', minimum: 1, description: 'In pixels.' },
+    duration_ms: { type: 'integer', minimum: 0, description: 'Duration of a video, in milliseconds.' },
+  },
+};
+
+export const TASK_SCHEMA: TitledSchema = {
+  title: 'GenerationTask',
+  type: 'object',
+  required: [
+    'generation_id',
+    'status',
+    'model_key',
+    'modality',
+    'operation',
+    'created_at',
+    'updated_at',
+    'estimated_credits',
+    'reserved_credits',
+    'charged_credits',
+    'outputs',
+  ],
+  properties: {
+    generation_id: UUID,
+    status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed', 'cancelled'] },
+    model_key: { type: 'string' },
+    modality: MODALITY,
+    operation: OPERATION,
+    created_at: TIMESTAMP,
+    updated_at: TIMESTAMP,
+    completed_at: { ...TIMESTAMP, description: 'Present once the task has ended.' },
+    poll_after_ms: {
+      type: 'integer',
+      minimum: 0,
+      description: 'Suggested time until the next poll, in milliseconds; present until the task has ended.',
+    },
+    estimated_credits: CREDITS,
+    reserved_credits: CREDITS,
+    charged_credits: CREDITS,
+    outputs: { type: 'array', items: OUTPUT_SCHEMA },
+    error: {
+      type: 'object',
+      description: 'Reason of the failure; present if the task failed.',
+      required: ['code', 'message', 'retryable'],
+      properties: {
+        code: { type: 'string', enum: Object.keys(TASK_ERRORS) },
+        message: { type: 'string' },
+        retryable: { type: 'boolean' },
+      },
+    },
+    client_trace_id: { type: 'string' },
+  },
+};
+
+/** The fields of a task in the order clients know them. What is undefined is left out of the JSON. */
+export function renderTask({ generation, outputs, pollAfterMs }: GenerationView): object {
+  const { error } = generation;
+  return {
+    generation_id: generation.generationId,
+    status: generation.status,
+    model_key: generation.modelKey,
+    modality: generation.modality,
+    operation: generation.operation,
+    created_at: timestamp(generation.createdAt),
+    updated_at: timestamp(generation.updatedAt),
+    completed_at: generation.completedAt === undefined ? undefined : timestamp(generation.completedAt),
+    poll_after_ms: pollAfterMs,
+    estimated_credits: generation.estimatedCredits,
+    reserved_credits: generation.reservedCredits,
+    charged_credits: generation.chargedCredits,
+    outputs: outputs.length === 0 ? NO_OUTPUTS : outputs.map(renderOutput),
+    error: error === undefined ? undefined : { code: error.code, message: error.message, retryable: error.retryable },
+    client_trace_id: generation.clientTraceId,
+  };
+}
+
+const NO_OUTPUTS: readonly object[] = [];
+
+const TEXTS = new KeptViews((view) => JSON.stringify(renderTask(view)));
+
+/** The JSON of a task, the same as of `renderTask`; kept where the view is. */
+export function taskText(view: GenerationView): string {
+  return TEXTS.of(view);
+}
+
+function renderOutput({ output, url }: OutputView): object {
+  return {
+    media_id: output.mediaId,
+    media_type: output.kind,
+    url,
+    width: output.widthPx,
+    height: output.heightPx,
+    duration_ms: output.durationMs,
+  };
+}
+
+export const ESTIMATE_SCHEMA: TitledSchema = {
+  title: 'Estimate',
+  type: 'object',
+  required: ['model_key', 'operation', 'estimated_credits', 'currency'],
+  properties: {
+    model_key: { type: 'string' },
+    operation: OPERATION,
+    estimated_credits: CREDITS,
+    currency: { type: 'string' },
+  },
+};
+
+export function renderEstimate(estimate: Estimate): object {
+  return {
+    model_key: estimate.modelKey,
+    operation: estimate.operation,
+    estimated_credits: estimate.estimatedCredits,
+    currency: estimate.currency,
+  };
+}

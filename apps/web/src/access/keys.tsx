@@ -1,0 +1,280 @@
+import { useEffect, useState } from 'preact/hooks';
+import { announce } from '../announce.js';
+import { dateText, dayText, numberText, SCOPE_TEXTS, textOf } from '../format.js';
+import { ConfirmButton, ShownOnce } from '../parts/buttons.js';
+import { Card, Fact, focusOn, Loaded } from '../parts/parts.js';
+import type { App, Key, NewKey, Overview, Scope } from '../server-types.js';
+import { change, sentenceOf } from '../server.js';
+import type { Data } from '../use-data.js';
+
+interface KeyListProps {
+  readonly keys: Data<{ readonly keys: readonly Key[]; readonly total: number }>;
+  readonly currency: string;
+}
+
+/** The keys of the account, those that work first. */
+export function KeyList({ keys, currency }: KeyListProps) {
+  const revoked = async ({ name }: Key): Promise<void> => {
+    await keys.reload();
+    announce(`The key ${name} is revoked.`);
+    focusOn('keys');
+  };
+  return (
+    <Card id="keys" title="API keys" note="Of everybody in the account.">
+      <Loaded data={keys} what="keys">
+        {({ keys: shown, total }) =>
+          shown.length === 0 ? (
+            <p class="empty">There are no keys yet. Name one above, and make it.</p>
+          ) : (
+            <>
+              <ul class="rows">
+                {shown.map((key) => (
+                  <KeyRow key={key.id} shown={key} currency={currency} revoked={revoked} />
+                ))}
+              </ul>
+              {total > shown.length ? (
+                <p class="quiet">{`${numberText(shown.length)} of ${numberText(total)} keys are shown.`}</p>
+              ) : null}
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+interface KeyRowProps {
+  readonly shown: Key;
+  readonly currency: string;
+  readonly revoked: (key: Key) => Promise<void>;
+}
+
+function KeyRow({ shown: key, currency, revoked }: KeyRowProps) {
+  const state = stateOf(key);
+  return (
+    <li class={key.is_over ? 'over' : undefined}>
+      <div class="row-head">
+        <h3>
+          {key.name}
+          {state === undefined ? null : <span class="badge">{state}</span>}
+        </h3>
+        {key.is_over ? null : (
+          <ConfirmButton
+            label="Revoke"
+            fullLabel={`Revoke the key ${key.name}`}
+            question={`Revoke the key “${key.name}”?`}
+            consequence="Programs that use it are refused within seconds. This cannot be undone."
+            doIt="Revoke the key"
+            action={() => change(`/keys/${key.id}/revoke`)}
+            done={() => revoked(key)}
+          />
+        )}
+      </div>
+      <dl class="facts">
+        <Fact name="App" text={key.app.name ?? key.app.id} />
+        <Fact name="Made" text={dateText(key.created_at)} />
+        <Fact name="Last used" text={key.last_used_on === null ? 'never' : dayText(key.last_used_on)} />
+        {key.is_over ? null : (
+          <Fact name="Expires" text={key.expires_at === null ? 'never' : dateText(key.expires_at)} />
+        )}
+        {key.monthly_cap === null ? null : (
+          <Fact
+            name="This month"
+            text={`${numberText(key.used_this_month ?? 0)} of ${numberText(key.monthly_cap)} ${currency}`}
+          />
+        )}
+        <Fact name="May" text={scopesText(key.scopes)} />
+      </dl>
+    </li>
+  );
+}
+
+export function scopesText(scopes: readonly Scope[]): string {
+  if (scopes.length === Object.keys(SCOPE_TEXTS).length) return 'everything';
+  return scopes.map((scope) => SCOPE_TEXTS[scope].replace(/^./, (first) => first.toLowerCase())).join('; ');
+}
+
+function stateOf({ revoked_at: revokedAt, expires_at: expiresAt, is_over: isOver }: Key): string | undefined {
+  if (revokedAt !== null) return `revoked ${dateText(revokedAt)}`;
+  return isOver && expiresAt !== null ? `expired ${dateText(expiresAt)}` : undefined;
+}
+
+/** A key with the secret that its maker sees. */
+export interface MadeKey {
+  readonly name: string;
+  readonly secret: string;
+}
+
+interface NewKeyFormProps {
+  readonly overview: Overview;
+  readonly apps: Data<{ readonly apps: readonly App[] }>;
+  readonly onMade: (key: MadeKey) => void;
+}
+
+export function NewKeyForm({ overview, apps, onMade }: NewKeyFormProps) {
+  const [isBusy, setBusy] = useState(false);
+  const [fault, setFault] = useState<string>();
+  const submit = async (event: SubmitEvent): Promise<void> => {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget as HTMLFormElement);
+    setBusy(true);
+    setFault(undefined);
+    try {
+      const asked = askedKey(form);
+      const { secret } = await change<{ readonly secret: string }>('/keys', asked);
+      onMade({ name: asked.name, secret });
+    } catch (error) {
+      setFault(sentenceOf(error));
+      setBusy(false);
+    }
+  };
+  return (
+    <form onSubmit={(event) => void submit(event)} autocomplete="off">
+      <label>
+        Name
+        <input
+          name="name"
+          required
+          maxLength={100}
+          placeholder="laptop"
+          aria-invalid={fault === undefined ? undefined : true}
+          aria-describedby={fault === undefined ? undefined : 'new-key-fault'}
+        />
+      </label>
+      <details>
+        <summary>What it may do, and for how long</summary>
+        <fieldset>
+          <legend>It may</legend>
+          {overview.scopes.map((scope) => (
+            <label key={scope}>
+              <input
+                type="checkbox"
+                name="scope"
+                value={scope}
+                defaultChecked={overview.default_scopes.includes(scope)}
+              />
+              {SCOPE_TEXTS[scope]}
+            </label>
+          ))}
+        </fieldset>
+        <div class="fields">
+          <label>
+            Last day
+            <input type="date" name="expiry" min={tomorrow()} aria-describedby="expiry-note" />
+            <small id="expiry-note">Empty: until it is revoked.</small>
+          </label>
+          <label>
+            Spend at most in a month
+            <input inputMode="numeric" pattern="[0-9]*" maxLength={15} name="cap" aria-describedby="cap-note" />
+            <small id="cap-note">{`In ${overview.account.currency}, months in UTC. Empty: no limit.`}</small>
+          </label>
+        </div>
+        <AppChoice apps={apps} />
+      </details>
+      {fault === undefined ? null : (
+        <p id="new-key-fault" class="fault" role="alert">
+          {fault}
+        </p>
+      )}
+      <button type="submit" aria-busy={isBusy} disabled={isBusy}>
+        Make key
+      </button>
+    </form>
+  );
+}
+
+/** An account with one App has nothing to choose. */
+function AppChoice({ apps: { value } }: Pick<NewKeyFormProps, 'apps'>) {
+  const apps = value?.apps ?? [];
+  if (apps.length < 2) return null;
+  return (
+    <label>
+      App
+      <select name="app" aria-describedby="app-note">
+        {apps.map(({ id, name }, index) => (
+          <option key={id} value={id}>
+            {index === 0 ? `${name ?? id} (default)` : (name ?? id)}
+          </option>
+        ))}
+      </select>
+      <small id="app-note">A key sees only what its App has made.</small>
+    </label>
+  );
+}
+
+function askedKey(form: FormData): NewKey {
+  const text = (name: string): string => textOf(form, name).trim();
+  const [expiry, cap, app] = [text('expiry'), text('cap'), text('app')];
+  return {
+    name: text('name'),
+    scopes: form.getAll('scope') as Scope[],
+    ...(expiry === '' ? {} : { expires_at: endOfDay(expiry) }),
+    ...(cap === '' ? {} : { monthly_cap: Number(cap) }),
+    ...(app === '' ? {} : { app_id: app }),
+  };
+}
+
+/** The end of a day, `YYYY-MM-DD`, where the reader is. */
+function endOfDay(day: string): string {
+  return new Date(`${day}T23:59:59`).toISOString();
+}
+
+function tomorrow(): string {
+  const day = new Date(Date.now() + 86_400_000);
+  const two = (value: number): string => String(value).padStart(2, '0');
+  return `${day.getFullYear()}-${two(day.getMonth() + 1)}-${two(day.getDate())}`;
+}
+
+interface NewKeySecretProps {
+  readonly secret: string;
+  readonly onDone: () => void;
+}
+
+export function NewKeySecret({ secret, onDone }: NewKeySecretProps) {
+  return (
+    <ShownOnce secret={secret} onDone={onDone}>
+      <strong>Copy the secret now. It is shown this once</strong>, and nobody can find it out later. Whoever has it can
+      use the key.
+    </ShownOnce>
+  );
+}
+
+interface NewKeyCardProps {
+  readonly overview: Overview;
+  readonly apps: Data<{ readonly apps: readonly App[] }>;
+  readonly keysChanged: () => Promise<void>;
+}
+
+/** Makes a key, and shows its secret until the person has it. It is kept in this part of the page and nowhere else. */
+export function NewKeyCard({ overview, apps, keysChanged }: NewKeyCardProps) {
+  const [made, setMade] = useState<MadeKey>();
+  useEffect(() => {
+    // A browser may keep the page as it is, to show it again when the person comes back.
+    const forget = (): void => setMade(undefined);
+    window.addEventListener('pagehide', forget);
+    return () => window.removeEventListener('pagehide', forget);
+  }, []);
+  const show = (key: MadeKey): void => {
+    setMade(key);
+    announce('The key was made. Copy its secret now.');
+    focusOn('new-key');
+    void keysChanged();
+  };
+  const close = (): void => {
+    setMade(undefined);
+    focusOn('new-key');
+  };
+  return (
+    <Card
+      id="new-key"
+      title={made ? `Your new key “${made.name}”` : 'New API key'}
+      note={made ? undefined : 'Give it a name that tells you later where it is used. The rest is optional.'}
+    >
+      {made ? (
+        <NewKeySecret secret={made.secret} onDone={close} />
+      ) : (
+        <NewKeyForm overview={overview} apps={apps} onMade={show} />
+      )}
+    </Card>
+  );
+}

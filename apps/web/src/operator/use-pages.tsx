@@ -1,0 +1,158 @@
+import { computed } from '@preact/signals';
+import { useCallback, useState } from 'preact/hooks';
+import { path as shownPath } from '../router.js';
+import { API, envelopeIn, read, refusalOf, RequestFailed, sentenceOf, unreadable } from '../server.js';
+import { type Data, useData } from '../use-data.js';
+
+type Page<N extends string, T> = Readonly<Record<N, readonly T[]>> & { readonly next_cursor?: string };
+
+/** A list that is read page by page. */
+export interface Pages<N extends string, T, A extends Page<N, T>> extends Data<A> {
+  /** All that was read, of the first page and of those behind it. */
+  readonly items: readonly T[];
+  /** Absent once all is read. */
+  readonly more?: (() => Promise<void>) | undefined;
+  readonly isReading: boolean;
+}
+
+interface Behind<T> {
+  /** What the pages behind belong to: another reading of the first one drops them. */
+  readonly first: object;
+  readonly items: readonly T[];
+  readonly cursor: string | undefined;
+}
+
+/** Reads the first page when the part is first shown, and the others as they are asked for. */
+export function usePages<N extends string, T, A extends Page<N, T> = Page<N, T>>(
+  path: string,
+  name: N,
+): Pages<N, T, A> {
+  const first = useData<A>(path);
+  const [behind, setBehind] = useState<Behind<T>>();
+  const [isReading, setReading] = useState(false);
+  const [moreFault, setFault] = useState<string>();
+  const { value, reload: readFirst } = first;
+  const known = behind !== undefined && behind.first === value ? behind : undefined;
+  const cursor = known === undefined ? value?.next_cursor : known.cursor;
+  const more = useCallback(async (): Promise<void> => {
+    if (value === undefined || cursor === undefined) return;
+    setReading(true);
+    setFault(undefined);
+    try {
+      const joint = path.includes('?') ? '&' : '?';
+      const page = await read<A>(`${path}${joint}cursor=${encodeURIComponent(cursor)}`);
+      setBehind({ first: value, items: [...(known?.items ?? []), ...page[name]], cursor: page.next_cursor });
+    } catch (error) {
+      setFault(sentenceOf(error));
+    } finally {
+      setReading(false);
+    }
+  }, [path, name, value, cursor, known]);
+  const fault = first.fault ?? moreFault;
+  const reload = useCallback(async (): Promise<void> => {
+    setFault(undefined);
+    await readFirst();
+  }, [readFirst]);
+  return {
+    value,
+    fault,
+    reload,
+    items: [...(value?.[name] ?? []), ...(known?.items ?? [])],
+    more: cursor === undefined ? undefined : more,
+    isReading,
+  };
+}
+
+interface MoreButtonProps {
+  readonly pages: { readonly more?: (() => Promise<void>) | undefined; readonly isReading: boolean };
+  /** What there is more of, as in "More keys". */
+  readonly what: string;
+}
+
+/** Reads the next page of a list, while there is one. */
+export function MoreButton({ pages: { more, isReading }, what }: MoreButtonProps) {
+  if (more === undefined) return null;
+  return (
+    <button
+      type="button"
+      class="outline secondary small more"
+      aria-busy={isReading}
+      disabled={isReading}
+      onClick={() => void more()}
+    >
+      {`More ${what}`}
+    </button>
+  );
+}
+
+const BASE = '/console/operator/';
+
+/** The pages of the area, as they stand in its navigation. */
+export const LISTED = [
+  { name: 'accounts', title: 'Accounts' },
+  { name: 'work', title: 'Open work' },
+  { name: 'providers', title: 'Providers' },
+  { name: 'books', title: 'Books' },
+] as const;
+
+export type ListedName = (typeof LISTED)[number]['name'];
+
+/** A page of the operator's area: a list, or one thing of it. */
+export interface Place {
+  readonly name: ListedName;
+  /** Of an account or a generation. */
+  readonly id?: string;
+}
+
+/** The page that the address names; undefined outside the area. */
+export const place = computed<Place | undefined>(() => {
+  if (!shownPath.value.startsWith(BASE)) return undefined;
+  const [asked, id] = shownPath.value.slice(BASE.length).split('/');
+  const name = LISTED.find((one) => one.name === asked)?.name ?? 'accounts';
+  return id === undefined ? { name } : { name, id };
+});
+
+export function titleOf({ name, id }: Place): string {
+  if (id !== undefined) return name === 'work' ? 'Generation' : 'Account';
+  return LISTED.find((one) => one.name === name)?.title ?? '';
+}
+
+export function hrefOfPlace({ name, id }: Place): string {
+  return BASE + name + (id === undefined ? '' : `/${id}`);
+}
+
+const CUT = 'The connection to the server was lost. Try again.';
+
+/** Asks for something that answers with a line of JSON at a time. Throws `RequestFailed`. */
+export async function* linesOf<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+  const init: RequestInit = {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: '{}',
+    signal,
+    cache: 'no-store',
+  };
+  const response = await fetch(API + path, init).catch(() => {
+    throw new RequestFailed(CUT);
+  });
+  if (!response.ok || response.body === null) throw refusalOf(await envelopeIn(response));
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = '';
+  for (;;) {
+    const { done, value } = await reader.read().catch(() => {
+      throw new RequestFailed(CUT);
+    });
+    if (done) return;
+    const lines = (rest + value).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) yield lineOf<T>(line);
+  }
+}
+
+function lineOf<T>(text: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw unreadable();
+  }
+}

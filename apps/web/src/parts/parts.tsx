@@ -1,0 +1,154 @@
+import type { ComponentChildren } from 'preact';
+import { goTo, hrefOf, type SectionName, type Within } from '../router.js';
+import type { Data } from '../use-data.js';
+
+export interface CardProps {
+  readonly id: string;
+  readonly title: string;
+  readonly note?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** A titled part of a section. Its heading can take the focus when what had it is gone. */
+export function Card({ id, title, note, children }: CardProps) {
+  return (
+    <section class="card" aria-labelledby={id}>
+      <header>
+        <h2 id={id} tabIndex={-1}>
+          {title}
+        </h2>
+        {note === undefined ? null : <p class="quiet">{note}</p>}
+      </header>
+      {children}
+    </section>
+  );
+}
+
+/** Moves the focus to a heading, once the page is drawn. */
+export function focusOn(id: string): void {
+  requestAnimationFrame(() => document.getElementById(id)?.focus());
+}
+
+/** One line of a list of facts. */
+export function Fact({ name, text }: { readonly name: string; readonly text: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{text}</dd>
+    </div>
+  );
+}
+
+interface FaultProps {
+  /** Nothing is shown without one. */
+  readonly text: string | undefined;
+}
+
+/** Why something did not work. */
+export function Fault({ text }: FaultProps) {
+  if (text === undefined) return null;
+  return (
+    <p class="fault" role="alert">
+      {text}
+    </p>
+  );
+}
+
+export interface Figure {
+  readonly name: string;
+  readonly value: string;
+  readonly note: string;
+}
+
+/** The figures that matter most, side by side; where they are many, narrower. */
+export function Figures({
+  figures,
+  isNarrow = false,
+}: {
+  readonly figures: readonly Figure[];
+  readonly isNarrow?: boolean;
+}) {
+  return (
+    <dl class={isNarrow ? 'figures narrow' : 'figures'}>
+      {figures.map(({ name, value, note }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>
+            <strong>{value}</strong>
+            <span class="quiet">{note}</span>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+interface LoadedProps<T> {
+  readonly data: Data<T>;
+  /** What is being read, as in "Loading keys…". */
+  readonly what: string;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+/** What was read, or that it is being read, or why it could not be read, with a button to try again. */
+export function Loaded<T>({ data: { value, fault, reload }, what, children }: LoadedProps<T>) {
+  return (
+    <>
+      {fault === undefined ? null : (
+        <div class="fault" role="alert">
+          <p>{fault}</p>
+          <button type="button" class="outline secondary small" onClick={() => void reload()}>
+            Try again
+          </button>
+        </div>
+      )}
+      {value !== undefined ? (
+        children(value)
+      ) : fault === undefined ? (
+        <p class="loading" aria-busy="true">{`Loading ${what}…`}</p>
+      ) : null}
+    </>
+  );
+}
+
+interface PageLinkProps {
+  readonly href: string;
+  readonly isCurrent?: boolean;
+  readonly class?: string;
+  /** The label for screen readers, where the visible text does not say where it leads. */
+  readonly label?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A link to an address of this page, which needs no other page for it. With a key held down browsers do what they do. */
+export function PageLink({ href, isCurrent = false, class: className, label, children }: PageLinkProps) {
+  const follow = (event: MouseEvent): void => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.button !== 0) return;
+    event.preventDefault();
+    goTo(href);
+    window.scrollTo(0, 0);
+  };
+  return (
+    <a href={href} class={className} aria-label={label} aria-current={isCurrent ? 'page' : undefined} onClick={follow}>
+      {children}
+    </a>
+  );
+}
+
+interface SectionLinkProps extends Within {
+  readonly name: SectionName;
+  readonly isCurrent?: boolean;
+  readonly class?: string;
+  /** The label for screen readers, where the visible text does not say where it leads. */
+  readonly label?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A link to a section of the page, or to something in it. */
+export function SectionLink({ name, id, query = {}, children, ...link }: SectionLinkProps) {
+  return (
+    <PageLink href={hrefOf(name, { id, query })} {...link}>
+      {children}
+    </PageLink>
+  );
+}

@@ -1,0 +1,305 @@
+import { useId, useRef, useState } from 'preact/hooks';
+import { announce } from '../announce.js';
+import { dateText, dayText, textOf } from '../format.js';
+import { ConfirmButton } from '../parts/buttons.js';
+import { Card, Fact, Fault, focusOn, Loaded } from '../parts/parts.js';
+import type { Overview, Passkey, PasskeyRequest } from '../server-types.js';
+import { change, RequestFailed } from '../server.js';
+import { useAction, useData } from '../use-data.js';
+
+/** Whether this browser can make passkeys at all. */
+export function canMakePasskeys(): boolean {
+  return 'PublicKeyCredential' in window;
+}
+
+/** Has the browser make a passkey, and adds it under this name. Throws `RequestFailed`, also when the person gives up. */
+export async function makePasskey(name: string): Promise<Passkey> {
+  const request = await change<PasskeyRequest>('/passkeys/begin');
+  const { response } = await create(request);
+  const { clientDataJSON, attestationObject } = response;
+  const { passkey } = await change<{ readonly passkey: Passkey }>('/passkeys', {
+    name,
+    challenge: request.challenge,
+    client_data: textOfMakePasskey(clientDataJSON),
+    attestation_object: textOfMakePasskey(attestationObject),
+    transports: response.getTransports(),
+  });
+  return passkey;
+}
+
+async function create({
+  challenge,
+  rp_id: id,
+  user_handle: userHandle,
+  user_name: name,
+  algorithms,
+  known,
+  timeout_ms: timeout,
+}: PasskeyRequest): Promise<PublicKeyCredential & { readonly response: AuthenticatorAttestationResponse }> {
+  const made = await navigator.credentials
+    .create({
+      publicKey: {
+        challenge: bytesOf(challenge),
+        rp: { id, name: 'Darkroom' },
+        user: { id: bytesOf(userHandle), name, displayName: name },
+        pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
+        excludeCredentials: known.map((one) => ({
+          type: 'public-key',
+          id: bytesOf(one.id),
+          transports: [...one.transports] as AuthenticatorTransport[],
+        })),
+        // It is found without an e-mail address, and signs in by itself.
+        authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' },
+        attestation: 'none',
+        timeout,
+      },
+    })
+    .catch((error: unknown) => {
+      throw new RequestFailed(sentenceFor(error));
+    });
+  if (made === null) throw new RequestFailed(NOT_MADE);
+  return made as PublicKeyCredential & { readonly response: AuthenticatorAttestationResponse };
+}
+
+const NOT_MADE = 'No passkey was made. Try again.';
+
+function sentenceFor(error: unknown): string {
+  return error instanceof DOMException && error.name === 'InvalidStateError'
+    ? 'This device has a passkey for your account already.'
+    : NOT_MADE;
+}
+
+/** Base64url. */
+function bytesOf(text: string): Uint8Array<ArrayBuffer> {
+  const plain = atob(text.replaceAll('-', '+').replaceAll('_', '/'));
+  return Uint8Array.from(plain, (character) => character.charCodeAt(0));
+}
+
+function textOfMakePasskey(bytes: ArrayBuffer): string {
+  const plain = String.fromCharCode(...new Uint8Array(bytes));
+  return btoa(plain).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '');
+}
+
+interface NameFormProps {
+  readonly label: string;
+  readonly name: string;
+  readonly placeholder?: string;
+  /** What the button says. */
+  readonly doIt: string;
+  readonly submit: (name: string) => Promise<void>;
+}
+
+/** Asks for a name, and says why it was not taken. */
+export function NameForm({ label, name, placeholder = '', doIt, submit }: NameFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const { isBusy, fault, run } = useAction();
+  const send = (): Promise<void> =>
+    run(async () => {
+      await submit(textOf(new FormData(form.current ?? undefined), 'name').trim());
+      form.current?.reset();
+    });
+  return (
+    <form
+      class="name-form"
+      ref={form}
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <label>
+        {label}
+        <input type="text" name="name" defaultValue={name} placeholder={placeholder} required maxLength={100} />
+      </label>
+      <Fault text={fault} />
+      <button type="submit" class="secondary small" aria-busy={isBusy} disabled={isBusy}>
+        {doIt}
+      </button>
+    </form>
+  );
+}
+
+interface NewPasskeyFormProps {
+  readonly added: (passkey: Passkey) => Promise<void>;
+}
+
+/** Makes a passkey by naming it. */
+export function NewPasskeyForm({ added }: NewPasskeyFormProps) {
+  return (
+    <NameForm
+      label="Name of a new passkey"
+      name=""
+      placeholder="laptop"
+      doIt="Add a passkey"
+      submit={async (name) => added(await makePasskey(name))}
+    />
+  );
+}
+
+interface PasskeyRowProps {
+  readonly shown: Passkey;
+  readonly rename: (name: string) => Promise<void>;
+  /** After it was removed. */
+  readonly removed: () => Promise<void>;
+}
+
+export function PasskeyRow({ shown, rename, removed }: PasskeyRowProps) {
+  const [isRenaming, setRenaming] = useState(false);
+  const id = useId();
+  return (
+    <li>
+      <div class="row-head">
+        <h3>{shown.name}</h3>
+        <div class="actions">
+          <button
+            type="button"
+            class="outline small secondary"
+            aria-label={`Rename ${shown.name}`}
+            aria-expanded={isRenaming}
+            aria-controls={id}
+            onClick={() => setRenaming(!isRenaming)}
+          >
+            Rename
+          </button>
+          <ConfirmButton
+            label="Remove"
+            fullLabel={`Remove ${shown.name}`}
+            question={`Remove ${shown.name}?`}
+            consequence="You can no longer sign in with it. Make sure that you have another way to sign in, and remove it from your device as well."
+            doIt="Remove it"
+            action={() => change('/passkeys/remove', { id: shown.id })}
+            done={removed}
+          />
+        </div>
+      </div>
+      <dl class="facts">
+        <Fact name="Added" text={dateText(shown.created_at)} />
+        <Fact name="Last used" text={shown.last_used_on === null ? 'never' : dayText(shown.last_used_on)} />
+      </dl>
+      <div id={id}>
+        {isRenaming ? (
+          <NameForm
+            label="New name"
+            name={shown.name}
+            doIt="Save"
+            submit={async (name) => {
+              await rename(name);
+              setRenaming(false);
+            }}
+          />
+        ) : null}
+      </div>
+    </li>
+  );
+}
+
+interface SignInAgainProps {
+  readonly overview: Overview;
+  /** What it is for, as in "To add one". */
+  readonly toDo: string;
+}
+
+/** What takes a sign-in of the last 15 minutes begins with another sign-in. */
+export function SignInAgain({ overview: { person, session }, toDo }: SignInAgainProps) {
+  // Who came by a link that works once could not come again.
+  if (session.method === 'link' && !person.has_password && !person.has_passkey)
+    return (
+      <p class="quiet">{`To ${toDo}, ask the operator for another sign-in link, and use it within 15 minutes.`}</p>
+    );
+  // A provider that does not say when it asked proves no recent sign-in, however new the session is.
+  const how =
+    session.method === 'provider'
+      ? ' with a password, a passkey or a link from the operator, or once your provider has asked who you are.'
+      : ': your last sign-in was more than 15 minutes ago.';
+  return (
+    <form method="post" action="/sign-out?return=/console/sign-in" class="again">
+      <p class="quiet">{`To ${toDo}, sign in again${how}`}</p>
+      <button type="submit" class="outline secondary small">
+        Sign in again
+      </button>
+    </form>
+  );
+}
+
+interface Passkeys {
+  readonly passkeys: readonly Passkey[];
+  readonly can_be_used: boolean;
+}
+
+interface PasskeyListProps {
+  readonly overview: Overview;
+  /** Reads the overview again, which says whether there are any. */
+  readonly reload: () => Promise<void>;
+}
+
+/** Keys in devices that sign the person in. */
+export function PasskeyList({ overview, reload }: PasskeyListProps) {
+  const data = useData<Passkeys>('/passkeys');
+  const show = async (said: string): Promise<void> => {
+    await Promise.all([data.reload(), reload()]);
+    announce(said);
+    focusOn('passkeys');
+  };
+  return (
+    <Card
+      id="passkeys"
+      title="Passkeys"
+      note="A passkey is kept by a device or a password manager. It signs you in without an e-mail address and a password."
+    >
+      <Loaded data={data} what="passkeys">
+        {({ passkeys, can_be_used: canBeUsed }) => (
+          <>
+            {passkeys.length === 0 ? (
+              <p class="empty">You have none.</p>
+            ) : (
+              <ul class="rows">
+                {passkeys.map((passkey) => (
+                  <PasskeyRow
+                    key={passkey.id}
+                    shown={passkey}
+                    rename={async (name) => {
+                      await change('/passkeys/rename', { id: passkey.id, name });
+                      await show(`The passkey is called ${name} now.`);
+                    }}
+                    removed={() => show('The passkey is removed.')}
+                  />
+                ))}
+              </ul>
+            )}
+            <Adding
+              why={whyNone(canBeUsed)}
+              overview={overview}
+              added={({ name }) => show(`The passkey ${name} is added. You can sign in with it from now on.`)}
+            />
+          </>
+        )}
+      </Loaded>
+    </Card>
+  );
+}
+
+interface AddingProps {
+  /** Why none can be added at all. */
+  readonly why: string | undefined;
+  readonly overview: Overview;
+  readonly added: (passkey: Passkey) => Promise<void>;
+}
+
+function Adding({ why, overview, added }: AddingProps) {
+  if (why !== undefined) return <p class="quiet">{why}</p>;
+  const { person, session } = overview;
+  // Their password alone must not lead to a passkey, and so to what operators can do.
+  if (person.is_operator && session.method !== 'passkey')
+    return <p class="quiet">As an operator you add a passkey after signing in with one.</p>;
+  // Whoever finds a browser open must not be able to come back later.
+  return overview.session.is_recent ? (
+    <NewPasskeyForm added={added} />
+  ) : (
+    <SignInAgain overview={overview} toDo="add one" />
+  );
+}
+
+function whyNone(canBeUsed: boolean): string | undefined {
+  if (!canBeUsed) return 'Browsers keep passkeys for a domain name with TLS, or for localhost: not for this address.';
+  return canMakePasskeys() ? undefined : 'This browser cannot make passkeys.';
+}

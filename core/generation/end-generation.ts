@@ -1,0 +1,177 @@
+import type { Caller } from '../access/credential.js';
+import { requireWanted } from '../cancellation.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { cancelDeliveries } from '../webhooks/deliveries.js';
+import { retentionOf } from './decide.js';
+import { type Generation, isTerminal, outputCountOf, type Tombstone } from './generation.js';
+import { getGeneration, getRecord } from './read-generations.js';
+import { outputKey } from './run/collect-outputs.js';
+import {
+  type Changed,
+  changedTooOften,
+  changeGeneration,
+  settleGeneration,
+  settleNowOrSoon,
+} from './settle-generation.js';
+import { wake } from './wake.js';
+
+/**
+ * Cancels the caller's own generation. A queued one ends immediately and costs nothing; a running one is asked to stop
+ * and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND, also for one past
+ * its retention: there is nothing left to cancel.
+ */
+export function cancelGeneration(context: Context, caller: Caller, generationId: string): Promise<Generation> {
+  return cancel(context, caller, generationId).catch(asTaskNotFound);
+}
+
+async function cancel(context: Context, caller: Caller, generationId: string): Promise<Generation> {
+  return cancelFound(context, await getGeneration(context, caller, generationId));
+}
+
+/**
+ * The same for a generation that has been read, without a check of its owner. Throws GENERATION_JOB_NOT_FOUND if it has
+ * been removed meanwhile.
+ */
+export async function cancelFound(context: Context, found: Generation): Promise<Generation> {
+  const { generation, refused } = await changeGeneration(context, found, { event: 'cancel' });
+  if (refused) return generation;
+  if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());
+  if (generation.status !== 'cancelled') return generation;
+  return settleNowOrSoon(context, generation);
+}
+
+function asTaskNotFound(error: unknown): never {
+  throw error instanceof ServiceError && error.code === 'GENERATION_JOB_NOT_FOUND'
+    ? new ServiceError('TASK_NOT_FOUND')
+    : error;
+}
+
+/** How many are cancelled concurrently; their settlements are then written together. */
+const AT_ONCE = 20;
+
+export interface CancelledWork {
+  /** Ended by this call. */
+  readonly cancelled: number;
+  /** Asked to stop, and still running. */
+  readonly stopping: number;
+  /**
+   * Held, but without a generation to cancel yet: a create is in progress, or was interrupted and recovery will release
+   * the hold.
+   */
+  readonly unfinished: number;
+}
+
+/**
+ * Cancels every open generation of an account, as their clients could. The account's holds list them, so that on a
+ * suspended account none is missed, and their cap bounds the work. Safe to repeat, which completes an interrupted call.
+ * Throws NOT_FOUND, and `CallOver` between two of them.
+ */
+export async function cancelOpenGenerations(context: Context, accountId: string): Promise<CancelledWork> {
+  const account = await context.accounts.read(accountId);
+  if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
+  const ids = [...account.holds.keys()];
+  const done = { cancelled: 0, stopping: 0, unfinished: 0 };
+  for (let at = 0; at < ids.length; at += AT_ONCE) {
+    requireWanted(context.call);
+    const outcomes = await Promise.all(
+      ids.slice(at, at + AT_ONCE).map((generationId) => cancelOpen(context, generationId)),
+    );
+    for (const outcome of outcomes) if (outcome !== 'ended before') done[outcome] += 1;
+  }
+  return done;
+}
+
+async function cancelOpen(context: Context, generationId: string): Promise<keyof CancelledWork | 'ended before'> {
+  const record = await context.generations.read(generationId);
+  if (record?.kind !== 'generation') return 'unfinished';
+  if (isTerminal(record.status)) return 'ended before';
+  const { status } = await cancelFound(context, record);
+  if (status === 'cancelled') return 'cancelled';
+  return status === 'running' ? 'stopping' : 'ended before';
+}
+
+/** Under which keys there may be outputs. */
+export type Written = NonNullable<Tombstone['written']>;
+
+export function writtenBy(g: Generation): Written {
+  return { fence: g.fence, outputs: outputCountOf(g) };
+}
+
+/** Every key a worker may have written to, whether or not it became an output: fences and outputs are both bounded. */
+export async function removeOutputs(
+  { objects }: Pick<Context, 'objects'>,
+  generationId: string,
+  { fence: last, outputs }: Written,
+): Promise<void> {
+  for (let fence = 1; fence <= last; fence += 1)
+    for (let index = 0; index < outputs; index += 1) await objects.remove(outputKey(generationId, fence, index));
+}
+
+/** After so long no worker can still be writing outputs: those that one wrote late are removed then, in milliseconds. */
+const SWEPT_AGAIN_MS = 86_400_000;
+const MAX_TRIES = 10;
+
+/**
+ * Deletes the caller's own generation that has ended: what was asked for and its outputs. Its ledger entries stay. It is
+ * settled first, as a deletion before its charge would make it free. First the record is marked and loses its content,
+ * so that nobody is shown it any more; then the outputs of every fence are removed, and then the record. Recovery
+ * completes one that is cut. Throws TASK_NOT_FOUND, GENERATION_JOB_NOT_FOUND for one that was deleted or is past its
+ * retention, and CONFLICT for one that has not ended.
+ */
+export async function deleteGeneration(context: Context, caller: Caller, generationId: string): Promise<void> {
+  const found = await getRecord(context, caller, generationId);
+  if (!isTerminal(found.status))
+    throw new ServiceError(
+      'CONFLICT',
+      `The generation is ${found.status}; only one that has ended can be deleted. Cancel it, and wait for its end.`,
+    );
+  const { generation: marked, refused } = await mark(context, found);
+  if (refused === 'NOT_ALLOWED') throw new ServiceError('CONFLICT', 'The generation is not settled yet; try again.');
+  await completeDeletion(context, marked);
+  const { accountId } = marked;
+  if (refused === undefined) context.log.info('generation deleted', { generationId: marked.generationId, accountId });
+}
+
+async function mark(context: Context, found: Generation): Promise<Changed> {
+  const marked = await changeGeneration(context, found, { event: 'delete' });
+  if (marked.refused !== 'NOT_ALLOWED') return marked;
+  const settled = await settleGeneration(context, marked.generation);
+  return changeGeneration(context, settled, { event: 'delete' });
+}
+
+/**
+ * Removes what is left of a generation that is marked as deleted. May be repeated, and done by several processes. The
+ * record of one that was not charged stays as long as it counts for its account; it has no content any more.
+ */
+export async function completeDeletion(context: Context, marked: Generation): Promise<void> {
+  await cancelDeliveries(context, marked);
+  await removeOutputs(context, marked.generationId, writtenBy(marked));
+  const { contentExpiresAt } = retentionOf(marked, context.settings);
+  if (marked.unchargedBytes !== undefined && context.clock.now() < contentExpiresAt) {
+    await changeGeneration(context, marked, { event: 'postpone', until: contentExpiresAt });
+    return;
+  }
+  let current = marked;
+  for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+    if ((await context.generations.replace(tombstoneOf(context, current), current.version)) === 'applied') return;
+    const newest = await context.generations.read(current.generationId);
+    if (newest?.kind !== 'generation') return;
+    current = newest;
+  }
+  throw changedTooOften();
+}
+
+function tombstoneOf({ clock }: Pick<Context, 'clock'>, g: Generation): Tombstone {
+  const { generationId, accountId, appId, version, createdAt, fence } = g;
+  return {
+    kind: 'expired',
+    generationId,
+    accountId,
+    appId,
+    version: version + 1,
+    createdAt,
+    ...(fence === 0 ? {} : { written: writtenBy(g) }),
+    dueAt: clock.now() + SWEPT_AGAIN_MS,
+  };
+}

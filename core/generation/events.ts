@@ -1,0 +1,404 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import { isUuid } from '../ids.js';
+import type { Waits } from '../memory-budget.js';
+import { pause } from '../waiting.js';
+import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
+import { getGeneration } from './read-generations.js';
+import { WakeableDelay } from './run/waiting.js';
+
+/** In the order in which they come; a generation may skip any of them but the last. */
+export const EVENT_TYPES = ['queued', 'running', 'progress', 'cancel_requested', 'ended'] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** Something that happened to a generation. */
+export interface GenerationEvent {
+  readonly type: EventType;
+  /** When, in milliseconds. */
+  readonly at: number;
+  /** Names it among the events of its generation; later events have other ids. */
+  readonly id: string;
+  /** The newest version that is known, which may be newer than the event. */
+  readonly generation: Generation;
+}
+
+/** Nothing has happened for a while. */
+export interface Beat {
+  readonly type: 'beat';
+  /** Of a place behind the last event from which the events can be resumed, where there is one. */
+  readonly id?: string;
+}
+
+/** How far a follower has come: the last event, and for progress how much. */
+export interface Place {
+  readonly rank: number;
+  readonly progress: number;
+}
+
+export const BEGINNING: Place = { rank: -1, progress: 0 };
+const PROGRESS = EVENT_TYPES.indexOf('progress');
+const STEPS = 1_000;
+
+export interface Following {
+  /** Id of the last event that was received; all events when absent, or when no event has this id. */
+  readonly after?: string | undefined;
+  /** After so long without an event a beat comes in its place, in milliseconds. */
+  readonly beatMs: number;
+  /** Ends the events early. */
+  readonly until: Waits;
+}
+
+/** Whether the last event of a generation has this id: nothing follows it. */
+export function isLastEvent(id: string | undefined): boolean {
+  return placeOf(id).rank === EVENT_TYPES.length - 1;
+}
+
+/**
+ * What happened and happens to the caller's own generation, in order, until it has ended or is removed. Events follow
+ * from the record and not from who writes it, so that none is lost with a process; of several changes between two looks
+ * each has its event, but of several reports of progress only the last. Throws as `getGeneration` does, and RATE_LIMITED
+ * where too many follow, before the first event.
+ */
+export async function* generationEvents(
+  context: Pick<Context, 'generations' | 'generationWatch' | 'lastingCalls' | 'clock' | 'call'>,
+  caller: Caller,
+  generationId: string,
+  { after, beatMs, until }: Following,
+): AsyncGenerator<GenerationEvent | Beat> {
+  const { clock, generationWatch } = context;
+  const leave = context.lastingCalls.follow(caller);
+  const rest = new WakeableDelay(clock);
+  let newest: GenerationRecord | null | undefined;
+  const note = (record: GenerationRecord | null): void => {
+    if (record !== null && newest && record.version <= newest.version) return;
+    newest = record;
+    rest.wake();
+  };
+  const followNoMore = generationWatch.follow(generationId.toLowerCase(), note);
+  const listenNoMore = until.onOver(() => rest.wake());
+  try {
+    note(await getGeneration(context, caller, generationId));
+    let place = placeOf(after);
+    for (let beatAt = clock.now() + beatMs; !until.isOver; await rest.sleep(Math.max(0, beatAt - clock.now()))) {
+      if (newest?.kind !== 'generation') return;
+      const generation = newest;
+      for (const event of eventsOf(generation).filter(({ id }) => isAfter(placeOf(id), place))) {
+        place = placeOf(event.id);
+        beatAt = clock.now() + beatMs;
+        yield event;
+      }
+      if (isTerminal(generation.status)) return;
+      if (clock.now() < beatAt) continue;
+      beatAt = clock.now() + beatMs;
+      yield { type: 'beat' };
+    }
+  } finally {
+    leave();
+    followNoMore();
+    listenNoMore();
+  }
+}
+
+/** Everything that happened up to this version. */
+export function eventsOf(generation: Generation): GenerationEvent[] {
+  const { createdAt, updatedAt, runDeadlineAt, terms, progress, cancelRequestedAt, completedAt } = generation;
+  const times: Readonly<Record<EventType, number | undefined>> = {
+    queued: createdAt,
+    running: runDeadlineAt === undefined ? undefined : runDeadlineAt - terms.runTimeoutMs,
+    progress: progress === undefined || progress === 0 || completedAt !== undefined ? undefined : updatedAt,
+    cancel_requested: cancelRequestedAt,
+    ended: completedAt,
+  };
+  return EVENT_TYPES.flatMap((type, rank) => {
+    const at = times[type];
+    return at === undefined ? [] : [{ type, at, id: idOf({ rank, progress: progress ?? 0 }), generation }];
+  });
+}
+
+function idOf({ rank, progress }: Place): string {
+  return rank === PROGRESS ? `${rank}-${Math.floor(progress * STEPS)}` : String(rank);
+}
+
+export function placeOf(id: string | undefined): Place {
+  const [, rank, steps = '0'] = /^([0-4])(?:-(\d{1,4}))?$/.exec(id ?? '') ?? [];
+  return rank === undefined ? BEGINNING : { rank: Number(rank), progress: Number(steps) / STEPS };
+}
+
+export function isAfter(a: Place, b: Place): boolean {
+  return a.rank > b.rank || (a.rank === b.rank && a.progress > b.progress);
+}
+
+/** Where a client of an App's events was: up to when it had everything, and what it was told of last. */
+export interface ResumedAt {
+  readonly completeTo: number;
+  /** Absent where it was told of none. */
+  readonly last?: { readonly generationId: string; readonly place: Place };
+}
+
+/** The id of a place behind no event: everything from before `completeTo` was told. */
+export function placeMark(completeTo: number): string {
+  return `${Math.max(0, completeTo).toString(36)}_`;
+}
+
+/** The id of an event of an App's stream. */
+export function eventIdOf(completeTo: number, { id, generation }: GenerationEvent): string {
+  return `${placeMark(completeTo)}${generation.generationId}_${id}`;
+}
+
+/** Whether a stream can be resumed behind an event with this id. */
+export function isEventId(text: string): boolean {
+  return readEventId(text) !== undefined;
+}
+
+/** Undefined for text that no stream of an App has sent as an id. */
+export function readEventId(text: string | undefined): ResumedAt | undefined {
+  const [time = '', generationId, id, ...more] = (text ?? '').split('_');
+  if (!/^[0-9a-z]{1,9}$/.test(time) || more.length > 0) return undefined;
+  const completeTo = Number.parseInt(time, 36);
+  if (generationId === '' && id === undefined) return { completeTo };
+  const place = placeOf(id);
+  if (generationId === undefined || !isUuid(generationId) || place === BEGINNING) return undefined;
+  return { completeTo, last: { generationId: generationId.toLowerCase(), place } };
+}
+
+/** How far back a stream can be resumed, in milliseconds. */
+export const RESUMED_FOR_MS = 86_400_000;
+
+/**
+ * How much earlier a resumed stream begins than its last id says, in milliseconds: what another process wrote with a clock
+ * that was behind, or was still writing, may have come later.
+ */
+export const REACH_MS = 2 * 60_000;
+
+/** How long one that has ended is remembered at least, so that a later change of its record is not taken for its end. */
+const REMEMBERED_MS = 10 * 60_000;
+
+/** How many generations may have changed that a client was not told of before its stream ends. */
+const MAX_WAITING = 10_000;
+
+interface Known {
+  readonly version: number;
+  readonly place: Place;
+  readonly endedAt?: number;
+}
+
+/**
+ * What a client has been told of an App's generations, and what it has not. First the past is told, which remembers only
+ * what may still change; then what waits, over and over. What is remembered grows with what ends in ten minutes, and
+ * what waits has a bound.
+ */
+export class AppChanges {
+  private readonly known = new Map<string, Known>();
+  private readonly waiting = new Map<string, Generation>();
+  private forgetAbove = 2 * MAX_WAITING;
+  /** What happened earlier to a generation that is not known is not told. */
+  private floor: number;
+  /** Of a resumed stream: since when it tells. */
+  readonly from: number | undefined;
+  /** Whether there were changes that could not be kept for a client that is too slow. */
+  isOverrun = false;
+
+  constructor(
+    private readonly startedAt: number,
+    private readonly resumed: ResumedAt | undefined,
+  ) {
+    this.floor = startedAt - REACH_MS;
+    if (resumed === undefined) return;
+    // A clock that was ahead may have sent an id of the future.
+    const completeTo = Math.min(resumed.completeTo, startedAt);
+    this.from = Math.max(completeTo, startedAt - RESUMED_FOR_MS) - REACH_MS;
+    this.floor = this.from;
+    if (resumed.last !== undefined)
+      this.known.set(resumed.last.generationId, { version: 0, place: resumed.last.place });
+  }
+
+  /** What had happened to it when the stream began is not told; what came while that was looked for is. */
+  isKnown(generation: Generation): void {
+    const { generationId, version } = generation;
+    if (this.known.has(generationId)) return;
+    const events = eventsOf(generation);
+    const before = events.filter(({ at }) => at <= this.startedAt);
+    const isNews = before.length < events.length;
+    this.known.set(generationId, { version: isNews ? version - 1 : version, place: lastPlaceOf(before) });
+    if (isNews) this.note(generation);
+  }
+
+  /** A version that was written or read, the newest or not. */
+  note(record: GenerationRecord): void {
+    if (record.kind !== 'generation' || record.deletedAt !== undefined) return;
+    const { generationId, version } = record;
+    const newest = this.waiting.get(generationId)?.version ?? this.known.get(generationId)?.version ?? -1;
+    if (version <= newest) return;
+    if (this.waiting.size >= MAX_WAITING && !this.waiting.has(generationId)) this.isOverrun = true;
+    else this.waiting.set(generationId, withoutContent(record));
+  }
+
+  /** Of one that a resumed stream has found; its ids lead back to where the stream began. */
+  eventsOfPast(generation: Generation): readonly GenerationEvent[] {
+    return this.untold(generation).map((event) => ({
+      ...event,
+      id: eventIdOf(this.resumed?.completeTo ?? 0, event),
+    }));
+  }
+
+  /** How many generations are remembered. */
+  get remembered(): number {
+    return this.known.size;
+  }
+
+  /** From here on only what waits is told. What ended long before the stream began is not remembered. */
+  pastIsTold(): void {
+    this.floor = Math.max(this.floor, this.startedAt - REMEMBERED_MS);
+  }
+
+  /**
+   * Of all that wait. `toldTo`: every change from before this time has been told, so that the ids lead back to there. It
+   * must not move while some wait, which may be older than what is told.
+   */
+  *events(toldTo: number): Generator<GenerationEvent> {
+    for (const [generationId, generation] of this.waiting) {
+      this.waiting.delete(generationId);
+      for (const event of this.untold(generation)) yield { ...event, id: eventIdOf(toldTo, event) };
+    }
+  }
+
+  /**
+   * Forgets what has ended long before `completeTo`, now and then. To be called when nothing waits: what is older than
+   * what is forgotten is not told any more.
+   */
+  forgetEnded(completeTo: number): void {
+    if (this.known.size < this.forgetAbove) return;
+    const before = completeTo - REMEMBERED_MS;
+    for (const [id, { endedAt }] of this.known) if (endedAt !== undefined && endedAt < before) this.known.delete(id);
+    this.floor = Math.max(this.floor, before);
+    this.forgetAbove = 2 * Math.max(this.known.size, MAX_WAITING);
+  }
+
+  private untold(generation: Generation): GenerationEvent[] {
+    const { generationId, version, status, completedAt, updatedAt } = generation;
+    const known = this.known.get(generationId);
+    if (version <= (known?.version ?? -1)) return [];
+    const endedAt = isTerminal(status) ? (completedAt ?? updatedAt) : undefined;
+    const events = eventsOf(generation);
+    if (endedAt !== undefined && endedAt < this.startedAt - REMEMBERED_MS) this.known.delete(generationId);
+    else
+      this.known.set(generationId, {
+        version,
+        place: lastPlaceOf(events),
+        ...(endedAt === undefined ? {} : { endedAt }),
+      });
+    return events.filter(({ at, id }) => (known === undefined ? at >= this.floor : isAfter(placeOf(id), known.place)));
+  }
+}
+
+/** No event shows what was asked for, and a hundred thousand characters of it are not kept for a client that is slow. */
+function withoutContent({ negativePrompt: _negativePrompt, ...generation }: Generation): Generation {
+  return { ...generation, prompt: '', parameters: {}, references: [] };
+}
+
+function lastPlaceOf(events: readonly GenerationEvent[]): Place {
+  return placeOf(events.at(-1)?.id);
+}
+
+/** The longest that a generation takes beyond its queue and its run: to be cancelled, stored and settled. */
+const BEYOND_RUN_MS = 3_600_000;
+
+const PAGE = 500;
+/** How long a stream rests between two pages at most, in milliseconds. */
+const MAX_REST_MS = 1_000;
+
+type Needs = Pick<Context, 'generations' | 'appWatch' | 'lastingCalls' | 'clock' | 'catalog' | 'call'>;
+
+/**
+ * What happens to all generations of the caller's App, in order for each of them, until `until` is over, or until more has
+ * changed than a client was told of that is too slow. With the id of an event of the last day it tells first what has
+ * happened since that one, and two minutes before: events may come twice, and none is missed. Without one it begins now.
+ * Once there is nothing of the past to be told a beat comes, whose id leads back to here; one without an id says only
+ * that the past is still looked through. Throws RATE_LIMITED where too many follow, and `StoreUnavailable` before and
+ * among the events of what has happened.
+ */
+export async function* appEvents(
+  context: Needs,
+  owner: Pick<Caller, 'accountId' | 'appId' | 'credentialId'>,
+  { after, beatMs, until }: Following,
+): AsyncGenerator<GenerationEvent | Beat> {
+  const { clock, appWatch } = context;
+  const { appId } = owner;
+  const leave = context.lastingCalls.followApp(owner);
+  const rest = new WakeableDelay(clock);
+  const changes = new AppChanges(clock.now(), readEventId(after));
+  const followNoMore = appWatch.follow(appId, (record) => {
+    changes.note(record);
+    rest.wake();
+  });
+  const listenNoMore = until.onOver(() => rest.wake());
+  const isOver = (): boolean => until.isOver || changes.isOverrun;
+  // What changes from here on waits until the past was told: no id may lead past it before.
+  let toldTo = appWatch.completeTo(appId);
+  let beatAt = clock.now() + beatMs;
+  try {
+    for await (const page of pagesBefore(context, appId, changes)) {
+      for (const generation of page)
+        for (const event of changes.eventsOfPast(generation)) {
+          beatAt = clock.now() + beatMs;
+          yield event;
+          if (isOver()) return;
+        }
+      if (isOver()) return;
+      if (clock.now() < beatAt) continue;
+      beatAt = clock.now() + beatMs;
+      yield { type: 'beat' };
+    }
+    changes.pastIsTold();
+    yield { type: 'beat', id: placeMark(toldTo) };
+    for (beatAt = clock.now() + beatMs; !isOver(); await rest.sleep(Math.max(0, beatAt - clock.now()))) {
+      const completeTo = appWatch.completeTo(appId);
+      for (const event of changes.events(toldTo)) {
+        beatAt = clock.now() + beatMs;
+        yield event;
+        if (isOver()) return;
+      }
+      toldTo = completeTo;
+      changes.forgetEnded(Math.min(clock.now(), completeTo));
+      if (clock.now() < beatAt) continue;
+      beatAt = clock.now() + beatMs;
+      yield { type: 'beat', id: placeMark(toldTo) };
+    }
+  } finally {
+    leave();
+    followNoMore();
+    listenNoMore();
+  }
+}
+
+/**
+ * A new stream knows what is open and what was created just before, and tells nothing of it; a resumed one looks through all
+ * that may have changed, and tells what each page has, in the order of creation. One page of an App is read at a time, with
+ * as long a rest behind it, so that streams that are resumed together leave the store to others.
+ */
+async function* pagesBefore(
+  { generations, appWatch, catalog, clock, call }: Needs,
+  appId: string,
+  changes: AppChanges,
+): AsyncGenerator<readonly Generation[]> {
+  const { from } = changes;
+  const open = await appWatch.open(appId);
+  if (from === undefined) for (const generation of open) changes.isKnown(generation);
+  const lives = catalog.models().map(({ queueTimeoutMs, runTimeoutMs }) => queueTimeoutMs + runTimeoutMs);
+  const createdFrom =
+    from === undefined ? clock.now() - REACH_MS : Math.max(0, from - Math.max(0, ...lives) - BEYOND_RUN_MS);
+  let cursor: string | undefined;
+  do {
+    const asked = { limit: PAGE, ...(cursor === undefined ? {} : { cursor }) };
+    const page = await appWatch.inTurn(appId, async () => {
+      const beganAt = clock.now();
+      const found = await generations.list({ of: 'app', appId, createdFrom }, asked, call);
+      if (found.nextCursor !== undefined) await pause(clock, Math.min(MAX_REST_MS, Math.max(0, clock.now() - beganAt)));
+      return found;
+    });
+    if (from === undefined) page.items.forEach((generation) => changes.isKnown(generation));
+    else
+      yield page.items.filter(({ updatedAt, deletedAt }) => updatedAt >= from && deletedAt === undefined).toReversed();
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+}

@@ -1,0 +1,175 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import type { Hold } from '../credits/account.js';
+import { ServiceError } from '../errors.js';
+import { fieldInvalid } from '../fields.js';
+import { isUuid } from '../ids.js';
+import { matchingPage, type Page, type PageRequest } from '../paging.js';
+import type { AppGenerations } from '../ports/stores.js';
+import { MAX_CLOCK_SKEW_MS } from '../settings.js';
+import { type Generation, type GenerationStatus, type GenerationView, STATUSES } from './generation.js';
+
+/**
+ * The caller's own generation. Throws TASK_NOT_FOUND alike for an unknown id, a malformed id and another owner's
+ * generation, and GENERATION_JOB_NOT_FOUND for the caller's own that was
+ * deleted or is past its retention.
+ */
+export async function getGeneration(
+  context: Pick<Context, 'generations' | 'call'>,
+  caller: Caller,
+  generationId: string,
+): Promise<Generation> {
+  const generation = await getRecord(context, caller, generationId);
+  if (generation.deletedAt !== undefined) throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return generation;
+}
+
+/** The same, also of one whose deletion is not complete, which nobody may be shown. */
+export async function getRecord(
+  context: Pick<Context, 'generations' | 'call'>,
+  caller: Caller,
+  generationId: string,
+): Promise<Generation> {
+  const record = isUuid(generationId) ? await context.generations.read(generationId.toLowerCase(), context.call) : null;
+  const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
+  if (!isOwn || record.kind === 'void') throw new ServiceError('TASK_NOT_FOUND');
+  if (record.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
+  return record;
+}
+
+/** Which of an App's generations are listed: those that match all that is given. */
+export interface ListFilter {
+  readonly status?: GenerationStatus;
+  readonly modelKey?: string;
+  readonly clientTraceId?: string;
+  /** Created at this time or later, in milliseconds. */
+  readonly createdFrom?: number;
+  /** Created before this time, in milliseconds. */
+  readonly createdBefore?: number;
+}
+
+/** How long a key of a model can be that is asked for. */
+export const MAX_LISTED_MODEL_KEY = 200;
+export const MAX_LISTED_TRACE_ID = 128;
+
+/** A filter as a front was sent it: what was not sent is undefined. */
+export interface SentFilter {
+  readonly status?: string | undefined;
+  readonly modelKey?: string | undefined;
+  readonly clientTraceId?: string | undefined;
+  readonly createdFrom?: number | undefined;
+  readonly createdBefore?: number | undefined;
+}
+
+/**
+ * Throws FIELD_INVALID for a word that is no status and for texts that are empty or too long. A model that the catalog
+ * lacks is none: it may have made generations while it was there.
+ */
+export function readListFilter({
+  status,
+  modelKey,
+  clientTraceId,
+  createdFrom,
+  createdBefore,
+}: SentFilter): ListFilter {
+  const known = STATUSES.find((one) => one === status);
+  if (status !== undefined && known === undefined)
+    throw fieldInvalid('/status', `status must be one of ${STATUSES.join(', ')}.`);
+  requireLength('model_key', modelKey, MAX_LISTED_MODEL_KEY);
+  requireLength('client_trace_id', clientTraceId, MAX_LISTED_TRACE_ID);
+  return {
+    ...(known === undefined ? {} : { status: known }),
+    ...(modelKey === undefined ? {} : { modelKey }),
+    ...(clientTraceId === undefined ? {} : { clientTraceId }),
+    ...(createdFrom === undefined ? {} : { createdFrom }),
+    ...(createdBefore === undefined ? {} : { createdBefore }),
+  };
+}
+
+function requireLength(name: string, text: string | undefined, max: number): void {
+  if (text !== undefined && (text === '' || text.length > max))
+    throw fieldInvalid(`/${name}`, `${name} must have 1 to ${max} characters.`);
+}
+
+/** The fields with an index, the one that usually leaves the fewest first. */
+const INDEXED = ['clientTraceId', 'status', 'modelKey'] as const;
+
+/**
+ * A page of the caller's own generations, newest first: those of its App, and not of others of the account. One field
+ * and the times are found by an index. A filter by several fields may give a page with fewer than asked for, or none,
+ * although there are more.
+ */
+export function listGenerations(
+  { generations, call }: Pick<Context, 'generations' | 'call'>,
+  { appId }: Pick<Caller, 'appId'>,
+  filter: ListFilter,
+  page: PageRequest,
+): Promise<Page<Generation>> {
+  const { createdFrom, createdBefore } = filter;
+  const [first, ...others] = INDEXED.filter((field) => filter[field] !== undefined);
+  const wanted: AppGenerations = {
+    of: 'app',
+    appId,
+    ...(first === undefined ? {} : { only: { field: first, value: filter[first] as string } }),
+    ...(createdFrom === undefined ? {} : { createdFrom }),
+    ...(createdBefore === undefined ? {} : { createdBefore }),
+  };
+  const list = (asked: PageRequest) => generations.list(wanted, asked, call);
+  const matches = (generation: Generation) =>
+    generation.deletedAt === undefined && others.every((field) => generation[field] === filter[field]);
+  return matchingPage(list, matches, page);
+}
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  'image/png': 'png',
+  'image/jpeg': 'jpg',
+  'image/webp': 'webp',
+  'video/mp4': 'mp4',
+};
+
+export async function viewGeneration(
+  context: Pick<Context, 'objects' | 'clock' | 'settings'>,
+  generation: Generation,
+): Promise<GenerationView> {
+  const expiresAt = context.clock.now() + context.settings.outputUrlMs;
+  const outputs = await Promise.all(
+    generation.outputs.map(async (output, index) => {
+      const filename = `${generation.generationId}-${index + 1}.${EXTENSIONS[output.contentType] ?? 'bin'}`;
+      const { url } = await context.objects.signGet({
+        key: output.objectKey,
+        mediaType: output.contentType,
+        filename,
+        expiresAt,
+      });
+      return { output, url, filename };
+    }),
+  );
+  const isOpen = generation.completedAt === undefined;
+  return { generation, outputs, ...(isOpen ? { pollAfterMs: context.settings.pollAfterMs } : {}) };
+}
+
+/** A hold, and the generation that it is for. */
+export interface OpenWork {
+  readonly hold: Hold & { readonly accountId: string };
+  /** Null where there is none to be seen: its create is under way or was interrupted. */
+  readonly generation: Generation | null;
+}
+
+/**
+ * What credits of any account are held for, the oldest first: generations that are queued or running, and those that have
+ * ended and are not settled. Holds come from an index, so that no account is scanned.
+ */
+export async function openWork(
+  { accounts, generations, clock, call }: Pick<Context, 'accounts' | 'generations' | 'clock' | 'call'>,
+  page: PageRequest,
+): Promise<Page<OpenWork>> {
+  // Other processes may be ahead.
+  const { items, ...more } = await accounts.holdsBefore(clock.now() + MAX_CLOCK_SKEW_MS, page);
+  const work = await Promise.all(
+    items.map(async (hold) => {
+      const record = await generations.read(hold.generationId, call);
+      return { hold, generation: record?.kind === 'generation' ? record : null };
+    }),
+  );
+  return { items: work, ...more };
+}

@@ -1,0 +1,92 @@
+import { routeOf } from '../../catalog/find-model.js';
+import type { Model } from '../../catalog/model.js';
+import type { Context } from '../../context.js';
+import type { JsonObject } from '../../json.js';
+import type { Provider } from '../../ports/provider.js';
+import { withoutAttempt } from '../decide.js';
+import { type Generation, isTerminal, taskError, type TaskError } from '../generation.js';
+import { settleNowOrSoon } from '../settle-generation.js';
+import { wake } from '../wake.js';
+import { deadlineOf, endOverdue } from './overdue.js';
+
+export interface Execution {
+  readonly model: Model;
+  readonly provider: Provider;
+  /** The provider's name in the configuration. */
+  readonly providerName: string;
+  /** What the catalog says of this model at this provider. */
+  readonly settings: JsonObject;
+}
+
+type Connected = Pick<Context, 'catalog' | 'providers'>;
+
+/**
+ * The ways in which this process can run a generation, the first one to be tried first. One with an attempt stays where
+ * that was made. None if the catalog lacks the model or no provider of its route is connected.
+ */
+export function executionsOf({ catalog, providers }: Connected, g: Generation): readonly Execution[] {
+  const model = catalog.find(g.modelKey);
+  if (model === undefined) return [];
+  const { attempt, notHere = [] } = g;
+  const route = attempt === undefined ? routeOf(model, g.generationId) : model.route;
+  return route.flatMap(({ provider: providerName, settings }) => {
+    const provider = providers.find(providerName);
+    if (provider === undefined) return [];
+    if (attempt === undefined ? notHere.includes(providerName) : providerName !== providerOf(attempt, model)) return [];
+    return [{ model, provider, providerName, settings }];
+  });
+}
+
+/**
+ * The names of the providers one of which has to have room before a run goes on, the first one to be tried first; none for
+ * a run that submits nothing, as its task is at a provider or is not wanted any more.
+ */
+export function providersNeeded(context: Connected, g: Generation): readonly string[] {
+  if (g.attempt !== undefined || g.cancelRequestedAt !== undefined || isTerminal(g.status)) return [];
+  return executionsOf(context, g).map(({ providerName }) => providerName);
+}
+
+/** Whether the route has another provider for an attempt after the one that this run is for. */
+export function hasOtherProvider(context: Connected, g: Generation, { providerName }: Execution): boolean {
+  return executionsOf(context, withoutAttempt(g)).some((other) => other.providerName !== providerName);
+}
+
+/** What an undone attempt has to do with where it was made, for its record. */
+export function notHereOf(
+  { isNotHere }: { readonly isNotHere: boolean },
+  { providerName }: Pick<Execution, 'providerName'>,
+): { readonly notHere?: string } {
+  return isNotHere ? { notHere: providerName } : {};
+}
+
+/** Where an attempt was made; undefined for one of an earlier release whose model has several providers by now. */
+function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Model): string | undefined {
+  return attempt.provider ?? (route.length === 1 ? route[0]?.provider : undefined);
+}
+
+/**
+ * For a process that does not know the model, or the provider that has the task: another one may, during an upgrade or
+ * once the catalog was reloaded. So the generation is left as it is and examined later, each time after as long as it
+ * has been idle, within the bounds of a retry. Past its deadline it fails without charge. A task goes on at its provider
+ * meanwhile, so that is warned of.
+ */
+export async function leaveToOthers(context: Context, g: Generation): Promise<null> {
+  if (isTerminal(g.status)) return null;
+  context.providerGates.missing.found(g);
+  const ended = await endOverdue(context, g, taskError('MODEL_UNAVAILABLE'));
+  if (ended !== null) {
+    await settleNowOrSoon(context, ended);
+    return null;
+  }
+  const now = context.clock.now();
+  const deadlineAt = Math.max(now, deadlineOf(g));
+  const { retryBaseMs, retryCapMs } = context.settings;
+  const delayMs = Math.min(retryCapMs, Math.max(retryBaseMs, now - g.updatedAt));
+  wake(context, g.generationId, Math.min(now + delayMs, deadlineAt + 1));
+  return null;
+}
+
+/** The error of a generation that no worker ran before its deadline, as far as this process can tell. */
+export function lateError(context: Connected, g: Generation): TaskError {
+  return taskError(executionsOf(context, g).length === 0 ? 'MODEL_UNAVAILABLE' : 'TASK_TIMEOUT');
+}

@@ -1,0 +1,429 @@
+import type {
+  AcceptanceStore,
+  AppGenerations,
+  GenerationChanges,
+  GenerationStore,
+  WrittenGeneration,
+} from '../ports/stores.js';
+import type { Ports } from '../ports/tokens.js';
+import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
+
+/** How often what is followed is read, in milliseconds, where other processes may change it. */
+export const LOOK_EVERY_MS = 500;
+/** The same where every change is made by this process, or the store tells of it: reading finds only what got lost. */
+export const LOOK_SELDOM_MS = 5_000;
+/** How many of this process's writes are remembered, as the store tells of them too. */
+const MAX_OWN = 1_000;
+
+export interface WatchOfWrites {
+  /** Another process has written. */
+  written(change: WrittenGeneration): void;
+  /** The next look is to come sooner. */
+  hurry(): void;
+}
+
+/**
+ * How a watch learns what other processes write: from the store, where that tells, and by looking. Looks are seldom once
+ * one has found everything that was written before the store began to tell.
+ */
+export class WritesElsewhere {
+  private readonly own = new Map<string, number>();
+  private followNoMore: (() => void) | undefined;
+  private openings = 0;
+  private isOpen = false;
+
+  constructor(
+    private readonly watch: WatchOfWrites,
+    private readonly changes: GenerationChanges | undefined,
+    private readonly isAlone: boolean,
+  ) {}
+
+  /** Names the time since when the store has told of every write; undefined while it does not. To be asked before a look. */
+  get told(): number | undefined {
+    return this.isOpen ? this.openings : undefined;
+  }
+
+  /** How long after a look that found everything, and before which this was `told`, the next one is due. */
+  pauseMs(told: number | undefined): number {
+    return this.isAlone || (told !== undefined && told === this.told) ? LOOK_SELDOM_MS : LOOK_EVERY_MS;
+  }
+
+  begin(): void {
+    this.followNoMore ??= this.changes?.follow({
+      opened: () => {
+        this.openings += 1;
+        this.isOpen = true;
+      },
+      interrupted: () => {
+        this.isOpen = false;
+        this.watch.hurry();
+      },
+      written: (change) => {
+        if ((this.own.get(change.generationId) ?? -1) < change.version) this.watch.written(change);
+      },
+    });
+  }
+
+  end(): void {
+    this.followNoMore?.();
+    this.followNoMore = undefined;
+    this.isOpen = false;
+    this.own.clear();
+  }
+
+  /** This process has written the record, and needs not be told. */
+  noteOwn({ generationId, version }: GenerationRecord): void {
+    if (this.followNoMore === undefined) return;
+    this.own.delete(generationId);
+    this.own.set(generationId, version);
+    const [oldest] = this.own.keys();
+    if (this.own.size > MAX_OWN && oldest !== undefined) this.own.delete(oldest);
+  }
+}
+
+/** Reads that are under way at the same time. */
+const READS_AT_ONCE_GENERATIONWATCH = 8;
+
+type ToldGenerationWatch = (record: GenerationRecord | null) => void;
+
+/**
+ * Tells calls of this process how the generations go that they wait for: at once of what this process writes, and of what
+ * others write when the store tells of it, or when it is read. All are read in one loop, each once however many calls
+ * wait for it. Nothing is read while nobody waits.
+ */
+export class GenerationWatch {
+  private readonly followers = new Map<string, Set<ToldGenerationWatch>>();
+  private readonly elsewhere: WritesElsewhere;
+  /** Since when everything was told as the last look began, if that found everything. */
+  private lookedIn: number | undefined;
+  private cancelTimer: (() => void) | undefined;
+  private isLooking = false;
+
+  constructor(
+    private readonly ports: Pick<Ports, 'generations' | 'clock'>,
+    isAlone = false,
+    changes?: GenerationChanges,
+  ) {
+    const watch = {
+      written: (change: WrittenGeneration) => {
+        const { generationId } = change;
+        if (this.followers.has(generationId)) this.tell(generationId, change.record());
+      },
+      hurry: () => this.hurry(),
+    };
+    this.elsewhere = new WritesElsewhere(watch, changes, isAlone);
+  }
+
+  /** How many generations are followed. */
+  get followed(): number {
+    return this.followers.size;
+  }
+
+  /**
+   * Tells of the generation each time that it was written by this process or read, until the returned function is
+   * called; an older version may come after a newer one. A read that fails is not told of: the next one may succeed.
+   * `tell` must not throw.
+   */
+  follow(generationId: string, tell: ToldGenerationWatch): () => void {
+    const told = this.followers.get(generationId) ?? new Set();
+    this.followers.set(generationId, told.add(tell));
+    this.elsewhere.begin();
+    this.schedule();
+    return () => {
+      told.delete(tell);
+      if (told.size > 0 || this.followers.get(generationId) !== told) return;
+      this.followers.delete(generationId);
+      if (this.followers.size > 0) return;
+      this.elsewhere.end();
+      this.cancelTimer?.();
+      this.cancelTimer = undefined;
+    };
+  }
+
+  /** This process has written the record. */
+  written(record: GenerationRecord): void {
+    this.elsewhere.noteOwn(record);
+    this.tell(record.generationId, record);
+  }
+
+  private tell(generationId: string, record: GenerationRecord | null): void {
+    for (const tell of this.followers.get(generationId) ?? []) tell(record);
+  }
+
+  private schedule(): void {
+    if (this.cancelTimer !== undefined || this.isLooking || this.followers.size === 0) return;
+    this.cancelTimer = this.ports.clock.after(this.elsewhere.pauseMs(this.lookedIn), () => void this.look());
+  }
+
+  private hurry(): void {
+    this.cancelTimer?.();
+    this.cancelTimer = undefined;
+    this.schedule();
+  }
+
+  private async look(): Promise<void> {
+    this.cancelTimer = undefined;
+    this.isLooking = true;
+    const { told } = this.elsewhere;
+    const ids = [...this.followers.keys()].values();
+    const found = await Promise.all(Array.from({ length: READS_AT_ONCE_GENERATIONWATCH }, () => this.readAll(ids)));
+    this.lookedIn = found.every(Boolean) ? told : undefined;
+    this.isLooking = false;
+    this.schedule();
+  }
+
+  /** One of several that take ids from the same list. Whether all could be read. */
+  private async readAll(ids: Iterator<string, undefined>): Promise<boolean> {
+    let isComplete = true;
+    for (let next = ids.next(); next.done !== true; next = ids.next()) {
+      try {
+        this.tell(next.value, await this.ports.generations.read(next.value));
+      } catch {
+        // An outage has its own lines in the log.
+        isComplete = false;
+      }
+    }
+    return isComplete;
+  }
+}
+
+const PAGE = 1_000;
+/** Reads that are under way at the same time for one App. */
+const READS_AT_ONCE_APPWATCH = 8;
+/** In this order one that begins to run in between is in one of both lists. */
+const OPEN = ['queued', 'running'] as const;
+
+/**
+ * How long before the last look what was created since is listed, in milliseconds: clocks of other processes may be behind.
+ * Mostly by a little; now and then as far as they may be, and a client that resumes its stream asks for as much again.
+ */
+const NARROW_MS = 10_000;
+const WIDE_MS = 2 * 60_000;
+const WIDE_EVERY = 20;
+
+type ToldAppWatch = (record: GenerationRecord) => void;
+
+interface Followed {
+  readonly followers: Set<ToldAppWatch>;
+  /** What was open when it was last looked, by id. */
+  open: ReadonlySet<string>;
+  cancelTimer?: (() => void) | undefined;
+  /** Since when everything was told as the last look began, if that found everything. */
+  lookedIn?: number | undefined;
+  /** When the last look began that found everything. */
+  lookedAt: number;
+  looks: number;
+}
+
+/**
+ * Tells calls of this process of every change of an App's generations: at once of what this process writes, and of what
+ * others write when the store tells of it, or when the open ones are listed, which happens once an App however many
+ * follow it. What is not open any more is read once again. Nothing is listed while nobody follows.
+ */
+export class AppWatch {
+  private readonly apps = new Map<string, Followed>();
+  private readonly elsewhere: WritesElsewhere;
+  /** By App: the last of those that take turns. */
+  private readonly turns = new Map<string, Promise<unknown>>();
+
+  constructor(
+    private readonly ports: Pick<Ports, 'generations' | 'clock'>,
+    isAlone = false,
+    changes?: GenerationChanges,
+  ) {
+    const watch = {
+      written: (change: WrittenGeneration) => this.writtenElsewhere(change),
+      hurry: () => this.hurry(),
+    };
+    this.elsewhere = new WritesElsewhere(watch, changes, isAlone);
+  }
+
+  /** How many Apps are followed. */
+  get followed(): number {
+    return this.apps.size;
+  }
+
+  /**
+   * Tells of each generation of the App that was written by this process or found to be open or ended, until the returned
+   * function is called; an older version may come after a newer one, and one that did not change again. A look that fails
+   * is repeated. `tell` must not throw.
+   */
+  follow(appId: string, tell: ToldAppWatch): () => void {
+    const known = this.apps.get(appId);
+    const app: Followed = known ?? {
+      followers: new Set(),
+      open: new Set(),
+      lookedAt: this.ports.clock.now(),
+      looks: 1,
+    };
+    app.followers.add(tell);
+    if (known === undefined) {
+      this.apps.set(appId, app);
+      this.elsewhere.begin();
+      this.schedule(appId, app);
+    }
+    return () => {
+      app.followers.delete(tell);
+      if (app.followers.size > 0 || this.apps.get(appId) !== app) return;
+      this.apps.delete(appId);
+      app.cancelTimer?.();
+      if (this.apps.size === 0) this.elsewhere.end();
+    };
+  }
+
+  /** This process has written the record. */
+  written(record: GenerationRecord): void {
+    const app = this.apps.get(record.appId);
+    if (app === undefined) return;
+    this.elsewhere.noteOwn(record);
+    tellAll(app, record);
+  }
+
+  private writtenElsewhere(change: WrittenGeneration): void {
+    const app = this.apps.get(change.appId ?? '');
+    if (app !== undefined) tellAll(app, change.record());
+  }
+
+  private hurry(): void {
+    for (const [appId, app] of this.apps) {
+      // One that is being looked at is looked at again soon after.
+      if (app.cancelTimer === undefined) continue;
+      app.cancelTimer();
+      this.schedule(appId, app);
+    }
+  }
+
+  /** Every change of before this time has been told of, but for what clocks of other processes are behind. */
+  completeTo(appId: string): number {
+    return this.apps.get(appId)?.lookedAt ?? 0;
+  }
+
+  /** Does the work once all that was asked for the same App before is done. */
+  async inTurn<T>(appId: string, work: () => Promise<T>): Promise<T> {
+    const before = this.turns.get(appId);
+    const done = before === undefined ? work() : before.then(work, work);
+    this.turns.set(appId, done);
+    try {
+      return await done;
+    } finally {
+      if (this.turns.get(appId) === done) this.turns.delete(appId);
+    }
+  }
+
+  /** All open generations of an App. Where it is followed, they are looked after from now on. */
+  async open(appId: string): Promise<Generation[]> {
+    const found = await this.listOpen(appId);
+    const app = this.apps.get(appId);
+    if (app !== undefined) app.open = new Set([...app.open, ...found.map(({ generationId }) => generationId)]);
+    return found;
+  }
+
+  private async listOpen(appId: string): Promise<Generation[]> {
+    const found: Generation[] = [];
+    for (const value of OPEN) {
+      const wanted = { of: 'app', appId, only: { field: 'status', value } } as const;
+      for await (const generation of this.listed(wanted)) found.push(generation);
+    }
+    return found;
+  }
+
+  private async *listed(wanted: AppGenerations): AsyncGenerator<Generation> {
+    let cursor: string | undefined;
+    do {
+      const page = await this.ports.generations.list(wanted, {
+        limit: PAGE,
+        ...(cursor === undefined ? {} : { cursor }),
+      });
+      yield* page.items;
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+  }
+
+  private schedule(appId: string, app: Followed): void {
+    if (this.apps.get(appId) !== app) return;
+    app.cancelTimer = this.ports.clock.after(this.elsewhere.pauseMs(app.lookedIn), () => void this.look(appId, app));
+  }
+
+  private async look(appId: string, app: Followed): Promise<void> {
+    app.cancelTimer = undefined;
+    app.lookedIn = undefined;
+    const { told } = this.elsewhere;
+    const lookedAt = this.ports.clock.now();
+    try {
+      const now = new Set<string>();
+      const seen = (generation: Generation): void => {
+        tellAll(app, generation);
+        if (!isTerminal(generation.status)) now.add(generation.generationId);
+      };
+      for (const generation of await this.listOpen(appId)) seen(generation);
+      // What was created and has ended between two looks was in neither.
+      const createdFrom = Math.max(0, app.lookedAt - (app.looks % WIDE_EVERY === 0 ? WIDE_MS : NARROW_MS));
+      for await (const generation of this.listed({ of: 'app', appId, createdFrom })) seen(generation);
+      const gone = [...app.open].filter((id) => !now.has(id)).values();
+      await Promise.all(Array.from({ length: READS_AT_ONCE_APPWATCH }, () => this.readAll(app, gone, now)));
+      app.open = now;
+      app.lookedAt = lookedAt;
+      app.lookedIn = told;
+      app.looks += 1;
+    } catch {
+      // An outage has its own lines in the log.
+    }
+    this.schedule(appId, app);
+  }
+
+  /** One of several that take ids from the same list. */
+  private async readAll(app: Followed, ids: Iterator<string, undefined>, open: Set<string>): Promise<void> {
+    for (let next = ids.next(); next.done !== true; next = ids.next()) {
+      const record = await this.ports.generations.read(next.value);
+      if (record === null) continue;
+      tellAll(app, record);
+      if (record.kind === 'generation' && !isTerminal(record.status)) open.add(record.generationId);
+    }
+  }
+}
+
+function tellAll({ followers }: Followed, record: GenerationRecord): void {
+  for (const tell of followers) tell(record);
+}
+
+interface Watch {
+  written(record: GenerationRecord): void;
+}
+
+/** The store, which tells the watches of this process what is written through it. */
+export function watchedGenerations(store: GenerationStore, ...watches: readonly Watch[]): GenerationStore {
+  const written = (record: GenerationRecord): void => {
+    for (const watch of watches) watch.written(record);
+  };
+  return {
+    async insert(record) {
+      const outcome = await store.insert(record);
+      if (outcome.inserted) written(record);
+      return outcome;
+    },
+    read: (generationId, call) => store.read(generationId, call),
+    async replace(next, expectedVersion) {
+      const outcome = await store.replace(next, expectedVersion);
+      if (outcome === 'applied') written(next);
+      return outcome;
+    },
+    remove: (generationId, expectedVersion) => store.remove(generationId, expectedVersion),
+    due: (now, limit, after) => store.due(now, limit, after),
+    list: (wanted, page, call) => store.list(wanted, page, call),
+    uncharged: (accountId, call) => store.uncharged(accountId, call),
+  };
+}
+
+/** The same of what is accepted through the store. */
+export function watchedAcceptances(store: AcceptanceStore, ...watches: readonly Watch[]): AcceptanceStore {
+  return {
+    async accept(batch) {
+      const outcome = await store.accept(batch);
+      if (outcome.outcome !== 'accepted') return outcome;
+      const others = new Set(outcome.existing.map(({ generationId }) => generationId));
+      for (const generation of batch.generations)
+        if (!others.has(generation.generationId)) for (const watch of watches) watch.written(generation);
+      return outcome;
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import type { AiMark } from '../media/ai-mark.js';
+import type { Waits } from '../memory-budget.js';
+
+export type MediaFacts =
+  | {
+      readonly kind: 'image';
+      readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp';
+      /** The size that a browser shows, after it applies the orientation. */
+      readonly widthPx: number;
+      readonly heightPx: number;
+      /** The length of the picture. Bytes after it, such as a second picture, are ignored. */
+      readonly contentBytes: number;
+      /** Whether a pixel is not fully opaque; absent unless `findsTransparency` asks for it. */
+      readonly isTransparent?: boolean;
+    }
+  | {
+      readonly kind: 'video';
+      readonly mediaType: 'video/mp4';
+      /** The size that a browser shows, after rotation and with square pixels. */
+      readonly widthPx: number;
+      readonly heightPx: number;
+      readonly durationMs: number;
+      /** The offset of the end of the last box. */
+      readonly contentBytes: number;
+    };
+
+/** A stored file, which does not change while it is probed. */
+export interface ProbedFile {
+  readonly byteSize: number;
+  /**
+   * All bytes in order, or those from `from` (inclusive) to `to` (exclusive), at most `byteSize`. They are read to their end, or
+   * the loop is left. Throws, at the call or later, when the bytes cannot be read now.
+   */
+  read(range?: { readonly from: number; readonly to: number }): Promise<AsyncIterable<Uint8Array>>;
+}
+
+export interface ProbeLimits {
+  /** Of all frames together. */
+  readonly maxPixels: number;
+  /** The most memory that decoding an image may take, computed from its header; no limit when absent. */
+  readonly maxDecodeBytes?: number;
+  readonly decode: 'header' | 'full';
+  /** Whether to find out if an image is transparent anywhere, for which one that has an alpha channel is decoded. */
+  readonly findsTransparency?: true;
+  /** The kind that is expected, so that a refusal names no other. */
+  readonly kind?: 'image' | 'video';
+}
+
+/** Determines what bytes are, without trust in their name or declared type. */
+export interface MediaProbe {
+  /**
+   * Sniffs the magic bytes and decodes the header (an output's pixels too, when `decode` is `full`). For anything but
+   * exactly one PNG, JPEG, WebP or MP4 within the limits, and for a video with tracks beside pictures and sound, it returns
+   * one sentence that says what is wrong; it never throws for invalid bytes, and passes on what `read` throws. It waits while
+   * other work has the memory that it needs: `byteSize` for an image. Of a video it reads parts, and holds no more of a long one
+   * than of a short one.
+   */
+  probe(file: ProbedFile, limits: ProbeLimits): Promise<MediaFacts | { readonly invalid: string }>;
+}
+
+export interface CleanOptions {
+  /** The mark that the file gets; none when absent. */
+  readonly mark?: AiMark;
+  /**
+   * `keep`: a C2PA manifest that says AI stays, and the file gets no other mark, if nothing else has to change. `drop`: every
+   * manifest is removed. `restore`: takes back what a first pass wrote for the mark, where the file has a manifest that stays, or
+   * had the mark already; only `secondPass` asks for it.
+   */
+  readonly manifests: 'keep' | 'drop' | 'restore';
+}
+
+export interface Cleaning {
+  /** The cleaned file, to be read once. */
+  readonly bytes: AsyncIterable<Uint8Array>;
+  /**
+   * With which options the result has to be cleaned once more, because the stream showed too late what it is; undefined
+   * where it is as it should be. To be called once all of `bytes` has been read. After a second pass there is none.
+   */
+  secondPass(): CleanOptions | undefined;
+}
+
+/**
+ * Removes descriptive metadata from media, so that a delivered file does not say with which prompt it was made, and writes
+ * the mark that says that AI made it.
+ */
+export interface MediaCleaner {
+  /**
+   * The same PNG, JPEG, WebP or MP4 without its texts, EXIF, XMP and other descriptive metadata, without bytes after its end,
+   * and with exactly one mark, if `options` has one. Pixels, colours, samples and orientation stay. Cleaning again with the
+   * same options changes nothing. Other bytes pass through unchanged; so does the rest of a file from where its structure cannot
+   * be read, which `MediaProbe` then refuses. It holds some hundred KiB, and the chunk it was given twice, whatever the size
+   * of the file, and never throws for the bytes. A failure of their source is passed on, and the source is closed when the
+   * reader stops early.
+   */
+  clean(bytes: AsyncIterable<Uint8Array>, options: CleanOptions): Cleaning;
+}
+
+export interface Preview {
+  readonly mediaType: 'image/jpeg';
+  readonly bytes: Uint8Array;
+}
+
+/** Makes small pictures of large ones. */
+export interface Previews {
+  /**
+   * A small picture of `maxBytes` at most, upright as browsers show it, in sRGB, without the metadata of the original and with
+   * the mark if there is one, from the bytes of a PNG, JPEG or WebP image. Null for other bytes, for a picture that takes too much
+   * memory to decode, where no small picture is small enough, and while too many others wait. It waits while other work has
+   * the memory that it needs, and throws `CallOver` when the call is over by then. A failure of the source of the bytes is
+   * passed on.
+   */
+  ofImage(
+    bytes: AsyncIterable<Uint8Array>,
+    limits: { readonly sourceBytes: number; readonly maxBytes: number; readonly mark?: AiMark },
+    waits?: Waits,
+  ): Promise<Preview | null>;
+}

@@ -1,0 +1,66 @@
+import type { AbortSignalLike } from '../cancellation.js';
+import type { GenerationView } from '../generation/generation.js';
+import type { AttemptFault } from '../webhooks/delivery.js';
+import type { WebhookEvent } from '../webhooks/endpoint.js';
+import type { IdentityKey } from './stores.js';
+
+/** What a sign-in at the provider is checked against when the browser comes back. */
+export interface ProviderChecks {
+  readonly state: string;
+  readonly nonce: string;
+  readonly codeVerifier: string;
+}
+
+/** Whom the provider has signed in. */
+export interface ProvenIdentity extends IdentityKey {
+  /** When the person has proved there who they are; absent where the provider does not say. */
+  readonly authenticatedAt?: number;
+}
+
+/**
+ * An outside OpenID provider. Its calls go over the network. Both methods throw SERVICE_UNAVAILABLE when it does not
+ * answer as it should.
+ */
+export interface OutsideProvider {
+  /** What people call it. */
+  readonly name: string;
+
+  /** Where the browser goes, and what it must bring back. */
+  begin(): Promise<{ readonly location: string; readonly checks: ProviderChecks }>;
+
+  /**
+   * Who has signed in, once the browser is back at `currentUrl`. Null where the person has not: they gave up, or the
+   * answer is not one to these checks.
+   */
+  finish(currentUrl: string, checks: ProviderChecks): Promise<ProvenIdentity | null>;
+
+  close(): Promise<void>;
+}
+
+/** What an endpoint is told. */
+export interface WebhookMessage {
+  readonly url: string;
+  /** The same in each attempt. */
+  readonly messageId: string;
+  readonly event: WebhookEvent;
+  /** When the event happened, in milliseconds. */
+  readonly occurredAt: number;
+  /** The generation as it is now. */
+  readonly view: GenerationView;
+  /** The keys that sign it, 32 bytes each, in hex. */
+  readonly keys: readonly string[];
+}
+
+/** How an endpoint answered, if it did. */
+export type SendOutcome =
+  | { readonly status: number; readonly retryAfterMs?: number }
+  | { readonly fault: AttemptFault };
+
+/** Sends messages to the addresses of clients, which are not to be trusted. */
+export interface WebhookSender {
+  /** What is wrong with an address, as the end of a sentence that begins with its name; undefined if it can be used. */
+  addressFault(url: string): string | undefined;
+
+  /** Sends it once, and follows no redirect. Rejects only once the signal is aborted. */
+  send(message: WebhookMessage, signal: AbortSignalLike): Promise<SendOutcome>;
+}

@@ -1,0 +1,156 @@
+import type { Caller } from '../access/credential.js';
+import type { Context } from '../context.js';
+import { ServiceError } from '../errors.js';
+import { fieldInvalid } from '../fields.js';
+import { isUuid } from '../ids.js';
+import { isUnfinished, sweepAt, type Upload, withAttention } from './upload.js';
+
+/** `prepared`: its bytes may be sent and it may be completed. `expired`: it was not completed in time. */
+export type UploadState = 'prepared' | 'ready' | 'expired';
+
+export interface SeenUpload {
+  readonly upload: Upload;
+  readonly state: UploadState;
+}
+
+/** The App's own upload, or null: unknown, another App's, and past its retention are the same to a client. */
+export async function ownUpload(
+  { uploads }: Pick<Context, 'uploads'>,
+  { accountId, appId }: Caller,
+  uploadId: string,
+): Promise<Upload | null> {
+  const record = await uploads.read(uploadId);
+  const isOwn = record?.accountId === accountId && record.appId === appId;
+  return isOwn && record.kind === 'upload' ? record : null;
+}
+
+/**
+ * The caller's own upload and what can be done with it now. Throws NOT_FOUND alike for an unknown id, a malformed one,
+ * another App's upload and one past its retention.
+ */
+export async function getUpload(
+  context: Pick<Context, 'uploads' | 'clock'>,
+  caller: Caller,
+  uploadId: string,
+): Promise<SeenUpload> {
+  const upload = isUuid(uploadId) ? await ownUpload(context, caller, uploadId.toLowerCase()) : null;
+  if (upload === null || upload.status === 'removing') throw noUpload();
+  if (upload.status === 'ready') return { upload, state: 'ready' };
+  return { upload, state: isUnfinished(upload) && context.clock.now() <= upload.expiresAt ? 'prepared' : 'expired' };
+}
+
+export function noUpload(): ServiceError {
+  return new ServiceError('NOT_FOUND', 'The App has no upload with this id, or it is no longer kept.');
+}
+
+/** A removal that was interrupted, or found the store unavailable, is tried again after this. */
+export const REMOVE_AGAIN_MS = 300_000;
+
+/**
+ * First it is marked, which succeeds only if no generation has used it meanwhile: bytes that a generation refers to
+ * must stay. Then its bytes are removed, then its record is reduced to what its key needs. While its target may still be
+ * written to, the record stays as it is marked, and a later pass of recovery removes what was sent meanwhile. Recovery
+ * repeats an interrupted one.
+ */
+export async function removeUpload(
+  { uploads, objects, clock, settings }: Pick<Context, 'uploads' | 'objects' | 'clock' | 'settings'>,
+  upload: Upload,
+): Promise<'removed' | 'conflict'> {
+  const marked: Upload = {
+    ...upload,
+    version: upload.version + 1,
+    status: 'removing',
+    dueAt: clock.now() + REMOVE_AGAIN_MS,
+  };
+  if ((await uploads.replace(marked, upload.version)) === 'conflict') return 'conflict';
+  await objects.remove(marked.stagingKey);
+  for (const key of [...(marked.abandonedKeys ?? []), marked.objectKey])
+    if (key !== undefined) await objects.remove(key);
+  const { uploadId, accountId, appId, createdAt } = marked;
+  const version = marked.version + 1;
+  const now = clock.now();
+  const again = sweepAt(marked, settings);
+  if (now < again) {
+    await uploads.replace({ ...marked, version, dueAt: again }, marked.version);
+    return 'removed';
+  }
+  const dueAt = Math.max(now, createdAt + settings.claimRetentionMs) + REMOVE_AGAIN_MS;
+  await uploads.replace({ kind: 'expired', uploadId, accountId, appId, version, createdAt, dueAt }, marked.version);
+  return 'removed';
+}
+
+const MAX_TRIES_DELETEUPLOAD = 10;
+
+/** The id of an upload whose bytes are gone. */
+export interface DeletedUpload {
+  readonly uploadId: string;
+}
+
+/**
+ * Removes the caller's own upload and its bytes, unless a create has used it. Of a deletion and a create at the same
+ * time, the one that writes the upload first wins, and the other is refused. May be repeated.
+ *
+ * Throws NOT_FOUND as `getUpload` does, and CONFLICT for one that was used.
+ */
+export async function deleteUpload(context: Context, caller: Caller, uploadId: string): Promise<DeletedUpload> {
+  const id = isUuid(uploadId) ? uploadId.toLowerCase() : undefined;
+  for (let tries = 0; tries < MAX_TRIES_DELETEUPLOAD; tries += 1) {
+    const upload = id === undefined ? null : await ownUpload(context, caller, id);
+    if (upload === null) throw noUpload();
+    if (upload.lastUsedAt !== undefined)
+      throw new ServiceError(
+        'CONFLICT',
+        'A generation was created with this upload; it is removed after its retention.',
+      );
+    if ((await removeUpload(context, upload)) === 'conflict') continue;
+    context.log.info('upload deleted', {
+      uploadId: upload.uploadId,
+      accountId: upload.accountId,
+      credentialId: caller.credentialId,
+    });
+    return { uploadId: upload.uploadId };
+  }
+  throw new ServiceError('SERVICE_UNAVAILABLE', 'The upload is being changed by too many requests; try again.', {
+    retryAfterMs: 1_000,
+  });
+}
+
+const HOUR_MS = 3_600_000;
+const MAX_TRIES_MARKUSED = 10;
+
+/**
+ * Marks uploads as used before anything is held for a generation that refers to them: then nobody can delete them, and
+ * retention leaves them until well after the generation has run. One used within the last hour needs no new mark, and a
+ * mark that another request set at the same time is as good as ours. Throws FIELD_INVALID for one that was deleted
+ * meanwhile, and `StoreUnavailable`.
+ */
+export async function markUsed(
+  context: Pick<Context, 'uploads' | 'clock' | 'settings'>,
+  uploads: readonly Upload[],
+): Promise<void> {
+  for (const [index, upload] of uploads.entries()) await markOne(context, upload, index);
+}
+
+async function markOne(
+  { uploads, clock, settings }: Pick<Context, 'uploads' | 'clock' | 'settings'>,
+  seen: Upload,
+  index: number,
+): Promise<void> {
+  const now = clock.now();
+  let upload = seen;
+  for (let tries = 0; tries < MAX_TRIES_MARKUSED; tries += 1) {
+    if (upload.lastUsedAt !== undefined && now - upload.lastUsedAt < HOUR_MS) return;
+    const used = withAttention({ ...upload, version: upload.version + 1, lastUsedAt: now }, settings);
+    if ((await uploads.replace(used, upload.version)) === 'applied') return;
+    const record = await uploads.read(upload.uploadId);
+    if (record?.kind !== 'upload' || record.status !== 'ready')
+      throw fieldInvalid(
+        `/reference_upload_ids/${index}`,
+        'reference_upload_ids must name completed uploads of this App.',
+      );
+    upload = record;
+  }
+  throw new ServiceError('SERVICE_UNAVAILABLE', 'An upload is being changed by too many requests; try again.', {
+    retryAfterMs: 1_000,
+  });
+}

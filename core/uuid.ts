@@ -1,6 +1,0 @@
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-
-/** Whether a client's text is a UUID, in either case. */
-export function isUuid(text: string): boolean {
-  return UUID.test(text);
-}
