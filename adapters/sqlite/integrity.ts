@@ -46,7 +46,7 @@ export class BackgroundCheck {
 
   constructor(path: string, report: (outcome: CheckOutcome) => void) {
     let outcome: CheckOutcome = 'not-finished';
-    this.#child = fork(fileURLToPath(new URL('./integrity.js', import.meta.url)), [path], {
+    this.#child = fork(fileURLToPath(new URL('./check-database.js', import.meta.url)), [path], {
       stdio: 'ignore',
       execArgv: [],
     });
@@ -68,9 +68,6 @@ export class BackgroundCheck {
     await ended;
   }
 }
-
-/** Tells the parent process how the check of the database file named on the command line ended; and ends. */
-process.send?.(checkOutcome(process.argv[2] ?? ''), () => process.exit());
 
 /**
  * Writes the database in use at `path` into a new file, as of one moment, beside concurrent writers: one read
