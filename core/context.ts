@@ -12,31 +12,62 @@ import type { Ports } from './ports/tokens.js';
 import { ProviderGates } from './providers/provider-gates.js';
 import type { Settings } from './settings.js';
 
-/**
- * What use cases work with: the ports, the settings, the account writer, cached sums, the watches, the worker
- * of this process, who waits and where in the queue, the gates of providers, and a log.
+/*
+ * What use cases work with, by capability. The type of a use case's first parameter names the capabilities that it and
+ * the functions it calls use. Nothing in core takes a whole `Context`: `.oxlintrc.json` forbids to import it.
  */
-export interface Context extends Ports {
-  readonly settings: Settings;
+
+/** Accounts and their ledgers. */
+export interface Money extends Pick<Ports, 'accounts' | 'acceptances' | 'usage'> {
   readonly accountWriter: AccountWriter;
+}
+
+/** Generations: their records, keys, queue and wake-ups, and the callers that wait for them. */
+export interface Work extends Pick<Ports, 'generations' | 'claims' | 'wakeUps'> {
   readonly unchargedSums: UnchargedSums;
+  readonly queuePositions: QueuePositions;
+  /** The worker of this process, where it has one. */
+  readonly localRuns: LocalRuns;
   readonly generationWatch: GenerationWatch;
   readonly appWatch: AppWatch;
   readonly lastingCalls: LastingCalls;
-  readonly localRuns: LocalRuns;
-  readonly queuePositions: QueuePositions;
-  readonly providerGates: ProviderGates;
-  readonly log: Log;
   /** Called with the name of the row of `next-step.ts` that decided a step of a run; for tests. */
   readonly onRunStep?: (row: string) => void;
-  /** Of this process; its leases and claims carry the id. */
+}
+
+/** Uploads and outputs: their bytes, and what is needed to inspect, clean and sign them. */
+export type Files = Pick<Ports, 'uploads' | 'objects' | 'mediaProbe' | 'mediaCleaner' | 'outputSigner' | 'previews'>;
+
+/** API keys, people, their sessions and grants. */
+export type Identity = Pick<Ports, 'credentials' | 'people' | 'artefacts' | 'passwords' | 'passkeys'>;
+
+/** Models, and the providers that run them. */
+export interface Models extends Pick<Ports, 'catalog' | 'providers' | 'providerUses'> {
+  readonly providerGates: ProviderGates;
+}
+
+/** Webhook endpoints, and deliveries to them. */
+export type Webhooks = Pick<Ports, 'webhookEndpoints' | 'deliveries' | 'webhookSender'>;
+
+/** This process and its machine. */
+export interface Machine extends Pick<Ports, 'clock' | 'ids' | 'digests' | 'jsonSchemas'> {
+  readonly settings: Settings;
+  readonly log: Log;
+  /** Leases and claims of this process carry its id. */
   readonly boot: Boot;
+}
+
+/** The call that a use case runs for. */
+export interface Call {
   /**
-   * Of the call that a use case runs for, where it can be cancelled. Reads end with the call. Work that has begun to
-   * write is completed: a claim or a hold left halfway would keep the key, or the credits, until recovery runs.
+   * Set where the call can be cancelled. Reads end with the call. Work that has begun to write is completed: a claim or
+   * a hold left halfway would keep the key, or the credits, until recovery runs.
    */
   readonly call?: Cancellation | undefined;
 }
+
+/** All capabilities. */
+export interface Context extends Money, Work, Files, Identity, Models, Webhooks, Machine, Call {}
 
 /**
  * The context that all use cases of a process share, with one account writer. Without a boot the process is taken for

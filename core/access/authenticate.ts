@@ -1,4 +1,4 @@
-import type { Context } from '../context.js';
+import type { Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { findAccessToken, isAccessTokenShaped, noteGrantUse } from '../people/grants.js';
 import { accountSuspended, type ApiKey, type Audience, type Caller, isApiKeyShaped, type Scope } from './credential.js';
@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000;
  * stored day in the future was written by a clock that was ahead, or by a process already past midnight: one day ahead
  * is left alone, so that two clocks never overwrite each other's day.
  */
-export function noteUse({ credentials, clock }: Pick<Context, 'credentials' | 'clock'>, key: ApiKey): void {
+export function noteUse({ credentials, clock }: Identity & Machine, key: ApiKey): void {
   const today = Math.floor(clock.now() / DAY_MS) * DAY_MS;
   const { lastUsedAt = -Infinity } = key;
   if (lastUsedAt >= today && lastUsedAt <= today + DAY_MS) return;
@@ -46,12 +46,7 @@ interface Cached {
 export class Authenticator {
   private readonly cache = new Map<string, Cached>();
 
-  constructor(
-    private readonly context: Pick<
-      Context,
-      'accounts' | 'credentials' | 'artefacts' | 'people' | 'digests' | 'clock' | 'settings'
-    >,
-  ) {}
+  constructor(private readonly context: Money & Identity & Machine) {}
 
   /**
    * The caller a credential names: an API key, or an OAuth access token for this audience. Throws

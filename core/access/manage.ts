@@ -1,5 +1,5 @@
 import { requireWanted } from '../cancellation.js';
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import type { Account } from '../credits/account.js';
 import type { AccountCommand } from '../credits/decide.js';
 import { ServiceError } from '../errors.js';
@@ -26,7 +26,7 @@ const END_OF_DATES = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
  * `CallOver` before it writes for a call that is over.
  */
 export async function createAccount(
-  context: Context,
+  context: Money & Machine & Call,
   { name, currency = 'credits' }: { readonly name: string; readonly currency?: string },
 ): Promise<Account> {
   const account: Account = {
@@ -48,7 +48,7 @@ export async function createAccount(
 }
 
 export async function createApp(
-  context: Context,
+  context: Money & Identity & Machine & Call,
   { accountId, name }: { readonly accountId: string; readonly name: string },
 ): Promise<App> {
   if (!(await context.accounts.read(accountId, context.call)))
@@ -71,7 +71,7 @@ export interface NewKey {
 
 /** The key and its secret. The secret is nowhere else, now or later. */
 export async function createKey(
-  context: Context,
+  context: Identity & Machine & Call,
   request: NewKey,
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
   const app = await context.credentials.readApp(request.appId, context.call);
@@ -100,19 +100,19 @@ export async function createKey(
 }
 
 /** Revokes permanently. Revoking again changes nothing. Every process refuses the key within 5 seconds. */
-export function revokeKey(context: Context, keyId: string): Promise<ApiKey> {
+export function revokeKey(context: Identity & Machine & Call, keyId: string): Promise<ApiKey> {
   return changeKey(context, keyId, (key) =>
     key.revokedAt === undefined ? { ...key, revokedAt: context.clock.now() } : key,
   );
 }
 
 /** Sets when the key ends by itself; a time that has passed ends it now. A revoked key stays revoked. */
-export async function expireKey(context: Context, keyId: string, expiresAt: number): Promise<ApiKey> {
+export async function expireKey(context: Identity & Call, keyId: string, expiresAt: number): Promise<ApiKey> {
   checkExpiry(expiresAt);
   return changeKey(context, keyId, (key) => ({ ...key, expiresAt }));
 }
 
-async function changeKey(context: Context, keyId: string, edit: (key: ApiKey) => ApiKey): Promise<ApiKey> {
+async function changeKey(context: Identity & Call, keyId: string, edit: (key: ApiKey) => ApiKey): Promise<ApiKey> {
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const key = await context.credentials.findKey({ keyId });
     if (!key) throw new ServiceError('NOT_FOUND', `There is no key ${keyId}.`);
@@ -159,7 +159,7 @@ function readScopes(scopes: readonly string[] = DEFAULT_SCOPES): Scope[] {
  * the account's keys within 5 seconds. Generations accepted before continue and are charged. Suspending again changes
  * nothing.
  */
-export function suspendAccount(context: Context, accountId: string): Promise<Account> {
+export function suspendAccount(context: Money & Call, accountId: string): Promise<Account> {
   return change(context, accountId, { kind: 'suspend' });
 }
 
@@ -167,17 +167,17 @@ export function suspendAccount(context: Context, accountId: string): Promise<Acc
  * Ends a suspension: keys that are not revoked or expired open the account again within 5 seconds. Again, it changes
  * nothing.
  */
-export function resumeAccount(context: Context, accountId: string): Promise<Account> {
+export function resumeAccount(context: Money & Call, accountId: string): Promise<Account> {
   return change(context, accountId, { kind: 'resume' });
 }
 
 /** Renames an account. Throws FIELD_INVALID for an invalid name. */
-export async function renameAccount(context: Context, accountId: string, name: string): Promise<Account> {
+export async function renameAccount(context: Money & Call, accountId: string, name: string): Promise<Account> {
   return change(context, accountId, { kind: 'rename', name: readName(name) });
 }
 
 async function change(
-  context: Context,
+  context: Money & Call,
   accountId: string,
   command: Extract<AccountCommand, { kind: 'suspend' | 'resume' | 'rename' }>,
 ): Promise<Account> {
@@ -188,7 +188,7 @@ async function change(
   return account;
 }
 
-type Ports = Pick<Context, 'accounts' | 'credentials' | 'people' | 'generations' | 'call'>;
+type Ports = Money & Work & Identity & Call;
 
 const MAX_SEARCH = 254;
 

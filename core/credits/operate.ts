@@ -1,6 +1,6 @@
 import type { Caller } from '../access/credential.js';
 import { requireWanted } from '../cancellation.js';
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, isText } from '../fields.js';
 import type { PageRequest } from '../paging.js';
@@ -26,18 +26,18 @@ export interface CreditOperation {
  * Grants credits to an account. Throws FIELD_INVALID, NOT_FOUND, and CONFLICT for an operation id used for something
  * else; `CallOver`, without any effect, if the call is over before the write.
  */
-export function grantCredits(context: Context, operation: CreditOperation): Promise<Account> {
+export function grantCredits(context: Money & Call, operation: CreditOperation): Promise<Account> {
   return operate(context, { kind: 'grant', ...operation });
 }
 
 /** Corrects what was issued, with a reason. Throws as `grantCredits` does, and CREDITS_INSUFFICIENT below zero. */
-export async function adjustCredits(context: Context, operation: CreditOperation): Promise<Account> {
+export async function adjustCredits(context: Money & Call, operation: CreditOperation): Promise<Account> {
   if (operation.reason.trim() === '') throw fieldInvalid('/reason', 'An adjustment needs a reason.');
   return operate(context, { kind: 'adjust', ...operation });
 }
 
 async function operate(
-  context: Context,
+  context: Money & Call,
   operation: CreditOperation & Extract<AccountCommand, { kind: 'grant' | 'adjust' }>,
 ): Promise<Account> {
   const { accountId, kind, operationId, credits, reason } = operation;
@@ -75,7 +75,7 @@ export interface Balance {
 }
 
 /** What the account can still reserve. */
-export async function getBalance(context: Pick<Context, 'accounts' | 'call'>, caller: Caller): Promise<Balance> {
+export async function getBalance(context: Money & Call, caller: Caller): Promise<Balance> {
   const account = await context.accounts.read(caller.accountId, context.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   return { availableCredits: account.available, currency: account.currency };
@@ -98,8 +98,6 @@ export interface Statement {
   readonly nextCursor?: string;
 }
 
-type Ports = Pick<Context, 'accounts' | 'credentials' | 'artefacts' | 'people' | 'call'>;
-
 const SERVICE = 'service:';
 
 /**
@@ -108,7 +106,7 @@ const SERVICE = 'service:';
  * two pages change neither.
  */
 export async function listEntries(
-  ports: Ports,
+  ports: Money & Identity & Machine & Call,
   { accountId }: Pick<Caller, 'accountId'>,
   page: PageRequest,
 ): Promise<Statement> {
@@ -138,7 +136,7 @@ function changeOf({ from, to, credits }: Entry): number {
   return from === 'available' ? 0 - credits : 0;
 }
 
-async function namesOf(ports: Ports, accountId: string, entries: readonly Entry[]) {
+async function namesOf(ports: Money & Identity & Machine & Call, accountId: string, entries: readonly Entry[]) {
   const ids = new Set(entries.flatMap(({ attribution }) => attribution?.credentialId ?? []));
   const found = await Promise.all(
     [...ids].map(async (id) => [id, await nameOfCredential(ports, accountId, id)] as const),
@@ -152,7 +150,7 @@ async function namesOf(ports: Ports, accountId: string, entries: readonly Entry[
 
 /** That of a key, of an internal service, of the program that a person has allowed to act for them, or of the person. */
 export async function nameOfCredential(
-  ports: Pick<Context, 'credentials' | 'artefacts' | 'people' | 'call'>,
+  ports: Identity & Machine & Call,
   accountId: string,
   id: string,
 ): Promise<string | undefined> {

@@ -1,4 +1,4 @@
-import type { Context } from '../context.js';
+import type { Call, Machine, Money, Work } from '../context.js';
 import { type Generation, isTerminal } from '../generation/generation.js';
 import type { Page, PageRequest } from '../paging.js';
 import type { DayRange } from '../ports/stores.js';
@@ -188,7 +188,10 @@ export type OnVerified = (so: VerifyProgress) => Promise<void>;
  * other. Keeps, of one account at a time, some 350 bytes for each generation, grant and adjustment, and the rows of usage
  * of two days.
  */
-export async function verifyCredits(context: Context, onVerified?: OnVerified): Promise<Verification> {
+export async function verifyCredits(
+  context: Money & Work & Machine & Call,
+  onVerified?: OnVerified,
+): Promise<Verification> {
   const total = { accounts: 0, entries: 0, generations: 0 };
   const findings: string[] = [];
   const rest: Rest = async () => onVerified?.({ ...total });
@@ -214,7 +217,7 @@ export async function verifyCredits(context: Context, onVerified?: OnVerified): 
 
 /** An account that is looked at, and how. */
 interface Look {
-  readonly context: Context;
+  readonly context: Money & Work & Machine & Call;
   readonly accountId: string;
   readonly pages: Pages;
   readonly rest: Rest;
@@ -315,7 +318,7 @@ async function usageCheck(look: Look, list: UsageList): Promise<UsageCheck> {
 }
 
 /** Their list goes on behind a row, and has no cursors. */
-function tracesOf({ usage, call }: Context, accountId: string, range: DayRange): Read<TraceRow> {
+function tracesOf({ usage, call }: Money & Call, accountId: string, range: DayRange): Read<TraceRow> {
   let after: TraceRow | undefined;
   return async ({ limit }) => {
     const items = await usage.listTraces(accountId, range, { limit, ...(after === undefined ? {} : { after }) }, call);
@@ -325,7 +328,7 @@ function tracesOf({ usage, call }: Context, accountId: string, range: DayRange):
 }
 
 /** A create may be between its hold and its generation; one that old is none, and recovery should have ended it. */
-function oldHolds({ clock, settings }: Context, { holds }: Account): Map<string, Hold> {
+function oldHolds({ clock, settings }: Machine, { holds }: Account): Map<string, Hold> {
   const oldest = clock.now() - 10 * (settings.claimLeaseMs + settings.recoveryGraceMs);
   return new Map([...holds].filter(([, { heldAt }]) => heldAt < oldest));
 }

@@ -1,7 +1,7 @@
 import { accountSuspended, type Caller } from '../access/credential.js';
 import { assert } from '../assert.js';
 import { measuredRateOf } from '../catalog/price.js';
-import type { Context } from '../context.js';
+import type { Call, Files, Machine, Models, Money, Webhooks, Work } from '../context.js';
 import { Acceptance, type AcceptedOutcome, type WriterOutcome } from '../credits/account-writer.js';
 import { periodOf, usedIn } from '../credits/account.js';
 import type { HoldCommand } from '../credits/decide.js';
@@ -86,7 +86,7 @@ function referenceTo(upload: Upload): Reference {
  * afterwards. The first insert wins, and the loser learns of it.
  */
 export async function voidGeneration(
-  { generations, clock, settings }: Pick<Context, 'generations' | 'clock' | 'settings'>,
+  { generations, clock, settings }: Work & Machine,
   id: { readonly generationId: string; readonly accountId: string; readonly appId: string },
 ): Promise<GenerationRecord> {
   const now = clock.now();
@@ -129,7 +129,7 @@ export interface CreateOptions {
  * leaves the key free. `StoreUnavailable` means that the outcome is unknown; a retry with the same key finds it out.
  */
 export async function createGeneration(
-  context: Context,
+  context: Money & Work & Files & Models & Webhooks & Machine & Call,
   caller: Caller,
   idempotencyKey: string,
   body: Json,
@@ -161,7 +161,7 @@ export async function createGeneration(
   return { generation: next.generation, replayed: false };
 }
 
-function generationTarget(context: Context, caller: Caller): ClaimTarget {
+function generationTarget(context: Money & Work & Machine, caller: Caller): ClaimTarget {
   return {
     mint: () => context.ids.uuid(),
     exists: async (id) => isTaken(await context.generations.read(id)),
@@ -201,7 +201,7 @@ interface Refused {
 
 /** What can be refused without a look at the account. */
 async function plan(
-  context: Context,
+  context: Files & Models & Machine,
   caller: Caller,
   request: GenerationRequest,
   { uncharged, approvedCredits }: { readonly uncharged: Promise<number>; readonly approvedCredits: number },
@@ -219,7 +219,7 @@ async function plan(
 
 /** Under a key that nobody has claimed, as far as is known; a replay must not mark uploads as used, so it is read then. */
 async function acceptFirst(
-  context: Context,
+  context: Money & Work & Files & Machine,
   planned: Planned,
   { key, digest }: { readonly key: ClaimKey; readonly digest: string },
 ): Promise<Accepted> {
@@ -231,7 +231,7 @@ async function acceptFirst(
 type Accepted = { readonly generation: Generation } | Refused | 'taken';
 
 async function accept(
-  context: Context,
+  context: Money & Work & Files & Machine,
   planned: Planned,
   { claim: mine, claimStands }: { readonly claim: Claim; readonly claimStands: boolean },
 ): Promise<Accepted> {
@@ -259,7 +259,7 @@ async function accept(
  * Frees the key of a request that is refused. Where we were so slow that another process took the key over, and may have
  * answered under it, the refusal is not ours to give; nor is anything to be charged.
  */
-async function refusedUnder(context: Context, mine: Claim, refusal: ServiceError): Promise<ServiceError> {
+async function refusedUnder(context: Work, mine: Claim, refusal: ServiceError): Promise<ServiceError> {
   return (await freeClaim(context, mine)) === 'taken-over' ? takenOver() : refusal;
 }
 
@@ -280,7 +280,7 @@ function refuseUnapproved(credits: number, approvedCredits: number): void {
 }
 
 function holdOf(
-  { settings }: Pick<Context, 'settings'>,
+  { settings }: Machine,
   { caller, request: { clientTraceId }, quote }: Planned,
   generationId: string,
 ): HoldCommand {
@@ -341,7 +341,7 @@ function toldTo({ scopes }: Caller, availableCredits: number): Pick<ErrorDetails
  * the hold is given back: we were so slow that another process took the key over.
  */
 async function adoptOrRelease(
-  { accountWriter }: Context,
+  { accountWriter }: Money,
   { accountId, subjectId }: Claim,
   existing: GenerationRecord,
 ): Promise<Generation> {
@@ -361,7 +361,11 @@ export interface Estimate {
  * What `createGeneration` would reserve for this request. Throws what it would throw, except the idempotency codes and
  * QUEUE_FULL; stores nothing.
  */
-export async function estimateGeneration(context: Context, caller: Caller, body: Json): Promise<Estimate> {
+export async function estimateGeneration(
+  context: Money & Files & Models & Machine & Call,
+  caller: Caller,
+  body: Json,
+): Promise<Estimate> {
   const request = readGenerationRequest(context, body);
   const quote = await quoteGeneration(context, caller, request);
   const account = await context.accounts.read(caller.accountId, context.call, 'totals');
@@ -378,7 +382,7 @@ export async function estimateGeneration(context: Context, caller: Caller, body:
 }
 
 async function isWithinCap(
-  context: Context,
+  context: Money & Machine & Call,
   { accountId, credentialId, cap }: Caller,
   credits: number,
 ): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/credential.js';
 import { requireWanted } from '../cancellation.js';
-import type { Context } from '../context.js';
+import type { Call, Files, Machine, Money, Webhooks, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { cancelDeliveries } from '../webhooks/deliveries.js';
 import { retentionOf } from './decide.js';
@@ -21,11 +21,19 @@ import { wake } from './wake.js';
  * and may still be running in the answer; one that has ended stays as it is. Throws TASK_NOT_FOUND, also for one past
  * its retention: there is nothing left to cancel.
  */
-export function cancelGeneration(context: Context, caller: Caller, generationId: string): Promise<Generation> {
+export function cancelGeneration(
+  context: Money & Work & Webhooks & Machine & Call,
+  caller: Caller,
+  generationId: string,
+): Promise<Generation> {
   return cancel(context, caller, generationId).catch(asTaskNotFound);
 }
 
-async function cancel(context: Context, caller: Caller, generationId: string): Promise<Generation> {
+async function cancel(
+  context: Money & Work & Webhooks & Machine & Call,
+  caller: Caller,
+  generationId: string,
+): Promise<Generation> {
   return cancelFound(context, await getGeneration(context, caller, generationId));
 }
 
@@ -33,7 +41,7 @@ async function cancel(context: Context, caller: Caller, generationId: string): P
  * The same for a generation that has been read, without a check of its owner. Throws GENERATION_JOB_NOT_FOUND if it has
  * been removed meanwhile.
  */
-export async function cancelFound(context: Context, found: Generation): Promise<Generation> {
+export async function cancelFound(context: Money & Work & Webhooks & Machine, found: Generation): Promise<Generation> {
   const { generation, refused } = await changeGeneration(context, found, { event: 'cancel' });
   if (refused) return generation;
   if (generation.status === 'running') wake(context, generation.generationId, context.clock.now());
@@ -67,7 +75,10 @@ export interface CancelledWork {
  * suspended account none is missed, and their cap bounds the work. Safe to repeat, which completes an interrupted call.
  * Throws NOT_FOUND, and `CallOver` between two of them.
  */
-export async function cancelOpenGenerations(context: Context, accountId: string): Promise<CancelledWork> {
+export async function cancelOpenGenerations(
+  context: Money & Work & Webhooks & Machine & Call,
+  accountId: string,
+): Promise<CancelledWork> {
   const account = await context.accounts.read(accountId);
   if (!account) throw new ServiceError('NOT_FOUND', `There is no account ${accountId}.`);
   const ids = [...account.holds.keys()];
@@ -82,7 +93,10 @@ export async function cancelOpenGenerations(context: Context, accountId: string)
   return done;
 }
 
-async function cancelOpen(context: Context, generationId: string): Promise<keyof CancelledWork | 'ended before'> {
+async function cancelOpen(
+  context: Money & Work & Webhooks & Machine,
+  generationId: string,
+): Promise<keyof CancelledWork | 'ended before'> {
   const record = await context.generations.read(generationId);
   if (record?.kind !== 'generation') return 'unfinished';
   if (isTerminal(record.status)) return 'ended before';
@@ -100,7 +114,7 @@ export function writtenBy(g: Generation): Written {
 
 /** Every key a worker may have written to, whether or not it became an output: fences and outputs are both bounded. */
 export async function removeOutputs(
-  { objects }: Pick<Context, 'objects'>,
+  { objects }: Files,
   generationId: string,
   { fence: last, outputs }: Written,
 ): Promise<void> {
@@ -119,7 +133,11 @@ const MAX_TRIES = 10;
  * completes one that is cut. Throws TASK_NOT_FOUND, GENERATION_JOB_NOT_FOUND for one that was deleted or is past its
  * retention, and CONFLICT for one that has not ended.
  */
-export async function deleteGeneration(context: Context, caller: Caller, generationId: string): Promise<void> {
+export async function deleteGeneration(
+  context: Money & Work & Files & Webhooks & Machine & Call,
+  caller: Caller,
+  generationId: string,
+): Promise<void> {
   const found = await getRecord(context, caller, generationId);
   if (!isTerminal(found.status))
     throw new ServiceError(
@@ -133,7 +151,7 @@ export async function deleteGeneration(context: Context, caller: Caller, generat
   if (refused === undefined) context.log.info('generation deleted', { generationId: marked.generationId, accountId });
 }
 
-async function mark(context: Context, found: Generation): Promise<Changed> {
+async function mark(context: Money & Work & Webhooks & Machine, found: Generation): Promise<Changed> {
   const marked = await changeGeneration(context, found, { event: 'delete' });
   if (marked.refused !== 'NOT_ALLOWED') return marked;
   const settled = await settleGeneration(context, marked.generation);
@@ -144,7 +162,7 @@ async function mark(context: Context, found: Generation): Promise<Changed> {
  * Removes what is left of a generation that is marked as deleted. May be repeated, and done by several processes. The
  * record of one that was not charged stays as long as it counts for its account; it has no content any more.
  */
-export async function completeDeletion(context: Context, marked: Generation): Promise<void> {
+export async function completeDeletion(context: Work & Files & Webhooks & Machine, marked: Generation): Promise<void> {
   await cancelDeliveries(context, marked);
   await removeOutputs(context, marked.generationId, writtenBy(marked));
   const { contentExpiresAt } = retentionOf(marked, context.settings);
@@ -162,7 +180,7 @@ export async function completeDeletion(context: Context, marked: Generation): Pr
   throw changedTooOften();
 }
 
-function tombstoneOf({ clock }: Pick<Context, 'clock'>, g: Generation): Tombstone {
+function tombstoneOf({ clock }: Machine, g: Generation): Tombstone {
   const { generationId, accountId, appId, version, createdAt, fence } = g;
   return {
     kind: 'expired',

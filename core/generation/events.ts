@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Call, Machine, Models, Work } from '../context.js';
 import { isUuid } from '../ids.js';
 import type { Waits } from '../memory-budget.js';
 import { pause } from '../waiting.js';
@@ -60,7 +60,7 @@ export function isLastEvent(id: string | undefined): boolean {
  * where too many follow, before the first event.
  */
 export async function* generationEvents(
-  context: Pick<Context, 'generations' | 'generationWatch' | 'lastingCalls' | 'clock' | 'call'>,
+  context: Work & Machine & Call,
   caller: Caller,
   generationId: string,
   { after, beatMs, until }: Following,
@@ -307,7 +307,7 @@ const PAGE = 500;
 /** How long a stream rests between two pages at most, in milliseconds. */
 const MAX_REST_MS = 1_000;
 
-type Needs = Pick<Context, 'generations' | 'appWatch' | 'lastingCalls' | 'clock' | 'catalog' | 'call'>;
+type Needs = Work & Models & Machine & Call;
 
 /**
  * What happens to all generations of the caller's App, in order for each of them, until `until` is over, or until more has

@@ -1,5 +1,5 @@
 import { requireWanted } from '../cancellation.js';
-import type { Context } from '../context.js';
+import type { Call, Machine, Money, Webhooks, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
 import type { ListedGenerations } from '../ports/stores.js';
@@ -15,10 +15,7 @@ export interface GenerationFilter {
 }
 
 /** Any account's generation, for operators. Throws NOT_FOUND, and says so of one past its retention. */
-export async function findGeneration(
-  { generations, call }: Pick<Context, 'generations' | 'call'>,
-  generationId: string,
-): Promise<Generation> {
+export async function findGeneration({ generations, call }: Work & Call, generationId: string): Promise<Generation> {
   const record = await generations.read(generationId, call);
   if (record?.kind === 'generation') return record;
   if (record?.kind !== 'expired') throw new ServiceError('NOT_FOUND', `There is no generation ${generationId}.`);
@@ -29,7 +26,10 @@ export async function findGeneration(
  * Does what a cancel by its client would do. Throws as `findGeneration` does, and `CallOver` before it writes for a
  * call that is over.
  */
-export async function cancelAnyGeneration(context: Context, generationId: string): Promise<Generation> {
+export async function cancelAnyGeneration(
+  context: Money & Work & Webhooks & Machine & Call,
+  generationId: string,
+): Promise<Generation> {
   const found = await findGeneration(context, generationId);
   requireWanted(context.call);
   return cancelFound(context, found);
@@ -40,7 +40,7 @@ export async function cancelAnyGeneration(context: Context, generationId: string
  * than asked for, or none, although there are more.
  */
 export async function searchGenerations(
-  { generations, call }: Pick<Context, 'generations' | 'call'>,
+  { generations, call }: Work & Call,
   { accountId, appId, statuses }: GenerationFilter,
   page: PageRequest,
 ): Promise<Page<Generation>> {

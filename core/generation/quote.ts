@@ -3,7 +3,7 @@ import { similarKeys } from '../catalog/find-model.js';
 import { refusePlaces } from '../catalog/injection.js';
 import type { Model } from '../catalog/model.js';
 import { creditsByOutputs, requestedSize } from '../catalog/price.js';
-import type { Context } from '../context.js';
+import type { Files, Machine, Models } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, NOT_BLANK, readBody, refuseFaults, type Wording } from '../fields.js';
 import { escapePointerToken, type Json, type JsonObject } from '../json.js';
@@ -144,10 +144,12 @@ export interface Quote {
   readonly credits: number;
 }
 
-type QuotePorts = Pick<Ports, 'catalog' | 'uploads' | 'jsonSchemas' | 'providers'>;
-
 /** Checks a request against the model and the caller's uploads. Throws FIELD_INVALID or FIELD_REQUIRED. */
-export async function quoteGeneration(ports: QuotePorts, caller: Caller, request: GenerationRequest): Promise<Quote> {
+export async function quoteGeneration(
+  ports: Files & Models & Machine,
+  caller: Caller,
+  request: GenerationRequest,
+): Promise<Quote> {
   const model = ports.catalog.find(request.modelKey);
   if (!model) throw unknownModel(ports, request.modelKey);
   if (!model.operations.includes(request.operation)) {
@@ -175,7 +177,7 @@ export async function quoteGeneration(ports: QuotePorts, caller: Caller, request
   };
 }
 
-function unknownModel({ catalog }: QuotePorts, modelKey: string): ServiceError {
+function unknownModel({ catalog }: Models, modelKey: string): ServiceError {
   return fieldInvalid(
     '/model_key',
     `model_key must be the key of a model in the catalog${similarKeys(catalog, modelKey)}.`,
@@ -194,7 +196,7 @@ function refuseUnreadableSize(model: Model, parameters: JsonObject): void {
 }
 
 async function readyUploads(
-  ports: QuotePorts,
+  ports: Files & Models & Machine,
   caller: Caller,
   model: Model,
   ids: readonly string[],
@@ -239,7 +241,7 @@ function refuseUnfit(upload: Upload, model: Model, before: readonly Upload[], po
  * any of them.
  */
 function refuseMask(
-  { providers }: QuotePorts,
+  { providers }: Models,
   upload: Upload,
   model: Model,
   before: readonly Upload[],
@@ -262,7 +264,10 @@ function refuseMask(
 const PROMPT = 'a lighthouse at dusk';
 
 /** A request for a picture that the catalog takes as it is, whatever the account has; undefined if there is none. */
-export async function exampleRequest(context: Context, caller: Caller): Promise<JsonObject | undefined> {
+export async function exampleRequest(
+  context: Files & Models & Machine,
+  caller: Caller,
+): Promise<JsonObject | undefined> {
   for (const model of context.catalog.models()) {
     const request = requestFor(model);
     if (request !== undefined && (await isTaken(context, caller, request))) return request;
@@ -297,7 +302,7 @@ function plainValue({ default: byDefault, const: only, enum: choices, minimum }:
   return byDefault ?? only ?? (Array.isArray(choices) ? choices[0] : undefined) ?? minimum;
 }
 
-async function isTaken(context: Context, caller: Caller, request: JsonObject): Promise<boolean> {
+async function isTaken(context: Files & Models & Machine, caller: Caller, request: JsonObject): Promise<boolean> {
   try {
     await quoteGeneration(context, caller, readGenerationRequest(context, request));
     return true;

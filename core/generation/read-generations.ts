@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Call, Files, Machine, Money, Work } from '../context.js';
 import type { Hold } from '../credits/account.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
@@ -14,22 +14,14 @@ import { type Generation, type GenerationStatus, type GenerationView, STATUSES }
  * generation, and GENERATION_JOB_NOT_FOUND for the caller's own that was
  * deleted or is past its retention.
  */
-export async function getGeneration(
-  context: Pick<Context, 'generations' | 'call'>,
-  caller: Caller,
-  generationId: string,
-): Promise<Generation> {
+export async function getGeneration(context: Work & Call, caller: Caller, generationId: string): Promise<Generation> {
   const generation = await getRecord(context, caller, generationId);
   if (generation.deletedAt !== undefined) throw new ServiceError('GENERATION_JOB_NOT_FOUND');
   return generation;
 }
 
 /** The same, also of one whose deletion is not complete, which nobody may be shown. */
-export async function getRecord(
-  context: Pick<Context, 'generations' | 'call'>,
-  caller: Caller,
-  generationId: string,
-): Promise<Generation> {
+export async function getRecord(context: Work & Call, caller: Caller, generationId: string): Promise<Generation> {
   const record = isUuid(generationId) ? await context.generations.read(generationId.toLowerCase(), context.call) : null;
   const isOwn = record !== null && record.accountId === caller.accountId && record.appId === caller.appId;
   if (!isOwn || record.kind === 'void') throw new ServiceError('TASK_NOT_FOUND');
@@ -100,7 +92,7 @@ const INDEXED = ['clientTraceId', 'status', 'modelKey'] as const;
  * although there are more.
  */
 export function listGenerations(
-  { generations, call }: Pick<Context, 'generations' | 'call'>,
+  { generations, call }: Work & Call,
   { appId }: Pick<Caller, 'appId'>,
   filter: ListFilter,
   page: PageRequest,
@@ -127,10 +119,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'video/mp4': 'mp4',
 };
 
-export async function viewGeneration(
-  context: Pick<Context, 'objects' | 'clock' | 'settings'>,
-  generation: Generation,
-): Promise<GenerationView> {
+export async function viewGeneration(context: Files & Machine, generation: Generation): Promise<GenerationView> {
   const expiresAt = context.clock.now() + context.settings.outputUrlMs;
   const outputs = await Promise.all(
     generation.outputs.map(async (output, index) => {
@@ -160,7 +149,7 @@ export interface OpenWork {
  * ended and are not settled. Holds come from an index, so that no account is scanned.
  */
 export async function openWork(
-  { accounts, generations, clock, call }: Pick<Context, 'accounts' | 'generations' | 'clock' | 'call'>,
+  { accounts, generations, clock, call }: Money & Work & Machine & Call,
   page: PageRequest,
 ): Promise<Page<OpenWork>> {
   // Other processes may be ahead.

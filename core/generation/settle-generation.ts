@@ -1,5 +1,5 @@
 import { assert } from '../assert.js';
-import type { Context } from '../context.js';
+import type { Machine, Money, Webhooks, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { announceState } from '../webhooks/deliveries.js';
 import { decide, type GenerationCommand, type GenerationRefusal, retentionOf } from './decide.js';
@@ -15,7 +15,7 @@ export type Changed = { readonly generation: Generation; readonly refused?: Gene
  * of times. Answers the resulting generation, with the reason if nothing was written.
  */
 export async function changeGeneration(
-  { generations, clock, boot }: Pick<Context, 'generations' | 'clock' | 'boot'>,
+  { generations, clock, boot }: Work & Machine,
   generation: Generation,
   command: GenerationCommand,
 ): Promise<Changed> {
@@ -48,7 +48,7 @@ export function changedTooOften(): ServiceError {
  * generation; undefined if nothing was written.
  */
 export async function changeOnce(
-  { generations, clock, boot }: Pick<Context, 'generations' | 'clock' | 'boot'>,
+  { generations, clock, boot }: Work & Machine,
   generation: Generation,
   command: GenerationCommand,
 ): Promise<Generation | undefined> {
@@ -57,7 +57,7 @@ export async function changeOnce(
   return (await generations.replace(decision.next, generation.version)) === 'applied' ? decision.next : undefined;
 }
 
-async function reload(generations: Context['generations'], known: Generation): Promise<Generation> {
+async function reload(generations: Work['generations'], known: Generation): Promise<Generation> {
   const record = await generations.read(known.generationId);
   if (record?.kind !== 'generation') throw new ServiceError('GENERATION_JOB_NOT_FOUND');
   return record;
@@ -71,7 +71,11 @@ const SETTLE_AGAIN_MS = 1_000;
  * end, too, then marks it settled. May be repeated by anyone at any time; the hold's presence makes the money move once.
  * Where it `mayWait` and nothing is released, the charge may be written with the next change of the account.
  */
-export async function settleGeneration(context: Context, generation: Generation, mayWait = false): Promise<Generation> {
+export async function settleGeneration(
+  context: Money & Work & Webhooks & Machine,
+  generation: Generation,
+  mayWait = false,
+): Promise<Generation> {
   assert(isTerminal(generation.status), 'only an ended generation is settled');
   if (generation.settledAt !== undefined) return generation;
   const { generationId, accountId, chargedCredits: charge } = generation;
@@ -95,7 +99,11 @@ export async function settleGeneration(context: Context, generation: Generation,
  * The same for a caller whose own work is done. If settling fails, for example because other processes keep changing the
  * account, a wake-up has a worker try again soon; without it the credits would stay reserved until recovery looks.
  */
-export async function settleNowOrSoon(context: Context, generation: Generation, mayWait = false): Promise<Generation> {
+export async function settleNowOrSoon(
+  context: Money & Work & Webhooks & Machine,
+  generation: Generation,
+  mayWait = false,
+): Promise<Generation> {
   try {
     return await settleGeneration(context, generation, mayWait);
   } catch (error) {
@@ -116,7 +124,7 @@ function unlessRemoved(error: unknown): undefined {
  * nothing of the generation's content.
  */
 function logEnd(
-  { log }: Context,
+  { log }: Machine,
   {
     generationId,
     accountId,

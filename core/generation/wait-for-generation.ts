@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Call, Machine, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { Waits } from '../memory-budget.js';
 import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
@@ -17,14 +17,12 @@ export interface Waiting {
 /** Reads the generation, and waits for nothing. */
 export const NO_WAIT: Waiting = { waitMs: 0 };
 
-type Parts = Pick<Context, 'generations' | 'generationWatch' | 'lastingCalls' | 'clock' | 'call'>;
-
 /**
  * The caller's own generation once it has ended, or as it is when the time or the wait is over. Throws TASK_NOT_FOUND
  * and GENERATION_JOB_NOT_FOUND as `getGeneration` does.
  */
 export async function waitForGeneration(
-  context: Parts,
+  context: Work & Machine & Call,
   caller: Caller,
   generationId: string,
   waiting: Waiting,
@@ -38,7 +36,11 @@ export async function waitForGeneration(
 }
 
 /** The same of a generation whose caller may have no right to read others: the one that it has created. */
-export async function waitForEnd(context: Parts, created: Generation, waiting: Waiting): Promise<Generation> {
+export async function waitForEnd(
+  context: Work & Machine & Call,
+  created: Generation,
+  waiting: Waiting,
+): Promise<Generation> {
   if (isTerminal(created.status) || !isToWait(context, waiting)) return created;
   // It was created, whether it can be read again or not.
   const read = () => context.generations.read(created.generationId, context.call).catch(() => created);
@@ -47,12 +49,12 @@ export async function waitForEnd(context: Parts, created: Generation, waiting: W
   return leave === undefined ? created : untilEnded(context, created.generationId, read, waiting).finally(leave);
 }
 
-function isToWait({ call }: Parts, { waitMs, until = call }: Waiting): boolean {
+function isToWait({ call }: Work & Machine & Call, { waitMs, until = call }: Waiting): boolean {
   return waitMs > 0 && until?.isOver !== true;
 }
 
 async function untilEnded(
-  { generationWatch, clock, call }: Parts,
+  { generationWatch, clock, call }: Work & Machine & Call,
   generationId: string,
   read: () => Promise<GenerationRecord | null>,
   { waitMs, onLook = () => undefined, until = call }: Waiting,
@@ -94,7 +96,7 @@ class Seen {
     this.endWait?.();
   }
 
-  untilEnded(clock: Context['clock'], waitMs: number, until: Waits | undefined): Promise<void> {
+  untilEnded(clock: Machine['clock'], waitMs: number, until: Waits | undefined): Promise<void> {
     if (this.hasEnded || until?.isOver === true) return Promise.resolve();
     return new Promise((resolve) => {
       const cancelTimer = clock.after(waitMs, () => this.endWait?.());

@@ -1,4 +1,4 @@
-import type { Context } from '../context.js';
+import type { Machine, Work } from '../context.js';
 import type { Generation } from './generation.js';
 
 /** The kind of wake-ups that are about generations. */
@@ -8,14 +8,14 @@ export const GENERATION = 'generation';
  * Schedules a wake-up for a generation. The caller does not wait for it: the generation carries the time at which
  * recovery examines it anyway.
  */
-export function wake(context: Pick<Context, 'wakeUps' | 'log'>, generationId: string, at: number): void {
+export function wake(context: Work & Machine, generationId: string, at: number): void {
   context.wakeUps
     .schedule({ kind: GENERATION, id: generationId }, at)
     .catch((error: unknown) => context.log.warn('wake-up not scheduled', { generationId, error }));
 }
 
 /** Has the worker of this process begin a generation that was just accepted, or schedules a wake-up for it. */
-export function wakeAccepted(context: Pick<Context, 'wakeUps' | 'log' | 'localRuns'>, generation: Generation): void {
+export function wakeAccepted(context: Work & Machine, generation: Generation): void {
   const { generationId, createdAt } = generation;
   const taken = context.localRuns.take(generation);
   if (taken === undefined) wake(context, generationId, createdAt);
@@ -27,7 +27,7 @@ export function wakeAccepted(context: Pick<Context, 'wakeUps' | 'log' | 'localRu
  * that among many that are due it is not delivered after those of younger ones.
  */
 export function wakeAgain(
-  context: Pick<Context, 'wakeUps' | 'log' | 'clock'>,
+  context: Work & Machine,
   { generationId, createdAt }: Pick<Generation, 'generationId' | 'createdAt'>,
 ): void {
   wake(context, generationId, Math.min(createdAt, context.clock.now()));

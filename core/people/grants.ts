@@ -1,7 +1,7 @@
 import { type App, type Audience, type Scope, SCOPES } from '../access/credential.js';
 import { readName } from '../access/manage.js';
 import { requireWanted } from '../cancellation.js';
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { derivedUuid } from '../ids.js';
@@ -33,8 +33,6 @@ export interface NewGrant extends Pick<Grant, 'clientId' | 'clientName' | 'audie
   readonly scopes: readonly string[];
 }
 
-type Ports = Pick<Context, 'artefacts' | 'clock' | 'settings'>;
-
 export const GRANT_KIND = 'grant';
 const MAX_LISTED = 1_000;
 const DAY_MS = 86_400_000;
@@ -44,7 +42,7 @@ const MAX_NAME = 100;
  * Makes a new grant, and the client's App of this person if this is its first. Throws FIELD_INVALID for unknown scopes,
  * for none, and for a cap that is no whole number of credits.
  */
-export async function createGrant(context: Context, person: Person, asked: NewGrant): Promise<Grant> {
+export async function createGrant(context: Identity & Machine & Call, person: Person, asked: NewGrant): Promise<Grant> {
   const scopes = SCOPES.filter((scope) => asked.scopes.includes(scope));
   if (scopes.length === 0 || scopes.length !== new Set(asked.scopes).size)
     throw fieldInvalid('/scopes', `Scopes must be among ${SCOPES.join(', ')}.`);
@@ -73,23 +71,23 @@ export async function createGrant(context: Context, person: Person, asked: NewGr
 }
 
 /** The grant with this id, also when it has ended. */
-export async function findGrant({ artefacts }: Pick<Ports, 'artefacts'>, grantId: string): Promise<Grant | undefined> {
+export async function findGrant({ artefacts }: Identity & Machine, grantId: string): Promise<Grant | undefined> {
   const artefact = await artefacts.find({ kind: GRANT_KIND, id: grantId });
   return artefact ? grantOf(artefact) : undefined;
 }
 
 /** The grants of a person that have not ended, newest first, at most 1,000. */
-export async function listGrants({ artefacts, clock }: Ports, personId: string): Promise<readonly Grant[]> {
+export async function listGrants(
+  { artefacts, clock }: Identity & Machine,
+  personId: string,
+): Promise<readonly Grant[]> {
   const now = clock.now();
   const found = await artefacts.listOwned(GRANT_KIND, personId, MAX_LISTED);
   return found.map(grantOf).filter(({ endedAt, expiresAt }) => endedAt === undefined && expiresAt > now);
 }
 
 /** The Apps of the programs that a person has connected, also of those that are disconnected, while they are known. */
-export async function connectedApps(
-  { artefacts }: Pick<Ports, 'artefacts'>,
-  personId: string,
-): Promise<ReadonlySet<string>> {
+export async function connectedApps({ artefacts }: Identity & Machine, personId: string): Promise<ReadonlySet<string>> {
   const found = await artefacts.listOwned(GRANT_KIND, personId, MAX_LISTED);
   return new Set(found.map((artefact) => grantOf(artefact).appId));
 }
@@ -98,20 +96,20 @@ export async function connectedApps(
  * Ends a grant and every token of it, also those that are made at this moment. Every process refuses them within 5
  * seconds. Throws NOT_FOUND for a grant of another person.
  */
-export async function disconnect(ports: Ports, personId: string, grantId: string): Promise<void> {
+export async function disconnect(ports: Identity & Machine, personId: string, grantId: string): Promise<void> {
   const grant = await findGrant(ports, grantId);
   if (grant?.personId !== personId) throw new ServiceError('NOT_FOUND', 'There is no such connection.');
   await endGrant(ports, grantId);
 }
 
 /** As `disconnect`, for the OAuth server itself. */
-export async function endGrant({ artefacts, clock, settings }: Ports, grantId: string): Promise<void> {
+export async function endGrant({ artefacts, clock, settings }: Identity & Machine, grantId: string): Promise<void> {
   const now = clock.now();
   await artefacts.endGroup(grantId, now, now + settings.grantIdleMs + DAY_MS);
 }
 
 /** Postpones the end of a grant that is used, and writes the day of its use. A lost write is of no harm. */
-export async function noteGrantUse({ artefacts, clock, settings }: Ports, grant: Grant): Promise<void> {
+export async function noteGrantUse({ artefacts, clock, settings }: Identity & Machine, grant: Grant): Promise<void> {
   const now = clock.now();
   const today = Math.floor(now / DAY_MS) * DAY_MS;
   if (grant.endedAt !== undefined || (grant.lastUsedAt ?? 0) >= today) return;
@@ -123,7 +121,7 @@ export async function noteGrantUse({ artefacts, clock, settings }: Ports, grant:
  * the two, so that no concurrent consents make two of them.
  */
 async function appOf(
-  context: Context,
+  context: Identity & Machine & Call,
   { personId, accountId }: Person,
   { clientId, clientName }: Pick<Grant, 'clientId' | 'clientName'>,
 ): Promise<App> {
@@ -171,7 +169,7 @@ function grantOf({ id, owner = '', data, createdAt, expiresAt, endedAt }: Artefa
  * The id under which the store keeps a secret: it never has the secret itself. The kind is part of what is digested, so
  * a secret of one kind is none of another.
  */
-export function secretDigest({ digests }: Pick<Context, 'digests'>, kind: string, secret: string): string {
+export function secretDigest({ digests }: Machine, kind: string, secret: string): string {
   return digests.keyed(`${kind} ${secret}`);
 }
 
@@ -213,7 +211,7 @@ export function isAccessTokenShaped(text: string): boolean {
 
 /** Undefined for a token that was never made, or ended so long ago that it was removed. */
 export async function findAccessToken(
-  ports: Pick<Context, 'artefacts' | 'people' | 'digests'>,
+  ports: Identity & Machine,
   secret: string,
 ): Promise<FoundAccessToken | undefined> {
   const id = secretDigest(ports, ACCESS_TOKEN_KIND, secret);

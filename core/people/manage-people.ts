@@ -1,5 +1,5 @@
 import { requireWanted } from '../cancellation.js';
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { PasswordHash, Person } from './person.js';
@@ -16,7 +16,7 @@ export interface NewPerson {
   readonly password?: string;
 }
 
-type Ports = Pick<Context, 'people' | 'accounts' | 'ids' | 'clock' | 'passwords' | 'call'>;
+type Ports = Money & Identity & Machine & Call;
 
 /**
  * The operators' actions on people. Every function throws FIELD_INVALID, NOT_FOUND or CONFLICT with one sentence, and

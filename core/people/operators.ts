@@ -1,10 +1,8 @@
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { changePerson } from './manage-people.js';
 import type { Person } from './person.js';
 import { requireRecentSignIn, type Session, type SignedIn } from './sessions.js';
-
-type Ports = Pick<Context, 'people' | 'clock' | 'call'>;
 
 /** Who signs in to what operators do, with a passkey alone. */
 export function isOperator({ operatorSince }: Pick<Person, 'operatorSince'>): boolean {
@@ -15,7 +13,7 @@ export function isOperator({ operatorSince }: Pick<Person, 'operatorSince'>): bo
  * Makes a person an operator; again, it changes nothing. It takes a passkey that they have already: from then on they add
  * others only where they have signed in with one. Throws NOT_FOUND, CONFLICT, and `CallOver` before it writes.
  */
-export function promotePerson(ports: Ports, personId: string): Promise<Person> {
+export function promotePerson(ports: Identity & Machine & Call, personId: string): Promise<Person> {
   return changePerson(ports, personId, (person) => {
     if (isOperator(person)) return person;
     if (person.passkeys.length === 0)
@@ -28,7 +26,7 @@ export function promotePerson(ports: Ports, personId: string): Promise<Person> {
 }
 
 /** They are an operator no more, in every process at once; again, it changes nothing. Throws as `promotePerson` does. */
-export function demotePerson(ports: Ports, personId: string): Promise<Person> {
+export function demotePerson(ports: Identity & Machine & Call, personId: string): Promise<Person> {
   return changePerson(ports, personId, (person) => {
     const { operatorSince, ...others } = person;
     return operatorSince === undefined ? person : others;
@@ -40,7 +38,7 @@ export function demotePerson(ports: Ports, personId: string): Promise<Person> {
  * signed in another way, and RECENT_SIGN_IN_REQUIRED for a change by one who did so more than 15 minutes ago.
  */
 export function requireOperator(
-  ports: Pick<Ports, 'clock'>,
+  ports: Identity & Machine & Call,
   { person, session }: SignedIn,
   act: 'read' | 'change',
 ): void {

@@ -1,11 +1,9 @@
 import type { ApiKey, App } from '../access/credential.js';
 import { createKey, type NewKey, revokeKey } from '../access/manage.js';
 import { requireWanted } from '../cancellation.js';
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { derivedUuid, isDerivedUuid, isUuid } from '../ids.js';
-
-type Ports = Pick<Context, 'credentials' | 'digests' | 'clock' | 'call'>;
 
 /** An account's Apps are shown and chosen from as far as one page of the store. */
 const MAX_APPS = 1_000;
@@ -20,7 +18,7 @@ export interface AccountApps {
  * The App that keys are made for unless another one is picked is the oldest that an operator has made. An account
  * without one gets one. The console's own App and those of connected clients are not for keys.
  */
-export async function appsForKeys(ports: Ports, accountId: string): Promise<AccountApps> {
+export async function appsForKeys(ports: Identity & Machine & Call, accountId: string): Promise<AccountApps> {
   const { items } = await ports.credentials.listApps(accountId, { limit: MAX_APPS }, ports.call);
   const defaultId = idOf(ports, 'default', accountId);
   const apps = items
@@ -32,13 +30,13 @@ export async function appsForKeys(ports: Ports, accountId: string): Promise<Acco
 }
 
 /** The App in which the account page acts for the people of an account. */
-export function consoleApp(ports: Ports, accountId: string): Promise<App> {
+export function consoleApp(ports: Identity & Machine & Call, accountId: string): Promise<App> {
   return derivedApp(ports, { kind: 'console', accountId, name: 'account page' });
 }
 
 /** Its id follows from the account, so that no concurrent requests make two of them. */
 async function derivedApp(
-  ports: Ports,
+  ports: Identity & Machine & Call,
   { kind, accountId, name }: { readonly kind: string; readonly accountId: string; readonly name: string },
 ): Promise<App> {
   const appId = idOf(ports, kind, accountId);
@@ -50,7 +48,7 @@ async function derivedApp(
   return app;
 }
 
-function idOf({ digests }: Pick<Ports, 'digests'>, kind: string, accountId: string): string {
+function idOf({ digests }: Identity & Machine & Call, kind: string, accountId: string): string {
   return derivedUuid(digests.keyed(`${kind} app of ${accountId}`));
 }
 
@@ -65,7 +63,7 @@ export interface AskedKey extends Omit<NewKey, 'appId'> {
 
 /** The keys of an account, newest first, at most 10,000. */
 export async function listAccountKeys(
-  { credentials, call }: Pick<Context, 'credentials' | 'call'>,
+  { credentials, call }: Identity & Call,
   accountId: string,
 ): Promise<readonly ApiKey[]> {
   const keys: ApiKey[] = [];
@@ -87,7 +85,7 @@ export async function listAccountKeys(
  * CONFLICT for an account with 10,000 keys.
  */
 export async function createAccountKey(
-  context: Context,
+  context: Identity & Machine & Call,
   accountId: string,
   { appId, ...asked }: AskedKey,
 ): Promise<{ readonly key: ApiKey; readonly secret: string }> {
@@ -104,7 +102,11 @@ export async function createAccountKey(
 }
 
 /** As `revokeKey`, for a key of this account. Throws NOT_FOUND for any other. */
-export async function revokeAccountKey(context: Context, accountId: string, keyId: string): Promise<ApiKey> {
+export async function revokeAccountKey(
+  context: Identity & Machine & Call,
+  accountId: string,
+  keyId: string,
+): Promise<ApiKey> {
   const key = isUuid(keyId) ? await context.credentials.findKey({ keyId: keyId.toLowerCase() }) : null;
   if (key?.accountId !== accountId) throw new ServiceError('NOT_FOUND', 'There is no such key.');
   return revokeKey(context, key.keyId);

@@ -1,5 +1,5 @@
 import { readName } from '../access/manage.js';
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { isUuid } from '../ids.js';
 import type { JsonObject } from '../json.js';
@@ -10,15 +10,13 @@ import { requirePasskeyOfOperator } from './operators.js';
 import { type Artefact, MAX_PASSKEYS, type Passkey, type Person } from './person.js';
 import { requireRecentSignIn, type SignedIn } from './sessions.js';
 
-type PortsPasskeyChallenge = Pick<Context, 'artefacts' | 'digests' | 'ids' | 'clock'>;
-
 /** How long a person has for what their browser shows them, in milliseconds. */
 export const PASSKEY_CHALLENGE_MS = 300_000;
 const CHALLENGE_BYTES = 32;
 
 /** Base64url, as browsers want it; the store has a digest of it alone. */
 export async function createChallenge(
-  ports: PortsPasskeyChallenge,
+  ports: Identity & Machine,
   kind: string,
   { owner, data = {} }: { readonly owner?: string; readonly data?: JsonObject } = {},
 ): Promise<string> {
@@ -42,7 +40,7 @@ export async function createChallenge(
  * was never made or is too old, and for one that is somebody else's, which stays.
  */
 export async function takeChallenge(
-  ports: PortsPasskeyChallenge,
+  ports: Identity & Machine,
   kind: string,
   challenge: string,
   isOwn: (artefact: Artefact) => boolean = () => true,
@@ -53,8 +51,6 @@ export async function takeChallenge(
   if (!found || found.expiresAt <= now || !isOwn(found)) return false;
   return (await ports.artefacts.consume(key, now)) === 'consumed';
 }
-
-type PortsPasskeys = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'passkeys' | 'call'>;
 
 const KIND_PASSKEYS = 'passkey-registration';
 
@@ -70,7 +66,7 @@ export interface NewPasskey {
  * The challenge for a new passkey, for this session and five minutes. Throws RECENT_SIGN_IN_REQUIRED, CONFLICT for a person
  * who has as many as they may have, and PASSKEY_SIGN_IN_REQUIRED for an operator who has not signed in with one.
  */
-export async function beginPasskey(ports: PortsPasskeys, { person, session }: SignedIn): Promise<string> {
+export async function beginPasskey(ports: Identity & Machine & Call, { person, session }: SignedIn): Promise<string> {
   requirePasskeyOfOperator(person, session);
   requireRecentSignIn(ports, session);
   requireRoom(person);
@@ -83,7 +79,7 @@ export async function beginPasskey(ports: PortsPasskeys, { person, session }: Si
  * who has become an operator meanwhile.
  */
 export async function addPasskey(
-  ports: PortsPasskeys,
+  ports: Identity & Machine & Call,
   { person: { personId, sessionEpoch }, session }: SignedIn,
   party: RelyingParty,
   asked: NewPasskey,
@@ -113,7 +109,7 @@ export async function addPasskey(
 
 /** Throws FIELD_INVALID for the name, and NOT_FOUND. */
 export async function renamePasskey(
-  ports: Pick<PortsPasskeys, 'people' | 'call'>,
+  ports: Identity & Machine & Call,
   { personId }: Person,
   credentialId: string,
   name: string,
@@ -130,7 +126,7 @@ export async function renamePasskey(
 
 /** It signs nobody in any more; sessions that began with it go on. Throws NOT_FOUND. */
 export async function removePasskey(
-  ports: Pick<PortsPasskeys, 'people' | 'call'>,
+  ports: Identity & Machine & Call,
   { personId }: Person,
   credentialId: string,
 ): Promise<void> {
@@ -150,8 +146,6 @@ function requireOwn({ passkeys }: Person, credentialId: string): readonly Passke
   throw new ServiceError('NOT_FOUND', 'You have no such passkey.');
 }
 
-type PortsPasskeySignIn = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'passkeys' | 'call'>;
-
 const KIND_PASSKEYSIGNIN = 'passkey-sign-in';
 const DAY_MS = 86_400_000;
 
@@ -164,7 +158,7 @@ export interface PasskeyAnswer {
 }
 
 /** The challenge of a sign-in, for five minutes. It must stay with the browser that asked for it. */
-export function beginPasskeySignIn(ports: PortsPasskeySignIn): Promise<string> {
+export function beginPasskeySignIn(ports: Identity & Machine & Call): Promise<string> {
   return createChallenge(ports, KIND_PASSKEYSIGNIN);
 }
 
@@ -174,7 +168,7 @@ export function beginPasskeySignIn(ports: PortsPasskeySignIn): Promise<string> {
  * who is disabled.
  */
 export async function personByPasskey(
-  ports: PortsPasskeySignIn,
+  ports: Identity & Machine & Call,
   party: RelyingParty,
   { challenge, personId, assertion }: PasskeyAnswer,
 ): Promise<Person | undefined> {
@@ -188,7 +182,7 @@ export async function personByPasskey(
 }
 
 /** Keeps the counter and the UTC day of the use. Undefined if the passkey may not be used, as it is stored by now. */
-async function noteUse(ports: PortsPasskeySignIn, personId: string, used: Passkey): Promise<Person | undefined> {
+async function noteUse(ports: Identity & Machine & Call, personId: string, used: Passkey): Promise<Person | undefined> {
   const lastUsedAt = Math.floor(ports.clock.now() / DAY_MS) * DAY_MS;
   let isRefused = false;
   const person = await changePerson(ports, personId, (current) => {

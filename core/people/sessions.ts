@@ -1,5 +1,5 @@
 import { accountSuspended, type App, type Caller, SCOPES } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { isDerivedUuid, isUuid } from '../ids.js';
 import { connectedApps, secretDigest, secretText } from './grants.js';
@@ -33,8 +33,6 @@ export interface SignedIn {
   readonly session: Session;
 }
 
-type PortsSessions = Pick<Context, 'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'settings'>;
-
 const KIND = 'session';
 const SECRET_BYTES = 32;
 const MAX_USER_AGENT = 200;
@@ -47,7 +45,7 @@ const RECENT_MS = 900_000;
 
 /** Begins a session. The secret is in the answer and nowhere else. */
 export async function beginSession(
-  ports: PortsSessions,
+  ports: Identity & Machine,
   person: Person,
   { method, userAgent, ...proof }: NewSession,
 ): Promise<SignedIn & { readonly secret: string }> {
@@ -73,7 +71,7 @@ export async function beginSession(
  * Who is signed in with this secret, read from the stores each time: sign-out, another password and disabling count in
  * every process at once. Undefined for a session that has ended. Using a session postpones its end, up to its maximum.
  */
-export async function findSession(ports: PortsSessions, secret: string): Promise<SignedIn | undefined> {
+export async function findSession(ports: Identity & Machine, secret: string): Promise<SignedIn | undefined> {
   const { artefacts, clock, settings } = ports;
   const open = await readOpen(ports, secret);
   if (open === undefined) return undefined;
@@ -87,15 +85,12 @@ export async function findSession(ports: PortsSessions, secret: string): Promise
 }
 
 /** Whose session this still is, without counting as its use: for what a page leaves open and nobody may be looking at. */
-export async function lookAtSession(
-  ports: Pick<PortsSessions, 'artefacts' | 'people' | 'digests' | 'clock'>,
-  secret: string,
-): Promise<Person | undefined> {
+export async function lookAtSession(ports: Identity & Machine, secret: string): Promise<Person | undefined> {
   return (await readOpen(ports, secret))?.person;
 }
 
 async function readOpen(
-  ports: Pick<PortsSessions, 'artefacts' | 'people' | 'digests' | 'clock'>,
+  ports: Identity & Machine,
   secret: string,
 ): Promise<{ readonly artefact: Artefact; readonly person: Person } | undefined> {
   const artefact = await ports.artefacts.find({ kind: KIND, id: digestOf(ports, secret) });
@@ -107,7 +102,7 @@ async function readOpen(
 }
 
 /** Whether the person proved who they are so lately that the session shows that they are there. */
-export function isRecentSignIn({ clock }: Pick<PortsSessions, 'clock'>, { authenticatedAt }: Session): boolean {
+export function isRecentSignIn({ clock }: Identity & Machine, { authenticatedAt }: Session): boolean {
   return clock.now() - authenticatedAt <= RECENT_MS;
 }
 
@@ -115,13 +110,13 @@ export function isRecentSignIn({ clock }: Pick<PortsSessions, 'clock'>, { authen
  * For what gives lasting access to whoever finds a browser open. Throws RECENT_SIGN_IN_REQUIRED for a session whose
  * person proved who they are more than 15 minutes ago, however much it was used since.
  */
-export function requireRecentSignIn(ports: Pick<PortsSessions, 'clock'>, session: Session): void {
+export function requireRecentSignIn(ports: Identity & Machine, session: Session): void {
   if (!isRecentSignIn(ports, session)) throw new ServiceError('RECENT_SIGN_IN_REQUIRED');
 }
 
 /** Ends one session of a person. No effect on sessions of others. */
 export async function endSession(
-  { artefacts, clock }: PortsSessions,
+  { artefacts, clock }: Identity & Machine,
   { personId }: Person,
   sessionId: string,
 ): Promise<void> {
@@ -134,7 +129,7 @@ export async function endSession(
  * meanwhile; it ends too if the process does before it has returned.
  */
 export async function endOtherSessions(
-  ports: PortsSessions & Pick<Context, 'call'>,
+  ports: Identity & Machine & Call,
   { person: { personId, sessionEpoch }, session: { sessionId } }: SignedIn,
 ): Promise<void> {
   const { sessionEpoch: epoch } = await changePerson(ports, personId, (person) => {
@@ -147,7 +142,7 @@ export async function endOtherSessions(
 
 /** A person's sessions that have not ended, newest first, at most 100. */
 export async function listSessions(
-  { artefacts, clock }: PortsSessions,
+  { artefacts, clock }: Identity & Machine,
   { personId, sessionEpoch }: Person,
 ): Promise<readonly Session[]> {
   const now = clock.now();
@@ -160,7 +155,7 @@ export async function listSessions(
     .map(sessionOf);
 }
 
-function digestOf(ports: Pick<PortsSessions, 'digests'>, secret: string): string {
+function digestOf(ports: Identity & Machine, secret: string): string {
   return secretDigest(ports, KIND, secret);
 }
 
@@ -176,8 +171,6 @@ function sessionOf({ id, createdAt, expiresAt, data }: Artefact): Session {
   };
 }
 
-type PortsActing = Pick<Context, 'credentials' | 'artefacts' | 'digests' | 'clock' | 'call'>;
-
 /** `console`: what people do on the account page. `keys`: one that keys are made for. `program`: of a connected one. */
 export type UsableAppKind = 'console' | 'keys' | 'program';
 
@@ -190,7 +183,7 @@ export interface UsableApp {
  * The Apps of their account that a person may use, that of the account page first: those that keys are made for, which
  * are everybody's, and those of the programs that this person has connected, which are nobody else's.
  */
-export async function usableApps(ports: PortsActing, person: Person): Promise<readonly UsableApp[]> {
+export async function usableApps(ports: Identity & Machine & Call, person: Person): Promise<readonly UsableApp[]> {
   const own = await consoleApp(ports, person.accountId);
   const { defaultApp, others } = await appsForKeys(ports, person.accountId);
   const programs: App[] = [];
@@ -210,7 +203,7 @@ export async function usableApps(ports: PortsActing, person: Person): Promise<re
  * App that is not among `usableApps`, and DEVELOPER_TOKEN_REVOKED for a suspended account, as its keys are refused.
  */
 export async function callerOfPerson(
-  ports: PortsActing & Pick<Context, 'accounts'>,
+  ports: Identity & Machine & Call & Money,
   person: Person,
   asked: string,
 ): Promise<Caller> {
@@ -223,7 +216,7 @@ export async function callerOfPerson(
 
 /** Throws DEVELOPER_TOKEN_REVOKED. */
 export async function requireNotSuspended(
-  { accounts, call }: Pick<Context, 'accounts' | 'call'>,
+  { accounts, call }: Money & Call,
   { accountId }: Pick<Person, 'accountId'>,
 ): Promise<void> {
   const account = await accounts.read(accountId, call, 'totals');
@@ -231,7 +224,7 @@ export async function requireNotSuspended(
 }
 
 /** Without a list of all Apps where the id alone says whose it is. */
-async function isUsable(ports: PortsActing, person: Person, appId: string): Promise<boolean> {
+async function isUsable(ports: Identity & Machine & Call, person: Person, appId: string): Promise<boolean> {
   const app = await ports.credentials.readApp(appId, ports.call);
   if (app?.accountId !== person.accountId) return false;
   if (!isDerivedUuid(appId)) return true;
@@ -244,7 +237,7 @@ async function isUsable(ports: PortsActing, person: Person, appId: string): Prom
  * and for one of an App that is not among `usableApps`.
  */
 export async function appOfGeneration(
-  ports: PortsActing & Pick<Context, 'generations'>,
+  ports: Identity & Machine & Call & Work,
   person: Person,
   generationId: string,
 ): Promise<string> {

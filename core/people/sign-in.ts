@@ -1,4 +1,4 @@
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine, Money } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { OutsideProvider, ProvenIdentity, ProviderChecks } from '../ports/outside.js';
@@ -7,11 +7,6 @@ import { secretDigest, secretText } from './grants.js';
 import { changePerson, readSignInEmail, setPassword } from './manage-people.js';
 import { type Artefact, MAX_IDENTITIES, type OutsideIdentity, type Person } from './person.js';
 import { requireRecentSignIn, type SignedIn } from './sessions.js';
-
-type PortsSignIn = Pick<
-  Context,
-  'people' | 'artefacts' | 'digests' | 'ids' | 'clock' | 'passwords' | 'settings' | 'call'
->;
 
 const LINK = 'sign-in-link';
 const SECRET_BYTES = 32;
@@ -23,7 +18,7 @@ const DAY_MS = 86_400_000;
  * disabled or has no password: after the same work, so that none of these can be told from another.
  */
 export async function personByPassword(
-  { people, passwords }: PortsSignIn,
+  { people, passwords }: Identity & Machine & Call,
   { email, password }: { readonly email: string; readonly password: string },
 ): Promise<Person | undefined> {
   const person = await people.findByEmail(readSignInEmail(email));
@@ -36,7 +31,7 @@ export async function personByPassword(
  * reset, another password and disabling end it. Throws NOT_FOUND.
  */
 export async function createSignInLink(
-  ports: PortsSignIn,
+  ports: Identity & Machine & Call,
   personId: string,
 ): Promise<{ readonly secret: string; readonly expiresAt: number }> {
   const secret = secretText(ports.ids.random(SECRET_BYTES));
@@ -58,12 +53,12 @@ export async function createSignInLink(
 }
 
 /** Whether a link could still be used: mail programs and browsers open links before people do, so looking uses nothing. */
-export async function isLinkUsable(ports: PortsSignIn, secret: string): Promise<boolean> {
+export async function isLinkUsable(ports: Identity & Machine & Call, secret: string): Promise<boolean> {
   return (await personOf(ports, { kind: LINK, id: digestOf(ports, secret) })) !== undefined;
 }
 
 /** Uses a link up. Of any number of attempts one gets the person; undefined for the others, and for a link that is over. */
-export async function personByLink(ports: PortsSignIn, secret: string): Promise<Person | undefined> {
+export async function personByLink(ports: Identity & Machine & Call, secret: string): Promise<Person | undefined> {
   const { artefacts, clock } = ports;
   const key = { kind: LINK, id: digestOf(ports, secret) };
   const person = await personOf(ports, key);
@@ -72,7 +67,10 @@ export async function personByLink(ports: PortsSignIn, secret: string): Promise<
 }
 
 /** Whom a link would sign in now. */
-async function personOf({ artefacts, people, clock }: PortsSignIn, key: ArtefactKey): Promise<Person | undefined> {
+async function personOf(
+  { artefacts, people, clock }: Identity & Machine & Call,
+  key: ArtefactKey,
+): Promise<Person | undefined> {
   const found = await artefacts.find(key);
   if (!found || !isOpen(found, clock.now()) || found.owner === undefined) return undefined;
   const person = await people.read(found.owner);
@@ -81,7 +79,10 @@ async function personOf({ artefacts, people, clock }: PortsSignIn, key: Artefact
 }
 
 /** Writes the UTC day of the last sign-in on the person, at most once a day. A lost write is of no harm. */
-export async function noteSignIn(ports: PortsSignIn, { personId, lastSignInAt = -Infinity }: Person): Promise<void> {
+export async function noteSignIn(
+  ports: Identity & Machine & Call,
+  { personId, lastSignInAt = -Infinity }: Person,
+): Promise<void> {
   const today = Math.floor(ports.clock.now() / DAY_MS) * DAY_MS;
   if (lastSignInAt < today) await changePerson(ports, personId, (person) => ({ ...person, lastSignInAt: today }));
 }
@@ -90,11 +91,11 @@ function isOpen({ endedAt, consumedAt, expiresAt }: Artefact, now: number): bool
   return endedAt === undefined && consumedAt === undefined && expiresAt > now;
 }
 
-function digestOf(ports: Pick<PortsSignIn, 'digests'>, secret: string): string {
+function digestOf(ports: Identity & Machine & Call, secret: string): string {
   return secretDigest(ports, LINK, secret);
 }
 
-type PortsChangePassword = Pick<Context, 'people' | 'accounts' | 'ids' | 'clock' | 'passwords' | 'call'>;
+type PortsChangePassword = Money & Identity & Machine & Call;
 
 /**
  * Sets the password of a person, which ends every session of theirs. It takes the current password, or a recent
@@ -113,8 +114,6 @@ export async function changePassword(
   return setPassword(ports, personId, next, sessionEpoch);
 }
 
-type PortsOutsideSignIn = Pick<Context, 'people' | 'artefacts' | 'digests' | 'clock'>;
-
 const KIND = 'outside-sign-in';
 const LIFE_MS = 600_000;
 
@@ -128,7 +127,7 @@ export interface OutsidePurpose {
 
 /** Where the browser goes, and the secret that only this browser keeps. */
 export async function beginOutsideSignIn(
-  ports: PortsOutsideSignIn,
+  ports: Identity & Machine,
   provider: OutsideProvider,
   { returnTo, sessionId }: OutsidePurpose,
 ): Promise<{ readonly location: string; readonly secret: string }> {
@@ -151,7 +150,7 @@ export async function beginOutsideSignIn(
  * has come back already, and for a person who gave up.
  */
 export async function finishOutsideSignIn(
-  ports: PortsOutsideSignIn,
+  ports: Identity & Machine,
   provider: OutsideProvider,
   { currentUrl, secret }: { readonly currentUrl: string; readonly secret: string },
 ): Promise<(OutsidePurpose & { readonly identity: ProvenIdentity }) | undefined> {
@@ -167,10 +166,7 @@ export async function finishOutsideSignIn(
 }
 
 /** The person to whom an identity is linked, if they may sign in. */
-export async function personByIdentity(
-  { people }: Pick<PortsOutsideSignIn, 'people'>,
-  key: IdentityKey,
-): Promise<Person | undefined> {
+export async function personByIdentity({ people }: Identity & Machine, key: IdentityKey): Promise<Person | undefined> {
   const identity = await people.findIdentity(key);
   const person = identity && (await people.read(identity.personId));
   return person && person.disabledAt === undefined ? person : undefined;
@@ -181,7 +177,7 @@ export async function personByIdentity(
  * SESSION_REQUIRED, with nothing linked, for a person who was signed out everywhere meanwhile.
  */
 export async function linkIdentity(
-  { people, clock }: PortsOutsideSignIn,
+  { people, clock }: Identity & Machine,
   { personId, sessionEpoch }: Person,
   { issuer, subject }: IdentityKey,
 ): Promise<void> {

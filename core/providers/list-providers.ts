@@ -1,4 +1,4 @@
-import type { Context } from '../context.js';
+import type { Machine, Models } from '../context.js';
 import { isFarAhead } from '../settings.js';
 import type { ProviderPromises } from '../ports/provider.js';
 import type { ProviderHealth, ProviderLimits, ProviderUse } from './provider-use.js';
@@ -44,11 +44,11 @@ export interface ConnectedProvider {
 }
 
 /** All connected providers, in the order of the configuration. Throws `StoreUnavailable`. */
-export function listProviders(context: Context): Promise<readonly ConnectedProvider[]> {
+export function listProviders(context: Models & Machine): Promise<readonly ConnectedProvider[]> {
   return Promise.all(context.providers.names().map((name) => connected(context, name)));
 }
 
-async function connected(context: Context, name: string): Promise<ConnectedProvider> {
+async function connected(context: Models & Machine, name: string): Promise<ConnectedProvider> {
   const { providers, providerUses, clock } = context;
   const workers = workersOf(await providerUses.read(name), clock.now());
   const current = workers.filter(({ isCurrent }) => isCurrent);
@@ -65,7 +65,7 @@ async function connected(context: Context, name: string): Promise<ConnectedProvi
   };
 }
 
-function modelsAt({ catalog, providers }: Context, name: string): readonly RoutedModel[] {
+function modelsAt({ catalog, providers }: Models, name: string): readonly RoutedModel[] {
   return catalog.models().flatMap(({ modelKey, route }) => {
     const entry = route.find(({ provider }) => provider === name);
     const promises = entry === undefined ? undefined : providers.find(name)?.promises(entry.settings);

@@ -1,4 +1,4 @@
-import type { Context } from '../context.js';
+import type { Machine, Models, Money, Work } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
 import type { Generation } from '../generation/generation.js';
 import { pause } from '../waiting.js';
@@ -8,10 +8,7 @@ const MAX_PAGE = 100;
 const RETRY_BASE_MS = 1_000;
 const RETRY_CAP_MS = 30_000;
 
-type Needs = Pick<
-  Context,
-  'accounts' | 'boot' | 'catalog' | 'clock' | 'generations' | 'log' | 'providerGates' | 'providers' | 'settings'
->;
+type Needs = Money & Work & Models & Machine;
 
 /**
  * The tasks that earlier processes left at providers with `max_concurrent`, in a process with exclusive stores. Until they are

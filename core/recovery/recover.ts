@@ -1,5 +1,5 @@
 import { isLeftByAnother } from '../boot.js';
-import type { Context } from '../context.js';
+import type { Files, Identity, Machine, Models, Money, Webhooks, Work } from '../context.js';
 import { StoreUnavailable } from '../errors.js';
 import { voidGeneration } from '../generation/create-generation.js';
 import {
@@ -27,7 +27,11 @@ import { type Delivery, isOpen } from '../webhooks/delivery.js';
  * outputs, and finally the generation itself. Recovery may examine one too early, when it was not sure of an earlier
  * step; then it is postponed.
  */
-export async function retireGeneration(context: Context, g: Generation, now: number): Promise<void> {
+export async function retireGeneration(
+  context: Work & Files & Webhooks & Machine,
+  g: Generation,
+  now: number,
+): Promise<void> {
   if (g.deletedAt !== undefined) return completeDeletion(context, g);
   const { settings } = context;
   const retention = retentionOf(g, settings);
@@ -62,7 +66,10 @@ export async function retireGeneration(context: Context, g: Generation, now: num
  * Removes a tombstone that is due. That of a deleted generation is due a first time when no worker can be writing outputs
  * any more: what one wrote late is removed, and the tombstone stays as long as any other.
  */
-export async function retireTombstone(context: Context, { written, ...tombstone }: Tombstone): Promise<void> {
+export async function retireTombstone(
+  context: Work & Files & Machine,
+  { written, ...tombstone }: Tombstone,
+): Promise<void> {
   const { generationId, version } = tombstone;
   if (written === undefined) {
     await context.generations.remove(generationId, version);
@@ -102,7 +109,7 @@ export interface GenerationsRecovered {
  * of them might wait as long, and overdue work would wait behind them.
  */
 export async function recoverGenerations(
-  context: Context,
+  context: Money & Work & Files & Models & Webhooks & Machine,
   now: number,
   shouldContinue: () => boolean,
 ): Promise<GenerationsRecovered> {
@@ -133,7 +140,7 @@ export async function recoverGenerations(
 }
 
 async function recoverOne(
-  context: Context,
+  context: Money & Work & Files & Models & Webhooks & Machine,
   record: GenerationRecord,
   now: number,
 ): Promise<keyof GenerationsRecovered> {
@@ -161,7 +168,10 @@ function isToRetire(record: GenerationRecord): boolean {
  * set. If this process dies in between, recovery examines the generation again after the time by which it was
  * postponed.
  */
-async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'ended' | 'overtaken'> {
+async function wakeOrEnd(
+  context: Money & Work & Models & Webhooks & Machine,
+  g: Generation,
+): Promise<'woken' | 'ended' | 'overtaken'> {
   const now = context.clock.now();
   if (now > deadlineOf(g)) {
     // A worker ends its own generations; this is for those that have none, or wait for a place too long.
@@ -175,7 +185,7 @@ async function wakeOrEnd(context: Context, g: Generation): Promise<'woken' | 'en
   return postponeAndWake(context, g, now);
 }
 
-async function postponeAndWake(context: Context, g: Generation, now: number): Promise<'woken' | 'overtaken'> {
+async function postponeAndWake(context: Work & Machine, g: Generation, now: number): Promise<'woken' | 'overtaken'> {
   if (!(await changeOnce(context, g, { event: 'postpone', until: lookAgainAt(g, now, lookAgainMs(context, g)) })))
     return 'overtaken';
   if (mayBeTakenOver(g, now, context.boot)) wakeAgain(context, g);
@@ -186,12 +196,12 @@ async function postponeAndWake(context: Context, g: Generation, now: number): Pr
  * A worker may die with the generation in its queue, and the wake-up is lost with it. The deadline of a running one
  * keeps running meanwhile, so it gets no more than a lease to be taken over.
  */
-function lookAgainMs({ settings }: Context, { status }: Generation): number {
+function lookAgainMs({ settings }: Machine, { status }: Generation): number {
   return status === 'running' ? Math.min(settings.leaseMs, GENERATION_AGAIN_MS) : GENERATION_AGAIN_MS;
 }
 
 /** After a step that failed, which may have changed the generation before it did: the newest version is put off. */
-async function postponeGeneration(context: Context, record: GenerationRecord, byMs: number): Promise<void> {
+async function postponeGeneration(context: Work & Machine, record: GenerationRecord, byMs: number): Promise<void> {
   if (record.kind !== 'generation') return;
   await changeGeneration(context, record, { event: 'postpone', until: lookAgainAt(record, context.clock.now(), byMs) });
 }
@@ -214,7 +224,7 @@ export interface HoldsRecovered {
  * pass takes at most `recoveryBatch`; give its cursor to the next. Ends early once `shouldContinue` returns false.
  */
 export async function recoverHolds(
-  context: Context,
+  context: Money & Work & Webhooks & Machine,
   cursor: string | undefined,
   shouldContinue: () => boolean,
 ): Promise<HoldsRecovered> {
@@ -239,7 +249,7 @@ export async function recoverHolds(
 }
 
 async function recoverHold(
-  context: Context,
+  context: Money & Work & Webhooks & Machine,
   accountId: string,
   generationId: string,
 ): Promise<'released' | 'settled' | null> {
@@ -280,7 +290,11 @@ export type TakeOver = (generation: Generation) => Promise<void>;
  * given now, page by page, until `shouldContinue` returns false. Longer leases from earlier settings are found when they
  * lapse. Nothing is written: recovery handles those that are not taken over after all.
  */
-export async function resumeRuns(context: Context, takeOver: TakeOver, shouldContinue: () => boolean): Promise<void> {
+export async function resumeRuns(
+  context: Work & Machine,
+  takeOver: TakeOver,
+  shouldContinue: () => boolean,
+): Promise<void> {
   const {
     boot,
     generations,
@@ -325,7 +339,7 @@ const DELIVERY_AGAIN_MS = 10 * 60_000;
  * `recoveryBatch`. Ends early once `shouldContinue` returns false.
  */
 export async function recoverDeliveries(
-  context: Context,
+  context: Work & Webhooks & Machine,
   now: number,
   shouldContinue: () => boolean,
 ): Promise<DeliveriesRecovered> {
@@ -346,7 +360,10 @@ export async function recoverDeliveries(
 }
 
 /** First postpones, then wakes: of several processes that read the same list, one wakes it. */
-async function wakeAgainRecoverDeliveries(context: Context, delivery: Delivery): Promise<'woken' | null> {
+async function wakeAgainRecoverDeliveries(
+  context: Work & Webhooks & Machine,
+  delivery: Delivery,
+): Promise<'woken' | null> {
   const { deliveries, clock } = context;
   const now = clock.now();
   const decision = decideDelivery(delivery, { event: 'postpone', until: now + DELIVERY_AGAIN_MS }, now);
@@ -356,7 +373,7 @@ async function wakeAgainRecoverDeliveries(context: Context, delivery: Delivery):
   return 'woken';
 }
 
-async function remove({ deliveries }: Context, { deliveryId, version }: Delivery): Promise<'removed' | null> {
+async function remove({ deliveries }: Webhooks, { deliveryId, version }: Delivery): Promise<'removed' | null> {
   return (await deliveries.remove(deliveryId, version)) === 'applied' ? 'removed' : null;
 }
 
@@ -374,7 +391,7 @@ export interface UploadsRecovered {
  * removed must not block all others in every pass.
  */
 export async function recoverUploads(
-  context: Context,
+  context: Files & Machine,
   now: number,
   shouldContinue: () => boolean,
 ): Promise<UploadsRecovered> {
@@ -395,14 +412,18 @@ export async function recoverUploads(
 }
 
 /** Does nothing where the step that failed had put it off before it began. */
-async function postponeRecoverUploads({ uploads, clock }: Context, record: UploadRecord): Promise<void> {
+async function postponeRecoverUploads({ uploads, clock }: Files & Machine, record: UploadRecord): Promise<void> {
   await uploads.replace(
     { ...record, version: record.version + 1, dueAt: clock.now() + REMOVE_AGAIN_MS },
     record.version,
   );
 }
 
-async function recoverUpload(context: Context, record: UploadRecord, now: number): Promise<'swept' | 'removed' | null> {
+async function recoverUpload(
+  context: Files & Machine,
+  record: UploadRecord,
+  now: number,
+): Promise<'swept' | 'removed' | null> {
   const { settings } = context;
   if (record.kind !== 'upload') {
     await context.uploads.remove(record.uploadId, record.version);
@@ -425,7 +446,7 @@ async function recoverUpload(context: Context, record: UploadRecord, now: number
  * Removes the bytes sent to the target, and every copy of them that did not become the upload. A completion so slow
  * that it is still running must not succeed without its bytes: the version is raised first, so its last write fails.
  */
-async function sweepStaging(context: Context, record: Upload): Promise<void> {
+async function sweepStaging(context: Files & Machine, record: Upload): Promise<void> {
   const { uploads, objects, clock, settings } = context;
   let swept = record;
   const copies = [...(record.abandonedKeys ?? [])];
@@ -495,7 +516,7 @@ export class Recovery {
    * Without `takeOver`, as where nothing is run, what an earlier boot was running is left until its leases have lapsed.
    */
   constructor(
-    private readonly context: Context,
+    private readonly context: Money & Work & Files & Identity & Models & Webhooks & Machine,
     private readonly takeOver?: TakeOver,
   ) {}
 

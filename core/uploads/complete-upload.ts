@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Files, Machine, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import type { Claim } from '../idempotency/claim.js';
@@ -19,7 +19,7 @@ export type Inspected = Omit<NonNullable<Upload['ready']>, 'mediaId' | 'at'>;
  * The object at the upload target now; FIELD_INVALID if there is none, or if its size differs from the declared one.
  */
 export async function stagedFacts(
-  { objects }: Pick<Context, 'objects'>,
+  { objects }: Files,
   upload: Upload,
 ): Promise<ObjectFacts | { readonly refusal: ServiceError }> {
   const facts = await objects.stat(upload.stagingKey);
@@ -33,7 +33,7 @@ export async function stagedFacts(
  * within limits, the memory that decoding the rest would take among them.
  */
 export async function inspectCopy(
-  context: Context,
+  context: Files & Machine,
   upload: Upload,
   objectKey: string,
   sha256: string | undefined,
@@ -73,11 +73,7 @@ function otherLength(upload: Upload, byteSize: number): ServiceError {
   return badBytes(`The file must have the ${upload.byteSize} bytes that were declared; it has ${byteSize}.`);
 }
 
-async function open(
-  { objects }: Pick<Context, 'objects'>,
-  key: string,
-  range?: ReadRange,
-): Promise<AsyncIterable<Uint8Array>> {
+async function open({ objects }: Files, key: string, range?: ReadRange): Promise<AsyncIterable<Uint8Array>> {
   const bytes = await objects.read(key, range);
   if (!bytes) throw badBytes('Another request is completing this upload; complete it again.');
   return bytes;
@@ -104,7 +100,7 @@ const MAX_ABANDONED = 20;
  * other bytes may be sent.
  */
 export async function completeUpload(
-  context: Context,
+  context: Work & Files & Machine,
   caller: Caller,
   idempotencyKey: string,
   uploadId: string,
@@ -134,7 +130,7 @@ export async function completeUpload(
 }
 
 async function makeReadyOrFree(
-  context: Context,
+  context: Work & Files & Machine,
   caller: Caller,
   uploadId: string,
   sha256: string | undefined,
@@ -154,7 +150,7 @@ async function makeReadyOrFree(
 }
 
 async function makeReady(
-  context: Context,
+  context: Files & Machine,
   caller: Caller,
   uploadId: string,
   sha256: string | undefined,
@@ -220,7 +216,7 @@ function withAbandoned(upload: Upload): Upload {
 
 /** Removes the bytes and the record of a refused copy. The refusal stands unless the upload changed meanwhile. */
 async function dropCopy(
-  { uploads, objects }: Context,
+  { uploads, objects }: Files,
   copying: Upload,
   objectKey: string,
   refusal: unknown,

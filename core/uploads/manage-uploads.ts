@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Files, Machine } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { isUuid } from '../ids.js';
@@ -15,7 +15,7 @@ export interface SeenUpload {
 
 /** The App's own upload, or null: unknown, another App's, and past its retention are the same to a client. */
 export async function ownUpload(
-  { uploads }: Pick<Context, 'uploads'>,
+  { uploads }: Files,
   { accountId, appId }: Caller,
   uploadId: string,
 ): Promise<Upload | null> {
@@ -28,11 +28,7 @@ export async function ownUpload(
  * The caller's own upload and what can be done with it now. Throws NOT_FOUND alike for an unknown id, a malformed one,
  * another App's upload and one past its retention.
  */
-export async function getUpload(
-  context: Pick<Context, 'uploads' | 'clock'>,
-  caller: Caller,
-  uploadId: string,
-): Promise<SeenUpload> {
+export async function getUpload(context: Files & Machine, caller: Caller, uploadId: string): Promise<SeenUpload> {
   const upload = isUuid(uploadId) ? await ownUpload(context, caller, uploadId.toLowerCase()) : null;
   if (upload === null || upload.status === 'removing') throw noUpload();
   if (upload.status === 'ready') return { upload, state: 'ready' };
@@ -53,7 +49,7 @@ export const REMOVE_AGAIN_MS = 300_000;
  * repeats an interrupted one.
  */
 export async function removeUpload(
-  { uploads, objects, clock, settings }: Pick<Context, 'uploads' | 'objects' | 'clock' | 'settings'>,
+  { uploads, objects, clock, settings }: Files & Machine,
   upload: Upload,
 ): Promise<'removed' | 'conflict'> {
   const marked: Upload = {
@@ -92,7 +88,7 @@ export interface DeletedUpload {
  *
  * Throws NOT_FOUND as `getUpload` does, and CONFLICT for one that was used.
  */
-export async function deleteUpload(context: Context, caller: Caller, uploadId: string): Promise<DeletedUpload> {
+export async function deleteUpload(context: Files & Machine, caller: Caller, uploadId: string): Promise<DeletedUpload> {
   const id = isUuid(uploadId) ? uploadId.toLowerCase() : undefined;
   for (let tries = 0; tries < MAX_TRIES_DELETEUPLOAD; tries += 1) {
     const upload = id === undefined ? null : await ownUpload(context, caller, id);
@@ -124,18 +120,11 @@ const MAX_TRIES_MARKUSED = 10;
  * mark that another request set at the same time is as good as ours. Throws FIELD_INVALID for one that was deleted
  * meanwhile, and `StoreUnavailable`.
  */
-export async function markUsed(
-  context: Pick<Context, 'uploads' | 'clock' | 'settings'>,
-  uploads: readonly Upload[],
-): Promise<void> {
+export async function markUsed(context: Files & Machine, uploads: readonly Upload[]): Promise<void> {
   for (const [index, upload] of uploads.entries()) await markOne(context, upload, index);
 }
 
-async function markOne(
-  { uploads, clock, settings }: Pick<Context, 'uploads' | 'clock' | 'settings'>,
-  seen: Upload,
-  index: number,
-): Promise<void> {
+async function markOne({ uploads, clock, settings }: Files & Machine, seen: Upload, index: number): Promise<void> {
   const now = clock.now();
   let upload = seen;
   for (let tries = 0; tries < MAX_TRIES_MARKUSED; tries += 1) {

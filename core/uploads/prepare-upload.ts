@@ -1,6 +1,6 @@
 import type { Caller } from '../access/credential.js';
 import type { Model } from '../catalog/model.js';
-import type { Context } from '../context.js';
+import type { Files, Machine, Models, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, readBody } from '../fields.js';
 import type { ReferenceRole } from '../generation/generation.js';
@@ -170,7 +170,7 @@ export interface Prepared {
  * and UPLOAD_FILE_TOO_LARGE, and QUEUE_FULL for what the App has no room for. A refusal frees the key.
  */
 export async function prepareUpload(
-  context: Context,
+  context: Work & Files & Models & Machine,
   caller: Caller,
   idempotencyKey: string,
   body: Json,
@@ -199,7 +199,7 @@ export async function prepareUpload(
  * counts the others.
  */
 async function requireUsableOrFree(
-  context: Context,
+  context: Work & Models & Machine,
   mine: Claim,
   request: PrepareRequest,
   usage: Promise<UploadUsage>,
@@ -213,7 +213,7 @@ async function requireUsableOrFree(
   }
 }
 
-function uploadTarget(context: Context, caller: Caller): ClaimTarget {
+function uploadTarget(context: Files & Machine, caller: Caller): ClaimTarget {
   const isTaken = (record: UploadRecord | null) => record !== null && record.kind !== 'void';
   return {
     mint: () => context.ids.uuid(),
@@ -236,7 +236,7 @@ function uploadTarget(context: Context, caller: Caller): ClaimTarget {
   };
 }
 
-function newUpload(context: Context, caller: Caller, uploadId: string, request: PrepareRequest): Upload {
+function newUpload(context: Machine, caller: Caller, uploadId: string, request: PrepareRequest): Upload {
   const now = context.clock.now();
   return withAttention(
     {
@@ -259,7 +259,7 @@ function newUpload(context: Context, caller: Caller, uploadId: string, request: 
   );
 }
 
-function signTarget(context: Context, upload: Upload): Promise<SignedRequest> {
+function signTarget(context: Files, upload: Upload): Promise<SignedRequest> {
   return context.objects.signPut({
     key: upload.stagingKey,
     mediaType: upload.mediaType,

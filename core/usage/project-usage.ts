@@ -1,5 +1,5 @@
 import { assert } from '../assert.js';
-import type { Context } from '../context.js';
+import type { Call, Machine, Money } from '../context.js';
 import { type AccountTotals, type Entry, FAILED } from '../credits/account.js';
 import { ServiceError, StoreUnavailable } from '../errors.js';
 import type { UsageChange } from '../ports/stores.js';
@@ -13,8 +13,6 @@ import {
   wholeAccount,
   withEntry,
 } from './usage.js';
-
-type PortsProjectUsage = Pick<Context, 'accounts' | 'usage' | 'call'>;
 
 export interface Projection {
   readonly accountId: string;
@@ -44,7 +42,7 @@ const MAX_CONFLICTS = 100;
  * them have come at least as far as it says. Throws `SERVICE_UNAVAILABLE` when other processes are in the way too often.
  */
 export async function projectUsage(
-  ports: PortsProjectUsage,
+  ports: Pick<Money, 'accounts' | 'usage'> & Call,
   { accountId, list, through, maxEntries = MAX_ENTRIES[list], maxConflicts = MAX_CONFLICTS }: Projection,
 ): Promise<'current' | 'behind'> {
   let budget = maxEntries;
@@ -69,7 +67,7 @@ interface Batch {
 
 /** The next entries: as many as a batch may have, and as belong to as many rows as one write may have. */
 async function batchOf(
-  ports: PortsProjectUsage,
+  ports: Pick<Money, 'accounts' | 'usage'> & Call,
   { accountId, list, from, through }: Projection & { readonly from: number },
 ): Promise<Batch> {
   const entries: [Entry, string | undefined][] = [];
@@ -91,7 +89,7 @@ async function batchOf(
 }
 
 async function takeIn(
-  ports: PortsProjectUsage,
+  ports: Pick<Money, 'accounts' | 'usage'> & Call,
   whole: UsageRow,
   { entries, keys }: Batch,
 ): Promise<'applied' | 'conflict'> {
@@ -108,7 +106,10 @@ async function takeIn(
 }
 
 /** The stored rows of these keys, and empty ones where there are none yet. */
-async function rowsOf(ports: PortsProjectUsage, keys: Batch['keys']): Promise<ReadonlyMap<string, UsageRow>> {
+async function rowsOf(
+  ports: Pick<Money, 'accounts' | 'usage'> & Call,
+  keys: Batch['keys'],
+): Promise<ReadonlyMap<string, UsageRow>> {
   const rows = new Map<string, UsageRow>();
   for (const [text, key] of keys) rows.set(text, { ...key, ...NO_USAGE, lastSequence: 0 });
   if (rows.size === 0) return rows;
@@ -116,7 +117,7 @@ async function rowsOf(ports: PortsProjectUsage, keys: Batch['keys']): Promise<Re
   return rows;
 }
 
-async function rowOf(ports: PortsProjectUsage, key: UsageKey): Promise<UsageRow> {
+async function rowOf(ports: Pick<Money, 'accounts' | 'usage'> & Call, key: UsageKey): Promise<UsageRow> {
   const [found] = await ports.usage.read([key], ports.call);
   return found ?? { ...key, ...NO_USAGE, lastSequence: 0 };
 }
@@ -197,8 +198,6 @@ function sumsOf({ generations, failed, reservedCredits, chargedCredits, released
   return [generations, failed, reservedCredits, chargedCredits, releasedCredits];
 }
 
-type PortsCatchUp = Pick<Context, 'accounts' | 'usage' | 'log'>;
-
 type Totals = Pick<AccountTotals, 'accountId' | 'lastSequence'>;
 
 export interface CatchUpBounds {
@@ -224,7 +223,7 @@ export class UsageCatchUp {
   private isStopped = false;
 
   constructor(
-    private readonly ports: PortsCatchUp,
+    private readonly ports: Pick<Money, 'accounts' | 'usage'> & Pick<Machine, 'log'>,
     private readonly bounds: CatchUpBounds = BOUNDS,
   ) {}
 

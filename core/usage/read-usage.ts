@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Call, Identity, Machine, Money, Work } from '../context.js';
 import { nameOfCredential } from '../credits/operate.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
@@ -9,8 +9,6 @@ import type { DayRange } from '../ports/stores.js';
 import type { ProviderCost } from '../providers/provider-cost.js';
 import { projectUsage } from './project-usage.js';
 import { added, NO_USAGE, type TraceRow, type UsageList, type UsageSums, type UseRow, utcDay } from './usage.js';
-
-type PortsTraceGroups = Pick<Context, 'usage' | 'call'>;
 
 export interface TraceGroup extends UsageSums {
   /** The trace id; empty for entries without one. */
@@ -33,7 +31,7 @@ const AT_ONCE = 8;
  * The sums of each trace id, in the order of their text. Merges the days, whose rows are in that order each: what it reads
  * and keeps does not grow with the number of trace ids in front of or behind those that its caller takes.
  */
-export async function* traceGroups(ports: PortsTraceGroups, traces: Traces): AsyncGenerator<TraceGroup> {
+export async function* traceGroups(ports: Pick<Money, 'usage'> & Call, traces: Traces): AsyncGenerator<TraceGroup> {
   const days = traces.days.map((day) => new DayOfTraces(ports, day, traces));
   for (let at = 0; at < days.length; at += AT_ONCE)
     await Promise.all(days.slice(at, at + AT_ONCE).map((day) => day.fill()));
@@ -59,7 +57,7 @@ class DayOfTraces {
   private isAtEnd = false;
 
   constructor(
-    private readonly ports: PortsTraceGroups,
+    private readonly ports: Pick<Money, 'usage'> & Call,
     private readonly day: string,
     private readonly traces: Traces,
   ) {}
@@ -153,8 +151,6 @@ export interface Usage {
   readonly nextCursor?: string;
 }
 
-type PortsReadUsage = Pick<Context, 'accounts' | 'usage' | 'credentials' | 'artefacts' | 'people' | 'call'>;
-
 const ROWS = 1_000;
 /** Of each day by trace id: for a page, which may take few of each of 31 days, and for all. */
 const ROWS_A_DAY = { page: 32, all: 500 };
@@ -165,7 +161,7 @@ const ROWS_A_DAY = { page: 32, all: 500 };
  * have to be taken in than one request may; each request takes in some.
  */
 export async function readUsage(
-  ports: PortsReadUsage,
+  ports: Money & Identity & Machine & Call,
   caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
   { limit, cursor }: PageRequest,
@@ -180,7 +176,7 @@ export async function readUsage(
 
 /** All groups, in the order of their text; read as they are taken. Throws as `readUsage` does. */
 export async function readAllUsage(
-  ports: PortsReadUsage,
+  ports: Money & Identity & Machine & Call,
   caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
 ): Promise<AsyncIterable<UsageGroup>> {
@@ -189,7 +185,7 @@ export async function readAllUsage(
 }
 
 async function* namedGroups(
-  ports: PortsReadUsage,
+  ports: Money & Identity & Machine & Call,
   caller: Pick<Caller, 'accountId'>,
   request: UsageRequest,
   groups: AsyncIterable<UsageGroup>,
@@ -198,7 +194,11 @@ async function* namedGroups(
 }
 
 /** Takes in what the ledger has, and sums up what does not grow with the number of generations. */
-async function currentUsage(ports: PortsReadUsage, { accountId }: Pick<Caller, 'accountId'>, request: UsageRequest) {
+async function currentUsage(
+  ports: Money & Identity & Machine & Call,
+  { accountId }: Pick<Caller, 'accountId'>,
+  request: UsageRequest,
+) {
   const account = await ports.accounts.read(accountId, ports.call, 'totals');
   if (!account) throw new ServiceError('DEVELOPER_TOKEN_INVALID');
   const lists: readonly UsageList[] = request.by === 'client_trace_id' ? ['uses', 'traces'] : ['uses'];
@@ -225,7 +225,7 @@ async function* sortedAfter(
 }
 
 /** By day for trace ids, too: traces are read from the days with use. */
-async function sumUp(ports: PortsReadUsage, accountId: string, request: UsageRequest) {
+async function sumUp(ports: Money & Identity & Machine & Call, accountId: string, request: UsageRequest) {
   const groups = new Map<string, UsageSums>();
   let total = NO_USAGE;
   let cursor: string | undefined;
@@ -248,7 +248,7 @@ function groupOf({ day, modelKey, credentialId }: UseRow, { by }: UsageRequest):
 }
 
 async function withName(
-  ports: PortsReadUsage,
+  ports: Money & Identity & Machine & Call,
   { accountId }: Pick<Caller, 'accountId'>,
   { by }: UsageRequest,
   group: UsageGroup,
@@ -287,7 +287,7 @@ interface Sums {
   readonly money: Map<string, number>;
 }
 
-type PortsModelCosts = Pick<Context, 'accounts' | 'credentials' | 'generations' | 'call'>;
+type PortsModelCosts = Money & Work & Identity & Call;
 
 const PAGE = 500;
 const DAY_MS_MODELCOSTS = 86_400_000;

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Call, Machine, Webhooks, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import type { Generation } from '../generation/generation.js';
 import { isUuid } from '../ids.js';
@@ -28,7 +28,7 @@ export interface ChangedDelivery {
  * times. Null if there is no such delivery any more.
  */
 export async function changeDelivery(
-  { deliveries, clock }: Pick<Context, 'deliveries' | 'clock'>,
+  { deliveries, clock }: Webhooks & Machine,
   known: Delivery,
   command: DeliveryCommand,
 ): Promise<ChangedDelivery | null> {
@@ -59,7 +59,7 @@ export const DELIVERY = 'webhook-delivery';
  * examines it anyway.
  */
 export function wakeDelivery(
-  { wakeUps, log }: Pick<Context, 'wakeUps' | 'log'>,
+  { wakeUps, log }: Work & Machine,
   { deliveryId }: Pick<Delivery, 'deliveryId'>,
   at: number,
 ): void {
@@ -91,7 +91,7 @@ export interface Replayed {
  * with fewer than asked for, or none, although there are more. Throws NOT_FOUND for an endpoint that the App does not have.
  */
 export async function listDeliveries(
-  context: Pick<Context, 'webhookEndpoints' | 'deliveries' | 'call'>,
+  context: Webhooks & Call,
   caller: Owner,
   endpointId: string,
   filter: DeliveryFilter,
@@ -102,7 +102,7 @@ export async function listDeliveries(
 }
 
 function matching(
-  { deliveries, call }: Pick<Context, 'deliveries' | 'call'>,
+  { deliveries, call }: Webhooks & Call,
   endpointId: string,
   { state, createdFrom, createdBefore }: DeliveryFilter,
   page: PageRequest,
@@ -126,7 +126,7 @@ function matching(
  * disabled.
  */
 export async function replayDelivery(
-  context: Context,
+  context: Work & Webhooks & Machine & Call,
   caller: Owner,
   endpointId: string,
   deliveryId: string,
@@ -142,7 +142,7 @@ export async function replayDelivery(
 
 /** Replays a page of those that match; those not delivered unless a state is given. Throws as replaying one does. */
 export async function replayDeliveries(
-  context: Context,
+  context: Work & Webhooks & Machine & Call,
   caller: Owner,
   endpointId: string,
   filter: DeliveryFilter,
@@ -160,22 +160,20 @@ export async function replayDeliveries(
   return { replayed, ...(nextCursor === undefined ? {} : { nextCursor }) };
 }
 
-async function enabled(context: Context, caller: Owner, endpointId: string): Promise<string> {
+async function enabled(context: Webhooks & Call, caller: Owner, endpointId: string): Promise<string> {
   const { endpointId: id, endpoint } = await deliveredTo(context, caller, endpointId);
   if (endpoint?.disabled !== undefined)
     throw new ServiceError('CONFLICT', 'The webhook is disabled; enable it before anything is sent again.');
   return id;
 }
 
-async function replay(context: Context, known: Delivery): Promise<Delivery | 'cancelled' | null> {
+async function replay(context: Work & Webhooks & Machine, known: Delivery): Promise<Delivery | 'cancelled' | null> {
   const changed = await changeDelivery(context, known, { event: 'replay' });
   if (changed === null) return null;
   if (changed.refused !== undefined) return 'cancelled';
   wakeDelivery(context, changed.delivery, context.clock.now());
   return changed.delivery;
 }
-
-type Needs = Pick<Context, 'webhookEndpoints' | 'deliveries' | 'wakeUps' | 'digests' | 'clock' | 'log'>;
 
 /**
  * Makes a delivery of the generation's newest event for each destination that is told of it, durable on return. May be
@@ -184,7 +182,7 @@ type Needs = Pick<Context, 'webhookEndpoints' | 'deliveries' | 'wakeUps' | 'dige
  * Called between the end of a generation and the mark that it is settled: until that mark is written, recovery calls it
  * again. So no end is lost, and none is announced before it is durable.
  */
-export async function announceState(context: Needs, generation: Generation): Promise<void> {
+export async function announceState(context: Work & Webhooks & Machine, generation: Generation): Promise<void> {
   const event = eventOf(generation.status);
   if (event === undefined) return;
   const webhooks = await context.webhookEndpoints.read(generation.appId);
@@ -198,7 +196,7 @@ function destinationsOf(webhooks: AppWebhooks | null, { appId, webhookUrl }: Gen
 }
 
 async function announceTo(
-  context: Needs,
+  context: Work & Webhooks & Machine,
   { endpointId, url, disabled }: Destination,
   g: Generation,
   event: WebhookEvent,
@@ -234,7 +232,7 @@ async function announceTo(
   if (changed !== null && changed.refused === undefined) wakeIfOpen(context, changed.delivery);
 }
 
-function wakeIfOpen(context: Needs, delivery: Delivery): void {
+function wakeIfOpen(context: Work & Webhooks & Machine, delivery: Delivery): void {
   if (isOpen(delivery)) wakeDelivery(context, delivery, context.clock.now());
 }
 
@@ -242,7 +240,7 @@ function wakeIfOpen(context: Needs, delivery: Delivery): void {
  * Cancels what is open of a generation that was deleted: there is nothing to tell any more. What it misses is cancelled
  * when it is next tried.
  */
-export async function cancelDeliveries(context: Needs, g: Generation): Promise<void> {
+export async function cancelDeliveries(context: Work & Webhooks & Machine, g: Generation): Promise<void> {
   const endedAt = g.completedAt ?? g.updatedAt;
   if (context.clock.now() - endedAt > DELIVERY_RETENTION_MS) return;
   const webhooks = await context.webhookEndpoints.read(g.appId);

@@ -1,6 +1,6 @@
 import { requireScope } from '../access/authenticate.js';
 import type { Caller } from '../access/credential.js';
-import type { Context } from '../context.js';
+import type { Call, Machine, Webhooks } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, readBody } from '../fields.js';
 import { isUuid } from '../ids.js';
@@ -33,7 +33,7 @@ export interface WebhooksOwner {
  * another process was faster, a bounded number of times. Answers the record as it is then. What `change` throws is thrown.
  */
 export async function changeWebhooks(
-  { webhookEndpoints }: Pick<Context, 'webhookEndpoints'>,
+  { webhookEndpoints }: Webhooks,
   { accountId, appId }: WebhooksOwner,
   change: (current: AppWebhooks) => AppWebhooks | undefined,
 ): Promise<AppWebhooks> {
@@ -151,11 +151,6 @@ export function readDeliveryState(text: string | undefined): DeliveryState | und
 export const DEFAULT_ENDPOINT = 'default';
 
 type Owner = Pick<Caller, 'accountId' | 'appId'>;
-type NeedsManageEndpoints = Pick<
-  Context,
-  'webhookEndpoints' | 'webhookSender' | 'jsonSchemas' | 'digests' | 'clock' | 'ids'
->;
-
 /** A secret, and the key that it stands for: 32 bytes in hex. */
 export interface ShownSecret {
   readonly secret: SigningSecret;
@@ -167,7 +162,7 @@ export interface ShownSecret {
  * address, or as many as it may have.
  */
 export async function createEndpoint(
-  context: NeedsManageEndpoints,
+  context: Webhooks & Machine,
   caller: Owner,
   body: Json,
 ): Promise<ShownSecret & { readonly endpoint: WebhookEndpoint }> {
@@ -202,7 +197,7 @@ function requireNewAddress({ endpoints }: AppWebhooks, url: string): void {
 
 /** Those of the caller's App, in the order of their creation. */
 export async function listEndpoints(
-  { webhookEndpoints, call }: Pick<Context, 'webhookEndpoints' | 'call'>,
+  { webhookEndpoints, call }: Webhooks & Call,
   { appId }: Owner,
 ): Promise<readonly WebhookEndpoint[]> {
   return (await webhookEndpoints.read(appId, call))?.endpoints ?? [];
@@ -210,7 +205,7 @@ export async function listEndpoints(
 
 /** Throws NOT_FOUND alike for an unknown id, a malformed one and another App's endpoint. */
 export async function getEndpoint(
-  context: Pick<Context, 'webhookEndpoints' | 'call'>,
+  context: Webhooks & Call,
   caller: Owner,
   endpointId: string,
 ): Promise<WebhookEndpoint> {
@@ -226,7 +221,7 @@ function found(endpoints: readonly WebhookEndpoint[], endpointId: string): Webho
 
 /** Changes what is given. One that is enabled again begins with a clean record. Throws as get and create do. */
 export async function updateEndpoint(
-  context: NeedsManageEndpoints,
+  context: Webhooks & Machine,
   caller: Owner,
   endpointId: string,
   body: Json,
@@ -255,7 +250,7 @@ function updated(endpoint: WebhookEndpoint, change: EndpointChange, now: number)
 }
 
 /** What is open of it is cancelled when it is next tried. Throws as get does. */
-export async function deleteEndpoint(context: NeedsManageEndpoints, caller: Owner, endpointId: string): Promise<void> {
+export async function deleteEndpoint(context: Webhooks & Machine, caller: Owner, endpointId: string): Promise<void> {
   await changeWebhooks(context, caller, (current) => {
     const { endpointId: id } = found(current.endpoints, endpointId);
     return { ...current, endpoints: current.endpoints.filter((endpoint) => endpoint.endpointId !== id) };
@@ -267,7 +262,7 @@ export async function deleteEndpoint(context: NeedsManageEndpoints, caller: Owne
  * a day more. Throws as get does.
  */
 export async function rotateSecret(
-  context: NeedsManageEndpoints,
+  context: Webhooks & Machine,
   caller: Owner,
   endpointId: string,
 ): Promise<ShownSecret> {
@@ -283,13 +278,13 @@ export async function rotateSecret(
   return shown(context, isDefault ? caller.appId : endpointId.toLowerCase(), secret);
 }
 
-function shown(context: NeedsManageEndpoints, endpointId: string, secret: SigningSecret): ShownSecret {
+function shown(context: Webhooks & Machine, endpointId: string, secret: SigningSecret): ShownSecret {
   return { secret, key: signingKey(context, endpointId, secret) };
 }
 
 /** The endpoint's id as deliveries have it: the App's for its default. Throws as get does. */
 export async function deliveredTo(
-  context: Pick<Context, 'webhookEndpoints' | 'call'>,
+  context: Webhooks & Call,
   caller: Owner,
   endpointId: string,
 ): Promise<{ readonly endpointId: string; readonly endpoint?: WebhookEndpoint }> {
@@ -303,7 +298,7 @@ export async function deliveredTo(
  * FIELD_INVALID, and CONFLICT while the App has no default secret, which signs what is sent there.
  */
 export async function requireCallable(
-  { webhookEndpoints, webhookSender, call }: Pick<Context, 'webhookEndpoints' | 'webhookSender' | 'call'>,
+  { webhookEndpoints, webhookSender, call }: Webhooks & Call,
   caller: Caller,
   url: string,
 ): Promise<void> {

@@ -1,5 +1,5 @@
 import { type AbortSignalLike, AbortSource } from '../cancellation.js';
-import type { Context } from '../context.js';
+import type { Files, Machine, Webhooks, Work } from '../context.js';
 import { viewGeneration } from '../generation/read-generations.js';
 import type { SendOutcome } from '../ports/outside.js';
 import { type AttemptEnd, type DeliveryCommand, dueFrom, retryDelayMs } from './decide.js';
@@ -79,7 +79,7 @@ export class Paces {
 export const FAILING_MS = 5 * 86_400_000;
 
 /** A delivery succeeded: an endpoint that was failing when it began is not any more. */
-export async function noteSuccess(context: Context, delivery: Delivery, known: Destination): Promise<void> {
+export async function noteSuccess(context: Webhooks & Machine, delivery: Delivery, known: Destination): Promise<void> {
   if (known.failingSince === undefined) return;
   await note(context, delivery, known.endpointId, (endpoint) => {
     if (endpoint.failingSince === undefined) return undefined;
@@ -93,7 +93,7 @@ export async function noteSuccess(context: Context, delivery: Delivery, known: D
  * nothing while it is failing and its time is not over.
  */
 export async function noteFailure(
-  context: Context,
+  context: Webhooks & Machine,
   delivery: Delivery,
   { endpointId, failingSince }: Destination,
   isGone: boolean,
@@ -113,7 +113,7 @@ function disabledFor(endpoint: WebhookEndpoint, because: DisabledBecause, at: nu
 }
 
 async function note(
-  context: Context,
+  context: Webhooks & Machine,
   delivery: Delivery,
   endpointId: string,
   change: (endpoint: WebhookEndpoint) => WebhookEndpoint | undefined,
@@ -155,7 +155,11 @@ const CUT: AttemptEnd = { result: 'unknown' };
  * Answers whether a message was sent. Throws `StoreUnavailable`: the attempt may have been made, and is repeated once its
  * lease is over.
  */
-export async function sendDelivery(context: Context, deliveryId: string, signal: AbortSignalLike): Promise<boolean> {
+export async function sendDelivery(
+  context: Work & Files & Webhooks & Machine,
+  deliveryId: string,
+  signal: AbortSignalLike,
+): Promise<boolean> {
   const delivery = await context.deliveries.read(deliveryId);
   if (delivery === null || !isOpen(delivery)) return false;
   const now = context.clock.now();
@@ -177,19 +181,19 @@ export async function sendDelivery(context: Context, deliveryId: string, signal:
   return attempt(context, begun.delivery, destination, signal);
 }
 
-async function close(context: Context, delivery: Delivery, command: DeliveryCommand): Promise<false> {
+async function close(context: Webhooks & Machine, delivery: Delivery, command: DeliveryCommand): Promise<false> {
   await changeDelivery(context, delivery, command);
   return false;
 }
 
-function wakeLater(context: Context, delivery: Delivery): false {
+function wakeLater(context: Work & Machine, delivery: Delivery): false {
   const now = context.clock.now();
   if (isOpen(delivery)) wakeDelivery(context, delivery, Math.max(now + 1, dueFrom(delivery, now)));
   return false;
 }
 
 async function attempt(
-  context: Context,
+  context: Work & Files & Webhooks & Machine,
   begun: Delivery,
   destination: Destination,
   signal: AbortSignalLike,
@@ -207,7 +211,7 @@ async function attempt(
 }
 
 async function send(
-  context: Context,
+  context: Webhooks & Machine,
   { event, occurredAt, ...delivery }: Delivery,
   { endpointId, url, secret }: Destination,
   { view, signal }: { readonly view: Awaited<ReturnType<typeof viewGeneration>>; readonly signal: AbortSignalLike },
@@ -229,7 +233,7 @@ async function send(
 }
 
 async function record(
-  context: Context,
+  context: Work & Webhooks & Machine,
   begun: Delivery,
   destination: Destination,
   outcome: SendOutcome | undefined,
@@ -268,7 +272,7 @@ function endOf(outcome: SendOutcome): AttemptEnd {
 }
 
 function logGivenUp(
-  { log }: Context,
+  { log }: Machine,
   { deliveryId, generationId, appId, attemptsMade }: Delivery,
   end: AttemptEnd,
 ): void {
@@ -318,7 +322,7 @@ export class DeliveryQueue {
   private readonly accountPaces = new Paces(MAX_SENDING_FOR_ACCOUNT);
   private isStopping = false;
 
-  constructor(private readonly context: Context) {}
+  constructor(private readonly context: Work & Files & Webhooks & Machine) {}
 
   get counts(): { readonly sending: number; readonly waiting: number } {
     return { sending: this.sending.size, waiting: this.waiting.length };

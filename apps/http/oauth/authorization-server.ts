@@ -13,7 +13,7 @@ import {
 } from 'oidc-provider';
 import type { Logger } from 'pino';
 import { type Audience, DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
-import type { Context } from '../../../core/context.js';
+import type { Context, Identity, Machine } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { JsonObject } from '../../../core/json.js';
 import {
@@ -36,7 +36,7 @@ import { deviceCodeForm, deviceConfirmForm, deviceDone, errorPage, showBeforeRed
 import { audienceOf, ENDPOINTS, resourceUrl } from './metadata.js';
 import { OAUTH_JSON_TYPE, oauthErrors, oauthRefusal } from './oauth-refusal.js';
 
-type PortsRegisteredClients = Pick<Context, 'artefacts' | 'digests' | 'ids' | 'clock' | 'settings'>;
+type PortsRegisteredClients = Identity & Machine;
 
 export const CLIENT_KIND = 'oauth-client';
 /** The owner of clients to which nobody has given anything yet. */
@@ -76,7 +76,7 @@ export async function registerClient(ports: PortsRegisteredClients, metadata: Js
  * Keeps the number of unused clients below 1,000: the oldest one goes, if it had an hour to be used. Throws
  * RATE_LIMITED if all are newer.
  */
-async function makeRoom({ artefacts, clock }: Pick<PortsRegisteredClients, 'artefacts' | 'clock'>): Promise<void> {
+async function makeRoom({ artefacts, clock }: PortsRegisteredClients): Promise<void> {
   const unused = await artefacts.listOwned(CLIENT_KIND, UNUSED, MAX_UNUSED);
   const oldest = unused.at(-1);
   if (oldest === undefined || unused.length < MAX_UNUSED) return;
@@ -89,7 +89,7 @@ async function makeRoom({ artefacts, clock }: Pick<PortsRegisteredClients, 'arte
 }
 
 /** A client that somebody has connected stays registered as long as a grant could live. */
-export async function noteClientUse(ports: Omit<PortsRegisteredClients, 'ids'>, clientId: string): Promise<void> {
+export async function noteClientUse(ports: PortsRegisteredClients, clientId: string): Promise<void> {
   const { artefacts, clock, settings } = ports;
   const found = await artefacts.find({ kind: CLIENT_KIND, id: secretDigest(ports, CLIENT_KIND, clientId) });
   const expiresAt = clock.now() + settings.grantIdleMs + DAY_MS;
@@ -99,7 +99,7 @@ export async function noteClientUse(ports: Omit<PortsRegisteredClients, 'ids'>, 
   await artefacts.put({ ...client, expiresAt, removeAt: expiresAt + DAY_MS });
 }
 
-type PortsProviderStore = Pick<Context, 'artefacts' | 'digests' | 'clock' | 'settings'>;
+type PortsProviderStore = Identity & Machine;
 
 const SECOND_PROVIDERSTORE = 1_000;
 /** How long an ended artefact stays distinguishable from none. */

@@ -1,7 +1,7 @@
 import { type AbortSignalLike, throwIfAborted } from '../../cancellation.js';
 import type { Model } from '../../catalog/model.js';
 import { DURATION_TOLERANCE_MS, requestedDurationMs, requestedSize } from '../../catalog/price.js';
-import type { Context } from '../../context.js';
+import type { Files, Machine } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import { type AiMark, markOf, MAX_MARK_BYTES } from '../../media/ai-mark.js';
 import type { MediaFacts, ProbedFile } from '../../ports/media.js';
@@ -48,7 +48,7 @@ export interface Fault {
  * that arrives late can change a delivered output. To collect again, take a new fence.
  */
 export async function collectOutputs(
-  context: Context,
+  context: Files & Machine,
   by: Execution,
   generation: Generation,
   task: Offered,
@@ -77,7 +77,7 @@ export async function collectOutputs(
 
 /** Removes what was, or may have been, written under a fence, apart from the outputs with the kept indexes. */
 export async function removeCollected(
-  { objects }: Pick<Context, 'objects'>,
+  { objects }: Files,
   g: Generation,
   fence: number,
   kept: { has(index: number): boolean } = new Set<number>(),
@@ -85,11 +85,6 @@ export async function removeCollected(
   for (let index = 0; index < outputCountOf(g); index += 1)
     if (!kept.has(index)) await objects.remove(outputKey(g.generationId, fence, index));
 }
-
-type StoringContext = Pick<
-  Context,
-  'objects' | 'mediaCleaner' | 'mediaProbe' | 'outputSigner' | 'settings' | 'clock' | 'log'
->;
 
 /** What storing an answer depends on. */
 export interface StoringBy {
@@ -105,7 +100,7 @@ export interface StoringBy {
  * time. Nothing is signed before all of them are stored: a signer that hangs costs no output.
  */
 export async function storeSubmitted(
-  context: StoringContext,
+  context: Files & Machine,
   model: Pick<Model, 'mark' | 'displayName'>,
   g: Generation,
   outputs: readonly SubmittedOutput[],
@@ -130,7 +125,7 @@ export async function storeSubmitted(
 }
 
 async function storeOne(
-  context: StoringContext,
+  context: Files & Machine,
   g: Generation,
   {
     index,
@@ -169,7 +164,7 @@ async function storeOne(
 
 /** Signs what was stored, as soon as our own stores are available; unsigned where the signal fires before. */
 async function signStored(
-  context: StoringContext,
+  context: Files & Machine,
   g: Generation,
   stored: DeliveredObject,
   { index, signal, otherKeys }: StoringBy & { readonly index: number },
@@ -198,7 +193,7 @@ async function signStored(
 
 /** Checks what `storeSubmitted` has stored. Any worker may do so at any time: nothing is written or removed. */
 export async function inspectDelivered(
-  context: Context,
+  context: Files & Machine,
   { model }: Pick<Execution, 'model'>,
   g: Generation,
   delivered: readonly DeliveredObject[],
@@ -223,7 +218,7 @@ function otherKeyFor(g: Generation, index: number, otherKeys: StoringBy['otherKe
 }
 
 async function collectOne(
-  context: Context,
+  context: Files & Machine,
   { provider, model, settings: ofModel }: Execution,
   g: Generation,
   { reference, index, call, otherKeys }: Offered & { readonly index: number },
@@ -255,7 +250,7 @@ interface Storing {
  * stream showed too late what the file is: a written object never changes.
  */
 async function storeCleaned(
-  { objects, mediaCleaner, settings }: Pick<Context, 'objects' | 'mediaCleaner' | 'settings'>,
+  { objects, mediaCleaner, settings }: Files & Machine,
   bytes: AsyncIterable<Uint8Array>,
   { mark, objectKey, otherKey }: Storing,
 ): Promise<DeliveredObject | 'too-large'> {
@@ -280,7 +275,7 @@ async function storeCleaned(
 
 /** Whether what was stored can be delivered. Throws when it cannot be read now. */
 async function inspect(
-  context: Context,
+  context: Files & Machine,
   model: Model,
   g: Generation,
   { objectKey, byteSize, sha256, mark }: DeliveredObject,

@@ -1,4 +1,4 @@
-import type { Context } from '../../context.js';
+import type { Files, Machine, Models, Money, Webhooks, Work } from '../../context.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import { announceState } from '../../webhooks/deliveries.js';
 import { mayBeTakenOver, takeOverAt } from '../decide.js';
@@ -28,7 +28,7 @@ export class LeftTasks {
   private readonly left = new Map<string, Left>();
   private hasStopped = false;
 
-  constructor(private readonly context: Pick<Context, 'generations' | 'clock' | 'settings' | 'log'>) {}
+  constructor(private readonly context: Work & Machine) {}
 
   keep(g: Generation, entry: Entry): void {
     const { generationId, attempt } = g;
@@ -126,7 +126,7 @@ export class Dispatcher {
   private stopping = false;
 
   constructor(
-    private readonly context: Context,
+    private readonly context: Money & Work & Files & Models & Webhooks & Machine,
     private readonly worker: string,
   ) {
     this.lanes = new Lanes(context);

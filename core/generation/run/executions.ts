@@ -1,6 +1,6 @@
 import { routeOf } from '../../catalog/find-model.js';
 import type { Model } from '../../catalog/model.js';
-import type { Context } from '../../context.js';
+import type { Machine, Models, Money, Webhooks, Work } from '../../context.js';
 import type { JsonObject } from '../../json.js';
 import type { Provider } from '../../ports/provider.js';
 import { withoutAttempt } from '../decide.js';
@@ -18,13 +18,11 @@ export interface Execution {
   readonly settings: JsonObject;
 }
 
-type Connected = Pick<Context, 'catalog' | 'providers'>;
-
 /**
  * The ways in which this process can run a generation, the first one to be tried first. One with an attempt stays where
  * that was made. None if the catalog lacks the model or no provider of its route is connected.
  */
-export function executionsOf({ catalog, providers }: Connected, g: Generation): readonly Execution[] {
+export function executionsOf({ catalog, providers }: Models, g: Generation): readonly Execution[] {
   const model = catalog.find(g.modelKey);
   if (model === undefined) return [];
   const { attempt, notHere = [] } = g;
@@ -41,13 +39,13 @@ export function executionsOf({ catalog, providers }: Connected, g: Generation): 
  * The names of the providers one of which has to have room before a run goes on, the first one to be tried first; none for
  * a run that submits nothing, as its task is at a provider or is not wanted any more.
  */
-export function providersNeeded(context: Connected, g: Generation): readonly string[] {
+export function providersNeeded(context: Models, g: Generation): readonly string[] {
   if (g.attempt !== undefined || g.cancelRequestedAt !== undefined || isTerminal(g.status)) return [];
   return executionsOf(context, g).map(({ providerName }) => providerName);
 }
 
 /** Whether the route has another provider for an attempt after the one that this run is for. */
-export function hasOtherProvider(context: Connected, g: Generation, { providerName }: Execution): boolean {
+export function hasOtherProvider(context: Models, g: Generation, { providerName }: Execution): boolean {
   return executionsOf(context, withoutAttempt(g)).some((other) => other.providerName !== providerName);
 }
 
@@ -70,7 +68,7 @@ function providerOf(attempt: NonNullable<Generation['attempt']>, { route }: Mode
  * has been idle, within the bounds of a retry. Past its deadline it fails without charge. A task goes on at its provider
  * meanwhile, so that is warned of.
  */
-export async function leaveToOthers(context: Context, g: Generation): Promise<null> {
+export async function leaveToOthers(context: Money & Work & Models & Webhooks & Machine, g: Generation): Promise<null> {
   if (isTerminal(g.status)) return null;
   context.providerGates.missing.found(g);
   const ended = await endOverdue(context, g, taskError('MODEL_UNAVAILABLE'));
@@ -87,6 +85,6 @@ export async function leaveToOthers(context: Context, g: Generation): Promise<nu
 }
 
 /** The error of a generation that no worker ran before its deadline, as far as this process can tell. */
-export function lateError(context: Connected, g: Generation): TaskError {
+export function lateError(context: Models, g: Generation): TaskError {
   return taskError(executionsOf(context, g).length === 0 ? 'MODEL_UNAVAILABLE' : 'TASK_TIMEOUT');
 }

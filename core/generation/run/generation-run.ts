@@ -1,4 +1,4 @@
-import type { Context } from '../../context.js';
+import type { Files, Machine, Models, Money, Webhooks, Work } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import { hintsOf, type ProviderCost, type ProviderReport } from '../../ports/provider.js';
 import type { Entry } from '../../providers/provider-gates.js';
@@ -52,7 +52,7 @@ export class RunOutputs {
   private readonly arrived = new Map<number, Output | Fault>();
 
   constructor(
-    private readonly context: Context,
+    private readonly context: Files & Machine,
     private readonly of: Execution,
     private readonly holder: LeaseHolder,
     private readonly calls: ProviderCalls,
@@ -150,7 +150,7 @@ export class Patience {
   private isOver = false;
 
   constructor(
-    private readonly context: Pick<Context, 'clock' | 'settings' | 'log'>,
+    private readonly context: Machine,
     private readonly holder: Pick<LeaseHolder, 'lastKnown'>,
     private readonly rest: WakeableDelay,
   ) {}
@@ -202,7 +202,7 @@ export interface OneSubmission {
 /** Submits the attempts of one run. */
 export class RunSubmissions {
   constructor(
-    private readonly context: Context,
+    private readonly context: Files & Machine,
     private readonly by: SubmitsWith,
   ) {}
 
@@ -248,7 +248,7 @@ export class RunSubmissions {
 
 /** What of the model, its provider and the settings holds for a whole run. */
 export function rulesOf(
-  context: Pick<Context, 'catalog' | 'providers' | 'settings' | 'boot'>,
+  context: Models & Machine,
   generation: Generation,
   execution: Execution,
 ): RunRules & { readonly answersWithOutputs: boolean } {
@@ -304,7 +304,7 @@ export class GenerationRun {
   private readonly hasWarnedOf = new Set<'status' | 'access'>();
 
   constructor(
-    private readonly context: Context,
+    private readonly context: Money & Work & Files & Models & Webhooks & Machine,
     generation: Generation,
     private readonly of: RunOf,
   ) {

@@ -1,5 +1,5 @@
 import type { Model } from '../../catalog/model.js';
-import type { Context } from '../../context.js';
+import type { Machine, Models } from '../../context.js';
 import type { Entry } from '../../providers/provider-gates.js';
 import type { Generation } from '../generation.js';
 import { providersNeeded } from './executions.js';
@@ -217,7 +217,7 @@ export class Lanes {
   private models: unknown;
   private cancelTimer: (() => void) | undefined;
 
-  constructor(private readonly context: Pick<Context, 'catalog' | 'providers' | 'providerGates' | 'clock'>) {
+  constructor(private readonly context: Models & Machine) {
     context.providerGates.onRoom(() => this.admitWhoMay());
   }
 

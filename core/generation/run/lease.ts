@@ -1,4 +1,4 @@
-import type { Context } from '../../context.js';
+import type { Files, Machine, Models, Money, Webhooks, Work } from '../../context.js';
 import type { GenerationCommand, GenerationRefusal } from '../decide.js';
 import { type Generation, isTerminal, taskError, type TaskError } from '../generation.js';
 import { changeGeneration, changeOnce, settleNowOrSoon } from '../settle-generation.js';
@@ -38,7 +38,7 @@ export class LeaseHolder {
   private isUnsure = false;
 
   constructor(
-    private readonly context: Context,
+    private readonly context: Work & Machine,
     private current: Generation,
     leasedAt: number,
     private readonly onNews: (news: LeaseNews) => void,
@@ -208,7 +208,7 @@ export interface NeedsRoom {
  * failed.
  */
 export async function takeLease(
-  context: Context,
+  context: Money & Work & Files & Models & Webhooks & Machine,
   worker: string,
   generationId: string,
   provider?: string,
@@ -248,12 +248,12 @@ export async function takeLease(
 
 const TOO_LATE = taskError('TASK_TIMEOUT', 'The generation waited too long for its turn.');
 
-function needsOther(context: Context, g: Generation, provider: string | undefined): boolean {
+function needsOther(context: Models, g: Generation, provider: string | undefined): boolean {
   const needed = providersNeeded(context, g);
   return needed.length > 0 && (provider === undefined || !needed.includes(provider));
 }
 
-async function obstacleTo(context: Context, g: Generation): Promise<TaskError | undefined> {
+async function obstacleTo(context: Files, g: Generation): Promise<TaskError | undefined> {
   for (const reference of g.references) {
     if (!(await context.objects.stat(reference.objectKey)))
       return taskError('INPUT_INVALID', 'A reference file is no longer kept.');
@@ -261,12 +261,12 @@ async function obstacleTo(context: Context, g: Generation): Promise<TaskError | 
   return undefined;
 }
 
-async function changedSince({ generations }: Context, g: Generation): Promise<NeedsRoom | null> {
+async function changedSince({ generations }: Work, g: Generation): Promise<NeedsRoom | null> {
   const newest = await generations.read(g.generationId);
   return newest?.kind === 'generation' && newest.version !== g.version ? { needsRoom: newest } : null;
 }
 
-async function giveUp(context: Context, g: Generation, error: TaskError): Promise<null> {
+async function giveUp(context: Money & Work & Webhooks & Machine, g: Generation, error: TaskError): Promise<null> {
   const { generation, refused } = await changeGeneration(context, g, { event: 'give-up', error });
   if (refused === undefined) await settleNowOrSoon(context, generation);
   return null;

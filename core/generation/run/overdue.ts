@@ -1,4 +1,4 @@
-import type { Context } from '../../context.js';
+import type { Machine, Work } from '../../context.js';
 import type { Settings } from '../../settings.js';
 import { type Generation, mayHaveResult, outputCountOf, runEndsAt, type TaskError } from '../generation.js';
 import { changeGeneration } from '../settle-generation.js';
@@ -20,7 +20,7 @@ export function deadlineOf(g: Generation): number {
  * Ends a generation that is past its deadline and that no worker runs; null where it is not, or its end was refused. One
  * whose provider may have the result gets the period for a last poll instead, once: a worker has to take it then.
  */
-export async function endOverdue(context: Context, g: Generation, error: TaskError): Promise<Generation | null> {
+export async function endOverdue(context: Work & Machine, g: Generation, error: TaskError): Promise<Generation | null> {
   if (context.clock.now() <= deadlineOf(g)) return null;
   if (mayHaveResult(g) && g.lastPollBy === undefined) {
     await changeGeneration(context, g, { event: 'allow-last-poll', periodMs: lastPeriodMs(context.settings, g) });

@@ -1,5 +1,5 @@
 import { AbortSource } from '../../cancellation.js';
-import type { Context } from '../../context.js';
+import type { Files, Machine } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { JsonObject } from '../../json.js';
 import type {
@@ -81,7 +81,7 @@ export class ProviderCalls {
   private cancelAskedAt: number | undefined;
 
   constructor(
-    private readonly context: Pick<Context, 'clock' | 'settings' | 'log'>,
+    private readonly context: Machine,
     private readonly of: Execution & { readonly entry: Entry },
     private readonly generationId: string,
   ) {
@@ -217,7 +217,7 @@ export interface SubmissionOf {
 
 /** What the provider is handed for one attempt. It sees the task, never whose it is. */
 export function submissionOf(
-  context: Pick<Context, 'objects'>,
+  context: Files,
   g: Generation,
   { attempt, settings, inputSchema, timeLeftMs, isOver, onUnread }: SubmissionOf,
 ): Submission {
@@ -311,7 +311,7 @@ export interface HandOver {
  * it.
  */
 export async function handOver(
-  context: Context,
+  context: Files & Machine,
   calls: Pick<ProviderCalls, 'submit'>,
   {
     settings,

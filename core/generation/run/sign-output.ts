@@ -1,12 +1,10 @@
 import type { AbortSignalLike } from '../../cancellation.js';
-import type { Context } from '../../context.js';
+import type { Files, Machine } from '../../context.js';
 import { StoreUnavailable } from '../../errors.js';
 import type { MediaFacts } from '../../ports/media.js';
 import type { ObjectStore } from '../../ports/object-store.js';
 import { MAX_SIGNATURE_BYTES, SIGN_WAIT_MS } from '../../ports/output-signer.js';
 import type { DeliveredObject, Generation } from '../generation.js';
-
-type SigningContext = Pick<Context, 'objects' | 'outputSigner' | 'mediaProbe' | 'clock' | 'log' | 'settings'>;
 
 interface Signing {
   readonly kind: Generation['modality'];
@@ -22,7 +20,7 @@ interface Signing {
  * its mark is in it all the same. Throws `StoreUnavailable`.
  */
 export async function signOutput(
-  context: SigningContext,
+  context: Files & Machine,
   unsigned: DeliveredObject,
   signing: Signing,
 ): Promise<DeliveredObject> {
@@ -43,7 +41,7 @@ export async function signOutput(
 
 /** A signer may wait for a time stamp server. A result that arrives after the wait takes no key and is not stored. */
 async function signedInTime(
-  context: SigningContext,
+  context: Files & Machine,
   unsigned: DeliveredObject,
   signing: Signing,
 ): Promise<DeliveredObject | undefined> {
@@ -69,7 +67,7 @@ async function signedInTime(
 }
 
 async function storeSigned(
-  context: SigningContext,
+  context: Files & Machine,
   unsigned: DeliveredObject,
   { kind, otherKey }: Signing,
   isOver: () => boolean,
@@ -107,7 +105,7 @@ async function discard(bytes: AsyncIterable<Uint8Array>): Promise<undefined> {
 }
 
 async function factsOf(
-  { objects, mediaProbe, settings }: SigningContext,
+  { objects, mediaProbe, settings }: Files & Machine,
   { objectKey, byteSize }: Pick<DeliveredObject, 'objectKey' | 'byteSize'>,
   kind: Generation['modality'],
 ): Promise<MediaFacts | undefined> {
