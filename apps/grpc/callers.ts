@@ -11,7 +11,7 @@ import { isUuid } from '../../core/ids.js';
 import type { JsonObject } from '../../core/json.js';
 import type { Clock } from '../../core/ports/machine.js';
 import { ConfigInvalid } from '../config/config.js';
-import { pointsOf, RateLimit, sizeNote } from '../requests/rate-limit.js';
+import { pointsOf, RateLimit, sizeNote } from '../rate-limit.js';
 import { WatchedFiles } from './certificates.js';
 
 /** What only services may be allowed: operators' work. */

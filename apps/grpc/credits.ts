@@ -4,7 +4,7 @@ import { type CreditOperation, getBalance, listEntries, type StatementEntry } fr
 import { readUsage, readUsageRequest } from '../../core/usage/read-usage.js';
 import type { Operated, ShownAccount, ShownEntry } from '../operator/operator.js';
 import { StoreOperator } from '../operator/store-operator.js';
-import { cursorOf, tokenOf } from '../requests/page-token.js';
+import { cursorOf, tokenOf } from '../page-token.js';
 import { timestamp, wordOf } from './enums.js';
 import type { AccountSchema } from './generated/darkroom/v1/accounts_pb.js';
 import {

@@ -10,7 +10,7 @@ import type {
   ReferenceRole as CoreRole,
 } from '../../core/generation/generation.js';
 import type { UploadState as CoreUploadState } from '../../core/uploads/manage-uploads.js';
-import type { FrontMessages } from '../requests/service-error.js';
+import type { FrontMessages } from '../service-errors.js';
 import { PriceUnit } from './generated/darkroom/v1/catalog_pb.js';
 import { GenerationEventType, GenerationStatus } from './generated/darkroom/v1/generations_pb.js';
 import { Modality, Operation, ReferenceRole } from './generated/darkroom/v1/media_pb.js';

@@ -3,7 +3,7 @@ import { type Any, anyPack } from '@bufbuild/protobuf/wkt';
 import { Metadata, status as Status, type StatusObject } from '@grpc/grpc-js';
 import type { ErrorCode, ServiceError } from '../../core/errors.js';
 import { pathOf, tokensOf } from '../../core/json.js';
-import { messageOf } from '../requests/service-error.js';
+import { messageOf } from '../service-errors.js';
 import { duration, GRPC_MESSAGES } from './enums.js';
 import {
   BadRequestSchema,

@@ -23,8 +23,8 @@ import {
 import { WakeableDelay } from '../../core/generation/run/waiting.js';
 import type { Json, JsonObject } from '../../core/json.js';
 import { MAX_BODY_DEPTH, MAX_BODY_NODES } from '../http/host/http-context.js';
-import { KeptViews } from '../requests/kept-views.js';
-import { pageByToken } from '../requests/page-token.js';
+import { ViewCache } from '../http/render/generation.js';
+import { pageByToken } from '../page-token.js';
 import { duration, EVENT_TYPE, MODALITY, OPERATION, readTimestamp, STATUS, timestamp, wordOf } from './enums.js';
 import {
   type GenerationInput,
@@ -76,7 +76,7 @@ function renderOutput({ output, url }: OutputView): MessageInitShape<typeof Outp
 
 const BYTES = new WeakMap<Message, Uint8Array>();
 
-const ANSWERS = new KeptViews((view, isKept) => {
+const ANSWERS = new ViewCache((view, isKept) => {
   const answer = create(GetGenerationResponseSchema, { generation: renderGeneration(view) });
   if (isKept) BYTES.set(answer, toBinary(GetGenerationResponseSchema, answer));
   return answer;

@@ -15,8 +15,8 @@ import { CallOver, type Cancellation, requireWanted } from '../../core/cancellat
 import type { Context } from '../../core/context.js';
 import { type Bound, type ErrorCode, ServiceError } from '../../core/errors.js';
 import type { Clock } from '../../core/ports/machine.js';
-import { loggedIds, loggedRefusal, type LoggedRefusal } from '../logging/logged-fields.js';
-import { asServiceError, levelOf, safeRequestId } from '../requests/service-error.js';
+import { loggedIds, loggedRefusal, type LoggedRefusal, safeRequestId } from '../logging/logged-fields.js';
+import { asServiceError, levelOf } from '../service-errors.js';
 import {
   type ActingFor,
   authenticate,

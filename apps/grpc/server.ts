@@ -30,7 +30,7 @@ import type { Logger } from 'pino';
 import type { Context } from '../../core/context.js';
 import { type ErrorCode, ServiceError } from '../../core/errors.js';
 import { MAX_BODY_BYTES, MAX_BODY_NODES } from '../http/host/http-context.js';
-import { askedOnce } from '../requests/asked-once.js';
+import { singleFlight } from '../readiness.js';
 import { ACCESS_METHODS, PEOPLE_METHODS } from './access.js';
 import { ActingFor, CallerRates, type ServiceCallers } from './callers.js';
 import type { TokenCallers } from './callers/token-callers.js';
@@ -102,7 +102,7 @@ export class Health {
 
   /** Says `NOT_SERVING` while the process is not ready, until `stop`. */
   follow(isReady: () => Promise<boolean>, everyMs = LOOK_EVERY_MS): void {
-    const ask = askedOnce(isReady, ANSWER_WITHIN_MS);
+    const ask = singleFlight(isReady, ANSWER_WITHIN_MS);
     const look = async (): Promise<void> => {
       const isServing = await ask().catch(() => false);
       if (this.looking !== undefined) this.say(isServing);

@@ -25,7 +25,7 @@ import {
   rotateSecret,
   updateEndpoint,
 } from '../../core/webhooks/manage-endpoints.js';
-import { cursorOf, pageByToken, tokenOf } from '../requests/page-token.js';
+import { cursorOf, pageByToken, tokenOf } from '../page-token.js';
 import { readTimestamp, timestamp, wordOf } from './enums.js';
 import {
   type CreateWebhookRequest,

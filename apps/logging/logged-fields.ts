@@ -41,3 +41,10 @@ export function loggedIds(named: { readonly generationId?: unknown; readonly upl
 function isId(value: unknown): value is string {
   return typeof value === 'string' && isUuid(value);
 }
+
+const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+
+/** The caller's own id of a request, if it can be returned and logged safely. */
+export function safeRequestId(value: unknown): string | undefined {
+  return typeof value === 'string' && REQUEST_ID.test(value) ? value : undefined;
+}

@@ -38,7 +38,7 @@ import type { Person } from '../../core/people/person.js';
 import { createSignInLink } from '../../core/people/sign-in.js';
 import { type ConnectedProvider, listProviders } from '../../core/providers/list-providers.js';
 import { addUpCosts, readUsage, readUsageRequest, type SentUsage, type Usage } from '../../core/usage/read-usage.js';
-import { cursorOf, pageByToken, tokenOf } from '../requests/page-token.js';
+import { cursorOf, pageByToken, tokenOf } from '../page-token.js';
 import {
   accountStorage,
   type AccountStorage,

@@ -6,7 +6,7 @@ import type { Ports } from '../../core/ports/tokens.js';
 import { sentencesOf } from '../logging/logging.js';
 import type { MethodsOf } from '../metrics/observed-calls.js';
 import { STORE_METHODS, type StorePort, type StorePorts } from '../metrics/store-calls.js';
-import { UNAVAILABLE_RETRY_MS } from '../requests/service-error.js';
+import { UNAVAILABLE_RETRY_MS } from '../service-errors.js';
 
 /**
  * Calls must have succeeded for this long before a store counts as available again: intermittent failures are one

@@ -12,7 +12,7 @@ import {
 import type { UsageSums } from '../../../core/usage/usage.js';
 import { printable } from '../../logging/logged-fields.js';
 import type { AccountStorage, CostReport } from '../../operator/operator.js';
-import { namedSums, USAGE_NAMES } from '../../requests/service-error.js';
+import { namedSums, USAGE_NAMES } from '../../http/render/credits.js';
 import { usageFailure } from '../exit.js';
 import { counted, facts, isoTime, table } from '../terminal.js';
 import { moreText } from './operator-command.js';

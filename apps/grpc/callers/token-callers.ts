@@ -3,7 +3,7 @@ import { type Authenticator, isOwnApp, requireScope } from '../../../core/access
 import type { Caller, Scope } from '../../../core/access/credential.js';
 import { ServiceError } from '../../../core/errors.js';
 import { isAccessTokenShaped } from '../../../core/people/grants.js';
-import { pointsOf, RateLimit, sizeNote } from '../../requests/rate-limit.js';
+import { pointsOf, RateLimit, sizeNote } from '../../rate-limit.js';
 import { APP_KEY, rateOf } from '../callers.js';
 
 export interface TokenRates {

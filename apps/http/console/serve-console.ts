@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import type { Context } from '../../../core/context.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { type BodySchema, readBody as checkBody } from '../../../core/fields.js';
-import { RateLimit } from '../../requests/rate-limit.js';
+import { RateLimit } from '../../rate-limit.js';
 import type { StreamedAnswer } from '../host/answer.js';
 import { readBody } from '../host/read-body.js';
 import type { HttpHandler, HttpRoute } from '../host/routing.js';

@@ -21,7 +21,7 @@ import {
 } from '../../../core/generation/read-generations.js';
 import { NO_WAIT, waitForEnd, waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { pageByToken } from '../../requests/page-token.js';
+import { pageByToken } from '../../page-token.js';
 import type { StreamedAnswer } from '../host/answer.js';
 import { readTime } from '../host/request.js';
 import { ESTIMATE_SCHEMA, renderEstimate, renderTask, TASK_SCHEMA, taskText } from '../render/generation.js';

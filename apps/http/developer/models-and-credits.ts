@@ -11,7 +11,7 @@ import {
   USAGE_BY,
   USUAL_DAYS,
 } from '../../../core/usage/read-usage.js';
-import { cursorOf, tokenOf } from '../../requests/page-token.js';
+import { cursorOf, tokenOf } from '../../page-token.js';
 import type { Answer } from '../host/answer.js';
 import { CATALOG_SCHEMA, MODEL_SCHEMA, renderCatalog, renderModel } from '../render/catalog.js';
 import {

@@ -1,7 +1,7 @@
 import { type ErrorCode, ERRORS } from '../../../core/errors.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
-import { messageOf } from '../../requests/service-error.js';
+import { messageOf } from '../../service-errors.js';
 import { HTTP_MESSAGES, STATUSES } from '../host/errors.js';
 import { servePackagedFile } from '../host/pages.js';
 import type { HttpHandler, HttpRoute } from '../host/routing.js';

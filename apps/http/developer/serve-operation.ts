@@ -4,7 +4,7 @@ import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
 import { loggedIds } from '../../logging/logged-fields.js';
-import { pointsOf } from '../../requests/rate-limit.js';
+import { pointsOf } from '../../rate-limit.js';
 import type { Answer, NoContent, StreamedAnswer } from '../host/answer.js';
 import {
   authenticateRequest,

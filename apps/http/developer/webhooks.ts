@@ -13,7 +13,7 @@ import {
   UPDATE_WEBHOOK_SCHEMA,
   updateEndpoint,
 } from '../../../core/webhooks/manage-endpoints.js';
-import { cursorOf, pageByToken, tokenOf } from '../../requests/page-token.js';
+import { cursorOf, pageByToken, tokenOf } from '../../page-token.js';
 import { readTime } from '../host/request.js';
 import { NEXT_CURSOR, UUID } from '../render/schema-parts.js';
 import {

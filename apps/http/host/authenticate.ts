@@ -3,7 +3,7 @@ import { type Authenticator, isCredentialShaped } from '../../../core/access/aut
 import type { Audience, Caller } from '../../../core/access/credential.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/machine.js';
-import { RATE_WINDOW_SECONDS, RateLimit, sizeNote } from '../../requests/rate-limit.js';
+import { RATE_WINDOW_SECONDS, RateLimit, sizeNote } from '../../rate-limit.js';
 import type { HttpContext } from './http-context.js';
 import { readCredential } from './request.js';
 import type { HttpShared } from './server.js';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { ErrorCode, ServiceError } from '../../../core/errors.js';
 import { loggedRefusal } from '../../logging/logged-fields.js';
-import { asServiceError, type FrontMessages, levelOf, messageOf } from '../../requests/service-error.js';
+import { asServiceError, type FrontMessages, levelOf, messageOf } from '../../service-errors.js';
 import { errorEnvelope } from './answer.js';
 import type { ErrorRenderer, HttpContext, HttpState } from './http-context.js';
 import { JSON_TYPE, sendText } from './send.js';

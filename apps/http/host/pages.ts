@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../../../core/errors.js';
-import { askedOnce } from '../../requests/asked-once.js';
+import { READY, type ReadinessParts, readyWhile, UP } from '../../readiness.js';
 import { createRouter, type HttpRoute } from './routing.js';
 import { sendAnswer } from './send.js';
 import type { HttpFront } from './server.js';
@@ -56,27 +56,6 @@ export function startPage(path: string): HttpFront {
       },
     ]),
   ];
-}
-
-export const UP = { status: 'up' } as const;
-export const READY = { status: 'ready' } as const;
-
-export interface ReadinessParts {
-  /** Whether the process's database answers. The object store is not checked: much works without it. */
-  readonly readiness: () => Promise<boolean>;
-  readonly isStopping: () => boolean;
-}
-
-/** A database that does not answer within this does not answer, as far as a probe is concerned. */
-const READINESS_TIMEOUT_MS = 4_000;
-
-/**
- * Whether requests should be sent to this process: not before its database answers, and not once it is stopping.
- * However many unauthenticated clients ask, there is only one check of the database at a time.
- */
-export function readyWhile({ readiness, isStopping }: ReadinessParts): () => Promise<boolean> {
-  const answers = askedOnce(readiness, READINESS_TIMEOUT_MS);
-  return async () => !isStopping() && (await answers().catch(() => false));
 }
 
 /**

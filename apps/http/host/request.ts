@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import { escapePointerToken } from '../../../core/json.js';
-import { safeRequestId } from '../../requests/service-error.js';
+import { safeRequestId } from '../../logging/logged-fields.js';
 
 const BEARER = /^bearer(?: +|$)/i;
 

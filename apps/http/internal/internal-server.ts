@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import { READY, readyWhile, UP } from '../host/pages.js';
+import { READY, readyWhile, UP } from '../../readiness.js';
 import { Listening } from '../host/server.js';
 
 export interface InternalServerOptions {

@@ -13,7 +13,7 @@ import { CallOver } from '../../../core/cancellation.js';
 import { type ErrorCode, ServiceError } from '../../../core/errors.js';
 import type { Json } from '../../../core/json.js';
 import { loggedIds } from '../../logging/logged-fields.js';
-import { messageOf } from '../../requests/service-error.js';
+import { messageOf } from '../../service-errors.js';
 import { notedRefusal } from '../host/errors.js';
 import { type Asking, AskingByRepetition, AskingOnStream, canShowForms, UNABLE } from './asking.js';
 import type { ClientRequests } from './client-requests.js';

@@ -3,7 +3,7 @@ import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Json } from '../../../core/json.js';
-import { pointsOf } from '../../requests/rate-limit.js';
+import { pointsOf } from '../../rate-limit.js';
 import {
   authenticateRequest,
   type AuthenticatingParts,

@@ -25,7 +25,7 @@ import {
   secretDigest,
 } from '../../../core/people/grants.js';
 import type { Artefact } from '../../../core/people/person.js';
-import { RateLimit } from '../../requests/rate-limit.js';
+import { RateLimit } from '../../rate-limit.js';
 import type { HttpContext } from '../host/http-context.js';
 import { readBody } from '../host/read-body.js';
 import { createRouter, type HttpHandler, type HttpRouter } from '../host/routing.js';

@@ -2,7 +2,7 @@ import { AllowList } from '../../../adapters/http/allow-list.js';
 import { byNameServers } from '../../../adapters/http/connections.js';
 import { fetchBy } from '../../../adapters/http/fetch.js';
 import { HttpClient, type HttpClientOptions } from '../../../adapters/http/http-client.js';
-import { RateLimit } from '../../requests/rate-limit.js';
+import { RateLimit } from '../../rate-limit.js';
 import type { ClientDocumentFetch } from './authorization-server.js';
 
 const LIMITS = {

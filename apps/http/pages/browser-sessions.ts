@@ -11,7 +11,7 @@ import {
   type SignedIn,
 } from '../../../core/people/sessions.js';
 import type { RelyingParty } from '../../../core/ports/machine.js';
-import { RateLimit } from '../../requests/rate-limit.js';
+import { RateLimit } from '../../rate-limit.js';
 import type { ClientAddresses } from '../host/client-addresses.js';
 import type { HttpContext } from '../host/http-context.js';
 

@@ -1,6 +1,6 @@
 import type { Balance, Statement, StatementEntry } from '../../../core/credits/operate.js';
 import { type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
-import { namedSums, USAGE_NAMES } from '../../requests/service-error.js';
+import type { UsageSums } from '../../../core/usage/usage.js';
 import { CREDITS, NEXT_CURSOR, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
 
 export const BALANCE_SCHEMA: TitledSchema = {
@@ -162,6 +162,25 @@ export const USAGE_SCHEMA: TitledSchema = {
     next_cursor: NEXT_CURSOR,
   },
 };
+
+/** The name of the field with a row's group, by what usage is added up by. */
+export const USAGE_NAMES = {
+  day: 'day',
+  model: 'model_key',
+  key: 'credential_id',
+  client_trace_id: 'client_trace_id',
+} as const satisfies Record<UsageBy, string>;
+
+/** Sums by the names of their fields, in the order of tables. */
+export function namedSums({ generations, failed, reservedCredits, chargedCredits, releasedCredits }: UsageSums) {
+  return {
+    generations,
+    failed,
+    reserved_credits: reservedCredits,
+    charged_credits: chargedCredits,
+    released_credits: releasedCredits,
+  };
+}
 
 /** What is undefined is left out of the JSON. */
 export function renderUsage({ request, groups, total }: Usage, nextCursor?: string): object {

@@ -1,7 +1,11 @@
 import type { Estimate } from '../../../core/generation/create-generation.js';
-import { type GenerationView, type OutputView, TASK_ERRORS } from '../../../core/generation/generation.js';
+import {
+  type Generation,
+  type GenerationView,
+  type OutputView,
+  TASK_ERRORS,
+} from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
-import { KeptViews } from '../../requests/kept-views.js';
 import { CREDITS, MODALITY, OPERATION, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
 
 const OUTPUT_SCHEMA: JsonObject = {
@@ -90,11 +94,35 @@ export function renderTask({ generation, outputs, pollAfterMs }: GenerationView)
 
 const NO_OUTPUTS: readonly object[] = [];
 
-const TEXTS = new KeptViews((view) => JSON.stringify(renderTask(view)));
+/**
+ * What a front makes of a view, cached for as long as a store caches the record, because a client polls many times before
+ * a generation ends. Only views of records that cannot change are cached, and none with outputs: their URLs are signed
+ * anew for each response.
+ */
+export class ViewCache<T> {
+  private readonly cached = new WeakMap<
+    Generation,
+    { readonly pollAfterMs: number | undefined; readonly rendered: T }
+  >();
 
-/** The JSON of a task, the same as of `renderTask`; kept where the view is. */
+  constructor(private readonly render: (view: GenerationView, isCached: boolean) => T) {}
+
+  of(view: GenerationView): T {
+    const { generation, outputs, pollAfterMs } = view;
+    if (outputs.length > 0 || !Object.isFrozen(generation)) return this.render(view, false);
+    const found = this.cached.get(generation);
+    if (found !== undefined && found.pollAfterMs === pollAfterMs) return found.rendered;
+    const rendered = this.render(view, true);
+    this.cached.set(generation, { pollAfterMs, rendered });
+    return rendered;
+  }
+}
+
+const TASK_TEXTS = new ViewCache((view) => JSON.stringify(renderTask(view)));
+
+/** The JSON of `renderTask`, cached where the view can be. */
 export function taskText(view: GenerationView): string {
-  return TEXTS.of(view);
+  return TASK_TEXTS.of(view);
 }
 
 function renderOutput({ output, url }: OutputView): object {

@@ -2,7 +2,7 @@ import { findAccounts } from '../../../../core/access/manage.js';
 import type { JsonObject } from '../../../../core/json.js';
 import { accountJson, keyJson, moreJson, storageJson } from '../../../operator/records.js';
 import { shownAccount } from '../../../operator/store-operator.js';
-import { pageByToken } from '../../../requests/page-token.js';
+import { pageByToken } from '../../../page-token.js';
 import { NAME, NAME_WORDING } from '../console-operation.js';
 import type { OperatorOperation } from './operator-operation.js';
 

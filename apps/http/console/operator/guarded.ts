@@ -1,7 +1,7 @@
 import type { Cancellation } from '../../../../core/cancellation.js';
 import { requireOperator } from '../../../../core/people/operators.js';
 import { StoreOperator } from '../../../operator/store-operator.js';
-import { asServiceError } from '../../../requests/service-error.js';
+import { asServiceError } from '../../../service-errors.js';
 import { readQuery, readText } from '../../host/request.js';
 import { requireSameOrigin } from '../../pages/page.js';
 import type { ConsoleOperation } from '../console-operation.js';

@@ -1,7 +1,7 @@
 import { openWork } from '../../../../core/generation/read-generations.js';
 import { generationJson, inspectedJson, isoTime, moreJson, providerJson } from '../../../operator/records.js';
 import { shownGeneration } from '../../../operator/store-operator.js';
-import { pageByToken } from '../../../requests/page-token.js';
+import { pageByToken } from '../../../page-token.js';
 import type { OperatorOperation } from './operator-operation.js';
 
 /** What credits of any account are held for, the oldest first. */

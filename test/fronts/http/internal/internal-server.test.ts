@@ -9,7 +9,7 @@ import {
   type InternalServerOptions,
 } from '../../../../apps/http/internal/internal-server.js';
 import { Metrics } from '../../../../apps/metrics/metrics.js';
-import { askedOnce } from '../../../../apps/requests/asked-once.js';
+import { singleFlight } from '../../../../apps/readiness.js';
 import { parseExposition } from '../../../fixtures/exposition.js';
 import { exchange, parseAnswer } from '../host/raw-socket.js';
 
@@ -173,11 +173,11 @@ describe('the internal listener', () => {
   });
 });
 
-describe('askedOnce', () => {
+describe('singleFlight', () => {
   it('checks once for all waiting callers, again afterwards, and treats silence as a no', async () => {
     let asked = 0;
     let answer: (is: boolean) => void = () => undefined;
-    const ask = askedOnce(() => {
+    const ask = singleFlight(() => {
       asked += 1;
       return new Promise<boolean>((resolve) => {
         answer = resolve;

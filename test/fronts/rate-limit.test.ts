@@ -2,7 +2,7 @@
 // refusal.
 // Method: limits of a few points, taken in two parts, as for a body that comes in chunks.
 import { expect } from 'chai';
-import { RateLimit } from '../../../apps/requests/rate-limit.js';
+import { RateLimit } from '../../apps/rate-limit.js';
 
 describe('a rate limit', () => {
   it('does not refuse a request for later ones when nothing more is due', async () => {

@@ -1,5 +1,5 @@
-import { fieldInvalid } from '../../core/fields.js';
-import type { Page, PageRequest } from '../../core/paging.js';
+import { fieldInvalid } from '../core/fields.js';
+import type { Page, PageRequest } from '../core/paging.js';
 
 type SentAs = 'page_token' | 'cursor';
 

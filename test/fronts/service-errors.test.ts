@@ -3,11 +3,11 @@
  * Method: the catalogue of codes and each front's sentences, all of them.
  */
 import { expect } from 'chai';
-import { GRPC_MESSAGES } from '../../../apps/grpc/enums.js';
-import { HTTP_MESSAGES } from '../../../apps/http/host/errors.js';
-import { messageOf } from '../../../apps/requests/service-error.js';
-import { type ErrorCode, ERRORS, ServiceError } from '../../../core/errors.js';
-import { TASK_ERRORS } from '../../../core/generation/generation.js';
+import { GRPC_MESSAGES } from '../../apps/grpc/enums.js';
+import { HTTP_MESSAGES } from '../../apps/http/host/errors.js';
+import { messageOf } from '../../apps/service-errors.js';
+import { type ErrorCode, ERRORS, ServiceError } from '../../core/errors.js';
+import { TASK_ERRORS } from '../../core/generation/generation.js';
 
 const OF_HTTP = /header|Idempotency-Key|Authorization|Bearer|X-[A-Z]|application\/json|status code|\bHTTP\b/;
 const OF_GRPC = /[a-z]_[a-z]|metadata|grpc/i;
