@@ -1,3 +1,18 @@
+import {
+  FAULT_POLICIES,
+  type FaultPolicy,
+  OTHER_SIZE_POLICIES,
+  type OtherSizePolicy,
+} from '../../core/catalog/model.js';
+import { PRICE_UNITS, type PriceUnit } from '../../core/catalog/price.js';
+import {
+  MODALITIES,
+  type Modality,
+  type Operation,
+  OPERATIONS,
+  REFERENCE_ROLES,
+  type ReferenceRole,
+} from '../../core/generation/generation.js';
 import { MAX_REFERENCE_UPLOADS } from '../../core/generation/quote.js';
 import type { JsonObject } from '../../core/json.js';
 import { MAX_SYSTEM_CHARACTERS } from '../../core/media/ai-mark.js';
@@ -24,7 +39,7 @@ const LIMITS = {
     reference_roles: {
       type: 'array',
       uniqueItems: true,
-      items: { type: 'string', enum: ['reference_image', 'start_frame', 'end_frame'] },
+      items: { type: 'string', enum: [...REFERENCE_ROLES] },
     },
     upload_media_types: { type: 'array', uniqueItems: true, items: { type: 'string', enum: [...UPLOAD_MEDIA_TYPES] } },
     max_upload_bytes: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },
@@ -39,7 +54,7 @@ const PRICE = {
   required: ['version', 'unit', 'credits_per_unit', 'minimum_credits', 'maximum_credits'],
   properties: {
     version: NAME,
-    unit: { type: 'string', enum: ['image', 'megapixel', 'second', 'video', 'task'] },
+    unit: { type: 'string', enum: Object.keys(PRICE_UNITS) },
     credits_per_unit: DECIMAL,
     base_credits: DECIMAL,
     count_parameter: NAME,
@@ -74,12 +89,14 @@ const ROUTE_ENTRY = {
 
 const SYSTEM_NAME = { type: 'string', minLength: 1, maxLength: MAX_SYSTEM_CHARACTERS } as const;
 
+const MARK_SOURCES = ['by_references', 'trained', 'composite', 'algorithmic', 'none'] as const;
+
 const AI_MARK = {
   type: 'object',
   additionalProperties: false,
   minProperties: 1,
   properties: {
-    source: { type: 'string', enum: ['by_references', 'trained', 'composite', 'algorithmic', 'none'] },
+    source: { type: 'string', enum: [...MARK_SOURCES] },
     system: SYSTEM_NAME,
     system_version: SYSTEM_NAME,
   },
@@ -107,12 +124,12 @@ const MODEL = {
   properties: {
     model_key: { type: 'string', pattern: '^[a-z0-9._-]{1,128}$' },
     display_name: { type: 'string', minLength: 1, maxLength: 200 },
-    modality: { type: 'string', enum: ['image', 'video'] },
+    modality: { type: 'string', enum: [...MODALITIES] },
     operations: {
       type: 'array',
       minItems: 1,
       uniqueItems: true,
-      items: { type: 'string', enum: ['image_generation', 'video_generation'] },
+      items: { type: 'string', enum: [...OPERATIONS] },
     },
     description: { type: 'string', minLength: 1, maxLength: 2_000 },
     input_schema: { type: 'object' },
@@ -127,9 +144,9 @@ const MODEL = {
     concurrency: { type: 'integer', minimum: 1, maximum: 1_000 },
     concurrency_per_account: { type: 'integer', minimum: 1 },
     cancel_floor_credits: CREDITS,
-    on_unknown_acceptance: { type: 'string', enum: ['resubmit', 'fail'] },
-    on_invalid_output: { type: 'string', enum: ['resubmit', 'fail'] },
-    on_other_size: { type: 'string', enum: ['deliver', 'refuse'] },
+    on_unknown_acceptance: { type: 'string', enum: [...FAULT_POLICIES] },
+    on_invalid_output: { type: 'string', enum: [...FAULT_POLICIES] },
+    on_other_size: { type: 'string', enum: [...OTHER_SIZE_POLICIES] },
     ai_mark: AI_MARK,
     poll_interval_ms: { type: 'integer', minimum: 10, maximum: 600_000 },
   },
@@ -153,13 +170,13 @@ export interface RouteEntryOfFile {
 export interface ModelEntry {
   readonly model_key: string;
   readonly display_name: string;
-  readonly modality: 'image' | 'video';
-  readonly operations: ('image_generation' | 'video_generation')[];
+  readonly modality: Modality;
+  readonly operations: readonly Operation[];
   readonly description?: string;
   readonly input_schema: JsonObject;
   readonly limits: {
     readonly max_reference_uploads: number;
-    readonly reference_roles: ('reference_image' | 'start_frame' | 'end_frame')[];
+    readonly reference_roles: readonly ReferenceRole[];
     readonly upload_media_types: string[];
     readonly max_upload_bytes: number;
     readonly max_outputs: number;
@@ -167,7 +184,7 @@ export interface ModelEntry {
   };
   readonly price: {
     readonly version: string;
-    readonly unit: 'image' | 'megapixel' | 'second' | 'video' | 'task';
+    readonly unit: PriceUnit;
     readonly credits_per_unit: number | string;
     readonly base_credits?: number | string;
     readonly count_parameter?: string;
@@ -187,11 +204,11 @@ export interface ModelEntry {
   readonly concurrency: number;
   readonly concurrency_per_account?: number;
   readonly cancel_floor_credits: number;
-  readonly on_unknown_acceptance: 'resubmit' | 'fail';
-  readonly on_invalid_output?: 'resubmit' | 'fail';
-  readonly on_other_size?: 'deliver' | 'refuse';
+  readonly on_unknown_acceptance: FaultPolicy;
+  readonly on_invalid_output?: FaultPolicy;
+  readonly on_other_size?: OtherSizePolicy;
   readonly ai_mark?: {
-    readonly source?: 'by_references' | 'trained' | 'composite' | 'algorithmic' | 'none';
+    readonly source?: (typeof MARK_SOURCES)[number];
     readonly system?: string;
     readonly system_version?: string;
   };

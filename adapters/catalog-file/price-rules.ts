@@ -1,4 +1,4 @@
-import type { PriceTerms } from '../../core/catalog/model.js';
+import { PRICE_UNITS, type PriceTerms, type UnitRule } from '../../core/catalog/price.js';
 import { escapePointerToken, type Json, type JsonObject } from '../../core/json.js';
 import type { JsonSchemas } from '../../core/ports/machine.js';
 import type { ModelEntry } from './catalog-schema.js';
@@ -145,6 +145,8 @@ const NOT_SIZES = ['', '1024', 'x', '1024x', 'x1024', 'axb', '0x0', '1024x1024x1
 const MICRO_PLACES = 6;
 const THOUSANDTH_PLACES = 3;
 
+const PARAMETER_KEYS = { sizeParameter: 'size_parameter', durationParameter: 'duration_parameter' } as const;
+
 type Say = (pointer: string, message: string) => void;
 
 /** What must hold between the price of a model, its input schema and its limits. Pointers are relative to the model. */
@@ -163,12 +165,9 @@ export function priceFaults(entry: ModelEntry, sourceOf: (pointer: string) => st
   if (price.minimum_credits > price.maximum_credits) say('/price/minimum_credits', 'must not be above maximum_credits');
   if (price.unit === 'image' && entry.modality !== 'image') say('/price/unit', 'must not be image for a video model');
   if (price.unit === 'video' && entry.modality !== 'video') say('/price/unit', 'must not be video for an image model');
-  if (price.unit === 'megapixel' && price.size_parameter === undefined) {
-    say('/price', 'must name a size_parameter, since its unit is megapixel');
-  }
-  if (price.unit === 'second' && price.duration_parameter === undefined) {
-    say('/price', 'must name a duration_parameter, since its unit is second');
-  }
+  const { needs }: UnitRule = PRICE_UNITS[price.unit];
+  if (needs !== undefined && price[PARAMETER_KEYS[needs]] === undefined)
+    say('/price', `must name a ${PARAMETER_KEYS[needs]}, since its unit is ${price.unit}`);
   checkCount(entry, say);
   checkSize(entry, say);
   checkDuration(entry, say);

@@ -93,12 +93,7 @@ export interface AccountDocument {
 }
 
 /** The books of an account or of a change. */
-export function booksDocument({
-  issued,
-  available,
-  reserved,
-  spent,
-}: Pick<Account, 'issued' | 'available' | 'reserved' | 'spent'>) {
+export function booksDocument({ issued, available, reserved, spent }: Pick<Account, Book>) {
   return { issued: longOf(issued), available: longOf(available), reserved: longOf(reserved), spent: longOf(spent) };
 }
 

@@ -1,6 +1,6 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import type { DurationSchema, Timestamp, TimestampSchema } from '@bufbuild/protobuf/wkt';
-import type { PriceUnit as CoreUnit } from '../../core/catalog/model.js';
+import type { PriceUnit as CoreUnit } from '../../core/catalog/price.js';
 import { fieldInvalid } from '../../core/fields.js';
 import type { EventType as CoreEventType } from '../../core/generation/events.js';
 import type {

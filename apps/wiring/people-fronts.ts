@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Audience } from '../../core/access/credential.js';
+import { type Audience, AUDIENCES } from '../../core/access/credential.js';
 import type { Context } from '../../core/context.js';
 import type { OutsideProvider } from '../../core/ports/outside.js';
 import type { RestLimits } from '../config/rest-limits.js';
@@ -64,7 +64,7 @@ export function peopleFronts({
 }: Parts): readonly HttpFront[] {
   if (!hasSignIn) return [];
   const sessions = new BrowserSessions(context, publicUrl);
-  const audiences: readonly Audience[] = hasMcp ? ['rest', 'mcp'] : ['rest'];
+  const audiences: readonly Audience[] = hasMcp ? AUDIENCES : ['rest'];
   const shared = { context, sessions, publicUrl, bodyTimeoutMs };
   const rates = new SignInRates();
   return [

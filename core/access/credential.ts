@@ -14,7 +14,8 @@ export type Scope = (typeof SCOPES)[number];
 export const DEFAULT_SCOPES: readonly Scope[] = SCOPES.filter((scope) => scope !== 'webhooks:manage');
 
 /** What a token is for: the REST API and gRPC, or the MCP server. An API key is for all. */
-export type Audience = 'rest' | 'mcp';
+export const AUDIENCES = ['rest', 'mcp'] as const;
+export type Audience = (typeof AUDIENCES)[number];
 
 export interface App {
   readonly appId: string;

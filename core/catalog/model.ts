@@ -1,33 +1,15 @@
 import type { Modality, Operation, ReferenceRole } from '../generation/generation.js';
 import type { JsonObject } from '../json.js';
 import type { ModelMark } from '../media/ai-mark.js';
+import type { PriceTerms } from './price.js';
 
-export type PriceUnit = 'image' | 'megapixel' | 'second' | 'video' | 'task';
+/** What happens to an attempt that cannot be completed: it is submitted again, or the generation fails. */
+export const FAULT_POLICIES = ['resubmit', 'fail'] as const;
+export type FaultPolicy = (typeof FAULT_POLICIES)[number];
 
-/**
- * What a generation costs, as a bounded function of its parameters. Rates are whole millionths of a credit, so that the
- * only rounding is the one up to whole credits at the end.
- */
-export interface PriceTerms {
-  readonly version: string;
-  readonly unit: PriceUnit;
-  readonly microcreditsPerUnit: number;
-  /** Added once when anything is delivered. */
-  readonly baseMicrocredits: number;
-  /** The integer parameter with the number of outputs requested; absent means one. */
-  readonly countParameter?: string;
-  /** The `WIDTHxHEIGHT` parameter; needed by `megapixel`. */
-  readonly sizeParameter?: string;
-  /** The integer parameter of whole seconds; needed by `second`. */
-  readonly durationParameter?: string;
-  /** The rate times this many thousandths, by the value of a parameter. */
-  readonly multipliers: readonly {
-    readonly parameter: string;
-    readonly thousandthsByValue: Readonly<Record<string, number>>;
-  }[];
-  readonly minimumCredits: number;
-  readonly maximumCredits: number;
-}
+/** What happens to a usable output of another size or duration than was requested. */
+export const OTHER_SIZE_POLICIES = ['deliver', 'refuse'] as const;
+export type OtherSizePolicy = (typeof OTHER_SIZE_POLICIES)[number];
 
 /** One provider of a model's route. */
 export interface RouteEntry {
@@ -77,14 +59,14 @@ export interface Model {
    * What to do with an attempt of unknown acceptance where the provider cannot tell us about it: submit it again, or fail.
    * Where it can, `resubmit` believes the first answer that it has no such task; `fail` waits for it to be certain.
    */
-  readonly onUnknownAcceptance: 'resubmit' | 'fail';
+  readonly onUnknownAcceptance: FaultPolicy;
   /**
    * What to do when a provider delivered complete files that are all unusable: make it again, or fail. Absent: fail where
    * the provider is paid for each task, else make it again.
    */
-  readonly onInvalidOutput?: 'resubmit' | 'fail';
+  readonly onInvalidOutput?: FaultPolicy;
   /** What to do with a usable output of another size or duration than was asked for. */
-  readonly onOtherSize: 'deliver' | 'refuse';
+  readonly onOtherSize: OtherSizePolicy;
   /** The mark of its outputs; without a name, and with the source type by the references, when absent. */
   readonly mark?: ModelMark;
   /** How often to ask the provider, when it does not say, in milliseconds. */

@@ -1,14 +1,106 @@
 import { assert } from '../assert.js';
-import type { MeasuredRate } from '../generation/generation.js';
 import type { Json, JsonObject } from '../json.js';
-import type { Model, PriceTerms } from './model.js';
 
 const MICRO = 1_000_000n;
 const PIXELS_PER_MEGAPIXEL = 1_000_000n;
 const SIZE = /^([1-9][0-9]{0,5})x([1-9][0-9]{0,5})$/;
 
+/** How far a video may be from a whole number of seconds, in milliseconds: a few frames of rounding. */
+export const DURATION_TOLERANCE_MS = 250;
+
+interface MeasuredOutput {
+  readonly widthPx: number;
+  readonly heightPx: number;
+  readonly durationMs?: number;
+}
+
+export interface UnitRule {
+  /** The part of `PriceTerms` that a price by this unit needs. */
+  readonly needs?: 'sizeParameter' | 'durationParameter';
+  /** Present where the whole generation counts as one unit, however many outputs it has. */
+  readonly isPerGeneration?: true;
+  /** How many parts one unit has; a megapixel is counted in pixels, so that no fraction is lost. */
+  readonly parts?: bigint;
+  /** The parts that one requested output counts; those of one unit when absent. */
+  readonly requested?: (terms: PriceTerms, parameters: JsonObject) => bigint;
+  /** The parts that one delivered output counts; absent where the price follows the count alone. */
+  readonly delivered?: (output: MeasuredOutput) => bigint;
+}
+
+/** The units of prices, by which every list of them is made. */
+export const PRICE_UNITS = {
+  image: {},
+  megapixel: {
+    needs: 'sizeParameter',
+    parts: PIXELS_PER_MEGAPIXEL,
+    requested: (terms, parameters) => {
+      const size = requestedSize(terms, parameters);
+      return size ? BigInt(size.widthPx) * BigInt(size.heightPx) : PIXELS_PER_MEGAPIXEL;
+    },
+    delivered: ({ widthPx, heightPx }) => BigInt(widthPx) * BigInt(heightPx),
+  },
+  second: {
+    needs: 'durationParameter',
+    requested: (terms, parameters) => BigInt(Math.ceil((requestedDurationMs(terms, parameters) ?? 1_000) / 1_000)),
+    delivered: ({ durationMs = 0 }) => BigInt(Math.max(1, Math.ceil((durationMs - DURATION_TOLERANCE_MS) / 1_000))),
+  },
+  video: {},
+  task: { isPerGeneration: true },
+} as const satisfies Readonly<Record<string, UnitRule>>;
+
+export type PriceUnit = keyof typeof PRICE_UNITS;
+
+/** The units whose price follows the size or the duration of an output. */
+export type MeasuredUnit = {
+  [Unit in PriceUnit]: (typeof PRICE_UNITS)[Unit] extends { readonly delivered: unknown } ? Unit : never;
+}[PriceUnit];
+
+const RULES: Readonly<Record<PriceUnit, UnitRule>> = PRICE_UNITS;
+
+/**
+ * What a generation costs, as a bounded function of its parameters. Rates are whole millionths of a credit, so that the
+ * only rounding is the one up to whole credits at the end.
+ */
+export interface PriceTerms {
+  readonly version: string;
+  readonly unit: PriceUnit;
+  readonly microcreditsPerUnit: number;
+  /** Added once when anything is delivered. */
+  readonly baseMicrocredits: number;
+  /** The integer parameter with the number of outputs requested; absent means one. */
+  readonly countParameter?: string;
+  /** The `WIDTHxHEIGHT` parameter; needed by `megapixel`. */
+  readonly sizeParameter?: string;
+  /** The integer parameter of whole seconds; needed by `second`. */
+  readonly durationParameter?: string;
+  /** The rate times this many thousandths, by the value of a parameter. */
+  readonly multipliers: readonly {
+    readonly parameter: string;
+    readonly thousandthsByValue: Readonly<Record<string, number>>;
+  }[];
+  readonly minimumCredits: number;
+  readonly maximumCredits: number;
+}
+
+/** What a price by a measured unit needs to price what was delivered. Rates are millionths of a credit. */
+export interface MeasuredRate {
+  readonly unit: MeasuredUnit;
+  readonly microcreditsPerUnit: number;
+  readonly baseMicrocredits: number;
+  /** The multipliers that the request's parameters chose. */
+  readonly thousandths: readonly number[];
+  readonly minimumCredits: number;
+  readonly maximumCredits: number;
+}
+
+/** The part of a `Model` that its price depends on. */
+interface PricedModel {
+  readonly price: PriceTerms;
+  readonly limits: { readonly maxOutputs: number };
+}
+
 /** How many outputs these parameters ask for, 1 to the model's limit. */
-export function requestedOutputs(model: Model, parameters: JsonObject): number {
+export function requestedOutputs(model: PricedModel, parameters: JsonObject): number {
   const { countParameter } = model.price;
   const count = countParameter === undefined ? 1 : parameters[countParameter];
   return Math.min(
@@ -36,7 +128,7 @@ export function requestedDurationMs(terms: PriceTerms, parameters: JsonObject): 
  * Credits for 0, 1, … n delivered outputs of a request whose defaults are filled in; n is the number requested. Exact
  * arithmetic in millionths, rounded up once, then kept within the model's bounds. Nothing delivered costs nothing.
  */
-export function creditsByOutputs(model: Model, parameters: JsonObject): readonly number[] {
+export function creditsByOutputs(model: PricedModel, parameters: JsonObject): readonly number[] {
   const table = [0];
   for (let count = 1; count <= requestedOutputs(model, parameters); count += 1) {
     const credits = creditsFor(model.price, parameters, count);
@@ -47,35 +139,31 @@ export function creditsByOutputs(model: Model, parameters: JsonObject): readonly
 }
 
 function creditsFor(terms: PriceTerms, parameters: JsonObject, count: number): number {
-  const units = terms.unit === 'task' ? 1n : unitsPerOutput(terms, parameters) * BigInt(count);
-  return creditsForUnits({ ...terms, thousandths: thousandthsOf(terms, parameters) }, units);
+  const { isPerGeneration, parts = 1n, requested } = RULES[terms.unit];
+  const perOutput = requested?.(terms, parameters) ?? parts;
+  const quantity = isPerGeneration === true ? perOutput : perOutput * BigInt(count);
+  return creditsForParts({ ...terms, thousandths: thousandthsOf(terms, parameters) }, quantity);
 }
 
 /** The rate of a request whose price follows the size or the duration; undefined where the price follows the count alone. */
-export function measuredRateOf({ price }: Model, parameters: JsonObject): MeasuredRate | undefined {
+export function measuredRateOf({ price }: PricedModel, parameters: JsonObject): MeasuredRate | undefined {
   const { unit, microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits } = price;
-  if (unit !== 'megapixel' && unit !== 'second') return undefined;
+  if (!isMeasured(unit)) return undefined;
   const thousandths = thousandthsOf(price, parameters);
   return { unit, microcreditsPerUnit, baseMicrocredits, minimumCredits, maximumCredits, thousandths };
 }
 
-/** How far a video may be from a whole number of seconds, in milliseconds: a few frames of rounding. */
-export const DURATION_TOLERANCE_MS = 250;
+function isMeasured(unit: PriceUnit): unit is MeasuredUnit {
+  return RULES[unit].delivered !== undefined;
+}
 
 /** Credits for outputs of these sizes and durations, rounded up once. Nothing costs nothing. */
-export function creditsForMeasured(
-  rate: MeasuredRate,
-  outputs: readonly { readonly widthPx: number; readonly heightPx: number; readonly durationMs?: number }[],
-): number {
+export function creditsForMeasured(rate: MeasuredRate, outputs: readonly MeasuredOutput[]): number {
   if (outputs.length === 0) return 0;
-  const units = outputs.map(({ widthPx, heightPx, durationMs = 0 }) =>
-    rate.unit === 'megapixel'
-      ? BigInt(widthPx) * BigInt(heightPx)
-      : BigInt(Math.max(1, Math.ceil((durationMs - DURATION_TOLERANCE_MS) / 1_000))),
-  );
-  return creditsForUnits(
+  const { delivered } = PRICE_UNITS[rate.unit];
+  return creditsForParts(
     rate,
-    units.reduce((sum, one) => sum + one, 0n),
+    outputs.reduce((sum, output) => sum + delivered(output), 0n),
   );
 }
 
@@ -86,9 +174,9 @@ type Rate = Pick<
   readonly thousandths: readonly number[];
 };
 
-function creditsForUnits(rate: Rate, units: bigint): number {
-  let [amount, scale] = [BigInt(rate.microcreditsPerUnit) * units, 1n];
-  if (rate.unit === 'megapixel') scale = PIXELS_PER_MEGAPIXEL;
+function creditsForParts(rate: Rate, quantity: bigint): number {
+  let amount = BigInt(rate.microcreditsPerUnit) * quantity;
+  let scale = RULES[rate.unit].parts ?? 1n;
   for (const thousandths of rate.thousandths) {
     amount *= BigInt(thousandths);
     scale *= 1_000n;
@@ -106,22 +194,6 @@ function thousandthsOf({ multipliers }: PriceTerms, parameters: JsonObject): num
   );
 }
 
-/** For megapixels the unit here is the pixel; the scale takes care of the million. */
-function unitsPerOutput(terms: PriceTerms, parameters: JsonObject): bigint {
-  switch (terms.unit) {
-    case 'image':
-    case 'video':
-    case 'task':
-      return 1n;
-    case 'second':
-      return BigInt(Math.ceil((requestedDurationMs(terms, parameters) ?? 1_000) / 1_000));
-    case 'megapixel': {
-      const size = requestedSize(terms, parameters);
-      return size ? BigInt(size.widthPx) * BigInt(size.heightPx) : PIXELS_PER_MEGAPIXEL;
-    }
-  }
-}
-
 /** A value may be spelled like a member that every object has; only what the catalog lists counts. */
 function listed(thousandthsByValue: Readonly<Record<string, number>>, name: string): number | undefined {
   return Object.hasOwn(thousandthsByValue, name) ? thousandthsByValue[name] : undefined;
@@ -132,7 +204,7 @@ function valueName(value: Json | undefined): string {
 }
 
 /** The public price: only where it is linear in one unit from the first one on, so that it cannot mislead. */
-export function publicPrice(terms: PriceTerms): { readonly price: number; readonly priceUnit: string } | undefined {
+export function publicPrice(terms: PriceTerms): { readonly price: number; readonly priceUnit: PriceUnit } | undefined {
   const isBelowMinimum = terms.minimumCredits > Math.ceil(terms.microcreditsPerUnit / 1_000_000);
   const isLinear = terms.multipliers.length === 0 && terms.baseMicrocredits === 0 && !isBelowMinimum;
   return isLinear ? { price: terms.microcreditsPerUnit / 1_000_000, priceUnit: terms.unit } : undefined;

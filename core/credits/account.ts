@@ -48,8 +48,10 @@ function monthOf(at: number): string {
 }
 
 /** The four books of an account's credits. Every entry moves whole credits between two of them. */
-export type Book = 'issued' | 'available' | 'reserved' | 'spent';
-export type EntryKind = 'grant' | 'adjustment' | 'hold' | 'charge' | 'release';
+export const BOOKS = ['issued', 'available', 'reserved', 'spent'] as const;
+export type Book = (typeof BOOKS)[number];
+export const ENTRY_KINDS = ['grant', 'adjustment', 'hold', 'charge', 'release'] as const;
+export type EntryKind = (typeof ENTRY_KINDS)[number];
 
 /** The reason in the entry that ends the hold of a generation that failed. */
 export const FAILED = 'failed';

@@ -5,7 +5,7 @@ import type { DayRange } from '../ports/stores.js';
 import { UsageCheck } from '../usage/check-usage.js';
 import { type TraceRow, type UsageList, type UsageRow, wholeAccount } from '../usage/usage.js';
 import { type Rest, resting } from '../waiting.js';
-import type { Account, Book, Entry, Hold } from './account.js';
+import { type Account, type Book, BOOKS, type Entry, type Hold } from './account.js';
 
 interface GenerationMoney {
   isHeld: boolean;
@@ -93,7 +93,7 @@ export class Replay {
       this.sequence === account.lastSequence,
       `has ${this.sequence} entries and counts ${account.lastSequence}`,
     );
-    for (const book of ['issued', 'available', 'reserved', 'spent'] as const) {
+    for (const book of BOOKS) {
       yield finding(
         this.books[book] === account[book],
         `has ${account[book]} credits ${book}, and ${this.books[book]} by its entries`,

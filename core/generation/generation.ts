@@ -1,3 +1,4 @@
+import type { MeasuredRate } from '../catalog/price.js';
 import type { JsonObject } from '../json.js';
 import type { AiMark } from '../media/ai-mark.js';
 import type { ProviderCost } from '../providers/provider-cost.js';
@@ -19,6 +20,18 @@ export const TASK_ERRORS = {
 
 export type TaskErrorCode = keyof typeof TASK_ERRORS;
 
+/** The codes that only the service gives. */
+const OWN_ERRORS: readonly string[] = [
+  'TASK_TIMEOUT',
+  'OUTPUT_INVALID',
+  'OUTPUT_STORE_FAILED',
+] satisfies TaskErrorCode[];
+
+/** The codes that a provider's adapter can report. */
+export const PROVIDER_ERRORS = (Object.keys(TASK_ERRORS) as TaskErrorCode[]).filter(
+  (code) => !OWN_ERRORS.includes(code),
+);
+
 export interface TaskError {
   readonly code: TaskErrorCode;
   readonly message: string;
@@ -29,11 +42,16 @@ export function taskError(code: TaskErrorCode, message: string = TASK_ERRORS[cod
   return { code, message, retryable: TASK_ERRORS[code].retryable };
 }
 
-export const STATUSES = ['queued', 'running', 'succeeded', 'failed', 'cancelled'] as const;
+/** The states in which a generation ends; nothing leads out of them. */
+export const END_STATUSES = ['succeeded', 'failed', 'cancelled'] as const;
+export const STATUSES = ['queued', 'running', ...END_STATUSES] as const;
 export type GenerationStatus = (typeof STATUSES)[number];
-export type Modality = 'image' | 'video';
-export type Operation = 'image_generation' | 'video_generation';
-export type ReferenceRole = 'reference_image' | 'start_frame' | 'end_frame';
+export const MODALITIES = ['image', 'video'] as const;
+export type Modality = (typeof MODALITIES)[number];
+export const OPERATIONS = ['image_generation', 'video_generation'] as const;
+export type Operation = (typeof OPERATIONS)[number];
+export const REFERENCE_ROLES = ['reference_image', 'start_frame', 'end_frame'] as const;
+export type ReferenceRole = (typeof REFERENCE_ROLES)[number];
 
 /** A reference file as it was when the generation was accepted. The object at `objectKey` cannot change any more. */
 export interface Reference {
@@ -112,17 +130,6 @@ export interface Attempt {
 export interface AttemptCost extends ProviderCost {
   readonly attempt: number;
   readonly provider: string;
-}
-
-/** What a price by megapixel or second needs to price what was delivered. Rates are millionths of a credit. */
-export interface MeasuredRate {
-  readonly unit: 'megapixel' | 'second';
-  readonly microcreditsPerUnit: number;
-  readonly baseMicrocredits: number;
-  /** The multipliers that the request's parameters chose. */
-  readonly thousandths: readonly number[];
-  readonly minimumCredits: number;
-  readonly maximumCredits: number;
 }
 
 /** What the model promised when the generation was accepted; a later catalog changes none of it. */
@@ -242,7 +249,7 @@ export interface Tombstone {
 export type GenerationRecord = Generation | Tombstone;
 
 export function isTerminal(status: GenerationStatus): boolean {
-  return status === 'succeeded' || status === 'failed' || status === 'cancelled';
+  return (END_STATUSES as readonly GenerationStatus[]).includes(status);
 }
 
 /** How many submissions a provider may have taken. */

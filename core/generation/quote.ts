@@ -9,7 +9,7 @@ import { fieldInvalid, NOT_BLANK, readBody, refuseFaults, type Wording } from '.
 import { escapePointerToken, type Json, type JsonObject } from '../json.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Upload } from '../uploads/upload.js';
-import type { Operation } from './generation.js';
+import { type Operation, OPERATIONS } from './generation.js';
 
 export const MAX_REFERENCE_UPLOADS = 8;
 
@@ -27,7 +27,7 @@ export const GENERATION_REQUEST_SCHEMA = {
     },
     operation: {
       type: 'string',
-      enum: ['image_generation', 'video_generation'],
+      enum: [...OPERATIONS],
       description: 'Operation; the model must support it.',
     },
     prompt: {

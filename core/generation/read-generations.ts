@@ -4,6 +4,7 @@ import type { Hold } from '../credits/account.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid } from '../fields.js';
 import { isUuid } from '../ids.js';
+import { extensionOf } from '../media/media-types.js';
 import { matchingPage, type Page, type PageRequest } from '../paging.js';
 import type { AppGenerations } from '../ports/stores.js';
 import { MAX_CLOCK_SKEW_MS } from '../settings.js';
@@ -112,18 +113,11 @@ export function listGenerations(
   return matchingPage(list, matches, page);
 }
 
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-  'video/mp4': 'mp4',
-};
-
 export async function viewGeneration(context: Files & Machine, generation: Generation): Promise<GenerationView> {
   const expiresAt = context.clock.now() + context.settings.outputUrlMs;
   const outputs = await Promise.all(
     generation.outputs.map(async (output, index) => {
-      const filename = `${generation.generationId}-${index + 1}.${EXTENSIONS[output.contentType] ?? 'bin'}`;
+      const filename = `${generation.generationId}-${index + 1}.${extensionOf(output.contentType)}`;
       const { url } = await context.objects.signGet({
         key: output.objectKey,
         mediaType: output.contentType,

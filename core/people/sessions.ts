@@ -8,7 +8,8 @@ import { appsForKeys, consoleApp } from './own-keys.js';
 import type { Artefact, Person } from './person.js';
 
 /** How a person proved who they are. */
-export type SignInMethod = 'password' | 'link' | 'passkey' | 'provider';
+export const SIGN_IN_METHODS = ['password', 'link', 'passkey', 'provider'] as const;
+export type SignInMethod = (typeof SIGN_IN_METHODS)[number];
 
 /** A person's time in a browser, from sign-in to its end. */
 export interface Session {

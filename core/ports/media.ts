@@ -1,10 +1,12 @@
+import type { Modality } from '../generation/generation.js';
 import type { AiMark } from '../media/ai-mark.js';
+import type { ImageType } from '../media/media-types.js';
 import type { Waits } from '../memory-budget.js';
 
 export type MediaFacts =
   | {
       readonly kind: 'image';
-      readonly mediaType: 'image/png' | 'image/jpeg' | 'image/webp';
+      readonly mediaType: ImageType;
       /** The size that a browser shows, after it applies the orientation. */
       readonly widthPx: number;
       readonly heightPx: number;
@@ -43,7 +45,7 @@ export interface ProbeLimits {
   /** Whether to find out if an image is transparent anywhere, for which one that has an alpha channel is decoded. */
   readonly findsTransparency?: true;
   /** The kind that is expected, so that a refusal names no other. */
-  readonly kind?: 'image' | 'video';
+  readonly kind?: Modality;
 }
 
 /** Determines what bytes are, without trust in their name or declared type. */

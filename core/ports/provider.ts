@@ -168,6 +168,10 @@ export function hintsOf(error: unknown): FailedCallHints {
   };
 }
 
+/** What a cancel stops at the provider: nothing, a task that waits, or a running one as well. */
+export const CANCELS = ['nothing', 'queued', 'running'] as const;
+export type Cancels = (typeof CANCELS)[number];
+
 /** What a provider promises of the tasks of one model. Data: it depends on the settings alone. */
 export interface ProviderPromises {
   /**
@@ -184,8 +188,7 @@ export interface ProviderPromises {
    * one in this process.
    */
   readonly settleMs: number;
-  /** What a cancel stops at the provider: nothing, a task that waits, or a running one as well. */
-  readonly cancels: 'nothing' | 'queued' | 'running';
+  readonly cancels: Cancels;
   /** How long it keeps results, in milliseconds; absent where it does not say. */
   readonly keepsResultsMs?: number;
   /** How many references with transparent areas one task may have, each of which is a mask; none when absent. */

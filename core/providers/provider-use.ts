@@ -8,10 +8,13 @@ export interface ProviderLimits {
   readonly maxSubmissionsPerMinute?: number;
 }
 
+/** `trying`: one task is submitted, to see whether the provider works again. `paused`: none is before `pausedUntil`. */
+export const CIRCUITS = ['closed', 'trying', 'paused'] as const;
+export type Circuit = (typeof CIRCUITS)[number];
+
 /** What one worker last saw of a provider. */
 export interface ProviderHealth {
-  /** `paused`: nothing is submitted before `pausedUntil`. `trying`: one task is, to see whether it works again. */
-  readonly circuit: 'closed' | 'paused' | 'trying';
+  readonly circuit: Circuit;
   readonly pausedUntil?: number;
   /** The newest failure of a call, for operators; it may name the provider's address. */
   readonly lastError?: { readonly at: number; readonly message: string };

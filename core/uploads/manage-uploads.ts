@@ -6,7 +6,8 @@ import { isUuid } from '../ids.js';
 import { isUnfinished, sweepAt, type Upload, withAttention } from './upload.js';
 
 /** `prepared`: its bytes may be sent and it may be completed. `expired`: it was not completed in time. */
-export type UploadState = 'prepared' | 'ready' | 'expired';
+export const UPLOAD_STATES = ['prepared', 'ready', 'expired'] as const;
+export type UploadState = (typeof UPLOAD_STATES)[number];
 
 export interface SeenUpload {
   readonly upload: Upload;

@@ -3,10 +3,11 @@ import type { Model } from '../catalog/model.js';
 import type { Files, Machine, Models, Work } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, readBody } from '../fields.js';
-import type { ReferenceRole } from '../generation/generation.js';
+import { REFERENCE_ROLES, type ReferenceRole } from '../generation/generation.js';
 import type { Claim } from '../idempotency/claim.js';
 import { claim, type ClaimTarget, freeClaim, takenOver } from '../idempotency/claims.js';
 import type { Json, JsonObject } from '../json.js';
+import { IMAGE_TYPES } from '../media/media-types.js';
 import type { SignedRequest } from '../ports/object-store.js';
 import type { Ports } from '../ports/tokens.js';
 import type { Settings } from '../settings.js';
@@ -14,7 +15,7 @@ import { begun } from '../waiting.js';
 import { type Upload, type UploadRecord, withAttention } from './upload.js';
 import { requireRoom, type UploadUsage } from './usage.js';
 
-export const UPLOAD_MEDIA_TYPES = ['image/png', 'image/jpeg', 'image/webp'] as const;
+export const UPLOAD_MEDIA_TYPES = IMAGE_TYPES;
 
 const SHA256 = { type: 'string', pattern: '^[0-9A-Fa-f]{64}$', description: 'SHA-256 of the file, in hex.' } as const;
 
@@ -35,7 +36,7 @@ export const PREPARE_REQUEST_SCHEMA = {
       type: 'string',
       minLength: 1,
       maxLength: 128,
-      description: 'MIME type of the file: image/png, image/jpeg or image/webp.',
+      description: `MIME type of the file: ${UPLOAD_MEDIA_TYPES.slice(0, -1).join(', ')} or ${UPLOAD_MEDIA_TYPES.at(-1)}.`,
     },
     byte_size: {
       type: 'integer',
@@ -46,7 +47,7 @@ export const PREPARE_REQUEST_SCHEMA = {
     sha256: SHA256,
     role: {
       type: 'string',
-      enum: ['reference_image', 'start_frame', 'end_frame'],
+      enum: [...REFERENCE_ROLES],
       description: 'Role of the file.',
     },
   },

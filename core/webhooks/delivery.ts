@@ -10,10 +10,12 @@ export const DELIVERY_STATES = ['pending', 'retrying', 'delivered', 'exhausted',
 export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** What became of an attempt. `unknown`: the process that made it ended first. */
-export type AttemptResult = 'delivered' | 'failed' | 'unknown';
+export const ATTEMPT_RESULTS = ['delivered', 'failed', 'unknown'] as const;
+export type AttemptResult = (typeof ATTEMPT_RESULTS)[number];
 
 /** Why there was no answer that counts. `address`: it must not be called. `answer`: what came is not HTTP. */
-export type AttemptFault = 'address' | 'connection' | 'timeout' | 'answer';
+export const ATTEMPT_FAULTS = ['address', 'connection', 'timeout', 'answer'] as const;
+export type AttemptFault = (typeof ATTEMPT_FAULTS)[number];
 
 export interface DeliveryAttempt {
   readonly event: WebhookEvent;

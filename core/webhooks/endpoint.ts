@@ -39,7 +39,8 @@ export interface SigningSecret {
 }
 
 /** `client`: by its own request. `gone`: the address answered 410. `failing`: no delivery succeeded for five days. */
-export type DisabledBecause = 'client' | 'gone' | 'failing';
+export const DISABLED_BECAUSE = ['client', 'gone', 'failing'] as const;
+export type DisabledBecause = (typeof DISABLED_BECAUSE)[number];
 
 /** An address of an App that is told of events. All times are milliseconds since the epoch. */
 export interface WebhookEndpoint {

@@ -1,4 +1,4 @@
-import type { PriceTerms } from '../../core/catalog/model.js';
+import type { PriceTerms } from '../../core/catalog/price.js';
 import type { JsonObject } from '../../core/json.js';
 import { asObject, textOf } from './values.js';
 

@@ -1,9 +1,7 @@
-import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { type ComfyUiSettings, isSize, MAX_NAME, type Target } from './settings-schema.js';
 import { nameOfNode, typeOfInput, type Workflow, type WorkflowNode } from './workflow.js';
-
-const ROLES = ['reference_image', 'start_frame', 'end_frame'] as const satisfies readonly ReferenceRole[];
 
 /** Inputs that name files, folders and addresses: nothing that a client sends gets there. */
 const PLACE = /(?:^|_)(?:prefix|paths?|dirs?|directory|folders?|files?|filenames?|urls?|uri)(?:_|$)/i;
@@ -47,7 +45,7 @@ export function canTakeTarget(
 }
 
 export function isRole(name: string): name is ReferenceRole {
-  return ROLES.some((role) => role === name);
+  return REFERENCE_ROLES.some((role) => role === name);
 }
 
 /** Throws `PlanInvalid`. */

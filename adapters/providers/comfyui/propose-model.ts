@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../../core/json.js';
+import { IMAGE_TYPES } from '../../../core/media/media-types.js';
 import type { TracedInput, TracedNumber } from './graph-walk.js';
 import { PlanInvalid } from './plan-invalid.js';
 import { readPlan, readSettings } from './plan.js';
@@ -231,7 +232,7 @@ function limitsOf(
   return {
     max_reference_uploads: references.length,
     reference_roles: [...new Set(references.map(({ role }) => role))],
-    upload_media_types: takesFiles ? ['image/png', 'image/jpeg', 'image/webp'] : [],
+    upload_media_types: takesFiles ? [...IMAGE_TYPES] : [],
     max_upload_bytes: takesFiles ? 20 * 1024 * 1024 : 1,
     max_outputs: most ?? Math.min(batch, MAX_COUNT),
     negative_prompt: negativePrompt.length > 0,

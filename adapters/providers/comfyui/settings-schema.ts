@@ -1,3 +1,4 @@
+import { REFERENCE_ROLES } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 
 /** Of the id of a node, and of the name of an input. */
@@ -50,9 +51,7 @@ export const SETTINGS_SCHEMA: JsonObject = {
       properties: {
         prompt: TARGETS,
         negative_prompt: TARGETS,
-        reference_image: TARGETS,
-        start_frame: TARGETS,
-        end_frame: TARGETS,
+        ...Object.fromEntries(REFERENCE_ROLES.map((role) => [role, TARGETS])),
       },
       additionalProperties: TARGETS_OR_SIDES,
     },

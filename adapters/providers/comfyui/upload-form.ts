@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
+import { extensionOf } from '../../../core/media/media-types.js';
 import { type BodyFile, formRequest, type SizedRequest } from '../../http/http-request.js';
 
 /** Reference files that a server keeps for tasks of this service. */
 const FOLDER = 'darkroom';
-
-const EXTENSIONS: Readonly<Record<string, string>> = { 'image/png': 'png', 'image/jpeg': 'jpg', 'image/webp': 'webp' };
 
 /**
  * The form of `POST /upload/image`. The file has a name by its content, so that equal files are kept once; it is read here for
@@ -13,7 +12,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = { 'image/png': 'png', 'imag
 export async function uploadForm(file: BodyFile): Promise<SizedRequest> {
   const hash = createHash('sha256');
   for await (const piece of await file.open()) hash.update(piece);
-  const fileName = `${hash.digest('hex')}.${EXTENSIONS[file.mediaType] ?? 'bin'}`;
+  const fileName = `${hash.digest('hex')}.${extensionOf(file.mediaType)}`;
   return formRequest([
     { name: 'type', value: 'input' },
     { name: 'subfolder', value: FOLDER },

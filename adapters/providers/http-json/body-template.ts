@@ -1,4 +1,4 @@
-import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
 import { escapePointerToken, type Json, type JsonObject } from '../../../core/json.js';
 import { MASK_FORMS, type MaskForm } from '../shared/masked-reference.js';
 
@@ -36,8 +36,6 @@ type ValueOf = (placeholder: Placeholder) => unknown;
  */
 export const CONDITION = '$if';
 
-const ROLES: readonly ReferenceRole[] = ['reference_image', 'start_frame', 'end_frame'];
-
 /** Whether a text is written as a placeholder. */
 export function isPlaceholder(text: string): boolean {
   return /^\{[^{}]*\}$/.test(text);
@@ -49,7 +47,7 @@ export function placeholderOf(text: string): Placeholder | undefined {
   if (rest === undefined)
     return word === 'prompt' || word === 'negative_prompt' || word === 'token' ? { kind: word } : undefined;
   if (word === 'parameters') return { kind: 'parameter', name: rest };
-  const role = ROLES.find((one) => one === word);
+  const role = REFERENCE_ROLES.find((one) => one === word);
   if (role === undefined) return undefined;
   if (rest === '*') return { kind: 'reference', role, index: 'all' };
   const [, digits, of] = /^(\d{1,2})(?:\.([a-z_]+))?$/.exec(rest) ?? [];

@@ -1,4 +1,4 @@
-import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
 import { escapePointerToken, type Json } from '../../../core/json.js';
 import { isFreeText, isOfOperator } from '../shared/operator-fields.js';
 import { type FieldRules, fieldRulesFault } from '../shared/request-fields.js';
@@ -194,10 +194,12 @@ function takesFile(
   );
 }
 
+const PLACEHOLDER = new RegExp(`\\{(?:prompt|negative_prompt|token|parameters|${REFERENCE_ROLES.join('|')})[.}]`);
+
 function leafFault({ names, value, isCondition }: Leaf, parameters: FieldRules): string | undefined {
   if (typeof value !== 'string') return undefined;
   if (!isPlaceholder(value))
-    return /\{(?:prompt|negative_prompt|token|parameters|reference_image|start_frame|end_frame)[.}]/.test(value)
+    return PLACEHOLDER.test(value)
       ? 'A placeholder is the whole text, and nothing is put together with it.'
       : undefined;
   const placeholder = placeholderOf(value);

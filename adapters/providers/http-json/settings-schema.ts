@@ -1,3 +1,4 @@
+import { PROVIDER_ERRORS } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import { OUTPUT_PROPERTIES, POINTER } from '../shared/output-settings.js';
 import { FIELD_RULES_SCHEMA } from '../shared/request-fields.js';
@@ -32,16 +33,7 @@ const MEANING: JsonObject = {
   properties: {
     code: {
       type: 'string',
-      enum: [
-        'CONTENT_REJECTED_INPUT',
-        'CONTENT_REJECTED_OUTPUT',
-        'INPUT_INVALID',
-        'PROVIDER_REJECTED',
-        'MODEL_UNAVAILABLE',
-        'PROVIDER_UNAVAILABLE',
-        'PROVIDER_TIMEOUT',
-        'INTERNAL_ERROR',
-      ],
+      enum: [...PROVIDER_ERRORS],
     },
     because: { type: 'string', enum: ['capacity', 'not-here'] },
     may_retry: { type: 'boolean', default: true },

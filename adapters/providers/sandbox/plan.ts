@@ -1,4 +1,4 @@
-import type { TaskErrorCode } from '../../../core/generation/generation.js';
+import { PROVIDER_ERRORS, type TaskErrorCode } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 
 export type ImageFormat = 'png' | 'jpeg' | 'webp';
@@ -47,18 +47,6 @@ export const BEHAVIOURS = [
   'wrong_output',
 ] as const;
 
-/** The codes that the test model can be told to report. Only the service gives the other codes. */
-export const REPORTABLE_ERRORS = [
-  'CONTENT_REJECTED_INPUT',
-  'CONTENT_REJECTED_OUTPUT',
-  'INPUT_INVALID',
-  'PROVIDER_REJECTED',
-  'MODEL_UNAVAILABLE',
-  'PROVIDER_UNAVAILABLE',
-  'PROVIDER_TIMEOUT',
-  'INTERNAL_ERROR',
-] as const satisfies readonly TaskErrorCode[];
-
 /** The behaviour of a task of the test model. */
 export interface Behaviour {
   readonly name: (typeof BEHAVIOURS)[number];
@@ -66,7 +54,7 @@ export interface Behaviour {
   readonly delayMs: number;
   /** Outputs of a partial delivery. */
   readonly deliver: number;
-  readonly errorCode: (typeof REPORTABLE_ERRORS)[number];
+  readonly errorCode: TaskErrorCode;
   /**
    * This many first attempts of a generation fail with a retryable error, then one succeeds; 0: it fails permanently.
    */
@@ -173,7 +161,7 @@ class ParameterReader {
       name: this.oneOf('behaviour', BEHAVIOURS, 'succeed'),
       delayMs: this.integer('delay_ms', 0, 60_000, 0),
       deliver: this.integer('deliver', 0, 4, 1),
-      errorCode: this.oneOf('error_code', REPORTABLE_ERRORS, 'PROVIDER_REJECTED'),
+      errorCode: this.oneOf('error_code', PROVIDER_ERRORS, 'PROVIDER_REJECTED'),
       retryableAttempts: this.integer('retryable_attempts', 0, 100, 0),
     };
   }

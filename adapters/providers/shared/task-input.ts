@@ -1,4 +1,4 @@
-import type { ReferenceRole } from '../../../core/generation/generation.js';
+import { REFERENCE_ROLES, type ReferenceRole } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { ProviderPromises, ProviderReference, Submission } from '../../../core/ports/provider.js';
 import type { BodyFile } from '../../http/http-request.js';
@@ -63,7 +63,7 @@ export const INPUT_SETTINGS: JsonObject = {
     type: 'object',
     additionalProperties: false,
     default: {},
-    properties: { reference_image: REFERENCE_FIELD, start_frame: REFERENCE_FIELD, end_frame: REFERENCE_FIELD },
+    properties: Object.fromEntries(REFERENCE_ROLES.map((role) => [role, REFERENCE_FIELD])),
   },
   mask: MASK_FIELD,
   fields: { ...FIELD_RULES_SCHEMA, default: {} },

@@ -11,6 +11,7 @@ import {
   type ReferenceMediaType,
   TransferError,
 } from '../../../clients/typescript/src/index.js';
+import type { ReferenceRole } from '../../../core/generation/generation.js';
 import type { Json, JsonObject } from '../../../core/json.js';
 import { Failure, usageFailure } from '../exit.js';
 import { clientFailure } from './failures.js';
@@ -97,7 +98,7 @@ function parseJson(text: string): Json | undefined {
 
 export interface ReferenceFile {
   readonly path: string;
-  readonly role: 'reference_image' | 'start_frame' | 'end_frame';
+  readonly role: ReferenceRole;
   readonly filename: string;
   readonly mediaType: ReferenceMediaType;
   readonly sha256: string;

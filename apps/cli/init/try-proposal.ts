@@ -12,9 +12,11 @@ import type { Options, ProviderDriver } from '../../../adapters/driver.js';
 import { AjvJsonSchemas } from '../../../adapters/system/ajv-json-schemas.js';
 import { SystemClock } from '../../../adapters/system/system-clock.js';
 import type { Model } from '../../../core/catalog/model.js';
+import { REFERENCE_ROLES } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { Log } from '../../../core/log.js';
 import { MAX_HEADER_BYTES, readImageHeader } from '../../../core/media/image-header.js';
+import { extensionOf } from '../../../core/media/media-types.js';
 import { MemoryBudget } from '../../../core/memory-budget.js';
 import type {
   Provider,
@@ -61,12 +63,6 @@ const POLL_MS = 1_000;
 const CALL_MS = 60_000;
 /** Polls that fail one after another before the trial ends. */
 const MAX_FAILED_POLLS = 20;
-const EXTENSIONS: Readonly<Record<string, string>> = {
-  'image/png': 'png',
-  'image/jpeg': 'jpg',
-  'image/webp': 'webp',
-  'video/mp4': 'mp4',
-};
 
 /**
  * Runs a proposed model once, with the defaults of its parameters and plain pictures in place of reference files, and keeps
@@ -224,7 +220,7 @@ function submissionOf(model: Model, settings: JsonObject): Submission {
 function referencesFor(settings: JsonObject): readonly ProviderReference[] {
   const inputs = (settings['inputs'] ?? {}) as JsonObject;
   const bytes = plainPicture();
-  return (['reference_image', 'start_frame', 'end_frame'] as const).flatMap((role) => {
+  return REFERENCE_ROLES.flatMap((role) => {
     const places = inputs[role];
     return (Array.isArray(places) ? places : []).map((): ProviderReference => ({
       role,
@@ -266,7 +262,7 @@ async function keep(
   { kind, mediaType }: ProviderOutput,
   stem: string,
 ): Promise<TriedFile> {
-  const path = `${stem}.${EXTENSIONS[mediaType] ?? 'bin'}`;
+  const path = `${stem}.${extensionOf(mediaType)}`;
   await pipeline(Readable.from(bytes), createWriteStream(path, { flags: 'wx' }));
   const { size: byteSize } = await stat(path);
   const size = kind === 'image' ? await sizeOf(path) : undefined;

@@ -1,5 +1,5 @@
 import type { Model } from '../../../core/catalog/model.js';
-import { publicPrice } from '../../../core/catalog/price.js';
+import { PRICE_UNITS, publicPrice } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
 import { MODALITY, OPERATION, ROLE, type TitledSchema } from './schema-parts.js';
 
@@ -34,7 +34,7 @@ export const MODEL_SCHEMA: TitledSchema = {
         negative_prompt: { type: 'boolean', description: 'Whether negative_prompt is supported.' },
       },
     },
-    price_unit: { type: 'string', enum: ['image', 'megapixel', 'second', 'video', 'task'] },
+    price_unit: { type: 'string', enum: Object.keys(PRICE_UNITS) },
     price: {
       type: 'number',
       minimum: 0,

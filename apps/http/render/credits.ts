@@ -1,3 +1,4 @@
+import { ENTRY_KINDS } from '../../../core/credits/account.js';
 import type { Balance, Statement, StatementEntry } from '../../../core/credits/operate.js';
 import { type Usage, USAGE_BY, type UsageBy, type UsageGroup } from '../../../core/usage/read-usage.js';
 import type { UsageSums } from '../../../core/usage/usage.js';
@@ -32,7 +33,7 @@ const ENTRY_SCHEMA: TitledSchema = {
   required: ['sequence', 'kind', 'credits', 'available_change', 'available_after', 'created_at'],
   properties: {
     sequence: { type: 'integer', minimum: 1, description: 'Number of the entry in its account, without gaps.' },
-    kind: { type: 'string', enum: ['grant', 'adjustment', 'hold', 'charge', 'release'] },
+    kind: { type: 'string', enum: [...ENTRY_KINDS] },
     credits: { ...CREDITS, description: 'How many credits moved.' },
     available_change: {
       type: 'integer',

@@ -3,6 +3,7 @@ import {
   type Generation,
   type GenerationView,
   type OutputView,
+  STATUSES,
   TASK_ERRORS,
 } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
@@ -40,7 +41,7 @@ export const TASK_SCHEMA: TitledSchema = {
   ],
   properties: {
     generation_id: UUID,
-    status: { type: 'string', enum: ['queued', 'running', 'succeeded', 'failed', 'cancelled'] },
+    status: { type: 'string', enum: [...STATUSES] },
     model_key: { type: 'string' },
     modality: MODALITY,
     operation: OPERATION,

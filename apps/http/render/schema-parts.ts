@@ -1,3 +1,4 @@
+import { MODALITIES, OPERATIONS, REFERENCE_ROLES } from '../../../core/generation/generation.js';
 import type { JsonObject } from '../../../core/json.js';
 
 /** Parts of response schemas that several of them share. */
@@ -8,9 +9,9 @@ export const TIMESTAMP: JsonObject = {
   description: 'UTC, with milliseconds and Z.',
 };
 export const CREDITS: JsonObject = { type: 'integer', minimum: 0 };
-export const MODALITY: JsonObject = { type: 'string', enum: ['image', 'video'] };
-export const OPERATION: JsonObject = { type: 'string', enum: ['image_generation', 'video_generation'] };
-export const ROLE: JsonObject = { type: 'string', enum: ['reference_image', 'start_frame', 'end_frame'] };
+export const MODALITY: JsonObject = { type: 'string', enum: [...MODALITIES] };
+export const OPERATION: JsonObject = { type: 'string', enum: [...OPERATIONS] };
+export const ROLE: JsonObject = { type: 'string', enum: [...REFERENCE_ROLES] };
 /** The field of an answer that continues its list. */
 export const NEXT_CURSOR: JsonObject = {
   type: 'string',

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../../core/json.js';
 import type { Settings } from '../../../core/settings.js';
 import type { Completed } from '../../../core/uploads/complete-upload.js';
-import type { SeenUpload } from '../../../core/uploads/manage-uploads.js';
+import { type SeenUpload, UPLOAD_STATES } from '../../../core/uploads/manage-uploads.js';
 import { PREPARE_REQUEST_SCHEMA, type Prepared, UPLOAD_MEDIA_TYPES } from '../../../core/uploads/prepare-upload.js';
 import { ROLE, TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
 
@@ -61,7 +61,7 @@ export const UPLOAD_SCHEMA: TitledSchema = {
     upload_id: UUID,
     status: {
       type: 'string',
-      enum: ['prepared', 'ready', 'expired'],
+      enum: [...UPLOAD_STATES],
       description:
         'prepared: its bytes may be sent, and it may be completed. ready: it can be used in reference_upload_ids. expired: it was not completed in time.',
     },

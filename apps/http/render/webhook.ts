@@ -1,8 +1,19 @@
 import { secretText } from '../../../adapters/webhooks/http-webhook-sender.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { WebhookMessage } from '../../../core/ports/outside.js';
-import { type Delivery, DELIVERY_STATES, type DeliveryAttempt } from '../../../core/webhooks/delivery.js';
-import { previousValidUntil, WEBHOOK_EVENTS, type WebhookEndpoint } from '../../../core/webhooks/endpoint.js';
+import {
+  ATTEMPT_FAULTS,
+  ATTEMPT_RESULTS,
+  type Delivery,
+  DELIVERY_STATES,
+  type DeliveryAttempt,
+} from '../../../core/webhooks/delivery.js';
+import {
+  DISABLED_BECAUSE,
+  previousValidUntil,
+  WEBHOOK_EVENTS,
+  type WebhookEndpoint,
+} from '../../../core/webhooks/endpoint.js';
 import type { ShownSecret } from '../../../core/webhooks/manage-endpoints.js';
 import { renderTask } from './generation.js';
 import { TIMESTAMP, timestamp, type TitledSchema, UUID } from './schema-parts.js';
@@ -30,7 +41,7 @@ export const WEBHOOK_SCHEMA: TitledSchema = {
     status: { type: 'string', enum: ['enabled', 'disabled'] },
     disabled_because: {
       type: 'string',
-      enum: ['client', 'gone', 'failing'],
+      enum: [...DISABLED_BECAUSE],
       description:
         'client: a request disabled it. gone: it answered 410. failing: nothing that was sent to it succeeded for five days.',
     },
@@ -66,13 +77,13 @@ const ATTEMPT_SCHEMA: TitledSchema = {
     duration_ms: { type: 'integer', minimum: 0 },
     result: {
       type: 'string',
-      enum: ['delivered', 'failed', 'unknown'],
+      enum: [...ATTEMPT_RESULTS],
       description: 'unknown: the service ended before it could see the answer.',
     },
     status: { type: 'integer', description: 'HTTP status of the answer, if there was one.' },
     fault: {
       type: 'string',
-      enum: ['address', 'connection', 'timeout', 'answer'],
+      enum: [...ATTEMPT_FAULTS],
       description:
         'Why there was no answer. address: it must not be called. answer: what came is not HTTP, or too large.',
     },

@@ -2,8 +2,7 @@
 // Method: random terms and parameters against a reference that adds integer fractions and divides once at the end.
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { PriceTerms, PriceUnit } from '../../../core/catalog/model.js';
-import { creditsByOutputs, publicPrice } from '../../../core/catalog/price.js';
+import { creditsByOutputs, type PriceTerms, type PriceUnit, publicPrice } from '../../../core/catalog/price.js';
 import type { JsonObject } from '../../../core/json.js';
 import { imageModel } from '../../fixtures/core-models.js';
 

@@ -3,10 +3,9 @@
 // on a generation that meets each event's own conditions.
 import { expect } from 'chai';
 import { type GenerationEvent, TRANSITIONS } from '../../../core/generation/decide.js';
-import type { GenerationStatus } from '../../../core/generation/generation.js';
+import { type GenerationStatus, STATUSES } from '../../../core/generation/generation.js';
 import { commandOf, decideAt, generationIn } from './generations.js';
 
-const STATUSES: readonly GenerationStatus[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
 const AFTER_THE_END = ['settle', 'postpone', 'content-removed', 'outputs-removed', 'late-report', 'delete'];
 
 /** Columns: from queued, from running. `-` is refused. */

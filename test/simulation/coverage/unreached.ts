@@ -223,7 +223,7 @@ export const UNREACHED: readonly Unreached[] = [
     why: 'needs every process without the model until the deadline',
   },
   { file: 'core/generation/decide.ts', begins: ['?? g.updatedAt'], atMost: 1, why: 'what has ended says when' },
-  { file: 'core/generation/read-generations.ts', begins: ["?? 'bin'"], atMost: 1, why: 'outputs are of known types' },
+  { file: 'core/media/media-types.ts', begins: ["?? 'bin'"], atMost: 1, why: 'outputs are of known types' },
   {
     file: 'core/idempotency/claims.ts',
     begins: ['throw inProgress(1_000)'],

@@ -1,3 +1,5 @@
+import type { Entry as LedgerEntry, Status } from '../api-types.js';
+
 /** What the server answers under `/console/api/operator`. What there is not is left out. */
 
 export interface Account {
@@ -69,7 +71,7 @@ export interface WithLink {
 export interface Entry {
   readonly sequence: number;
   readonly at: string;
-  readonly kind: 'grant' | 'adjustment' | 'hold' | 'charge' | 'release';
+  readonly kind: LedgerEntry['kind'];
   readonly credits: number;
   readonly available_change: number;
   readonly available_after: number;
@@ -91,7 +93,7 @@ export interface Generation {
   readonly generation_id: string;
   readonly account_id: string;
   readonly app_id: string;
-  readonly status: 'queued' | 'running' | 'succeeded' | 'failed' | 'cancelled';
+  readonly status: Status;
   readonly model_key: string;
   readonly created_at: string;
   readonly completed_at?: string;

@@ -3,9 +3,9 @@
  * Method: one task a behaviour, on a clock that only the test moves.
  */
 import { expect } from 'chai';
+import { PROVIDER_ERRORS } from '../../../../core/generation/generation.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 import sharp from 'sharp';
-import { REPORTABLE_ERRORS } from '../../../../adapters/providers/sandbox/plan.js';
 import { SandboxProvider } from '../../../../adapters/providers/sandbox/sandbox-provider.js';
 import type { JsonObject } from '../../../../core/json.js';
 import type { ProviderReport, Submission } from '../../../../core/ports/provider.js';
@@ -58,7 +58,7 @@ describe('Sandbox test model', () => {
     expect(await lastOf(told({ behaviour: 'partial', n: 3, deliver: 0 }, 'none'))).to.deep.equal(pictures(0));
   });
 
-  for (const code of REPORTABLE_ERRORS) {
+  for (const code of PROVIDER_ERRORS) {
     it(`fails permanently with ${code}`, async () => {
       const report = await lastOf(told({ behaviour: 'fail', error_code: code }));
       expect(report).to.deep.equal({

@@ -3,10 +3,11 @@
  * Method: the delivered catalog is loaded, then read as plain YAML, and every value of every enum in it is tried on the plan reader.
  */
 import { expect } from 'chai';
+import { PROVIDER_ERRORS } from '../../../../core/generation/generation.js';
 import { readFile } from 'node:fs/promises';
 import { parse } from 'yaml';
 import { loadCatalog } from '../../../../adapters/catalog-file/file-catalog.js';
-import { BEHAVIOURS, readPlan, REPORTABLE_ERRORS } from '../../../../adapters/providers/sandbox/plan.js';
+import { BEHAVIOURS, readPlan } from '../../../../adapters/providers/sandbox/plan.js';
 import { AjvJsonSchemas } from '../../../../adapters/system/ajv-json-schemas.js';
 import { checkSchema } from '../../../../adapters/system/check-schema.js';
 import type { Json, JsonObject } from '../../../../core/json.js';
@@ -70,6 +71,6 @@ describe('Sandbox models of the catalog', () => {
   it('offers every behaviour and every error of the test model', () => {
     const { properties } = models.find((model) => model.provider_settings['painter'] === 'test')!.input_schema;
     expect(properties['behaviour']!.enum).to.deep.equal([...BEHAVIOURS]);
-    expect(properties['error_code']!.enum).to.deep.equal([...REPORTABLE_ERRORS]);
+    expect(properties['error_code']!.enum).to.deep.equal([...PROVIDER_ERRORS]);
   });
 });

@@ -92,8 +92,8 @@ export const CREDIT_MUTANTS: readonly Mutant[] = [
     name: 'price-rounded-twice',
     breaks: [2, 3],
     file: 'core/catalog/price.js',
-    find: '[BigInt(rate.microcreditsPerUnit) * units, 1n];',
-    replace: '[(BigInt(rate.microcreditsPerUnit) * units + MICRO - 1n) / MICRO * MICRO, 1n];',
+    find: 'let amount = BigInt(rate.microcreditsPerUnit) * quantity;',
+    replace: 'let amount = ((BigInt(rate.microcreditsPerUnit) * quantity + MICRO - 1n) / MICRO) * MICRO;',
     why: 'The price of the units is rounded up before it is multiplied, and then again.',
   },
   {
