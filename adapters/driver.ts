@@ -7,7 +7,7 @@ import type { ObjectStore } from '../core/ports/object-store.js';
 import type { OutputSigner } from '../core/ports/output-signer.js';
 import type { Provider, ProviderPromises } from '../core/ports/provider.js';
 import type { GenerationChanges } from '../core/ports/stores.js';
-import type { Ports } from '../core/ports/tokens.js';
+import type { DatabasePort, Ports } from '../core/ports/ports.js';
 import type { WakeUps } from '../core/ports/wake-ups.js';
 import type { CatalogImport } from './catalog-import.js';
 import type { DatabaseBackup, ObjectsBackup } from './driver-backup.js';
@@ -58,21 +58,8 @@ export type OpenedAs = 'server' | 'tool';
 /** Shared things by name, such as `wake-up-table`, for wake-ups that keep theirs in the database. */
 export type Lent = Readonly<Record<string, unknown>>;
 
-/** The ports that a database serves. */
-export type DatabaseStores = Pick<
-  Ports,
-  | 'accounts'
-  | 'generations'
-  | 'claims'
-  | 'uploads'
-  | 'credentials'
-  | 'people'
-  | 'artefacts'
-  | 'providerUses'
-  | 'webhookEndpoints'
-  | 'deliveries'
-  | 'usage'
->;
+/** The ports that a database serves. Without `acceptances` generations are accepted by one write after the other. */
+export type DatabaseStores = Omit<Pick<Ports, DatabasePort>, 'acceptances'> & Partial<Pick<Ports, 'acceptances'>>;
 
 /** What a database remembers of its first use, as fingerprints. */
 export interface InstallationFacts {
@@ -97,8 +84,7 @@ export interface CloseOptions {
 
 /** The database behind the stores, open. */
 export interface OpenDatabase {
-  /** Without `acceptances` generations are accepted by one write after the other. */
-  readonly stores: DatabaseStores & Partial<Pick<Ports, 'acceptances'>>;
+  readonly stores: DatabaseStores;
   /** The things that the driver `lends`. */
   readonly lent: Lent;
   readonly installation: Installation;

@@ -1,5 +1,5 @@
 import { ContainerModule, type Container } from 'inversify';
-import type { Token } from '../core/ports/tokens.js';
+import type { Token } from '../core/ports/ports.js';
 
 type Dependencies<D extends readonly Token<unknown>[]> = { [I in keyof D]: D[I] extends Token<infer T> ? T : never };
 

@@ -8,7 +8,7 @@ import { UnchargedSums } from './generation/uncharged-sums.js';
 import { AppWatch, GenerationWatch, watchedAcceptances, watchedGenerations } from './generation/watch.js';
 import type { Log } from './log.js';
 import type { GenerationChanges } from './ports/stores.js';
-import type { Ports } from './ports/tokens.js';
+import type { Ports } from './ports/ports.js';
 import { ProviderGates } from './providers/provider-gates.js';
 import type { Settings } from './settings.js';
 

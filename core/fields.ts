@@ -1,7 +1,7 @@
 import { ServiceError } from './errors.js';
 import { type FieldToken, type Json, type JsonObject, pathOf, pointerOf } from './json.js';
 import type { Fault } from './ports/machine.js';
-import type { Ports } from './ports/tokens.js';
+import type { Ports } from './ports/ports.js';
 
 /** Throws the first fault: a missing field before an invalid one, then in document order. */
 export function refuseFaults(faults: readonly Fault[]): void {

@@ -1,3 +1,3 @@
 export * from './errors.js';
 export * from './json.js';
-export type * from './ports/tokens.js';
+export type * from './ports/ports.js';

@@ -1,4 +1,4 @@
-import { TOKENS } from '../../core/ports/tokens.js';
+import { TOKENS } from '../../core/ports/ports.js';
 import { provideModule } from '../provide.js';
 import { SharpMediaProbe, type SharpMediaProbeOptions } from './sharp-media-probe.js';
 import { SharpPreviews } from './sharp-previews.js';

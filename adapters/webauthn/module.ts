@@ -1,4 +1,4 @@
-import { TOKENS } from '../../core/ports/tokens.js';
+import { TOKENS } from '../../core/ports/ports.js';
 import { provideModule } from '../provide.js';
 import { WebAuthnVerifier } from './webauthn-verifier.js';
 

@@ -97,12 +97,11 @@ export class WakeUpDeliveries {
     for (const outcome of ['done', 'failed']) this.delivered.inc({ outcome }, 0);
   }
 
-  /** The same wake-ups, each delivery counted; `schedule` is used in place of theirs. */
-  counted(wakeUps: WakeUps, { schedule }: Pick<WakeUps, 'schedule'>): WakeUps {
+  /** The same wake-ups, each delivery counted. */
+  counted(wakeUps: WakeUps): WakeUps {
     return {
-      schedule,
+      ...wakeUps,
       start: (handler, limit) => wakeUps.start((subject) => this.deliver(handler(subject)), limit),
-      stop: () => wakeUps.stop(),
     };
   }
 

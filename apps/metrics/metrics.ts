@@ -1,6 +1,7 @@
 import { Registry } from 'prom-client';
-import type { Ports } from '../../core/ports/tokens.js';
+import type { Ports } from '../../core/ports/ports.js';
 import { RecoveryPasses, WakeUpDeliveries, WorkerLoad } from './background-work.js';
+import { observedStores, type StoreObserver } from './observed-calls.js';
 import { ProcessUse, Warnings } from './process-use.js';
 import { ProviderCalls, ProviderGateUse } from './provider-calls.js';
 import { BoundRefusals, GrpcCalls, HttpRequests } from './requests.js';
@@ -38,34 +39,28 @@ export class Metrics {
   }
 }
 
-/**
- * The same ports, what passes through them measured. Those that neither wait for anything nor fail stay as they are.
- */
-export function measuredPorts(
-  ports: Ports,
-  { stores, ledgers, generations, objects, wakeUps, providers }: Metrics,
-): Ports {
-  const measuredObjects = stores.measured('objects', ports.objects, objects.learn);
-  return {
-    ...ports,
-    accounts: stores.measured('accounts', ports.accounts, ledgers.learn),
-    generations: stores.measured('generations', ports.generations, generations.learnWith(ports)),
-    claims: stores.measured('claims', ports.claims),
-    acceptances: stores.measured('acceptances', ports.acceptances, {
+/** The same ports, with the calls of the stores and providers measured, and those of the stores reported to `outages`. */
+export function observedPorts(ports: Ports, metrics: Metrics | undefined, outages?: StoreObserver): Ports {
+  const observers = outages === undefined ? [] : [outages];
+  if (metrics === undefined) return observedStores(ports, observers);
+  const { stores, ledgers, generations, objects, wakeUps, providers } = metrics;
+  const measuring = stores.observer({
+    accounts: ledgers.learn,
+    generations: generations.learnWith(ports),
+    acceptances: {
       accept: (answer, [{ change, generations: accepted }]) => {
         if (answer.outcome !== 'accepted') return;
         ledgers.count(change);
         generations.countAccepted(ports, accepted, answer.existing);
       },
-    }),
-    uploads: stores.measured('uploads', ports.uploads),
-    credentials: stores.measured('credentials', ports.credentials),
-    people: stores.measured('people', ports.people),
-    artefacts: stores.measured('artefacts', ports.artefacts),
-    webhookEndpoints: stores.measured('webhookEndpoints', ports.webhookEndpoints),
-    deliveries: stores.measured('deliveries', ports.deliveries),
-    objects: { ...measuredObjects, ...objects.counted(measuredObjects) },
-    wakeUps: wakeUps.counted(ports.wakeUps, stores.measured('wakeUps', ports.wakeUps)),
+    },
+    objects: objects.learn,
+  });
+  const observed = observedStores(ports, [...observers, measuring]);
+  return {
+    ...observed,
+    objects: { ...observed.objects, ...objects.counted(observed.objects) },
+    wakeUps: wakeUps.counted(observed.wakeUps),
     providers: providers.measured(ports.providers),
   };
 }

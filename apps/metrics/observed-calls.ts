@@ -1,6 +1,6 @@
-import { Histogram, type HistogramConfiguration, type LabelValues } from 'prom-client';
+import { type Ports, STORE_PORTS, type StorePort } from '../../core/ports/ports.js';
 
-/** What is done around the calls of one method. Its errors are dropped: measuring changes no outcome. */
+/** Observes the calls of one method. Its errors are dropped: measuring changes no outcome. */
 export interface CallObserver {
   begun?(): void;
   answered?(answer: unknown, args: readonly unknown[]): void;
@@ -8,111 +8,83 @@ export interface CallObserver {
   ended?(seconds: number): void;
 }
 
-/** Every method of a port whose calls are observed. */
-export type MethodsOf<Port> = { readonly [Method in keyof Port]: true };
+/** The observer of one method of a store port. */
+export type StoreObserver = (port: StorePort, method: string) => CallObserver;
+
+/** They start and stop the delivery in this process, and are no calls of a store. */
+const LOCAL_CALLS: ReadonlySet<string> = new Set(['wakeUps.start', 'wakeUps.stop']);
+
+/** The same ports, with every call of a store observed. Nothing else intercepts the calls of the stores. */
+export function observedStores(ports: Ports, observers: readonly StoreObserver[]): Ports {
+  const observed = STORE_PORTS.map((port) => [
+    port,
+    observedCalls(ports[port], (method) =>
+      LOCAL_CALLS.has(`${port}.${method}`) ? [] : observers.map((observerOf) => observerOf(port, method)),
+    ),
+  ]);
+  return { ...ports, ...(Object.fromEntries(observed) as Pick<Ports, StorePort>) };
+}
 
 type Call = (...args: readonly unknown[]) => Promise<unknown>;
 
 /**
- * The same port with an observer around each of its methods, all of which answer promises. Arguments, answers and
- * errors pass through unchanged; an answer is delayed by one turn of the microtasks only.
+ * The same port, its methods with their observers. A method with observers returns a promise. Arguments, answers and
+ * errors pass through unchanged, and an observer is called before the caller continues.
  */
 export function observedCalls<Port extends object>(
   port: Port,
-  methods: MethodsOf<Port>,
-  observerOf: (method: keyof Port & string) => CallObserver,
+  observersOf: (method: string) => readonly CallObserver[],
 ): Port {
-  const calls = (Object.keys(methods) as (keyof Port & string)[]).map(
-    (method) => [method, observedCall(port, port[method] as Call, observerOf(method))] as const,
-  );
+  const calls = [...methodsOf(port)].map((method) => {
+    const call = (port as Readonly<Record<string, Call>>)[method] as Call;
+    const observers = observersOf(method);
+    return [method, observers.length === 0 ? call.bind(port) : observedCall(port, call, observers)] as const;
+  });
   return Object.fromEntries(calls) as Port;
 }
 
-function observedCall(port: object, call: Call, observer: CallObserver): Call {
-  return async (...args) => {
-    const beganAt = performance.now();
-    harmless(() => observer.begun?.());
-    try {
-      const answer = await Reflect.apply(call, port, args);
-      harmless(() => observer.answered?.(answer, args));
-      return answer;
-    } catch (error) {
-      harmless(() => observer.failed?.(error));
-      throw error;
-    } finally {
-      harmless(() => observer.ended?.((performance.now() - beganAt) / 1_000));
+/** The names of its methods, those of its classes included. */
+function methodsOf(port: object): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (let at: unknown = port; at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(at)))
+      if (typeof value === 'function' && name !== 'constructor') names.add(name);
+  }
+  return names;
+}
+
+function observedCall(port: object, call: Call, observers: readonly CallObserver[]): Call {
+  const tell = (report: (observer: CallObserver) => void): void => {
+    for (const observer of observers) {
+      try {
+        report(observer);
+      } catch {
+        // A number that could not be counted is worth less than the call it is about.
+      }
     }
+  };
+  return (...args) => {
+    const beganAt = performance.now();
+    tell((observer) => observer.begun?.());
+    const outcome = called(port, call, args);
+    const end = (report: (observer: CallObserver) => void): void => {
+      const seconds = (performance.now() - beganAt) / 1_000;
+      tell(report);
+      tell((observer) => observer.ended?.(seconds));
+    };
+    outcome.then(
+      (answer) => end((observer) => observer.answered?.(answer, args)),
+      (error: unknown) => end((observer) => observer.failed?.(error)),
+    );
+    return outcome;
   };
 }
 
-function harmless(observe: () => void): void {
+/** An adapter of another package may throw, or return its answer, where it should return a promise. */
+function called(port: object, call: Call, args: readonly unknown[]): Promise<unknown> {
   try {
-    observe();
-  } catch {
-    // A number that could not be counted is worth less than the call it is about.
-  }
-}
-
-interface Series<Label extends string> {
-  readonly labels: LabelValues<Label>;
-  /** One per bucket, and one for values above them all. */
-  readonly counts: number[];
-  sum: number;
-}
-
-/**
- * A histogram that gets its labels once and then only adds, for values counted with every call: the library looks the
- * labels up each time, which costs more than all the rest of counting. A set of labels is shown once something was
- * observed.
- */
-export class PreparedHistogram<Label extends string> extends Histogram<Label> {
-  private readonly bounds: readonly number[];
-  private readonly prepared: Series<Label>[] = [];
-
-  constructor(private readonly configuration: HistogramConfiguration<Label> & { readonly buckets: number[] }) {
-    super(configuration);
-    this.bounds = configuration.buckets;
-  }
-
-  /** What observes under these labels; to be asked for once. */
-  prepare(labels: LabelValues<Label>): (value: number) => void {
-    const { bounds } = this;
-    const series = { labels, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 };
-    this.prepared.push(series);
-    return (value) => {
-      let bucket = 0;
-      while (bucket < bounds.length && value > (bounds[bucket] as number)) bucket += 1;
-      series.counts[bucket] = (series.counts[bucket] as number) + 1;
-      series.sum += value;
-    };
-  }
-
-  /** What the registry asks a histogram for; `get` of the library is made from it, too. */
-  async getForPromString(): Promise<object> {
-    const { name, help, aggregator } = this.configuration;
-    return {
-      name,
-      help,
-      type: 'histogram',
-      aggregator,
-      values: this.prepared.flatMap((series) => this.rowsOf(series)),
-    };
-  }
-
-  private rowsOf({ labels, counts, sum }: Series<Label>): object[] {
-    const { name } = this.configuration;
-    let count = 0;
-    const buckets = [...this.bounds, '+Inf'].map((le, index) => {
-      count += counts[index] as number;
-      return { metricName: `${name}_bucket`, labels: { le }, sharedLabels: labels, value: count };
-    });
-    if (count === 0) return [];
-    const total = (suffix: string, value: number) => ({
-      metricName: name + suffix,
-      labels: {},
-      sharedLabels: labels,
-      value,
-    });
-    return [...buckets, total('_sum', sum), total('_count', count)];
+    return Promise.resolve(Reflect.apply(call, port, args));
+  } catch (error) {
+    return Promise.reject(error);
   }
 }

@@ -9,12 +9,19 @@ import {
   type Providers,
 } from '../../core/ports/provider.js';
 import type { SeenProvider } from '../../core/providers/provider-gates.js';
-import { type MethodsOf, observedCalls, PreparedHistogram } from './observed-calls.js';
+import { observedCalls } from './observed-calls.js';
+import { PreparedHistogram } from './prepared-histogram.js';
 
-/** What asks nobody is not measured, nor what only an operator calls. */
-type Calls = Omit<Provider, 'promises' | 'check'>;
-
-const METHODS: MethodsOf<Calls> = { submit: true, poll: true, output: true, cancel: true, recover: true };
+/** `promises` asks nobody, and only an operator calls `check`. */
+const IS_MEASURED: Readonly<Record<keyof Provider, boolean>> = {
+  promises: false,
+  submit: true,
+  poll: true,
+  output: true,
+  cancel: true,
+  recover: true,
+  check: false,
+};
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
 /** How the connected providers answer. */
@@ -98,34 +105,31 @@ export class ProviderCalls {
     underWay.set(0);
     this.capacityRefusals.inc({ provider: name }, 0);
     this.unknownStatuses.inc({ provider: name }, 0);
-    const calls: Calls = provider;
-    const measured = observedCalls(calls, METHODS, (method) => {
+    return observedCalls(provider, (method) => {
+      if (!IS_MEASURED[method as keyof Provider]) return [];
       const labels = { provider: name, method };
       this.failures.inc(labels, 0);
       this.accessRefusals.inc(labels, 0);
       const observe = this.durations.prepare(labels);
-      return {
-        begun: () => underWay.inc(),
-        answered: (answer) => this.countAnswer(name, answer as AnswerOf[typeof method]),
-        failed: (error) => {
-          this.failures.inc(labels);
-          if (hintsOf(error).isAccessRefused === true) this.accessRefusals.inc(labels);
+      return [
+        {
+          begun: () => underWay.inc(),
+          answered: (answer) => this.countAnswer(name, answer as Answer),
+          failed: (error) => {
+            this.failures.inc(labels);
+            if (hintsOf(error).isAccessRefused === true) this.accessRefusals.inc(labels);
+          },
+          ended: (seconds) => {
+            underWay.dec();
+            observe(seconds);
+          },
         },
-        ended: (seconds) => {
-          underWay.dec();
-          observe(seconds);
-        },
-      };
+      ];
     });
-    return {
-      ...measured,
-      promises: (settings) => provider.promises(settings),
-      ...(provider.check === undefined ? {} : { check: provider.check.bind(provider) }),
-    };
   }
 
   /** An adapter from elsewhere may give codes that the catalogue does not have. */
-  private countAnswer(provider: string, answer: AnswerOf[keyof Calls]): void {
+  private countAnswer(provider: string, answer: Answer): void {
     if (hasUnknownStatus(answer)) this.unknownStatuses.inc({ provider });
     if (isForCapacity(answer)) this.capacityRefusals.inc({ provider });
     const failure = failureIn(answer);
@@ -134,19 +138,19 @@ export class ProviderCalls {
   }
 }
 
-type AnswerOf = { readonly [Method in keyof Calls]: Awaited<ReturnType<Calls[Method]>> };
+type Answer = Awaited<ReturnType<Provider['submit' | 'poll' | 'output' | 'cancel' | 'recover']>>;
 
-function hasUnknownStatus(answer: AnswerOf[keyof Calls]): boolean {
+function hasUnknownStatus(answer: Answer): boolean {
   return (
     typeof answer === 'object' && 'state' in answer && answer.state === 'running' && answer.unknownStatus !== undefined
   );
 }
 
-function isForCapacity(answer: AnswerOf[keyof Calls]): boolean {
+function isForCapacity(answer: Answer): boolean {
   return typeof answer === 'object' && 'accepted' in answer && !answer.accepted && answer.because === 'capacity';
 }
 
-function failureIn(answer: AnswerOf[keyof Calls]): ProviderFailure | undefined {
+function failureIn(answer: Answer): ProviderFailure | undefined {
   if (typeof answer !== 'object') return undefined;
   if ('accepted' in answer) return answer.accepted ? undefined : answer.failure;
   return 'state' in answer ? failureOf(answer) : undefined;

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Bound } from '../../core/errors.js';
 import type { CallObserver, EndedCall } from '../grpc/serve-call.js';
 import type { AnsweredRequest, ConnectionRefusal, HttpObserver } from '../http/host/http-context.js';
-import { PreparedHistogram } from './observed-calls.js';
+import { PreparedHistogram } from './prepared-histogram.js';
 
 const BOUNDS: Readonly<Record<Bound, true>> = {
   open_generations: true,

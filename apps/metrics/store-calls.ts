@@ -2,83 +2,9 @@ import { Counter, type Registry } from 'prom-client';
 import { CallOver } from '../../core/cancellation.js';
 import { StoreUnavailable } from '../../core/errors.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
-import type { Ports } from '../../core/ports/tokens.js';
-import { type MethodsOf, observedCalls, PreparedHistogram } from './observed-calls.js';
-
-/** The ports whose calls reach a store; of the wake-ups, only the calls that do. */
-export interface StorePorts extends Pick<
-  Ports,
-  | 'accounts'
-  | 'generations'
-  | 'claims'
-  | 'acceptances'
-  | 'uploads'
-  | 'credentials'
-  | 'people'
-  | 'artefacts'
-  | 'providerUses'
-  | 'webhookEndpoints'
-  | 'deliveries'
-  | 'usage'
-  | 'objects'
-> {
-  readonly wakeUps: Pick<Ports['wakeUps'], 'schedule'>;
-}
-
-export type StorePort = keyof StorePorts;
-
-export const STORE_METHODS: { readonly [P in StorePort]: MethodsOf<StorePorts[P]> } = {
-  accounts: {
-    create: true,
-    read: true,
-    apply: true,
-    entries: true,
-    findOperation: true,
-    list: true,
-    holdsBefore: true,
-  },
-  generations: { insert: true, read: true, replace: true, remove: true, due: true, list: true, uncharged: true },
-  claims: { insert: true, read: true, replace: true, remove: true, removeExpired: true },
-  acceptances: { accept: true },
-  uploads: { insert: true, read: true, replace: true, remove: true, due: true, usage: true },
-  credentials: {
-    insertApp: true,
-    readApp: true,
-    listApps: true,
-    insertKey: true,
-    findKey: true,
-    replaceKey: true,
-    listKeys: true,
-  },
-  people: {
-    insert: true,
-    read: true,
-    findByEmail: true,
-    replace: true,
-    list: true,
-    insertIdentity: true,
-    findIdentity: true,
-    listIdentities: true,
-    removeIdentity: true,
-  },
-  artefacts: {
-    put: true,
-    find: true,
-    findByAlias: true,
-    consume: true,
-    end: true,
-    endGroup: true,
-    listOwned: true,
-    remove: true,
-    removeExpired: true,
-  },
-  providerUses: { read: true, replace: true },
-  webhookEndpoints: { read: true, replace: true },
-  deliveries: { insert: true, read: true, replace: true, remove: true, due: true, list: true },
-  usage: { read: true, apply: true, list: true, listTraces: true },
-  objects: { signPut: true, signGet: true, stat: true, read: true, write: true, copy: true, remove: true },
-  wakeUps: { schedule: true },
-};
+import { type Ports, STORE_PORTS, type StorePort } from '../../core/ports/ports.js';
+import type { StoreObserver } from './observed-calls.js';
+import { PreparedHistogram } from './prepared-histogram.js';
 
 /** What is learned from the answers of a port, by method. */
 export type AnswersOf<Port> = {
@@ -118,16 +44,16 @@ export class StoreCalls {
       labelNames: ['port', 'method'],
       registers,
     });
-    for (const port of Object.keys(STORE_METHODS)) {
+    for (const port of STORE_PORTS) {
       for (const reason of ['unavailable', 'unexpected']) this.failures.inc({ port, reason }, 0);
     }
   }
 
-  /** The same store with its calls measured. `learn` is called with every answer. */
-  measured<P extends StorePort>(port: P, store: StorePorts[P], learn: AnswersOf<StorePorts[P]> = {}): StorePorts[P] {
-    return observedCalls<StorePorts[P]>(store, STORE_METHODS[port], (method) => {
+  /** Measures each call; `learn` is given the answers. */
+  observer(learn: { readonly [P in StorePort]?: AnswersOf<Ports[P]> }): StoreObserver {
+    return (port, method) => {
       const labels = { port, method };
-      const learnFrom = (learn as Readonly<Record<string, Learn | undefined>>)[method];
+      const learnFrom = (learn[port] as Readonly<Record<string, Learn | undefined>> | undefined)?.[method];
       return {
         answered: (answer, args) => {
           if (isConflict(answer)) this.conflicts.inc(labels);
@@ -140,7 +66,7 @@ export class StoreCalls {
         },
         ended: this.durations.prepare(labels),
       };
-    });
+    };
   }
 }
 

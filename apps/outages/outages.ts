@@ -2,10 +2,9 @@ import type { Logger } from 'pino';
 import { ServiceError, StoreUnavailable } from '../../core/errors.js';
 import type { Log } from '../../core/log.js';
 import type { Clock } from '../../core/ports/machine.js';
-import type { Ports } from '../../core/ports/tokens.js';
+import { type Store, storeOf } from '../../core/ports/ports.js';
 import { sentencesOf } from '../logging/logging.js';
-import type { MethodsOf } from '../metrics/observed-calls.js';
-import { STORE_METHODS, type StorePort, type StorePorts } from '../metrics/store-calls.js';
+import type { StoreObserver } from '../metrics/observed-calls.js';
 import { UNAVAILABLE_RETRY_MS } from '../service-errors.js';
 
 /**
@@ -98,24 +97,6 @@ export class Outage {
   }
 }
 
-type Store = 'database' | 'objects' | 'wake-ups';
-
-const STORES: Readonly<Record<StorePort, Store>> = {
-  accounts: 'database',
-  generations: 'database',
-  claims: 'database',
-  acceptances: 'database',
-  uploads: 'database',
-  credentials: 'database',
-  people: 'database',
-  artefacts: 'database',
-  providerUses: 'database',
-  webhookEndpoints: 'database',
-  deliveries: 'database',
-  usage: 'database',
-  objects: 'objects',
-  wakeUps: 'wake-ups',
-};
 /** Usually served from local data: their success says nothing about the store. */
 const WITHOUT_STORE: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 
@@ -134,44 +115,20 @@ export class Outages {
     };
   }
 
-  /**
-   * The same ports, with every call of a store observed. `onDatabaseAway` is called for each that the database could
-   * not answer.
-   */
-  watched(ports: Ports, onDatabaseAway: () => void = () => undefined): Ports {
-    const watched = <P extends StorePort>(name: P): StorePorts[P] => {
-      const store = STORES[name];
+  /** Reports the calls of each store. `onDatabaseAway` is called for each that the database could not answer. */
+  observer(onDatabaseAway: () => void = () => undefined): StoreObserver {
+    return (port, method) => {
+      const store = storeOf(port);
       const outage = this.outages[store];
-      return watchedPort<StorePorts[P]>(ports[name], STORE_METHODS[name], (method) => ({
-        answered: WITHOUT_STORE.has(`${name}.${method}`) ? () => undefined : () => outage.answered(),
+      const call = `${port}.${method}`;
+      return {
+        ...(WITHOUT_STORE.has(call) ? {} : { answered: () => outage.answered() }),
         failed: (error) => {
           if (!(error instanceof StoreUnavailable)) return;
-          outage.failed(`${name}.${method}`, error);
+          outage.failed(call, error);
           if (store === 'database') onDatabaseAway();
         },
-      }));
-    };
-    const { wakeUps } = ports;
-    return {
-      ...ports,
-      accounts: watched('accounts'),
-      generations: watched('generations'),
-      claims: watched('claims'),
-      acceptances: watched('acceptances'),
-      uploads: watched('uploads'),
-      credentials: watched('credentials'),
-      people: watched('people'),
-      artefacts: watched('artefacts'),
-      providerUses: watched('providerUses'),
-      webhookEndpoints: watched('webhookEndpoints'),
-      deliveries: watched('deliveries'),
-      usage: watched('usage'),
-      objects: watched('objects'),
-      wakeUps: {
-        ...watched('wakeUps'),
-        start: (...delivery) => wakeUps.start(...delivery),
-        stop: () => wakeUps.stop(),
-      },
+      };
     };
   }
 
@@ -199,29 +156,6 @@ export class Outages {
   close(): void {
     for (const outage of Object.values(this.outages)) outage.close();
   }
-}
-
-interface Watcher {
-  readonly answered: () => void;
-  readonly failed: (error: unknown) => void;
-}
-
-/** The same methods of the port, watched, which costs their callers no turn. All of them answer promises. */
-function watchedPort<Port extends object>(
-  port: Port,
-  methods: MethodsOf<Port>,
-  watcherOf: (method: keyof Port & string) => Watcher,
-): Port {
-  const calls = (Object.keys(methods) as (keyof Port & string)[]).map((method) => {
-    const { answered, failed } = watcherOf(method);
-    const call = (...args: readonly unknown[]): Promise<unknown> => {
-      const outcome = Reflect.apply(port[method] as (...of: readonly unknown[]) => Promise<unknown>, port, args);
-      outcome.then(answered, failed);
-      return outcome;
-    };
-    return [method, call] as const;
-  });
-  return Object.fromEntries(calls) as Port;
 }
 
 /** How long after a probe that said no the next one begins. */

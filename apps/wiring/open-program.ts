@@ -1,7 +1,7 @@
 import { Container, ContainerModule } from 'inversify';
 import 'reflect-metadata';
 import { loadCatalog } from '../../adapters/catalog-file/file-catalog.js';
-import type { CloseOptions, DatabaseStores, OpenDatabase } from '../../adapters/driver.js';
+import type { CloseOptions, OpenDatabase } from '../../adapters/driver.js';
 import { mediaModule } from '../../adapters/media/module.js';
 import { resolve } from '../../adapters/provide.js';
 import type { SignedObjectGate } from '../../adapters/signed-object-gate.js';
@@ -16,10 +16,10 @@ import type { Catalog } from '../../core/ports/catalog.js';
 import type { OutputSigner } from '../../core/ports/output-signer.js';
 import type { Provider, Providers } from '../../core/ports/provider.js';
 import type { GenerationChanges } from '../../core/ports/stores.js';
-import { type Ports, TOKENS } from '../../core/ports/tokens.js';
+import { DATABASE_PORTS, type DatabasePort, pickPorts, type Ports, TOKENS } from '../../core/ports/ports.js';
 import { takesBytes } from '../../core/uploads/takes-bytes.js';
 import { type Config, runsWorker } from '../config/config.js';
-import { measuredPorts, type Metrics } from '../metrics/metrics.js';
+import { type Metrics, observedPorts } from '../metrics/metrics.js';
 import { type Outages, StoreGate } from '../outages/outages.js';
 import { AwaitedSchedules } from '../stores/awaited-schedules.js';
 import { openDatabase } from '../stores/open-database.js';
@@ -124,11 +124,9 @@ export async function openProgram(
       ),
     );
     const awaited = { ...wired, wakeUps: opened.keep(new AwaitedSchedules(wired.wakeUps)) };
-    const ports = options.outages?.watched(awaited, () => suspectDatabase(config, gate)) ?? awaited;
-    const context = contextOver(options.metrics ? measuredPorts(ports, options.metrics) : ports, database, {
-      settings: config.settings,
-      log,
-    });
+    const outages = options.outages?.observer(() => suspectDatabase(config, gate));
+    const ports = observedPorts(awaited, options.metrics, outages);
+    const context = contextOver(ports, database, { settings: config.settings, log });
     return {
       context,
       signedObjects: objects.signedObjects,
@@ -216,24 +214,9 @@ async function openProviders(
   return connected;
 }
 
-/** What a database serves, without whatever else a driver may have there. */
-function storesOf({ stores }: Pick<OpenDatabase, 'stores'>): DatabaseStores & Pick<Ports, 'acceptances'> {
-  const { accounts, generations, claims, uploads, credentials, people, artefacts, providerUses } = stores;
-  const { webhookEndpoints, deliveries, usage, acceptances = new StepwiseAcceptances(stores) } = stores;
-  return {
-    accounts,
-    generations,
-    claims,
-    acceptances,
-    uploads,
-    credentials,
-    people,
-    artefacts,
-    providerUses,
-    webhookEndpoints,
-    deliveries,
-    usage,
-  };
+/** The ports of a database, without whatever else a driver may have there. */
+function storesOf({ stores }: Pick<OpenDatabase, 'stores'>): Pick<Ports, DatabasePort> {
+  return pickPorts({ ...stores, acceptances: stores.acceptances ?? new StepwiseAcceptances(stores) }, DATABASE_PORTS);
 }
 
 /** Binds ports that are open. */
@@ -279,33 +262,9 @@ const SILENT: Log = { info: () => undefined, warn: () => undefined };
 
 /** Resolves every port now, so that a missing binding stops the start and not the first request. */
 function portsFrom(container: Container): Ports {
-  return {
-    accounts: resolve(container, TOKENS.accounts),
-    generations: resolve(container, TOKENS.generations),
-    claims: resolve(container, TOKENS.claims),
-    acceptances: resolve(container, TOKENS.acceptances),
-    uploads: resolve(container, TOKENS.uploads),
-    credentials: resolve(container, TOKENS.credentials),
-    people: resolve(container, TOKENS.people),
-    artefacts: resolve(container, TOKENS.artefacts),
-    providerUses: resolve(container, TOKENS.providerUses),
-    webhookEndpoints: resolve(container, TOKENS.webhookEndpoints),
-    deliveries: resolve(container, TOKENS.deliveries),
-    usage: resolve(container, TOKENS.usage),
-    objects: resolve(container, TOKENS.objects),
-    wakeUps: resolve(container, TOKENS.wakeUps),
-    webhookSender: resolve(container, TOKENS.webhookSender),
-    providers: resolve(container, TOKENS.providers),
-    catalog: resolve(container, TOKENS.catalog),
-    mediaProbe: resolve(container, TOKENS.mediaProbe),
-    mediaCleaner: resolve(container, TOKENS.mediaCleaner),
-    ...(container.isBound(TOKENS.outputSigner.id) ? { outputSigner: resolve(container, TOKENS.outputSigner) } : {}),
-    previews: resolve(container, TOKENS.previews),
-    clock: resolve(container, TOKENS.clock),
-    ids: resolve(container, TOKENS.ids),
-    digests: resolve(container, TOKENS.digests),
-    jsonSchemas: resolve(container, TOKENS.jsonSchemas),
-    passwords: resolve(container, TOKENS.passwords),
-    passkeys: resolve(container, TOKENS.passkeys),
-  };
+  const { outputSigner, ...required } = TOKENS;
+  const tokens = container.isBound(outputSigner.id) ? TOKENS : required;
+  return Object.fromEntries(
+    Object.entries(tokens).map(([name, { id }]) => [name, container.get(id)]),
+  ) as unknown as Ports;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { GrpcServer } from '../../apps/grpc/server.js';
 import { createLogger } from '../../apps/logging/logging.js';
-import { measuredPorts, Metrics } from '../../apps/metrics/metrics.js';
+import { Metrics, observedPorts } from '../../apps/metrics/metrics.js';
 import { allocateAmongNew } from '../../apps/service/new-objects.js';
 import { createHttpFronts } from '../../apps/wiring/http-fronts.js';
 import { configuredUrl } from '../../apps/wiring/open-program.js';
@@ -37,7 +37,7 @@ const writes = new AccountWrites(program.context.accounts, program.context.accep
 const ports = { ...program.context, accounts: writes.accounts, acceptances: writes.acceptances };
 const log = metrics ? metrics.warnings.counted(program.context.log) : program.context.log;
 const counting = createContext(
-  metrics ? measuredPorts(ports, metrics) : ports,
+  metrics ? observedPorts(ports, metrics) : ports,
   settings,
   log,
   program.context.boot,

@@ -3,7 +3,7 @@ import { ServiceError } from '../errors.js';
 import type { Generation, GenerationRecord } from '../generation/generation.js';
 import type { Claim } from '../idempotency/claim.js';
 import type { AcceptanceOutcome } from '../ports/stores.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import { pause } from '../waiting.js';
 import type { AccountChange } from './account.js';
 import {

@@ -1,4 +1,4 @@
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import type { Generation, GenerationRecord } from './generation.js';
 
 /** How long what was listed of an App counts, in milliseconds: others may have begun or created some since. */

@@ -7,7 +7,7 @@ import type { Files, Machine, Models } from '../context.js';
 import { ServiceError } from '../errors.js';
 import { fieldInvalid, NOT_BLANK, readBody, refuseFaults, type Wording } from '../fields.js';
 import { escapePointerToken, type Json, type JsonObject } from '../json.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import type { Upload } from '../uploads/upload.js';
 import { type Operation, OPERATIONS } from './generation.js';
 

@@ -1,5 +1,5 @@
 import type { AcceptanceBatch, AcceptanceOutcome, AcceptanceStore } from '../ports/stores.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 
 /** Accepts by one write after the other, on stores that promise no more than one record at a time. */
 export class StepwiseAcceptances implements AcceptanceStore {

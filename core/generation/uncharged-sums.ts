@@ -1,4 +1,4 @@
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 
 /**
  * Upper bound of the stored content of one generation, in bytes. A request has at most 128 KiB, and a control character

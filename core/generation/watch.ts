@@ -5,7 +5,7 @@ import type {
   GenerationStore,
   WrittenGeneration,
 } from '../ports/stores.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import { type Generation, type GenerationRecord, isTerminal } from './generation.js';
 
 /** How often what is followed is read, in milliseconds, where other processes may change it. */

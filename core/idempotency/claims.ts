@@ -1,6 +1,6 @@
 import { type Boot, isLeftByAnother } from '../boot.js';
 import { ServiceError } from '../errors.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import { isFarAhead, type Settings } from '../settings.js';
 import type { Claim, ClaimKey } from './claim.js';
 

@@ -1,6 +1,6 @@
 import type { Generation } from '../generation/generation.js';
 import type { Log } from '../log.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 
 /** How often tasks of one model at one provider are warned of, in milliseconds. */
 const WARN_AGAIN_MS = 60_000;

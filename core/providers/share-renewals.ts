@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/machine.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import { MAX_CLOCK_SKEW_MS } from '../settings.js';
 import {
   type Given,

@@ -9,7 +9,7 @@ import { claim, type ClaimTarget, freeClaim, takenOver } from '../idempotency/cl
 import type { Json, JsonObject } from '../json.js';
 import { IMAGE_TYPES } from '../media/media-types.js';
 import type { SignedRequest } from '../ports/object-store.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import type { Settings } from '../settings.js';
 import { begun } from '../waiting.js';
 import { type Upload, type UploadRecord, withAttention } from './upload.js';

@@ -1,5 +1,5 @@
 import { isUuid } from '../ids.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import { isUnfinished } from './upload.js';
 
 const STAGING_KEY = /^staging\/([^/]+)\//;

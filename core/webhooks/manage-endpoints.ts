@@ -5,7 +5,7 @@ import { ServiceError } from '../errors.js';
 import { fieldInvalid, readBody } from '../fields.js';
 import { isUuid } from '../ids.js';
 import type { Json, JsonObject } from '../json.js';
-import type { Ports } from '../ports/tokens.js';
+import type { Ports } from '../ports/ports.js';
 import { DELIVERY_STATES, type DeliveryState } from './delivery.js';
 import {
   type AppWebhooks,

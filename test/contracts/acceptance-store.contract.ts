@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import type { AccountChange } from '../../core/credits/account.js';
 import type { Claim } from '../../core/idempotency/claim.js';
 import type { AcceptanceBatch, AcceptanceOutcome } from '../../core/ports/stores.js';
-import type { Ports } from '../../core/ports/tokens.js';
+import type { Ports } from '../../core/ports/ports.js';
 import {
   aChange,
   aClaim,

@@ -2,7 +2,7 @@ import type { Boot } from '../../core/boot.js';
 import type { Context } from '../../core/context.js';
 import { type Generation, isTerminal } from '../../core/generation/generation.js';
 import { Dispatcher } from '../../core/generation/run/dispatcher.js';
-import type { Ports } from '../../core/ports/tokens.js';
+import type { Ports } from '../../core/ports/ports.js';
 import { DELIVERY } from '../../core/webhooks/deliveries.js';
 import { DeliveryQueue } from '../../core/webhooks/send-delivery.js';
 import type { Interceptor } from '../fixtures/intercepted.js';

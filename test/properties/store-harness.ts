@@ -11,6 +11,7 @@ import { openSqlite } from '../../adapters/sqlite/open-sqlite.js';
 import { TimerWakeUps } from '../../adapters/timers/timer-wake-ups.js';
 import { type Context, createContext } from '../../core/context.js';
 import { StepwiseAcceptances } from '../../core/generation/stepwise-acceptances.js';
+import { DATABASE_PORTS, pickPorts } from '../../core/ports/ports.js';
 import type { ObjectStore } from '../../core/ports/object-store.js';
 import type { WakeUps } from '../../core/ports/wake-ups.js';
 import { DEFAULT_SETTINGS } from '../../core/settings.js';
@@ -50,25 +51,7 @@ export async function openMemoryStores(clock: ManualClock): Promise<OpenedStores
 
 export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores> {
   const folder = mkdtempSync(join(tmpdir(), 'darkroom-properties-'));
-  const {
-    accounts,
-    generations,
-    claims,
-    acceptances,
-    uploads,
-    credentials,
-    people,
-    artefacts,
-    providerUses,
-    webhookEndpoints,
-    deliveries,
-    usage,
-    wakeUpTable,
-    ...opened
-  } = await openSqlite({
-    folder,
-    role: 'server',
-  });
+  const opened = await openSqlite({ folder, role: 'server' });
   const objects = await FileObjectStore.open({
     folder: join(folder, 'objects'),
     publicBaseUrl: () => 'http://localhost',
@@ -76,23 +59,9 @@ export async function openSqliteStores(clock: ManualClock): Promise<OpenedStores
     clock,
   });
   return {
-    stores: {
-      accounts,
-      generations,
-      claims,
-      acceptances,
-      uploads,
-      credentials,
-      people,
-      artefacts,
-      providerUses,
-      webhookEndpoints,
-      deliveries,
-      usage,
-      objects,
-    },
+    stores: { ...pickPorts(opened, DATABASE_PORTS), objects },
     wakeUps: (_, interceptor) =>
-      new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
+      new TimerWakeUps({ table: intercepted('wakeUpTable', opened.wakeUpTable, interceptor), clock }),
     close: async () => {
       await opened.close();
       rmSync(folder, { recursive: true, force: true });
@@ -105,38 +74,15 @@ export async function openMongoStores(place: MongoPlace, server: S3Server, clock
   const bucket = freshBucket(server);
   await setUpBucket(bucket);
   const objects = await MinioObjectStore.open({ ...bucket, clock: { now: () => Date.now() } });
-  const {
-    accounts,
-    generations,
-    claims,
-    uploads,
-    credentials,
-    people,
-    artefacts,
-    providerUses,
-    webhookEndpoints,
-    deliveries,
-    usage,
-    wakeUpTable,
-  } = await place.open();
+  const opened = await place.open();
   return {
     stores: {
-      accounts,
-      generations,
-      claims,
-      acceptances: new StepwiseAcceptances({ accounts, claims, generations }),
-      uploads,
-      credentials,
-      people,
-      artefacts,
-      providerUses,
-      webhookEndpoints,
-      deliveries,
-      usage,
+      ...pickPorts(opened, DATABASE_PORTS),
+      acceptances: new StepwiseAcceptances(opened),
       objects: signedBy(new MemoryObjectStore({ clock }), objects),
     },
     wakeUps: (_, interceptor) =>
-      new TimerWakeUps({ table: intercepted('wakeUpTable', wakeUpTable, interceptor), clock }),
+      new TimerWakeUps({ table: intercepted('wakeUpTable', opened.wakeUpTable, interceptor), clock }),
     close: async () => {
       await place.settle();
       await bucket.remove();

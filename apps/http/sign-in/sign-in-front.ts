@@ -20,7 +20,7 @@ import {
 } from '../../../core/people/sign-in.js';
 import type { PasskeyAssertion, RelyingParty } from '../../../core/ports/machine.js';
 import type { OutsideProvider } from '../../../core/ports/outside.js';
-import type { Ports } from '../../../core/ports/tokens.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import type { HttpContext } from '../host/http-context.js';
 import { serveStaticFile } from '../host/pages.js';
 import { readBody, readNoBody } from '../host/read-body.js';

@@ -8,7 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server } from '@grpc/grpc-js';
 import { expect } from 'chai';
-import type { Ports } from '../../../core/ports/tokens.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import type { Ran } from '../../harness/cli-run.js';

@@ -17,7 +17,7 @@ import { methodDefinition } from '../../../apps/grpc/server.js';
 import { createAccount } from '../../../core/access/manage.js';
 import { CallOver, type Cancellation } from '../../../core/cancellation.js';
 import type { PageRequest } from '../../../core/paging.js';
-import type { Ports } from '../../../core/ports/tokens.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { temporaryFolder } from '../../adapters/sqlite/sqlite-subject.js';
 import { Gate, interceptedStores, type Interceptor, type PortCall } from '../../fixtures/intercepted.js';
 import type { Owner } from '../../fixtures/owner.js';

@@ -8,7 +8,7 @@ import { expect } from 'chai';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Model } from '../../../core/catalog/model.js';
 import type { JsonObject } from '../../../core/json.js';
-import type { Ports } from '../../../core/ports/tokens.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { catalogOf } from '../../fixtures/catalog-of.js';
 import { MODELS } from '../../fixtures/models.js';
 import {

@@ -13,8 +13,8 @@ import { MemoryUsageStore } from '../../../adapters/memory/memory-usage-store.js
 import { MemoryWakeUps } from '../../../adapters/memory/memory-wake-ups.js';
 import { MemoryWebhookEndpointStore } from '../../../adapters/memory/memory-webhook-endpoint-store.js';
 import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
-import { measuredPorts, Metrics } from '../../../apps/metrics/metrics.js';
-import type { Ports } from '../../../core/ports/tokens.js';
+import { Metrics, observedPorts } from '../../../apps/metrics/metrics.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { accountStoreContract } from '../../contracts/account-store.contract.js';
 import { artefactStoreContract } from '../../contracts/artefact-store.contract.js';
 import { claimStoreContract } from '../../contracts/claim-store.contract.js';
@@ -32,7 +32,7 @@ import { CoreHarness } from '../../harness/core-harness.js';
 
 async function measured<P extends keyof Ports>(name: P, port: Ports[P]): Promise<Ports[P]> {
   const { ports } = await CoreHarness.open();
-  return measuredPorts({ ...ports, [name]: port }, new Metrics())[name];
+  return observedPorts({ ...ports, [name]: port }, new Metrics())[name];
 }
 
 const subject = { name: 'memory, measured', close: async () => undefined, supports: {} };

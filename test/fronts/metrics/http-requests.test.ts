@@ -4,9 +4,10 @@
 // here or belong to the catalogues, and are searched for everything that identifies a client.
 import { expect } from 'chai';
 import { BASE, ROUTES } from '../../../apps/http/developer/routes.js';
-import { measuredPorts, Metrics } from '../../../apps/metrics/metrics.js';
+import { Metrics, observedPorts } from '../../../apps/metrics/metrics.js';
 import { ERRORS } from '../../../core/errors.js';
 import { TASK_ERRORS } from '../../../core/generation/generation.js';
+import { STORE_PORTS } from '../../../core/ports/ports.js';
 import { type Family, parseExposition, valueOf } from '../../fixtures/exposition.js';
 import { MODELS } from '../../fixtures/models.js';
 import { createRequestFixture, type RequestFixture } from '../../harness/request-fixture.js';
@@ -67,22 +68,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'recover',
   ],
   code: [...Object.keys(ERRORS), ...Object.keys(TASK_ERRORS), 'none', 'unknown'],
-  port: [
-    'accounts',
-    'generations',
-    'claims',
-    'acceptances',
-    'uploads',
-    'credentials',
-    'people',
-    'artefacts',
-    'providerUses',
-    'webhookEndpoints',
-    'deliveries',
-    'usage',
-    'objects',
-    'wakeUps',
-  ],
+  port: STORE_PORTS,
   reason: ['unavailable', 'unexpected', 'full', 'full_for_address', 'malformed', 'headers_too_long', 'timeout'],
   model: [...MODELS.map(({ modelKey }) => modelKey), 'withdrawn'],
   status: ['queued', 'running', 'succeeded', 'failed', 'cancelled'],
@@ -110,7 +96,7 @@ describe('metrics of the REST front', () => {
 
   beforeEach(async () => {
     metrics = new Metrics();
-    harness = await openServiceHarness({ around: (ports) => measuredPorts(ports, metrics) });
+    harness = await openServiceHarness({ around: (ports) => observedPorts(ports, metrics) });
     fixture = await createRequestFixture(harness.context);
     running = await serve(harness, {
       observer: metrics.http,

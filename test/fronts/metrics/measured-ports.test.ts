@@ -4,15 +4,18 @@
 // with the stores and ledgers afterwards, and the contracts of the stores run on measured ones.
 import { expect } from 'chai';
 import { Registry } from 'prom-client';
-import { observedCalls, PreparedHistogram } from '../../../apps/metrics/observed-calls.js';
+import { Metrics, observedPorts } from '../../../apps/metrics/metrics.js';
+import { observedCalls } from '../../../apps/metrics/observed-calls.js';
+import { PreparedHistogram } from '../../../apps/metrics/prepared-histogram.js';
 import { StoreUnavailable } from '../../../core/errors.js';
 import { createGeneration } from '../../../core/generation/create-generation.js';
 import { cancelGeneration } from '../../../core/generation/end-generation.js';
+import { STORE_PORTS } from '../../../core/ports/ports.js';
 import type { Providers } from '../../../core/ports/provider.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { imageModel } from '../../fixtures/core-models.js';
 import { parseExposition, valueOf } from '../../fixtures/exposition.js';
-import { Gate, type Interceptor } from '../../fixtures/intercepted.js';
+import { Gate, intercepted, type Interceptor } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { untilSettled } from '../../harness/core-worker.js';
@@ -20,6 +23,11 @@ import { Life } from '../../harness/cut-processes.js';
 import { MeasuredProcess } from '../../harness/measured-process.js';
 
 const FINISHED = 'darkroom_generations_finished_total';
+
+/** The methods of an instance, as its class lists them. */
+function methodsOf(instance: object): readonly string[] {
+  return Object.getOwnPropertyNames(Object.getPrototypeOf(instance)).filter((name) => name !== 'constructor');
+}
 
 async function create(harness: CoreHarness, { context }: MeasuredProcess, parameters = {}): Promise<string> {
   return (await createGeneration(context, harness.caller, harness.ports.ids.uuid(), harness.body(parameters)))
@@ -295,6 +303,32 @@ describe('measured ports', () => {
     ).to.equal(1);
   });
 
+  it('count calls and failures of every store port', async () => {
+    const { ports } = await CoreHarness.open();
+    const metrics = new Metrics();
+    const away: Interceptor = () => Promise.reject(new StoreUnavailable('The store is away.'));
+    const stores = STORE_PORTS.map((port) => [port, intercepted<object>(port, ports[port], away)] as const);
+    const measured = observedPorts({ ...ports, ...Object.fromEntries(stores) }, metrics);
+    const counted: string[] = [];
+    const expected: string[] = [];
+    for (const port of STORE_PORTS) {
+      const calls = measured[port] as unknown as Readonly<Record<string, () => Promise<unknown>>>;
+      const methods = port === 'wakeUps' ? ['schedule'] : methodsOf(ports[port]);
+      for (const method of methods) await calls[method]?.().catch(() => undefined);
+      expected.push(...methods.map((method) => `${port}.${method}: 1 call`), `${port}: ${methods.length} failures`);
+      const families = parseExposition(await metrics.text());
+      for (const method of methods) {
+        const labels = { port, method };
+        counted.push(
+          `${port}.${method}: ${valueOf(families, 'darkroom_store_call_duration_seconds_count', labels)} call`,
+        );
+      }
+      const failures = valueOf(families, 'darkroom_store_failures_total', { port, reason: 'unavailable' });
+      counted.push(`${port}: ${failures} failures`);
+    }
+    expect(counted).to.deep.equal(expected);
+  });
+
   it('count the commands in one write of an account', async () => {
     const harness = await CoreHarness.open({ credits: 10_000 });
     const one = new MeasuredProcess(harness, 'one');
@@ -383,12 +417,14 @@ describe('observed calls', () => {
     const broken = (): never => {
       throw new Error('The observer broke.');
     };
-    const port = observedCalls(new Port(), { say: true }, () => ({
-      begun: broken,
-      answered: broken,
-      failed: broken,
-      ended: broken,
-    }));
+    const port = observedCalls(new Port(), () => [
+      {
+        begun: broken,
+        answered: broken,
+        failed: broken,
+        ended: broken,
+      },
+    ]);
     expect(await port.say('hello')).to.equal('port: hello');
     expect(await port.say('').catch((error: Error) => error.message)).to.equal('There is nothing to say.');
   });

@@ -8,7 +8,7 @@ import type { Log } from '../../../core/log.js';
 import { createPerson } from '../../../core/people/manage-people.js';
 import type { Person } from '../../../core/people/person.js';
 import type { ArtefactStore } from '../../../core/ports/stores.js';
-import type { Ports } from '../../../core/ports/tokens.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import type { Settings } from '../../../core/settings.js';
 import { SILENT } from '../../fixtures/silent-log.js';
 import { openServiceHarness, type ServiceHarness } from '../../harness/service-harness.js';

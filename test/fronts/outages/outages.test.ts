@@ -5,8 +5,10 @@
 import { expect } from 'chai';
 import type { Logger } from 'pino';
 import { createLogger, logTo } from '../../../apps/logging/logging.js';
+import { observedPorts } from '../../../apps/metrics/metrics.js';
 import { Outages } from '../../../apps/outages/outages.js';
 import { StoreUnavailable } from '../../../core/errors.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { Recovery } from '../../../core/recovery/recover.js';
 import { intercepted, interceptedStores, type PortCall } from '../../fixtures/intercepted.js';
 import { ManualClock } from '../../fixtures/manual-clock.js';
@@ -75,6 +77,8 @@ describe('an outage of a store', () => {
     return call.proceed();
   };
 
+  const observed = (ports: Ports): Ports => observedPorts(ports, undefined, outages.observer());
+
   describe('under REST requests', () => {
     let harness: ServiceHarness;
     let running: RunningServer;
@@ -82,7 +86,7 @@ describe('an outage of a store', () => {
 
     beforeEach(async () => {
       harness = await openServiceHarness({
-        around: (ports) => outages.watched({ ...ports, ...interceptedStores(ports, mayFail) }),
+        around: (ports) => observed({ ...ports, ...interceptedStores(ports, mayFail) }),
       });
       credential = (await createRequestFixture(harness.context)).secrets.get('owner') as string;
       running = await serve(harness, { logger: kept.logger });
@@ -123,8 +127,8 @@ describe('an outage of a store', () => {
 
     it('shows each failure with its stack at debug level', async () => {
       kept = new Kept('debug');
-      const watched = new Outages({ clock, logger: kept.logger });
-      const { accounts } = watched.watched({
+      outages = new Outages({ clock, logger: kept.logger });
+      const { accounts } = observed({
         ...harness.context,
         ...interceptedStores(harness.context, () => Promise.reject(REFUSED)),
       });
@@ -152,9 +156,7 @@ describe('an outage of a store', () => {
       await harness.clock.advance(60_000);
       const context = harness.process(mayFail, {});
       const log = outages.quiet(logTo(kept.logger));
-      await harness.clock
-        .run(new Recovery({ ...context, ...outages.watched(context), log }).pass())
-        .catch(() => undefined);
+      await harness.clock.run(new Recovery({ ...context, ...observed(context), log }).pass()).catch(() => undefined);
       return kept.lines;
     }
 
@@ -180,7 +182,7 @@ describe('an outage of a store', () => {
   describe('of one store', () => {
     it('is distinct from those of others, and is not ended by requests that need no store', async () => {
       const { context } = await CoreHarness.open();
-      const ports = outages.watched({
+      const ports = observed({
         ...context,
         ...interceptedStores(context, mayFail),
         wakeUps: intercepted('wakeUps', context.wakeUps, mayFail),
@@ -208,7 +210,7 @@ describe('an outage of a store', () => {
 
     it('is one outage if the store answers now and then', async () => {
       const { context } = await CoreHarness.open();
-      const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail) });
+      const ports = observed({ ...context, ...interceptedStores(context, mayFail) });
       for (let second = 0; second < 120; second += 1) {
         failing = () => (second % 3 === 0 ? REFUSED : undefined);
         await ports.accounts.read('0190a5c2-3b7e-7c11-8a50-5f2d9c6f1e02').catch(() => undefined);
@@ -223,7 +225,7 @@ describe('an outage of a store', () => {
 
     it('keeps no timer once it is closed', async () => {
       const { context } = await CoreHarness.open();
-      const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail) });
+      const ports = observed({ ...context, ...interceptedStores(context, mayFail) });
       failing = () => REFUSED;
       await ports.accounts.read('x').catch(() => undefined);
       failing = () => undefined;
@@ -237,7 +239,7 @@ describe('an outage of a store', () => {
 
   it('passes arguments, answers and errors on unchanged', async () => {
     const { context } = await CoreHarness.open();
-    const ports = outages.watched({ ...context, ...interceptedStores(context, mayFail) });
+    const ports = observed({ ...context, ...interceptedStores(context, mayFail) });
     expect(await ports.accounts.list({ limit: 1 })).to.deep.equal(await context.accounts.list({ limit: 1 }));
     failing = () => REFUSED;
     expect(await ports.accounts.read('x').catch((error: unknown) => error)).to.equal(REFUSED);

@@ -5,9 +5,10 @@
 import { expect } from 'chai';
 import { Credits } from '../../../apps/grpc/generated/darkroom/v1/credits_pb.js';
 import { createLogger } from '../../../apps/logging/logging.js';
+import { observedPorts } from '../../../apps/metrics/metrics.js';
 import { Outages, StoreGate } from '../../../apps/outages/outages.js';
 import { StoreUnavailable } from '../../../core/errors.js';
-import type { Ports } from '../../../core/ports/tokens.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import { interceptedStores } from '../../fixtures/intercepted.js';
 import { ManualClock, settled } from '../../fixtures/manual-clock.js';
 import { createRequestFixture } from '../../harness/request-fixture.js';
@@ -51,7 +52,8 @@ class Database {
         );
       return call.proceed();
     });
-    return this.outages.watched({ ...ports, ...stores }, () => this.gate.suspect());
+    const outages = this.outages.observer(() => this.gate.suspect());
+    return observedPorts({ ...ports, ...stores }, undefined, outages);
   };
 
   /** Every waiting call ends for lack of an answer. */

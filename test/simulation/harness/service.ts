@@ -3,7 +3,7 @@ import { MemoryWakeUpTable } from '../../../adapters/memory/wake-up-table.js';
 import type { MediaCleaner } from '../../../core/ports/media.js';
 import type { OutputSigner } from '../../../core/ports/output-signer.js';
 import type { Provider } from '../../../core/ports/provider.js';
-import type { Ports } from '../../../core/ports/tokens.js';
+import { type Ports, STORE_PORTS } from '../../../core/ports/ports.js';
 import { bytesOf, collected, streamOf } from '../../fixtures/byte-streams.js';
 import { connectedProviders } from '../../fixtures/connected-providers.js';
 import { intercepted, interceptedStores, type Interceptor } from '../../fixtures/intercepted.js';
@@ -20,20 +20,8 @@ import type { RunContext } from './run-context.js';
 import { type Role, SimulatedProcess } from './simulated-process.js';
 import { brief } from './timeline.js';
 
-const STORES = [
-  'accounts',
-  'generations',
-  'claims',
-  'acceptances',
-  'uploads',
-  'credentials',
-  'providerUses',
-  'webhookEndpoints',
-  'deliveries',
-  'usage',
-  'objects',
-  'wakeUps',
-];
+/** Nobody signs in during a run. */
+const STORES = STORE_PORTS.filter((name) => name !== 'people' && name !== 'artefacts');
 /** Address signing is arithmetic: it calls nobody. */
 const LOCAL_CALLS: ReadonlySet<string> = new Set(['objects.signPut', 'objects.signGet']);
 

@@ -3,7 +3,7 @@ import { Authenticator } from '../../../core/access/authenticate.js';
 import { type Context, createContext } from '../../../core/context.js';
 import type { Log } from '../../../core/log.js';
 import type { Clock, Ids } from '../../../core/ports/machine.js';
-import type { Ports } from '../../../core/ports/tokens.js';
+import type { Ports } from '../../../core/ports/ports.js';
 import type { WakeUps } from '../../../core/ports/wake-ups.js';
 import type { Chance } from './chance.js';
 import type { Owner, Scheduler } from './scheduler.js';
