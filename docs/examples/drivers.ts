@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { FILLED_TEXT, type ObjectsDriver, type ProviderDriver } from 'darkroom/adapters/driver';
-import { filesDriver } from 'darkroom/adapters/files/files-driver';
+import { FILLED_TEXT, type ObjectsDriver, type ProviderDriver } from 'darkroom-server/adapters/driver';
+import { filesDriver } from 'darkroom-server/adapters/files/files-driver';
 import { PrefixedObjectStore } from './prefixed-object-store.js';
 import { StillProvider } from './still-provider.js';
 

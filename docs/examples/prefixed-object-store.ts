@@ -1,4 +1,4 @@
-import type { ObjectStore } from 'darkroom/core/ports/object-store';
+import type { ObjectStore } from 'darkroom-server/core/ports/object-store';
 
 /** Keeps everything under one prefix of another store, so that several services can share it without meeting. */
 export class PrefixedObjectStore implements ObjectStore {

@@ -4,7 +4,7 @@ import type {
   ProviderPromises,
   ProviderReport,
   Submission,
-} from 'darkroom/core/ports/provider';
+} from 'darkroom-server/core/ports/provider';
 
 /** Delivers the same picture for every task, at once. */
 export class StillProvider implements Provider {

@@ -72,7 +72,7 @@ function blockOf(name: string): string {
 describe('an adapter in its own package', () => {
   let folder: string;
   let server: ServedProcess | undefined;
-  const main = () => join(folder, 'node_modules/darkroom/dist/apps/cli/main.js');
+  const main = () => join(folder, 'node_modules/darkroom-server/dist/apps/cli/main.js');
   const run = (command: string, args: readonly string[], cwd = folder) =>
     execFileSync(command, args, {
       cwd,
@@ -107,7 +107,7 @@ describe('an adapter in its own package', () => {
     mkdirSync(join(folder, 'node_modules'));
     link(Object.keys(manifestOf(ROOT).dependencies));
     link(BESIDE_THE_CONTRACTS);
-    install('darkroom', pack(ROOT));
+    install('darkroom-server', pack(ROOT));
 
     const own = join(folder, 'darkroom-still');
     mkdirSync(join(own, 'src'), { recursive: true });
@@ -133,7 +133,7 @@ describe('an adapter in its own package', () => {
   });
 
   it('finds the account page in the package that it is installed beside', () => {
-    const web = join(folder, 'node_modules/darkroom/dist/web');
+    const web = join(folder, 'node_modules/darkroom-server/dist/web');
     const files = [...readFileSync(join(web, 'index.html'), 'utf8').matchAll(/"\/console\/(assets\/[^"]+)"/g)];
     expect(files).to.have.lengthOf(2);
     for (const [, file = ''] of files) expect(readFileSync(join(web, file)).byteLength).to.be.above(1_000);
@@ -153,11 +153,13 @@ describe('an adapter in its own package', () => {
   });
 
   it('can import every contract', () => {
-    const names = readdirSync(join(folder, 'node_modules/darkroom/dist/test/contracts'))
+    const names = readdirSync(join(folder, 'node_modules/darkroom-server/dist/test/contracts'))
       .filter((file) => file.endsWith('.contract.js'))
       .map((file) => file.slice(0, -'.js'.length));
     expect(names).to.have.lengthOf.above(10);
-    const text = [...names, 'fake-server'].map((name) => `await import('darkroom/contracts/${name}');`).join('\n');
+    const text = [...names, 'fake-server']
+      .map((name) => `await import('darkroom-server/contracts/${name}');`)
+      .join('\n');
     run(process.execPath, ['--input-type=module', '--eval', text]);
   });
 

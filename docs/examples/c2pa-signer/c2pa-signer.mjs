@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-/** @typedef {import('darkroom/adapters/driver').SignerDriver} SignerDriver */
-/** @typedef {import('darkroom/core/ports/output-signer').OutputSigner} OutputSigner */
-/** @typedef {import('darkroom/core/ports/output-signer').UnsignedFile} UnsignedFile */
+/** @typedef {import('darkroom-server/adapters/driver').SignerDriver} SignerDriver */
+/** @typedef {import('darkroom-server/core/ports/output-signer').OutputSigner} OutputSigner */
+/** @typedef {import('darkroom-server/core/ports/output-signer').UnsignedFile} UnsignedFile */
 
 const TEXT = { type: 'string', minLength: 1 };
 const SOURCE_TYPES = 'http://cv.iptc.org/newscodes/digitalsourcetype/';
