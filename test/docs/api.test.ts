@@ -44,7 +44,7 @@ describe('docs/api.md', () => {
     const served = ROUTES.map((route) => [
       nameOf(route),
       route.scope ?? 'none, public',
-      route.scope !== undefined && route.needsKey === true ? 'yes' : 'no',
+      route.operation.headers?.includes('IdempotencyKey') === true ? 'yes' : 'no',
       route.scope === undefined ? 'nothing' : `a ${route.rate.slice(0, -1)}`,
       String(route.operation.status),
     ]);
@@ -85,10 +85,10 @@ describe('docs/api.md', () => {
     it(`shows requests and answers of ${nameOf(route)} that could be`, () => {
       const { blocks } = sectionUnder(nameOf(route));
       const { operation } = route;
-      const body = 'body' in operation ? operation.body : undefined;
+      const { body } = operation;
       expect(blocks.map(({ info }) => info)).to.deep.equal([
         ...(body ? ['json request'] : []),
-        ...('canFollow' in operation ? ['', 'json event'] : ['json response']),
+        ...(operation.mediaType === 'text/event-stream' ? ['', 'json event'] : ['json response']),
       ]);
       for (const { info, text } of blocks.filter((block) => block.info !== '')) {
         const example = JSON.parse(text) as JsonObject;

@@ -1,9 +1,8 @@
 import { ServiceError } from '../../../core/errors.js';
 import { isOperator } from '../../../core/people/operators.js';
 import type { Person } from '../../../core/people/person.js';
-import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
 import { sendText } from '../host/send.js';
-import type { HttpFront } from '../host/server.js';
+import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import { addressOf, mediaPageHeaders, pageRoutes, redirectTo } from '../pages/page.js';
 import type { ConsoleOptions } from './console-operation.js';
 import { guarded } from './operator/guarded.js';

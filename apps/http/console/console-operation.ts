@@ -3,9 +3,8 @@ import type { BodySchema, Wording } from '../../../core/fields.js';
 import type { JsonObject } from '../../../core/json.js';
 import type { SignedIn } from '../../../core/people/sessions.js';
 import type { OutsideProvider } from '../../../core/ports/outside.js';
-import type { StreamedAnswer } from '../host/answer.js';
-import type { RoutedContext } from '../host/routing.js';
-import type { HttpShared } from '../host/server.js';
+import type { StreamedAnswer } from '../host/send.js';
+import type { HttpShared, RoutedContext } from '../host/server.js';
 import type { BrowserSessions, SignInRates } from '../pages/browser-sessions.js';
 
 export interface ConsoleOptions {

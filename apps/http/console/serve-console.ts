@@ -5,10 +5,9 @@ import type { Context } from '../../../core/context.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { type BodySchema, readBody as checkBody } from '../../../core/fields.js';
 import { RateLimit } from '../../rate-limit.js';
-import type { StreamedAnswer } from '../host/answer.js';
 import { readBody } from '../host/read-body.js';
-import type { HttpHandler, HttpRoute } from '../host/routing.js';
-import { sendAnswer } from '../host/send.js';
+import type { HttpHandler, HttpRoute } from '../host/server.js';
+import { sendAnswer, sendStream, type StreamedAnswer } from '../host/send.js';
 import { requireSameOrigin, withoutChallenge } from '../pages/page.js';
 import type { ConsoleOperation, ConsoleParts } from './console-operation.js';
 
@@ -46,7 +45,7 @@ export function serveConsole(operation: ConsoleOperation, parts: ConsoleParts, r
     const answer = await operation.answer(parts, { ctx, signedIn, body });
     // Changes have a line in the log.
     state.hasCreated = method === 'POST';
-    await sendAnswer(ctx, 200, isStreamed(answer) ? answer : { data: answer });
+    await (isStreamed(answer) ? sendStream(ctx, answer) : sendAnswer(ctx, 200, { data: answer }));
   };
 }
 

@@ -2,15 +2,13 @@ import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
 import { callerOfPerson, lookAtSession, requireNotSuspended } from '../../../core/people/sessions.js';
 import { type CredentialRates, CredentialWatch } from '../host/authenticate.js';
-import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
-import type { HttpFront } from '../host/server.js';
+import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import type { BrowserSessions } from '../pages/browser-sessions.js';
 import { requireSameOrigin, withoutChallenge } from '../pages/page.js';
-import type { ProtectedRoute } from './operation.js';
+import { type Access, type Api, type ProtectedRoute, serveProtected } from './operation.js';
 import { ROUTES } from './routes.js';
-import { type Access, serveProtected, type ServingParts } from './serve-operation.js';
 
-/** Where the account page finds the endpoints of the interface, for an App of its account. */
+/** The base path of the API's endpoints for the account page, with an App of its account. */
 const CONSOLE_BASE = '/console/api/apps/:app_id';
 
 export interface ConsoleApiOptions {
@@ -23,25 +21,25 @@ export interface ConsoleApiOptions {
 }
 
 /**
- * The endpoints of the interface for the account page: the same operations, called by the person of the session in place
- * of a credential. They count against the same rates, under the person's id.
+ * The endpoints of the API for the account page: the same operations, called by the person of the session instead of a
+ * credential. They count against the same rates, under the person's id.
  */
 export function consoleApi({ context, sessions, rates, publicUrl, bodyTimeoutMs }: ConsoleApiOptions): HttpFront {
   const access = sessionAccess(context, sessions);
   return ({ isStopping, onStopping }) => {
-    const parts: ServingParts = { context, access, rates, isStopping, onStopping, bodyTimeoutMs };
+    const api: Api = { context, access, rates, isStopping, onStopping, bodyTimeoutMs };
     const routes = ROUTES.filter((route): route is ProtectedRoute => route.scope !== undefined).map(
       (route): HttpRoute => ({
         method: route.method,
         path: route.path,
-        serve: fromPage(route, serveProtected(route, parts), publicUrl),
+        serve: fromPage(route, serveProtected(route, api), publicUrl),
       }),
     );
     return [createRouter(routes, CONSOLE_BASE)];
   };
 }
 
-/** What changes something, or has a body, is asked for by a page of this server alone, and has a line in the log. */
+/** Only pages of this server may send requests that change something or have a body; a write has a line in the log. */
 function fromPage({ method, rate }: ProtectedRoute, serve: HttpHandler, publicUrl: () => string): HttpHandler {
   return async (ctx) => {
     ctx.state.renderError = withoutChallenge;
@@ -70,6 +68,6 @@ function sessionAccess(context: Context, sessions: BrowserSessions): Access {
       ctx.state.caller = { accountId: person.accountId, credentialId: person.personId };
       return callerOfPerson(context, person, ctx.params['app_id'] ?? '');
     },
-    follow: (ctx, tell) => watch.follow(sessions.secretOf(ctx) ?? '', tell),
+    follow: (ctx, onRefused) => watch.follow(sessions.secretOf(ctx) ?? '', onRefused),
   };
 }

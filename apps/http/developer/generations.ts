@@ -20,13 +20,28 @@ import {
   viewGeneration,
 } from '../../../core/generation/read-generations.js';
 import { NO_WAIT, waitForEnd, waitForGeneration, type Waiting } from '../../../core/generation/wait-for-generation.js';
+import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
 import type { JsonObject } from '../../../core/json.js';
 import { pageByToken } from '../../page-token.js';
-import type { StreamedAnswer } from '../host/answer.js';
-import { readTime } from '../host/request.js';
+import { headerText, headerValues } from '../host/request.js';
+import { sendAnswer } from '../host/send.js';
 import { ESTIMATE_SCHEMA, renderEstimate, renderTask, TASK_SCHEMA, taskText } from '../render/generation.js';
 import { NEXT_CURSOR, TIMESTAMP, timestamp, type TitledSchema, UUID } from '../render/schema-parts.js';
-import { type Call, CURSOR, LIMIT, type ProtectedOperation, readPage } from './operation.js';
+import {
+  type ApiContext,
+  BEAT_MS,
+  CREATED_BETWEEN,
+  PAGE_PARAMETERS,
+  type ProtectedOperation,
+  type QueryParameters,
+  readCreatedBetween,
+  readEmptyBody,
+  readJson,
+  readPage,
+  readParameters,
+  sendEvents,
+  sendOrWait,
+} from './operation.js';
 
 /** A first request that works unchanged, with the catalog that comes with the program. */
 export const EXAMPLE_REQUEST = {
@@ -35,23 +50,64 @@ export const EXAMPLE_REQUEST = {
   prompt: 'a lighthouse at dusk',
 } as const satisfies JsonObject;
 
-/** A time in what filters and ranges ask for. */
-export const EXAMPLE_TIME = '2026-01-31T12:00:00Z';
+const REQUEST_BODY = {
+  schema: GENERATION_REQUEST_SCHEMA,
+  schemaName: 'GenerationRequest',
+  required: true,
+  example: EXAMPLE_REQUEST,
+} as const;
 
-/** A PNG of 64 by 64 pixels of one colour. */
-export const EXAMPLE_UPLOAD = {
-  filename: 'sea.png',
-  media_type: 'image/png',
-  byte_size: 120,
-  sha256: '4c4b90ec1faf1a61fa582f50609311f40dd42dda0ea64ff6651832399b1ab0e5',
-  role: 'reference_image',
-} as const satisfies JsonObject;
+export const createGenerationOperation: ProtectedOperation = {
+  operationId: 'createGeneration',
+  summary: 'Create a generation',
+  description:
+    'Accepted is not finished: poll the address in Location until the status is succeeded, failed or cancelled.',
+  status: 202,
+  data: TASK_SCHEMA,
+  body: REQUEST_BODY,
+  errors: [
+    'FIELD_REQUIRED',
+    'FIELD_INVALID',
+    'IDEMPOTENCY_PAYLOAD_MISMATCH',
+    'IDEMPOTENCY_IN_PROGRESS',
+    'IDEMPOTENCY_REPLAY_EXPIRED',
+    'QUEUE_FULL',
+    'CREDITS_INSUFFICIENT',
+    'CONFLICT',
+  ],
+  headers: ['IdempotencyKey', 'Prefer', 'WebhookUrl'],
+  responseHeaders: ['Idempotency-Replayed', 'Preference-Applied', 'Darkroom-Progress', 'Location'],
+  async serve(ctx) {
+    const { req, state } = ctx;
+    const { context, caller } = state;
+    const idempotencyKey = readIdempotencyKey(headerValues(req, 'idempotency-key'));
+    const body = await readJson(ctx);
+    const webhookUrl = headerText(req, 'darkroom-webhook-url');
+    const { generation, replayed } = await createGeneration(context, caller, idempotencyKey, body, { webhookUrl });
+    const { generationId } = generation;
+    if (!replayed) {
+      state.hasCreated = true;
+      state.ids = { generationId };
+    }
+    await sendOrWait(ctx, 202, async (wait) => {
+      const shown = wait === undefined ? generation : await waitForEnd(context, generation, wait);
+      return {
+        data: renderTask(await viewGeneration(context, shown)),
+        replayed,
+        headers: {
+          Location: `/api/v1/developer/generations/${generationId}`,
+          ...(await progressHeader(context, shown, wait)),
+        },
+      };
+    });
+  },
+};
 
 /**
- * `Darkroom-Progress`: how much of a running generation is done, 0 to 1, where its provider says. Who has waited for one that
- * is queued still is told how many are before it; for all others that would cost more than their request.
+ * `Darkroom-Progress`: how much of a running generation is done, 0 to 1, if its provider reports it. For one that is still
+ * queued after a wait, the number of generations before it; without a wait that would cost more than the request itself.
  */
-export async function progressHeader(
+async function progressHeader(
   { queuePositions }: Pick<Context, 'queuePositions'>,
   generation: Generation,
   wait: Waiting | undefined,
@@ -65,63 +121,19 @@ export async function progressHeader(
   return { 'Darkroom-Progress': String(Math.floor(progress * 1_000) / 1_000) };
 }
 
-export const createGenerationOperation: ProtectedOperation = {
-  operationId: 'createGeneration',
-  summary: 'Create a generation',
-  description:
-    'Accepted is not finished: poll the address in Location until the status is succeeded, failed or cancelled.',
-  status: 202,
-  data: TASK_SCHEMA,
-  body: {
-    schema: GENERATION_REQUEST_SCHEMA,
-    schemaName: 'GenerationRequest',
-    required: true,
-    example: EXAMPLE_REQUEST,
-  },
-  errors: [
-    'FIELD_REQUIRED',
-    'FIELD_INVALID',
-    'IDEMPOTENCY_PAYLOAD_MISMATCH',
-    'IDEMPOTENCY_IN_PROGRESS',
-    'IDEMPOTENCY_REPLAY_EXPIRED',
-    'QUEUE_FULL',
-    'CREDITS_INSUFFICIENT',
-    'CONFLICT',
-  ],
-  canWait: true,
-  takesWebhookUrl: true,
-  hasLocation: true,
-  async answer({ context, caller, idempotencyKey, body, wait, webhookUrl }) {
-    const { generation: created, replayed } = await createGeneration(context, caller, idempotencyKey, body, {
-      webhookUrl,
-    });
-    const generation = wait === undefined ? created : await waitForEnd(context, created, wait);
-    const Location = `/api/v1/developer/generations/${generation.generationId}`;
-    return {
-      data: renderTask(await viewGeneration(context, generation)),
-      replayed,
-      headers: { Location, ...(await progressHeader(context, generation, wait)) },
-      ...(replayed ? {} : { createdId: generation.generationId }),
-    };
-  },
-};
-
 export const estimateGenerationOperation: ProtectedOperation = {
   operationId: 'estimateGeneration',
   summary: 'Estimate the cost of a generation',
   description: 'Takes the body of create and stores nothing. The price is not guaranteed.',
   status: 200,
   data: ESTIMATE_SCHEMA,
-  body: {
-    schema: GENERATION_REQUEST_SCHEMA,
-    schemaName: 'GenerationRequest',
-    required: true,
-    example: EXAMPLE_REQUEST,
-  },
+  body: REQUEST_BODY,
   errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'CREDITS_INSUFFICIENT'],
-  answer: async ({ context, caller, body }) => ({
-    data: renderEstimate(await estimateGeneration(context, caller, body)),
-  }),
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const body = await readJson(ctx);
+    await sendAnswer(ctx, 200, { data: renderEstimate(await estimateGeneration(context, caller, body)) });
+  },
 };
 
 export const getGenerationOperation: ProtectedOperation = {
@@ -130,28 +142,49 @@ export const getGenerationOperation: ProtectedOperation = {
   status: 200,
   data: TASK_SCHEMA,
   errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND'],
-  canWait: true,
-  async answer({ context, caller, params, wait = NO_WAIT }) {
-    const generation = await waitForGeneration(context, caller, params['generation_id'] ?? '', wait);
-    return {
-      data: { text: taskText(await viewGeneration(context, generation)) },
-      headers: await progressHeader(context, generation, wait),
-    };
+  headers: ['Prefer'],
+  responseHeaders: ['Preference-Applied', 'Darkroom-Progress'],
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    await sendOrWait(ctx, 200, async (wait = NO_WAIT) => {
+      const generation = await waitForGeneration(context, caller, idOf(ctx), wait);
+      return {
+        data: taskText(await viewGeneration(context, generation)),
+        headers: await progressHeader(context, generation, wait),
+      };
+    });
   },
 };
 
-const TIME = { type: 'string', format: 'date-time' } as const;
-
-/** Query parameters of lists of what was created within a time. */
-export const CREATED_BETWEEN = {
-  created_after: { ...TIME, example: EXAMPLE_TIME, description: 'Those created at this time or later.' },
-  created_before: { ...TIME, example: '2030-01-31T12:00:00Z', description: 'Those created before this time.' },
-} as const;
-
-/** Throws FIELD_INVALID. */
-export function readCreatedBetween(query: Call['query']) {
-  return { createdFrom: readTime(query, 'created_after'), createdBefore: readTime(query, 'created_before') };
+function idOf({ params }: ApiContext): string {
+  return params['generation_id'] ?? '';
 }
+
+const LIST_PARAMETERS: QueryParameters = {
+  ...PAGE_PARAMETERS,
+  status: {
+    type: 'string',
+    enum: [...STATUSES],
+    example: 'succeeded',
+    description: 'Those that have this status now.',
+  },
+  model_key: {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_LISTED_MODEL_KEY,
+    example: EXAMPLE_REQUEST.model_key,
+    description: 'Those of this model.',
+  },
+  client_trace_id: {
+    type: 'string',
+    minLength: 1,
+    maxLength: MAX_LISTED_TRACE_ID,
+    example: 'order-1',
+    description: 'Those that were created with this client_trace_id.',
+  },
+  ...CREATED_BETWEEN,
+};
 
 export const listGenerationsOperation: ProtectedOperation = {
   operationId: 'listGenerations',
@@ -159,31 +192,7 @@ export const listGenerationsOperation: ProtectedOperation = {
   description:
     "The generations of the credential's App, newest first, that match all of the filters. A page of several filters may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.",
   status: 200,
-  query: {
-    limit: LIMIT,
-    cursor: CURSOR,
-    status: {
-      type: 'string',
-      enum: [...STATUSES],
-      example: 'succeeded',
-      description: 'Those that have this status now.',
-    },
-    model_key: {
-      type: 'string',
-      minLength: 1,
-      maxLength: MAX_LISTED_MODEL_KEY,
-      example: EXAMPLE_REQUEST.model_key,
-      description: 'Those of this model.',
-    },
-    client_trace_id: {
-      type: 'string',
-      minLength: 1,
-      maxLength: MAX_LISTED_TRACE_ID,
-      example: 'order-1',
-      description: 'Those that were created with this client_trace_id.',
-    },
-    ...CREATED_BETWEEN,
-  },
+  query: LIST_PARAMETERS,
   data: {
     title: 'GenerationList',
     type: 'object',
@@ -191,7 +200,10 @@ export const listGenerationsOperation: ProtectedOperation = {
     properties: { generations: { type: 'array', items: TASK_SCHEMA }, next_cursor: NEXT_CURSOR },
   },
   errors: ['FIELD_INVALID'],
-  async answer({ context, caller, query }) {
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const query = readParameters(ctx, LIST_PARAMETERS);
+    await readEmptyBody(ctx);
     const filter = readListFilter({
       status: query['status'],
       modelKey: query['model_key'],
@@ -206,7 +218,7 @@ export const listGenerationsOperation: ProtectedOperation = {
       'cursor',
     );
     const views = await Promise.all(items.map((generation) => viewGeneration(context, generation)));
-    return { data: { generations: views.map(renderTask), next_cursor: nextCursor } };
+    await sendAnswer(ctx, 200, { data: { generations: views.map(renderTask), next_cursor: nextCursor } });
   },
 };
 
@@ -218,9 +230,11 @@ export const cancelGenerationOperation: ProtectedOperation = {
   status: 200,
   data: TASK_SCHEMA,
   errors: ['TASK_NOT_FOUND'],
-  async answer({ context, caller, params }) {
-    const generation = await cancelGeneration(context, caller, params['generation_id'] ?? '');
-    return { data: renderTask(await viewGeneration(context, generation)) };
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const generation = await cancelGeneration(context, caller, idOf(ctx));
+    await sendAnswer(ctx, 200, { data: renderTask(await viewGeneration(context, generation)) });
   },
 };
 
@@ -237,20 +251,17 @@ export const deleteGenerationOperation: ProtectedOperation = {
     properties: { generation_id: UUID },
   },
   errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND', 'CONFLICT'],
-  async answer({ context, caller, params }) {
-    const id = params['generation_id'] ?? '';
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const id = idOf(ctx);
     await deleteGeneration(context, caller, id);
-    return { data: { generation_id: id.toLowerCase() } };
+    await sendAnswer(ctx, 200, { data: { generation_id: id.toLowerCase() } });
   },
 };
 
-/** How long clients are told to wait before they connect again, in milliseconds. */
-const RETRY_MS = 1_000;
-/** A proxy closes a connection on which nothing is sent for long. */
-export const BEAT_MS = 15_000;
-
 /** The data of an event of a generation. */
-export const EVENT_SCHEMA: TitledSchema = {
+const EVENT_SCHEMA: TitledSchema = {
   title: 'GenerationEvent',
   type: 'object',
   description: 'The data of an event.',
@@ -268,26 +279,68 @@ export const EVENT_SCHEMA: TitledSchema = {
   },
 };
 
-/** Events as a stream of server-sent events; a beat is a comment, or the id alone. */
-export function eventStream(context: Context, events: () => AsyncIterable<GenerationEvent | Beat>): StreamedAnswer {
-  return {
-    stream: () => framesOf(context, events()),
-    mediaType: 'text/event-stream; charset=utf-8',
-    // Of nginx: what is buffered comes too late.
-    headers: { 'X-Accel-Buffering': 'no' },
-  };
-}
+export const watchGenerationOperation: ProtectedOperation = {
+  operationId: 'watchGeneration',
+  summary: 'Follow a generation',
+  description:
+    'Server-sent events: what has happened to the generation, and then what happens, until it has ended. A comment is sent after 15 seconds without an event. After an interruption send the id of the last event as `Last-Event-ID`; a client that has them all is answered with 204.',
+  status: 200,
+  mediaType: 'text/event-stream',
+  data: EVENT_SCHEMA,
+  errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND'],
+  headers: ['LastEventId'],
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const id = idOf(ctx);
+    const after = headerText(ctx.req, 'last-event-id');
+    await getGeneration(context, caller, id);
+    if (isLastEvent(after)) {
+      ctx.res.setHeader('Cache-Control', 'no-store');
+      ctx.status = 204;
+      return;
+    }
+    context.lastingCalls.requireRoom(caller);
+    await sendEvents(ctx, (until) =>
+      framesOf(context, generationEvents(context, caller, id, { after, until, beatMs: BEAT_MS })),
+    );
+  },
+};
 
+export const watchEventsOperation: ProtectedOperation = {
+  operationId: 'watchEvents',
+  summary: 'Follow all generations of the App',
+  description:
+    "Server-sent events: what happens to the generations of the credential's App from now on, in order for each of them. After 15 seconds without an event, and at the beginning, the id of the place that was reached is sent alone. After an interruption send the id of the last event as `Last-Event-ID`: what has happened since then, and a little before, comes first. Events of the last day are kept so, may come twice, and none is missed.",
+  status: 200,
+  mediaType: 'text/event-stream',
+  data: EVENT_SCHEMA,
+  errors: [],
+  headers: ['LastEventId'],
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const after = headerText(ctx.req, 'last-event-id');
+    context.lastingCalls.requireRoomForApp(caller);
+    await sendEvents(ctx, (until) => framesOf(context, appEvents(context, caller, { after, until, beatMs: BEAT_MS })));
+  },
+};
+
+/** How long clients are told to wait before they reconnect, in milliseconds. */
+const RETRY_MS = 1_000;
+
+/** Events as frames of server-sent events; a beat is a comment, or the id alone. */
 async function* framesOf(context: Context, events: AsyncIterable<GenerationEvent | Beat>): AsyncGenerator<string> {
-  const told = events[Symbol.asyncIterator]();
-  // Followed before its first byte is sent: what a client asks for once it has that is told.
-  const first = told.next();
+  const iterator = events[Symbol.asyncIterator]();
+  // The subscription begins before the first byte is sent, so that nothing that happens after it is missed.
+  const first = iterator.next();
   first.catch(() => undefined);
   try {
     yield `retry: ${RETRY_MS}\n\n`;
-    for (let next = await first; next.done !== true; next = await told.next()) yield await frameOf(context, next.value);
+    for (let next = await first; next.done !== true; next = await iterator.next())
+      yield await frameOf(context, next.value);
   } finally {
-    await told.return?.();
+    await iterator.return?.();
   }
 }
 
@@ -305,41 +358,3 @@ async function frameOf(context: Context, event: GenerationEvent | Beat): Promise
   };
   return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`;
 }
-
-export const watchGenerationOperation: ProtectedOperation = {
-  operationId: 'watchGeneration',
-  summary: 'Follow a generation',
-  description:
-    'Server-sent events: what has happened to the generation, and then what happens, until it has ended. A comment is sent after 15 seconds without an event. After an interruption send the id of the last event as `Last-Event-ID`; a client that has them all is answered with 204.',
-  status: 200,
-  mediaType: 'text/event-stream',
-  data: EVENT_SCHEMA,
-  errors: ['TASK_NOT_FOUND', 'GENERATION_JOB_NOT_FOUND'],
-  canFollow: true,
-  async answer({ context, caller, params, following }) {
-    const id = params['generation_id'] ?? '';
-    await getGeneration(context, caller, id);
-    if (following === undefined || isLastEvent(following.lastEventId)) return { noContent: true };
-    context.lastingCalls.requireRoom(caller);
-    const { lastEventId: after, until } = following;
-    return eventStream(context, () => generationEvents(context, caller, id, { after, until, beatMs: BEAT_MS }));
-  },
-};
-
-export const watchEventsOperation: ProtectedOperation = {
-  operationId: 'watchEvents',
-  summary: 'Follow all generations of the App',
-  description:
-    "Server-sent events: what happens to the generations of the credential's App from now on, in order for each of them. After 15 seconds without an event, and at the beginning, the id of the place that was reached is sent alone. After an interruption send the id of the last event as `Last-Event-ID`: what has happened since then, and a little before, comes first. Events of the last day are kept so, may come twice, and none is missed.",
-  status: 200,
-  mediaType: 'text/event-stream',
-  data: EVENT_SCHEMA,
-  errors: [],
-  canFollow: true,
-  async answer({ context, caller, following }) {
-    if (following === undefined) return { noContent: true };
-    context.lastingCalls.requireRoomForApp(caller);
-    const { lastEventId: after, until } = following;
-    return eventStream(context, () => appEvents(context, caller, { after, until, beatMs: BEAT_MS }));
-  },
-};

@@ -12,7 +12,9 @@ import {
   USUAL_DAYS,
 } from '../../../core/usage/read-usage.js';
 import { cursorOf, tokenOf } from '../../page-token.js';
-import type { Answer } from '../host/answer.js';
+import { hasCurrent, prefersCsv } from '../host/request.js';
+import { sendAnswer, sendStream } from '../host/send.js';
+import type { RoutedContext } from '../host/server.js';
 import { CATALOG_SCHEMA, MODEL_SCHEMA, renderCatalog, renderModel } from '../render/catalog.js';
 import {
   BALANCE_SCHEMA,
@@ -24,23 +26,15 @@ import {
   STATEMENT_SCHEMA,
   USAGE_SCHEMA,
 } from '../render/credits.js';
-import { CURSOR, LIMIT, type ProtectedOperation, type PublicOperation, readPage } from './operation.js';
-
-/** A catalog snapshot never changes, so each part of it is rendered once. */
-const rendered = new WeakMap<object, Answer>();
-
-/** The answer of a list or a model of a snapshot, with its ETag. */
-export function answerOnce(part: object, render: () => JsonObject, digests: Context['digests']): Answer {
-  let found = rendered.get(part);
-  if (!found) {
-    const data = render();
-    // Weak, because the envelope around the data differs with every request.
-    const etag = `W/"${digests.ofJson(data).slice(0, 32)}"`;
-    found = { data: { text: JSON.stringify(data) }, headers: { 'ETag': etag, 'Cache-Control': 'no-cache' } };
-    rendered.set(part, found);
-  }
-  return found;
-}
+import {
+  PAGE_PARAMETERS,
+  type ProtectedOperation,
+  type PublicOperation,
+  type QueryParameters,
+  readEmptyBody,
+  readPage,
+  readParameters,
+} from './operation.js';
 
 export const listModelsOperation: PublicOperation = {
   operationId: 'listModels',
@@ -49,9 +43,9 @@ export const listModelsOperation: PublicOperation = {
   status: 200,
   data: CATALOG_SCHEMA,
   errors: [],
-  async answer({ catalog, digests }: Context) {
+  async serve(ctx, { catalog, digests }) {
     const models = catalog.models();
-    return answerOnce(models, () => renderCatalog(models), digests);
+    await sendSnapshot(ctx, digests, models, () => renderCatalog(models));
   },
 };
 
@@ -62,11 +56,39 @@ export const getModelOperation: PublicOperation = {
   status: 200,
   data: MODEL_SCHEMA,
   errors: ['NOT_FOUND'],
-  async answer({ catalog, digests }, params) {
-    const model = getModel({ catalog }, params['model_key'] ?? '');
-    return answerOnce(model, () => renderModel(model), digests);
+  async serve(ctx, { catalog, digests }) {
+    const model = getModel({ catalog }, ctx.params['model_key'] ?? '');
+    await sendSnapshot(ctx, digests, model, () => renderModel(model));
   },
 };
+
+interface Snapshot {
+  readonly data: string;
+  readonly etag: string;
+}
+
+/** A catalog snapshot never changes, so each part of it is rendered once. */
+const SNAPSHOTS = new WeakMap<object, Snapshot>();
+
+/** Sends a list or a model of a snapshot with its ETag, or 304 if the client has it. */
+async function sendSnapshot(
+  ctx: RoutedContext,
+  digests: Context['digests'],
+  part: object,
+  render: () => JsonObject,
+): Promise<void> {
+  let snapshot = SNAPSHOTS.get(part);
+  if (!snapshot) {
+    const data = render();
+    // The ETag is weak because the envelope around the data differs with every request.
+    snapshot = { data: JSON.stringify(data), etag: `W/"${digests.ofJson(data).slice(0, 32)}"` };
+    SNAPSHOTS.set(part, snapshot);
+  }
+  const headers = { 'ETag': snapshot.etag, 'Cache-Control': 'no-cache' };
+  if (!hasCurrent(ctx.req, snapshot.etag)) return sendAnswer(ctx, 200, { data: snapshot.data, headers });
+  ctx.set(headers);
+  ctx.status = 304;
+}
 
 export const getCreditsOperation: ProtectedOperation = {
   operationId: 'getCredits',
@@ -74,7 +96,11 @@ export const getCreditsOperation: ProtectedOperation = {
   status: 200,
   data: BALANCE_SCHEMA,
   errors: [],
-  answer: async ({ context, caller }) => ({ data: renderBalance(await getBalance(context, caller)) }),
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    await sendAnswer(ctx, 200, { data: renderBalance(await getBalance(context, caller)) });
+  },
 };
 
 export const listEntriesOperation: ProtectedOperation = {
@@ -83,14 +109,34 @@ export const listEntriesOperation: ProtectedOperation = {
   description:
     'Every movement of credits of the account, newest first. `opening_credits` and every `available_change` of a page sum to its `closing_credits`; `opening_credits` are the `closing_credits` of the next page.',
   status: 200,
-  query: { limit: LIMIT, cursor: CURSOR },
+  query: PAGE_PARAMETERS,
   data: STATEMENT_SCHEMA,
   errors: ['FIELD_INVALID'],
-  async answer({ context, caller, query }) {
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const query = readParameters(ctx, PAGE_PARAMETERS);
+    await readEmptyBody(ctx);
     const list = `statement of ${caller.accountId}`;
     const statement = await listEntries(context, caller, cursorOf(readPage(query), list, 'cursor'));
-    return { data: renderStatement(statement, tokenOf(list, statement.nextCursor)) };
+    await sendAnswer(ctx, 200, { data: renderStatement(statement, tokenOf(list, statement.nextCursor)) });
   },
+};
+
+const USAGE_PARAMETERS: QueryParameters = {
+  by: {
+    type: 'string',
+    enum: [...USAGE_BY],
+    default: 'day',
+    example: 'model',
+    description: 'What the rows are added up by.',
+  },
+  from: { ...DAY, example: '2026-01-01', description: 'The first day, UTC.' },
+  to: {
+    ...DAY,
+    example: '2026-01-31',
+    description: `The last day, UTC; ${MAX_DAYS} days at most, and ${MAX_TRACE_DAYS} by client_trace_id.`,
+  },
+  ...PAGE_PARAMETERS,
 };
 
 export const getUsageOperation: ProtectedOperation = {
@@ -98,38 +144,26 @@ export const getUsageOperation: ProtectedOperation = {
   summary: 'Add up what was used',
   description: `Generations and credits of the account by day, model, key or client_trace_id, of ${USUAL_DAYS} days unless \`from\` and \`to\` say otherwise. The sums are those of the ledger's entries of these days, up to the newest when the request came. With \`Accept: text/csv\` the answer is CSV with all rows, whatever \`limit\` and \`cursor\` say.`,
   status: 200,
-  query: {
-    by: {
-      type: 'string',
-      enum: [...USAGE_BY],
-      default: 'day',
-      example: 'model',
-      description: 'What the rows are added up by.',
-    },
-    from: { ...DAY, example: '2026-01-01', description: 'The first day, UTC.' },
-    to: {
-      ...DAY,
-      example: '2026-01-31',
-      description: `The last day, UTC; ${MAX_DAYS} days at most, and ${MAX_TRACE_DAYS} by client_trace_id.`,
-    },
-    limit: LIMIT,
-    cursor: CURSOR,
-  },
+  query: USAGE_PARAMETERS,
   data: USAGE_SCHEMA,
-  hasCsv: true,
+  otherMediaType: 'text/csv',
   errors: ['FIELD_INVALID'],
-  async answer({ context, caller, query, wantsCsv }) {
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const query = readParameters(ctx, USAGE_PARAMETERS);
+    await readEmptyBody(ctx);
+    ctx.res.setHeader('Vary', 'Accept');
     const request = readUsageRequest({ by: query['by'], from: query['from'], to: query['to'] }, context.clock.now());
-    if (wantsCsv === true) {
+    if (prefersCsv(ctx.req)) {
       const groups = await readAllUsage(context, caller, request);
-      return {
+      return sendStream(ctx, {
         stream: () => renderUsageCsv(request.by, groups),
         mediaType: 'text/csv; charset=utf-8; header=present',
         headers: { 'Content-Disposition': `attachment; filename="usage-${request.from}-${request.to}.csv"` },
-      };
+      });
     }
     const list = `usage of ${caller.accountId} ${JSON.stringify(request)}`;
     const usage = await readUsage(context, caller, request, cursorOf(readPage(query), list, 'cursor'));
-    return { data: renderUsage(usage, tokenOf(list, usage.nextCursor)) };
+    await sendAnswer(ctx, 200, { data: renderUsage(usage, tokenOf(list, usage.nextCursor)) });
   },
 };

@@ -4,27 +4,96 @@ import type { Settings } from '../../../core/settings.js';
 import { messageOf } from '../../service-errors.js';
 import { HTTP_MESSAGES, STATUSES } from '../host/errors.js';
 import { servePackagedFile } from '../host/pages.js';
-import type { HttpHandler, HttpRoute } from '../host/routing.js';
+import type { HttpHandler, HttpRoute } from '../host/server.js';
 import { EXAMPLE_REQUEST } from './generations.js';
-import type { QueryParameters, RequestBody, Route } from './operation.js';
+import type { RequestBody, Route } from './operation.js';
 import { BASE, ROUTES } from './routes.js';
 
 /**
- * A request body as its clients are shown it: with the limits of this installation, and null wherever a field may be
- * left out.
+ * The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against and the
+ * installation's limits.
  */
-export function requestSchema({ schema, limited }: RequestBody, settings: Settings): JsonObject {
-  const shown = limited?.(settings) ?? schema;
-  const required = shown['required'] as readonly string[] | undefined;
-  const properties = Object.entries(shown['properties'] as JsonObject).map(([name, property]): [string, Json] => [
-    name,
-    required?.includes(name) === true ? property : orNull(property as JsonObject),
-  ]);
-  return { ...shown, properties: Object.fromEntries(properties) };
+export function openApiDocument(routes: readonly Route[], settings: Settings): JsonObject {
+  const paths: Record<string, JsonObject> = {};
+  for (const route of routes) {
+    const path = openApiPath(BASE + route.path);
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, routes) };
+  }
+  return {
+    openapi: '3.1.1',
+    info: { title: 'Darkroom', version: '1', description: 'Asynchronous image and video generation, paid in credits.' },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: SECURITY,
+      headers: HEADERS,
+      parameters: PARAMETERS,
+      schemas: schemasOf(routes, settings),
+    },
+  };
 }
 
-function orNull(property: JsonObject): JsonObject {
-  return { ...property, type: [property['type'] as string, 'null'] };
+function openApiPath(path: string): string {
+  return path.replaceAll(/:([a-z_]+)/g, '{$1}');
+}
+
+function operationOf(route: Route, routes: readonly Route[]): JsonObject {
+  const { operation } = route;
+  const { body } = operation;
+  const isProtected = route.scope !== undefined;
+  return {
+    operationId: operation.operationId,
+    tags: [tagOf(route)],
+    summary: operation.summary,
+    description: [operation.description, isProtected ? `Scope: ${route.scope}.` : undefined]
+      .filter((text) => text !== undefined)
+      .join(' '),
+    ...(isProtected ? {} : { security: [] }),
+    parameters: parametersOf(route),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: body.required,
+            content: {
+              'application/json': {
+                schema: { $ref: `#/components/schemas/${body.schemaName}` },
+                example: body.example,
+              },
+            },
+          },
+        }),
+    responses: responsesOf(route, routes),
+  };
+}
+
+/** The resource a path is about: its first word. */
+function tagOf({ path }: Route): string {
+  return path.split('/')[1] ?? 'other';
+}
+
+function parametersOf(route: Route): JsonObject[] {
+  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = '']): JsonObject => ({
+    name,
+    in: 'path',
+    required: true,
+    ...(name === 'model_key' ? { example: EXAMPLE_REQUEST.model_key } : {}),
+    schema: { type: 'string', ...(name.endsWith('_id') && name !== 'webhook_id' ? { format: 'uuid' } : {}) },
+  }));
+  const headers =
+    route.scope === undefined ? ['RequestId'] : [...(route.operation.headers ?? []), 'RequestId', 'AppId'];
+  const inQuery = Object.entries(route.operation.query ?? {}).map(
+    ([name, { description, example, ...schema }]): JsonObject => ({
+      name,
+      in: 'query',
+      required: false,
+      description,
+      ...(example === undefined ? {} : { example }),
+      schema,
+    }),
+  );
+  return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
 }
 
 const OUR_FAULTS: readonly ErrorCode[] = ['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR'];
@@ -46,7 +115,7 @@ export function errorCodesOf(route: Route): readonly ErrorCode[] {
   if (route.scope === undefined) return [...NO_BODY, ...route.operation.errors, ...OUR_FAULTS];
   return [
     ...CREDENTIAL,
-    ...(route.needsKey === true ? KEY : []),
+    ...(route.operation.headers?.includes('IdempotencyKey') === true ? KEY : []),
     ...(route.operation.body ? BODY : NO_BODY),
     ...route.operation.errors,
     ...OUR_FAULTS,
@@ -83,7 +152,8 @@ export function responsesOf(route: Route, routes: readonly Route[]): JsonObject 
     codesByStatus.set(status, [...(codesByStatus.get(status) ?? []), code]);
   }
   const responses: JsonObject = { [route.operation.status]: success(route, linksOf(route, routes)) };
-  if ('canFollow' in route.operation) responses['204'] = { description: 'The client has received the last event.' };
+  if (route.operation.mediaType === 'text/event-stream')
+    responses['204'] = { description: 'The client has received the last event.' };
   if (route.scope === undefined) responses['304'] = { description: 'Not modified since the ETag that was sent.' };
   for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b))
     responses[status] = refusal(status, codes);
@@ -92,24 +162,14 @@ export function responsesOf(route: Route, routes: readonly Route[]): JsonObject 
 
 function success(route: Route, links: JsonObject): JsonObject {
   const { operation } = route;
-  const replay = route.scope !== undefined && route.needsKey === true;
+  const ownHeaders = operation.responseHeaders?.map((name) => [name, { $ref: `#/components/headers/${name}` }]) ?? [];
   return {
     description: 'Success.',
-    headers: {
-      ...REQUEST_ID_HEADER,
-      ...(replay ? { 'Idempotency-Replayed': { $ref: '#/components/headers/Idempotency-Replayed' } } : {}),
-      ...('canWait' in operation
-        ? {
-            'Preference-Applied': { $ref: '#/components/headers/Preference-Applied' },
-            'Darkroom-Progress': { $ref: '#/components/headers/Darkroom-Progress' },
-          }
-        : {}),
-      ...('hasLocation' in operation ? { Location: { $ref: '#/components/headers/Location' } } : {}),
-    },
+    headers: { ...REQUEST_ID_HEADER, ...Object.fromEntries(ownHeaders) },
     ...(Object.keys(links).length === 0 ? {} : { links }),
     content: {
       ...contentOf(operation),
-      ...('hasCsv' in operation ? { 'text/csv': { schema: { type: 'string' } } } : {}),
+      ...(operation.otherMediaType === undefined ? {} : { [operation.otherMediaType]: { schema: { type: 'string' } } }),
     },
   };
 }
@@ -156,29 +216,28 @@ function refusal(status: number, codes: readonly ErrorCode[]): JsonObject {
   };
 }
 
-/**
- * The OpenAPI 3.1 document of the routes, built from the very schemas that requests are checked against and the
- * installation's limits.
- */
-export function openApiDocument(routes: readonly Route[], settings: Settings): JsonObject {
-  const paths: Record<string, JsonObject> = {};
-  for (const route of routes) {
-    const path = openApiPath(BASE + route.path);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, routes) };
+function schemasOf(routes: readonly Route[], settings: Settings): JsonObject {
+  const schemas: JsonObject = { Error: ERROR_SCHEMA };
+  for (const { operation } of routes) {
+    schemas[operation.data.title] = operation.data;
+    if (operation.body) schemas[operation.body.schemaName] = requestSchema(operation.body, settings);
   }
-  return {
-    openapi: '3.1.1',
-    info: { title: 'Darkroom', version: '1', description: 'Asynchronous image and video generation, paid in credits.' },
-    servers: [{ url: '/' }],
-    security: [{ bearer: [] }],
-    paths,
-    components: {
-      securitySchemes: SECURITY,
-      headers: HEADERS,
-      parameters: PARAMETERS,
-      schemas: schemasOf(routes, settings),
-    },
-  };
+  return schemas;
+}
+
+/** The schema of a request body for clients: with the limits of this installation, and null wherever a field is optional. */
+export function requestSchema({ schema, limited }: RequestBody, settings: Settings): JsonObject {
+  const shown = limited?.(settings) ?? schema;
+  const required = shown['required'] as readonly string[] | undefined;
+  const properties = Object.entries(shown['properties'] as JsonObject).map(([name, property]): [string, Json] => [
+    name,
+    required?.includes(name) === true ? property : orNull(property as JsonObject),
+  ]);
+  return { ...shown, properties: Object.fromEntries(properties) };
+}
+
+function orNull(property: JsonObject): JsonObject {
+  return { ...property, type: [property['type'] as string, 'null'] };
 }
 
 const SECURITY: JsonObject = { bearer: { type: 'http', scheme: 'bearer', description: 'An API key of the account.' } };
@@ -269,89 +328,6 @@ const ERROR_SCHEMA: JsonObject = {
     request_id: { type: 'string' },
   },
 };
-
-function openApiPath(path: string): string {
-  return path.replaceAll(/:([a-z_]+)/g, '{$1}');
-}
-
-function operationOf(route: Route, routes: readonly Route[]): JsonObject {
-  const { operation } = route;
-  const body = 'body' in operation ? operation.body : undefined;
-  const isProtected = route.scope !== undefined;
-  return {
-    operationId: operation.operationId,
-    tags: [tagOf(route)],
-    summary: operation.summary,
-    description: [operation.description, isProtected ? `Scope: ${route.scope}.` : undefined]
-      .filter((text) => text !== undefined)
-      .join(' '),
-    ...(isProtected ? {} : { security: [] }),
-    parameters: parametersOf(route),
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: body.required,
-            content: {
-              'application/json': {
-                schema: { $ref: `#/components/schemas/${body.schemaName}` },
-                example: body.example,
-              },
-            },
-          },
-        }),
-    responses: responsesOf(route, routes),
-  };
-}
-
-/** The resource a path is about: its first word. */
-function tagOf({ path }: Route): string {
-  return path.split('/')[1] ?? 'other';
-}
-
-function parametersOf(route: Route): JsonObject[] {
-  const inPath = [...route.path.matchAll(/:([a-z_]+)/g)].map(([, name = '']): JsonObject => ({
-    name,
-    in: 'path',
-    required: true,
-    ...(name === 'model_key' ? { example: EXAMPLE_REQUEST.model_key } : {}),
-    schema: { type: 'string', ...(name.endsWith('_id') && name !== 'webhook_id' ? { format: 'uuid' } : {}) },
-  }));
-  const headers =
-    route.scope === undefined
-      ? ['RequestId']
-      : [
-          ...(route.needsKey === true ? ['IdempotencyKey'] : []),
-          ...(route.operation.canWait === true ? ['Prefer'] : []),
-          ...(route.operation.takesWebhookUrl === true ? ['WebhookUrl'] : []),
-          ...(route.operation.canFollow === true ? ['LastEventId'] : []),
-          'RequestId',
-          'AppId',
-        ];
-  const inQuery = Object.entries(queryOf(route)).map(([name, { description, example, ...schema }]): JsonObject => ({
-    name,
-    in: 'query',
-    required: false,
-    description,
-    ...(example === undefined ? {} : { example }),
-    schema,
-  }));
-  return [...inPath, ...inQuery, ...headers.map((name) => ({ $ref: `#/components/parameters/${name}` }))];
-}
-
-function queryOf({ operation }: Route): QueryParameters {
-  return 'query' in operation ? (operation.query ?? {}) : {};
-}
-
-function schemasOf(routes: readonly Route[], settings: Settings): JsonObject {
-  const schemas: JsonObject = { Error: ERROR_SCHEMA };
-  for (const { operation } of routes) {
-    schemas[operation.data.title] = operation.data;
-    if ('body' in operation && operation.body)
-      schemas[operation.body.schemaName] = requestSchema(operation.body, settings);
-  }
-  return schemas;
-}
 
 /** Everything the page needs is served from here: it works offline, and sends nothing to third parties. */
 const POLICY = [

@@ -15,7 +15,8 @@ import {
   listEntriesOperation,
   listModelsOperation,
 } from './models-and-credits.js';
-import type { Route } from './operation.js';
+import type { Scope } from '../../../core/access/credential.js';
+import type { ProtectedOperation, ProtectedRoute, PublicOperation, PublicRoute, Route } from './operation.js';
 import {
   completeUploadOperation,
   deleteUploadOperation,
@@ -34,164 +35,57 @@ import {
   updateWebhookOperation,
 } from './webhooks.js';
 
-/** The base path of every endpoint of the interface. */
+/** The base path of every endpoint of the API. */
 export const BASE = '/api/v1/developer';
 
-/** Every endpoint of the interface, by its path under `BASE`: what it is, who may call it and what it needs. */
+/** Every endpoint of the API, by its path under `BASE`, with its scope and the rate that its requests count against. */
 export const ROUTES: readonly Route[] = [
-  { method: 'GET', path: '/models', operation: listModelsOperation },
-  { method: 'GET', path: '/models/:model_key', operation: getModelOperation },
-  { method: 'GET', path: '/credits', operation: getCreditsOperation, scope: 'credits:read', rate: 'reads' },
-  {
-    method: 'GET',
-    path: '/credits/entries',
-    operation: listEntriesOperation,
-    scope: 'credits:read',
-    rate: 'reads',
-  },
-  { method: 'GET', path: '/usage', operation: getUsageOperation, scope: 'credits:read', rate: 'reads' },
-  {
-    method: 'POST',
-    path: '/generations',
-    operation: createGenerationOperation,
-    scope: 'generations:write',
-    rate: 'writes',
-    needsKey: true,
-  },
-  {
-    method: 'POST',
-    path: '/generations/estimate',
-    operation: estimateGenerationOperation,
-    scope: 'generations:write',
-    rate: 'reads',
-  },
-  {
-    method: 'GET',
-    path: '/generations',
-    operation: listGenerationsOperation,
-    scope: 'generations:read',
-    rate: 'reads',
-  },
-  {
-    method: 'GET',
-    path: '/generations/:generation_id',
-    operation: getGenerationOperation,
-    scope: 'generations:read',
-    rate: 'reads',
-  },
-  {
-    method: 'DELETE',
-    path: '/generations/:generation_id',
-    operation: deleteGenerationOperation,
-    scope: 'generations:write',
-    rate: 'writes',
-  },
-  {
-    method: 'GET',
-    path: '/generations/:generation_id/events',
-    operation: watchGenerationOperation,
-    scope: 'generations:read',
-    rate: 'reads',
-  },
-  { method: 'GET', path: '/events', operation: watchEventsOperation, scope: 'generations:read', rate: 'reads' },
-  {
-    method: 'POST',
-    path: '/generations/:generation_id/cancel',
-    operation: cancelGenerationOperation,
-    scope: 'generations:write',
-    rate: 'writes',
-  },
-  {
-    method: 'POST',
-    path: '/uploads',
-    operation: prepareUploadOperation,
-    scope: 'uploads:write',
-    rate: 'writes',
-    needsKey: true,
-  },
-  {
-    method: 'GET',
-    path: '/uploads/:upload_id',
-    operation: getUploadOperation,
-    scope: 'uploads:write',
-    rate: 'reads',
-  },
-  {
-    method: 'DELETE',
-    path: '/uploads/:upload_id',
-    operation: deleteUploadOperation,
-    scope: 'uploads:write',
-    rate: 'writes',
-  },
-  {
-    method: 'POST',
-    path: '/uploads/:upload_id/complete',
-    operation: completeUploadOperation,
-    scope: 'uploads:write',
-    rate: 'writes',
-    needsKey: true,
-  },
-  {
-    method: 'POST',
-    path: '/webhooks',
-    operation: createWebhookOperation,
-    scope: 'webhooks:manage',
-    rate: 'writes',
-  },
-  {
-    method: 'GET',
-    path: '/webhooks',
-    operation: listWebhooksOperation,
-    scope: 'webhooks:manage',
-    rate: 'reads',
-  },
-  {
-    method: 'GET',
-    path: '/webhooks/:webhook_id',
-    operation: getWebhookOperation,
-    scope: 'webhooks:manage',
-    rate: 'reads',
-  },
-  {
-    method: 'PATCH',
-    path: '/webhooks/:webhook_id',
-    operation: updateWebhookOperation,
-    scope: 'webhooks:manage',
-    rate: 'writes',
-  },
-  {
-    method: 'DELETE',
-    path: '/webhooks/:webhook_id',
-    operation: deleteWebhookOperation,
-    scope: 'webhooks:manage',
-    rate: 'writes',
-  },
-  {
-    method: 'POST',
-    path: '/webhooks/:webhook_id/secret',
-    operation: rotateWebhookSecretOperation,
-    scope: 'webhooks:manage',
-    rate: 'writes',
-  },
-  {
-    method: 'GET',
-    path: '/webhooks/:webhook_id/deliveries',
-    operation: listDeliveriesOperation,
-    scope: 'webhooks:manage',
-    rate: 'reads',
-  },
-  {
-    method: 'POST',
-    path: '/webhooks/:webhook_id/deliveries/:delivery_id/replay',
-    operation: replayDeliveryOperation,
-    scope: 'webhooks:manage',
-    rate: 'writes',
-  },
-  {
-    method: 'POST',
-    path: '/webhooks/:webhook_id/replay',
-    operation: replayDeliveriesOperation,
-    scope: 'webhooks:manage',
-    rate: 'writes',
-  },
+  publicRoute('/models', listModelsOperation),
+  publicRoute('/models/:model_key', getModelOperation),
+  read('GET', '/credits', 'credits:read', getCreditsOperation),
+  read('GET', '/credits/entries', 'credits:read', listEntriesOperation),
+  read('GET', '/usage', 'credits:read', getUsageOperation),
+  write('POST', '/generations', 'generations:write', createGenerationOperation),
+  read('POST', '/generations/estimate', 'generations:write', estimateGenerationOperation),
+  read('GET', '/generations', 'generations:read', listGenerationsOperation),
+  read('GET', '/generations/:generation_id', 'generations:read', getGenerationOperation),
+  write('DELETE', '/generations/:generation_id', 'generations:write', deleteGenerationOperation),
+  read('GET', '/generations/:generation_id/events', 'generations:read', watchGenerationOperation),
+  read('GET', '/events', 'generations:read', watchEventsOperation),
+  write('POST', '/generations/:generation_id/cancel', 'generations:write', cancelGenerationOperation),
+  write('POST', '/uploads', 'uploads:write', prepareUploadOperation),
+  read('GET', '/uploads/:upload_id', 'uploads:write', getUploadOperation),
+  write('DELETE', '/uploads/:upload_id', 'uploads:write', deleteUploadOperation),
+  write('POST', '/uploads/:upload_id/complete', 'uploads:write', completeUploadOperation),
+  write('POST', '/webhooks', 'webhooks:manage', createWebhookOperation),
+  read('GET', '/webhooks', 'webhooks:manage', listWebhooksOperation),
+  read('GET', '/webhooks/:webhook_id', 'webhooks:manage', getWebhookOperation),
+  write('PATCH', '/webhooks/:webhook_id', 'webhooks:manage', updateWebhookOperation),
+  write('DELETE', '/webhooks/:webhook_id', 'webhooks:manage', deleteWebhookOperation),
+  write('POST', '/webhooks/:webhook_id/secret', 'webhooks:manage', rotateWebhookSecretOperation),
+  read('GET', '/webhooks/:webhook_id/deliveries', 'webhooks:manage', listDeliveriesOperation),
+  write('POST', '/webhooks/:webhook_id/deliveries/:delivery_id/replay', 'webhooks:manage', replayDeliveryOperation),
+  write('POST', '/webhooks/:webhook_id/replay', 'webhooks:manage', replayDeliveriesOperation),
 ];
+
+function publicRoute(path: string, operation: PublicOperation): PublicRoute {
+  return { method: 'GET', path, operation };
+}
+
+function read(
+  method: ProtectedRoute['method'],
+  path: string,
+  scope: Scope,
+  operation: ProtectedOperation,
+): ProtectedRoute {
+  return { method, path, scope, operation, rate: 'reads' };
+}
+
+function write(
+  method: ProtectedRoute['method'],
+  path: string,
+  scope: Scope,
+  operation: ProtectedOperation,
+): ProtectedRoute {
+  return { method, path, scope, operation, rate: 'writes' };
+}

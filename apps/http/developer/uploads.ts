@@ -1,3 +1,5 @@
+import { readIdempotencyKey } from '../../../core/idempotency/claim.js';
+import type { JsonObject } from '../../../core/json.js';
 import { completeUpload } from '../../../core/uploads/complete-upload.js';
 import { deleteUpload, getUpload } from '../../../core/uploads/manage-uploads.js';
 import {
@@ -5,6 +7,8 @@ import {
   PREPARE_REQUEST_SCHEMA,
   prepareUpload,
 } from '../../../core/uploads/prepare-upload.js';
+import { headerValues } from '../host/request.js';
+import { sendAnswer } from '../host/send.js';
 import { UUID } from '../render/schema-parts.js';
 import {
   COMPLETED_UPLOAD_SCHEMA,
@@ -15,8 +19,16 @@ import {
   renderUpload,
   UPLOAD_SCHEMA,
 } from '../render/upload.js';
-import { EXAMPLE_UPLOAD } from './generations.js';
-import type { ProtectedOperation } from './operation.js';
+import { type ApiContext, type ProtectedOperation, readEmptyBody, readJson } from './operation.js';
+
+/** A PNG of 64 by 64 pixels of one colour. */
+const EXAMPLE_UPLOAD = {
+  filename: 'sea.png',
+  media_type: 'image/png',
+  byte_size: 120,
+  sha256: '4c4b90ec1faf1a61fa582f50609311f40dd42dda0ea64ff6651832399b1ab0e5',
+  role: 'reference_image',
+} as const satisfies JsonObject;
 
 export const prepareUploadOperation: ProtectedOperation = {
   operationId: 'prepareUpload',
@@ -42,9 +54,14 @@ export const prepareUploadOperation: ProtectedOperation = {
     'IDEMPOTENCY_REPLAY_EXPIRED',
     'QUEUE_FULL',
   ],
-  async answer({ context, caller, idempotencyKey, body }) {
+  headers: ['IdempotencyKey'],
+  responseHeaders: ['Idempotency-Replayed'],
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const idempotencyKey = readIdempotencyKey(headerValues(ctx.req, 'idempotency-key'));
+    const body = await readJson(ctx);
     const prepared = await prepareUpload(context, caller, idempotencyKey, body);
-    return { data: renderPrepared(prepared), replayed: prepared.replayed };
+    await sendAnswer(ctx, 201, { data: renderPrepared(prepared), replayed: prepared.replayed });
   },
 };
 
@@ -67,9 +84,14 @@ export const completeUploadOperation: ProtectedOperation = {
     'IDEMPOTENCY_REPLAY_EXPIRED',
     'UPLOAD_URL_EXPIRED',
   ],
-  async answer({ context, caller, idempotencyKey, body, params }) {
-    const completed = await completeUpload(context, caller, idempotencyKey, params['upload_id'] ?? '', body);
-    return { data: renderCompleted(completed), replayed: completed.replayed };
+  headers: ['IdempotencyKey'],
+  responseHeaders: ['Idempotency-Replayed'],
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const idempotencyKey = readIdempotencyKey(headerValues(ctx.req, 'idempotency-key'));
+    const body = await readJson(ctx, false);
+    const completed = await completeUpload(context, caller, idempotencyKey, idOf(ctx), body);
+    await sendAnswer(ctx, 200, { data: renderCompleted(completed), replayed: completed.replayed });
   },
 };
 
@@ -79,9 +101,11 @@ export const getUploadOperation: ProtectedOperation = {
   status: 200,
   data: UPLOAD_SCHEMA,
   errors: ['NOT_FOUND'],
-  answer: async ({ context, caller, params }) => ({
-    data: renderUpload(await getUpload(context, caller, params['upload_id'] ?? '')),
-  }),
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    await sendAnswer(ctx, 200, { data: renderUpload(await getUpload(context, caller, idOf(ctx))) });
+  },
 };
 
 export const deleteUploadOperation: ProtectedOperation = {
@@ -92,8 +116,14 @@ export const deleteUploadOperation: ProtectedOperation = {
   status: 200,
   data: { title: 'DeletedUpload', type: 'object', required: ['upload_id'], properties: { upload_id: UUID } },
   errors: ['NOT_FOUND', 'CONFLICT'],
-  async answer({ context, caller, params }) {
-    const { uploadId } = await deleteUpload(context, caller, params['upload_id'] ?? '');
-    return { data: { upload_id: uploadId } };
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const { uploadId } = await deleteUpload(context, caller, idOf(ctx));
+    await sendAnswer(ctx, 200, { data: { upload_id: uploadId } });
   },
 };
+
+function idOf({ params }: ApiContext): string {
+  return params['upload_id'] ?? '';
+}

@@ -15,6 +15,7 @@ import {
 } from '../../../core/webhooks/manage-endpoints.js';
 import { cursorOf, pageByToken, tokenOf } from '../../page-token.js';
 import { readTime } from '../host/request.js';
+import { sendAnswer } from '../host/send.js';
 import { NEXT_CURSOR, UUID } from '../render/schema-parts.js';
 import {
   CREATED_WEBHOOK_SCHEMA,
@@ -25,8 +26,19 @@ import {
   WEBHOOK_SCHEMA,
   WEBHOOK_SECRET_SCHEMA,
 } from '../render/webhook.js';
-import { CREATED_BETWEEN, EXAMPLE_TIME, readCreatedBetween } from './generations.js';
-import { CURSOR, LIMIT, type ProtectedOperation, readPage } from './operation.js';
+import {
+  type ApiContext,
+  CREATED_BETWEEN,
+  EXAMPLE_TIME,
+  PAGE_PARAMETERS,
+  type ProtectedOperation,
+  type QueryParameters,
+  readCreatedBetween,
+  readEmptyBody,
+  readJson,
+  readPage,
+  readParameters,
+} from './operation.js';
 
 export const createWebhookOperation: ProtectedOperation = {
   operationId: 'createWebhook',
@@ -41,14 +53,16 @@ export const createWebhookOperation: ProtectedOperation = {
     example: { url: 'https://app.example/webhooks/darkroom', events: ['generation.succeeded', 'generation.failed'] },
   },
   errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'CONFLICT'],
-  hasLocation: true,
-  async answer({ context, caller, body }) {
+  responseHeaders: ['Location'],
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const body = await readJson(ctx);
     const { endpoint, ...secret } = await createEndpoint(context, caller, body);
     const now = context.clock.now();
-    return {
+    await sendAnswer(ctx, 201, {
       data: { ...renderWebhook(endpoint, now), ...renderSecret(secret, now) },
       headers: { Location: `/api/v1/developer/webhooks/${endpoint.endpointId}` },
-    };
+    });
   },
 };
 
@@ -58,9 +72,11 @@ export const getWebhookOperation: ProtectedOperation = {
   status: 200,
   data: WEBHOOK_SCHEMA,
   errors: ['NOT_FOUND'],
-  async answer({ context, caller, params }) {
-    const endpoint = await getEndpoint(context, caller, params['webhook_id'] ?? '');
-    return { data: renderWebhook(endpoint, context.clock.now()) };
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const endpoint = await getEndpoint(context, caller, idOf(ctx));
+    await sendAnswer(ctx, 200, { data: renderWebhook(endpoint, context.clock.now()) });
   },
 };
 
@@ -76,10 +92,12 @@ export const listWebhooksOperation: ProtectedOperation = {
     properties: { webhooks: { type: 'array', items: WEBHOOK_SCHEMA } },
   },
   errors: [],
-  async answer({ context, caller }) {
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
     const endpoints = await listEndpoints(context, caller);
     const now = context.clock.now();
-    return { data: { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) } };
+    await sendAnswer(ctx, 200, { data: { webhooks: endpoints.map((endpoint) => renderWebhook(endpoint, now)) } });
   },
 };
 
@@ -97,9 +115,11 @@ export const updateWebhookOperation: ProtectedOperation = {
     example: { enabled: false },
   },
   errors: ['FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
-  async answer({ context, caller, params, body }) {
-    const endpoint = await updateEndpoint(context, caller, params['webhook_id'] ?? '', body);
-    return { data: renderWebhook(endpoint, context.clock.now()) };
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const body = await readJson(ctx);
+    const endpoint = await updateEndpoint(context, caller, idOf(ctx), body);
+    await sendAnswer(ctx, 200, { data: renderWebhook(endpoint, context.clock.now()) });
   },
 };
 
@@ -115,10 +135,12 @@ export const deleteWebhookOperation: ProtectedOperation = {
     properties: { webhook_id: UUID },
   },
   errors: ['NOT_FOUND'],
-  async answer({ context, caller, params }) {
-    const id = params['webhook_id'] ?? '';
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const id = idOf(ctx);
     await deleteEndpoint(context, caller, id);
-    return { data: { webhook_id: id.toLowerCase() } };
+    await sendAnswer(ctx, 200, { data: { webhook_id: id.toLowerCase() } });
   },
 };
 
@@ -130,10 +152,23 @@ export const rotateWebhookSecretOperation: ProtectedOperation = {
   status: 201,
   data: WEBHOOK_SECRET_SCHEMA,
   errors: ['NOT_FOUND'],
-  async answer({ context, caller, params }) {
-    const secret = await rotateSecret(context, caller, params['webhook_id'] ?? '');
-    return { data: renderSecret(secret, context.clock.now()) };
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const secret = await rotateSecret(context, caller, idOf(ctx));
+    await sendAnswer(ctx, 201, { data: renderSecret(secret, context.clock.now()) });
   },
+};
+
+const DELIVERY_PARAMETERS: QueryParameters = {
+  ...PAGE_PARAMETERS,
+  state: {
+    type: 'string',
+    enum: [...DELIVERY_STATES],
+    example: 'exhausted',
+    description: 'Those that are in this state now.',
+  },
+  ...CREATED_BETWEEN,
 };
 
 export const listDeliveriesOperation: ProtectedOperation = {
@@ -142,17 +177,7 @@ export const listDeliveriesOperation: ProtectedOperation = {
   description:
     'One for each generation, newest first, kept for 30 days after its last change. `default` in place of the id names the addresses of single generations. A page with a filter by state may hold fewer than asked for, or none, although there are more: only the absence of `next_cursor` says that it was the last.',
   status: 200,
-  query: {
-    limit: LIMIT,
-    cursor: CURSOR,
-    state: {
-      type: 'string',
-      enum: [...DELIVERY_STATES],
-      example: 'exhausted',
-      description: 'Those that are in this state now.',
-    },
-    ...CREATED_BETWEEN,
-  },
+  query: DELIVERY_PARAMETERS,
   data: {
     title: 'WebhookDeliveryList',
     type: 'object',
@@ -160,8 +185,11 @@ export const listDeliveriesOperation: ProtectedOperation = {
     properties: { deliveries: { type: 'array', items: DELIVERY_SCHEMA }, next_cursor: NEXT_CURSOR },
   },
   errors: ['FIELD_INVALID', 'NOT_FOUND'],
-  async answer({ context, caller, params, query }) {
-    const id = params['webhook_id'] ?? '';
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const query = readParameters(ctx, DELIVERY_PARAMETERS);
+    await readEmptyBody(ctx);
+    const id = idOf(ctx);
     const filter = {
       state: readDeliveryState(query['state']),
       ...readCreatedBetween(query),
@@ -172,7 +200,7 @@ export const listDeliveriesOperation: ProtectedOperation = {
       (page) => listDeliveries(context, caller, id, filter, page),
       'cursor',
     );
-    return { data: { deliveries: items.map(renderDelivery), next_cursor: nextCursor } };
+    await sendAnswer(ctx, 200, { data: { deliveries: items.map(renderDelivery), next_cursor: nextCursor } });
   },
 };
 
@@ -184,13 +212,15 @@ export const replayDeliveryOperation: ProtectedOperation = {
   status: 202,
   data: DELIVERY_SCHEMA,
   errors: ['NOT_FOUND', 'CONFLICT'],
-  async answer({ context, caller, params }) {
-    const { webhook_id: id = '', delivery_id: deliveryId = '' } = params;
-    return { data: renderDelivery(await replayDelivery(context, caller, id, deliveryId)) };
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    await readEmptyBody(ctx);
+    const delivery = await replayDelivery(context, caller, idOf(ctx), ctx.params['delivery_id'] ?? '');
+    await sendAnswer(ctx, 202, { data: renderDelivery(delivery) });
   },
 };
 
-const REQUEST_SCHEMA = {
+const REPLAY_REQUEST_SCHEMA = {
   type: 'object',
   additionalProperties: false,
   required: ['created_after'],
@@ -206,18 +236,18 @@ const REQUEST_SCHEMA = {
   },
 } as const satisfies JsonObject;
 
-/** A time is read after the shape. */
-function shownSchema(): JsonObject {
-  const { properties } = REQUEST_SCHEMA;
+/** The schema for the document: times are read after the shape is checked. */
+function documentedReplaySchema(): JsonObject {
+  const { properties } = REPLAY_REQUEST_SCHEMA;
   const { created_after: after, created_before: before } = properties;
   const format = 'date-time';
   return {
-    ...REQUEST_SCHEMA,
+    ...REPLAY_REQUEST_SCHEMA,
     properties: { ...properties, created_after: { ...after, format }, created_before: { ...before, format } },
   };
 }
 
-type Request = Partial<Record<keyof (typeof REQUEST_SCHEMA)['properties'], string>>;
+type ReplayRequest = Partial<Record<keyof (typeof REPLAY_REQUEST_SCHEMA)['properties'], string>>;
 
 export const replayDeliveriesOperation: ProtectedOperation = {
   operationId: 'replayWebhookDeliveries',
@@ -235,16 +265,18 @@ export const replayDeliveriesOperation: ProtectedOperation = {
     },
   },
   body: {
-    schema: REQUEST_SCHEMA,
+    schema: REPLAY_REQUEST_SCHEMA,
     schemaName: 'ReplayWebhookDeliveriesRequest',
     required: true,
-    limited: shownSchema,
+    limited: documentedReplaySchema,
     example: { created_after: EXAMPLE_TIME },
   },
   errors: ['FIELD_REQUIRED', 'FIELD_INVALID', 'NOT_FOUND', 'CONFLICT'],
-  async answer({ context, caller, params, body }) {
-    const id = params['webhook_id'] ?? '';
-    const { cursor, ...range }: Request = readBody<Request>(context, REQUEST_SCHEMA, body);
+  async serve(ctx) {
+    const { context, caller } = ctx.state;
+    const body = await readJson(ctx);
+    const id = idOf(ctx);
+    const { cursor, ...range }: ReplayRequest = readBody<ReplayRequest>(context, REPLAY_REQUEST_SCHEMA, body);
     const filter = {
       state: readDeliveryState(range.state),
       createdFrom: readTime(range, 'created_after'),
@@ -253,6 +285,10 @@ export const replayDeliveriesOperation: ProtectedOperation = {
     const list = `replay of ${caller.appId} ${id.toLowerCase()} ${JSON.stringify(filter)}`;
     const from = cursorOf({ limit: 1, ...(cursor === undefined ? {} : { cursor }) }, list, 'cursor').cursor;
     const { replayed, nextCursor } = await replayDeliveries(context, caller, id, filter, from);
-    return { data: { replayed, next_cursor: tokenOf(list, nextCursor) } };
+    await sendAnswer(ctx, 202, { data: { replayed, next_cursor: tokenOf(list, nextCursor) } });
   },
 };
+
+function idOf({ params }: ApiContext): string {
+  return params['webhook_id'] ?? '';
+}

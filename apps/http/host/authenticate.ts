@@ -1,17 +1,19 @@
-import type { ServerResponse } from 'node:http';
-import { type Authenticator, isCredentialShaped } from '../../../core/access/authenticate.js';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type Authenticator, isCredentialShaped, isOwnApp } from '../../../core/access/authenticate.js';
 import type { Audience, Caller } from '../../../core/access/credential.js';
 import { ServiceError } from '../../../core/errors.js';
 import type { Clock } from '../../../core/ports/machine.js';
 import { RATE_WINDOW_SECONDS, RateLimit, sizeNote } from '../../rate-limit.js';
 import type { HttpContext } from './http-context.js';
-import { readCredential } from './request.js';
+import { headerText, readCredential } from './request.js';
 import type { HttpShared } from './server.js';
 
 export interface AuthenticatingParts extends Pick<HttpShared, 'addresses' | 'refusals'> {
   readonly authenticator: Authenticator;
   /** Throws what refuses a request that the stores could not answer anyway, if they would be asked at all. */
   readonly requireStores: (wouldAsk: () => boolean) => void;
+  /** The URL of the metadata of the protected resource (RFC 9728); undefined where no tokens are issued. */
+  readonly resourceMetadata: () => string | undefined;
 }
 
 /** Who sends the request. What fails is counted for where it came from; what succeeds never is. */
@@ -21,7 +23,8 @@ export async function authenticateRequest(
   audience: Audience,
 ): Promise<Caller> {
   const { req, state } = ctx;
-  const { authenticator, addresses, refusals } = parts;
+  const { authenticator, addresses, refusals, resourceMetadata } = parts;
+  state.resourceMetadata = resourceMetadata;
   try {
     const credential = readCredential(req);
     requireStores(ctx, credential, parts);
@@ -44,6 +47,12 @@ function requireStores({ state }: HttpContext, credential: string | undefined, p
     state.isLeftOut = true;
     throw error;
   }
+}
+
+/** Throws DEVELOPER_SCOPE_INSUFFICIENT if X-App-Id names another App than that of the credential. */
+export function requireOwnApp(req: IncomingMessage, caller: Caller): void {
+  if (!isOwnApp(caller, headerText(req, 'x-app-id')))
+    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
 }
 
 /**

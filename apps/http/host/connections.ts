@@ -2,7 +2,7 @@ import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'n
 import type { Socket } from 'node:net';
 import type { ErrorCode } from '../../../core/errors.js';
 import type { Ids } from '../../../core/ports/machine.js';
-import { errorEnvelope } from './answer.js';
+import { errorEnvelope } from './send.js';
 import type { ClientAddresses } from './client-addresses.js';
 import { STATUSES } from './errors.js';
 import type { ConnectionRefusal, HttpObserver } from './http-context.js';

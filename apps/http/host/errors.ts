@@ -2,61 +2,8 @@ import type { Logger } from 'pino';
 import type { ErrorCode, ServiceError } from '../../../core/errors.js';
 import { loggedRefusal } from '../../logging/logged-fields.js';
 import { asServiceError, type FrontMessages, levelOf, messageOf } from '../../service-errors.js';
-import { errorEnvelope } from './answer.js';
 import type { ErrorRenderer, HttpContext, HttpState } from './http-context.js';
-import { JSON_TYPE, sendText } from './send.js';
-
-/** What a client without access is told of how to get it. */
-export interface ChallengeOf {
-  readonly code: ErrorCode;
-  /** The scope that the credential lacks, if that is why. */
-  readonly scope?: string | undefined;
-  /** The address of the resource's metadata (RFC 9728), where tokens are given out. */
-  readonly resourceMetadata?: string | undefined;
-}
-
-const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  'DEVELOPER_TOKEN_INVALID',
-  'DEVELOPER_TOKEN_EXPIRED',
-  'DEVELOPER_TOKEN_REVOKED',
-]);
-
-/**
- * `WWW-Authenticate` of an answer with 401 or 403 (RFC 6750 §3). A refusal that another scope would not change names no
- * error: clients would ask for the scope again and again.
- */
-export function bearerChallenge({ code, scope, resourceMetadata }: ChallengeOf): string {
-  const error = INVALID.has(code) ? 'invalid_token' : scope === undefined ? undefined : 'insufficient_scope';
-  const parameters = [
-    ...(error === undefined ? [] : [`error="${error}"`]),
-    ...(scope === undefined ? [] : [`scope="${scope}"`]),
-    ...(resourceMetadata === undefined ? [] : [`resource_metadata="${resourceMetadata}"`]),
-  ];
-  return parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`;
-}
-
-/** Sentences that name what is HTTP's own. */
-export const HTTP_MESSAGES = {
-  DEVELOPER_TOKEN_REQUIRED: 'Send an API key as Authorization: Bearer <credential>.',
-  IDEMPOTENCY_KEY_REQUIRED: 'Send an Idempotency-Key header.',
-  IDEMPOTENCY_KEY_INVALID: 'Idempotency-Key must be one header of 1 to 255 visible ASCII characters.',
-  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This Idempotency-Key was first used with a different request.',
-  IDEMPOTENCY_IN_PROGRESS: 'The first request with this Idempotency-Key is still being handled.',
-  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this Idempotency-Key is no longer kept; a new intent needs a new key.',
-  MEDIA_TYPE_UNSUPPORTED: 'Send the body as application/json.',
-} as const satisfies FrontMessages;
-
-/**
- * What a client is told of an error, which the line of the request in the log names too. An unexpected error is logged
- * completely and never shown.
- */
-export function notedRefusal(error: unknown, state: HttpState, logger: Logger): ServiceError {
-  const refusal = asServiceError(error);
-  const { requestId, route } = state;
-  state.refusal = loggedRefusal(refusal);
-  if (refusal !== error) logger[levelOf(error)]({ requestId, route, code: refusal.code, err: error }, 'request failed');
-  return refusal;
-}
+import { errorEnvelope, JSON_TYPE, sendText } from './send.js';
 
 /** The HTTP status of every error code. A code that is missing here does not compile. */
 export const STATUSES: Readonly<Record<ErrorCode, number>> = {
@@ -99,6 +46,17 @@ export const STATUSES: Readonly<Record<ErrorCode, number>> = {
   INTERNAL_ERROR: 500,
 };
 
+/** Messages that name terms of HTTP. */
+export const HTTP_MESSAGES = {
+  DEVELOPER_TOKEN_REQUIRED: 'Send an API key as Authorization: Bearer <credential>.',
+  IDEMPOTENCY_KEY_REQUIRED: 'Send an Idempotency-Key header.',
+  IDEMPOTENCY_KEY_INVALID: 'Idempotency-Key must be one header of 1 to 255 visible ASCII characters.',
+  IDEMPOTENCY_PAYLOAD_MISMATCH: 'This Idempotency-Key was first used with a different request.',
+  IDEMPOTENCY_IN_PROGRESS: 'The first request with this Idempotency-Key is still being handled.',
+  IDEMPOTENCY_REPLAY_EXPIRED: 'The answer to this Idempotency-Key is no longer kept; a new intent needs a new key.',
+  MEDIA_TYPE_UNSUPPORTED: 'Send the body as application/json.',
+} as const satisfies FrontMessages;
+
 /** The one place where an error becomes an answer. */
 export async function answerError(ctx: HttpContext, error: unknown, logger: Logger): Promise<void> {
   const refusal = notedRefusal(error, ctx.state, logger);
@@ -111,7 +69,10 @@ export async function answerError(ctx: HttpContext, error: unknown, logger: Logg
   }
   const { renderError = inEnvelope, requestId, resourceMetadata } = ctx.state;
   if ((status === 401 || status === 403) && renderError === inEnvelope)
-    res.setHeader('WWW-Authenticate', bearerChallenge({ code, scope: details.scope, resourceMetadata }));
+    res.setHeader(
+      'WWW-Authenticate',
+      bearerChallenge({ code, scope: details.scope, resourceMetadata: resourceMetadata?.() }),
+    );
   // What has not arrived by now is not waited for.
   if (code === 'REQUEST_TIMEOUT') res.setHeader('Connection', 'close');
   const { retryAfterMs, availableCredits, pointer } = details;
@@ -127,3 +88,43 @@ const inEnvelope: ErrorRenderer = ({ requestId, code, message }) => ({
   mediaType: JSON_TYPE,
   text: errorEnvelope(requestId, code, message),
 });
+
+/**
+ * The error that a client is shown, which the log line of the request names too. An unexpected error is logged completely
+ * and never shown.
+ */
+export function notedRefusal(error: unknown, state: HttpState, logger: Logger): ServiceError {
+  const refusal = asServiceError(error);
+  const { requestId, route } = state;
+  state.refusal = loggedRefusal(refusal);
+  if (refusal !== error) logger[levelOf(error)]({ requestId, route, code: refusal.code, err: error }, 'request failed');
+  return refusal;
+}
+
+export interface ChallengeOf {
+  readonly code: ErrorCode;
+  /** The scope that the credential lacks, if that is why. */
+  readonly scope?: string | undefined;
+  /** The address of the resource's metadata (RFC 9728), where tokens are given out. */
+  readonly resourceMetadata?: string | undefined;
+}
+
+const INVALID: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  'DEVELOPER_TOKEN_INVALID',
+  'DEVELOPER_TOKEN_EXPIRED',
+  'DEVELOPER_TOKEN_REVOKED',
+]);
+
+/**
+ * `WWW-Authenticate` of an answer with 401 or 403 (RFC 6750 §3). A refusal that another scope would not change names no
+ * error: clients would ask for the scope again and again.
+ */
+export function bearerChallenge({ code, scope, resourceMetadata }: ChallengeOf): string {
+  const error = INVALID.has(code) ? 'invalid_token' : scope === undefined ? undefined : 'insufficient_scope';
+  const parameters = [
+    ...(error === undefined ? [] : [`error="${error}"`]),
+    ...(scope === undefined ? [] : [`scope="${scope}"`]),
+    ...(resourceMetadata === undefined ? [] : [`resource_metadata="${resourceMetadata}"`]),
+  ];
+  return parameters.length === 0 ? 'Bearer' : `Bearer ${parameters.join(', ')}`;
+}

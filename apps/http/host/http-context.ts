@@ -37,8 +37,8 @@ export interface HttpState {
   renderError?: ErrorRenderer;
   /** The pattern of the route, never the path: paths carry ids, and signed ones carry signatures. */
   route?: string;
-  /** Where clients of this route learn how to get a token, where tokens are given out. */
-  resourceMetadata?: string;
+  /** The URL where clients of this route learn how to get a token; undefined where no tokens are issued. */
+  resourceMetadata?: () => string | undefined;
   caller?: LoggedCaller;
   /** Where a request came from that did not authenticate. */
   address?: string;

@@ -3,9 +3,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { ServiceError } from '../../../core/errors.js';
 import { READY, type ReadinessParts, readyWhile, UP } from '../../readiness.js';
-import { createRouter, type HttpRoute } from './routing.js';
 import { sendAnswer } from './send.js';
-import type { HttpFront } from './server.js';
+import { createRouter, type HttpFront, type HttpRoute } from './server.js';
 
 export interface StaticFile {
   readonly file: string | URL;

@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
 import { escapePointerToken } from '../../../core/json.js';
-import { safeRequestId } from '../../logging/logged-fields.js';
 
 const BEARER = /^bearer(?: +|$)/i;
 
@@ -27,11 +26,6 @@ export function readCredential(req: IncomingMessage): string | undefined {
     throw new ServiceError('DEVELOPER_TOKEN_INVALID', 'Authorization must be sent once.');
   const scheme = BEARER.exec(value);
   return scheme ? value.slice(scheme[0].length) : undefined;
-}
-
-/** The client's own id of the request, when it can be given back safely. */
-export function readRequestId(req: IncomingMessage): string | undefined {
-  return safeRequestId(req.headers['x-request-id']);
 }
 
 /**

@@ -1,8 +1,85 @@
 import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { type Answer, dataText, type NoContent, type StreamedAnswer, successEnvelope } from './answer.js';
+import type { ErrorCode } from '../../../core/errors.js';
 import { type HttpContext, MAX_BODY_PIECES } from './http-context.js';
+
+export const JSON_TYPE = 'application/json; charset=utf-8';
+
+/** An unread body is skipped up to this many bytes so that its connection can be used again. */
+const MAX_SKIPPED_BYTES = 1024 * 1024;
+/** How long a client that is still sending has to read our answer before its connection is closed, in milliseconds. */
+export const LINGER_MS = 2_000;
+
+/** The content of the envelope of a success. */
+export interface Answer {
+  /** An object, or JSON text. */
+  readonly data: object | string;
+  /** Whether this is the first answer of an Idempotency-Key, given again. */
+  readonly replayed?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function sendAnswer(ctx: HttpContext, status: number, { data, replayed, headers }: Answer): Promise<void> {
+  const { res, state } = ctx;
+  res.setHeader('Cache-Control', 'no-store');
+  for (const name in headers) res.setHeader(name, headers[name] as string);
+  if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
+  const dataText = typeof data === 'string' ? data : JSON.stringify(data);
+  // The request id was checked or made here, so it needs no escaping.
+  const text = `{"success":true,"code":"OK","message":"OK","request_id":"${state.requestId}","data":${dataText}}`;
+  return sendText(ctx, status, { mediaType: JSON_TYPE, text });
+}
+
+export function errorEnvelope(
+  requestId: string,
+  code: ErrorCode,
+  message: string,
+  more: Readonly<Record<string, string | undefined>> = {},
+): string {
+  return JSON.stringify({ success: false, code, message, request_id: requestId, ...more });
+}
+
+/** Answers with a text. Resolves when the answer is handed over, not when the client has it. */
+export async function sendText(
+  ctx: HttpContext,
+  status: number,
+  { mediaType, text }: { readonly mediaType: string; readonly text: string },
+): Promise<void> {
+  const { req, res, state } = ctx;
+  res.statusCode = status;
+  res.setHeader('Content-Type', mediaType);
+  if (!req.complete && isLongBodyUnread(req)) return answerAndClose(ctx, text);
+  state.text = text;
+}
+
+/**
+ * Hands over the text that `sendText` was given, if it was. The framework would determine the type and the length of each
+ * body again, which costs a few percent of a request.
+ */
+export function finishSending(ctx: HttpContext): void {
+  const { req, res, state } = ctx;
+  if (state.text === undefined || res.headersSent) return;
+  ctx.respond = false;
+  res.setHeader('Content-Length', Buffer.byteLength(state.text));
+  res.end(req.method === 'HEAD' ? undefined : state.text);
+}
+
+/** A response without envelope that is sent as it is made. An error must be thrown before it begins. */
+export interface StreamedAnswer {
+  /** Opens the stream. Not called for HEAD. */
+  readonly stream: () => AsyncIterable<Uint8Array | string>;
+  readonly mediaType: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export function sendStream(ctx: HttpContext, { stream, mediaType, headers }: StreamedAnswer): Promise<void> {
+  return streamBody(ctx, {
+    status: 200,
+    headers: { 'Cache-Control': 'no-store', 'Content-Type': mediaType, ...headers },
+    body: ctx.method === 'HEAD' ? undefined : stream(),
+  });
+}
 
 export interface StreamedBody {
   readonly status: number;
@@ -31,49 +108,11 @@ export async function streamBody(ctx: HttpContext, { status, headers, body }: St
   }
 }
 
-export const JSON_TYPE = 'application/json; charset=utf-8';
-
-/** An unread body is skipped up to this many bytes so that its connection can be used again. */
-const MAX_SKIPPED_BYTES = 1024 * 1024;
-/** How long a client that is still sending has to read our answer before its connection is closed, in milliseconds. */
-export const LINGER_MS = 2_000;
-
-export function sendAnswer(
-  ctx: HttpContext,
-  status: number,
-  answer: Answer | StreamedAnswer | NoContent,
-): Promise<void> {
-  const { res } = ctx;
-  if ('noContent' in answer) return sendNothing(ctx);
-  if ('stream' in answer) return sendStream(ctx, status, answer);
-  const { headers, replayed } = answer;
-  res.setHeader('Cache-Control', 'no-store');
-  for (const name in headers) res.setHeader(name, headers[name] as string);
-  if (replayed === true) res.setHeader('Idempotency-Replayed', 'true');
-  const text = successEnvelope(ctx.state.requestId, dataText(answer));
-  return sendText(ctx, status, { mediaType: JSON_TYPE, text });
-}
-
-async function sendNothing(ctx: HttpContext): Promise<void> {
-  ctx.res.setHeader('Cache-Control', 'no-store');
-  ctx.status = 204;
-}
-
-function sendStream(ctx: HttpContext, status: number, { stream, mediaType, headers }: StreamedAnswer): Promise<void> {
-  const body = ctx.method === 'HEAD' ? undefined : stream();
-  return streamBody(ctx, {
-    status,
-    headers: { 'Cache-Control': 'no-store', 'Content-Type': mediaType, ...headers },
-    body,
-  });
-}
-
 /**
  * A client that was answered before all of its body had arrived may send the rest, so that the connection can be used
  * again; but not slowly, for as long as a request may take, as the body is no longer needed.
  */
 export function cutLateBody({ req, res }: Pick<HttpContext, 'req' | 'res'>, lingerMs: number): void {
-  if (req.complete) return;
   const cutSoon = (): void => {
     setTimeout(() => {
       if (!req.complete) req.socket.destroy();
@@ -83,33 +122,7 @@ export function cutLateBody({ req, res }: Pick<HttpContext, 'req' | 'res'>, ling
   else res.once('finish', cutSoon);
 }
 
-/** Answers with a text. Resolves when the answer is handed over, not when the client has it. */
-export async function sendText(
-  ctx: HttpContext,
-  status: number,
-  { mediaType, text }: { readonly mediaType: string; readonly text: string },
-): Promise<void> {
-  const { req, res, state } = ctx;
-  res.statusCode = status;
-  res.setHeader('Content-Type', mediaType);
-  if (isLongBodyUnread(req)) return answerAndClose(ctx, text);
-  state.text = text;
-}
-
-/**
- * Hands over the text that `sendText` was given, if it was. The framework would find out the type and the length of each
- * body again, which costs a few percent of a request.
- */
-export function finishSending(ctx: HttpContext): void {
-  const { req, res, state } = ctx;
-  if (state.text === undefined || res.headersSent) return;
-  ctx.respond = false;
-  res.setHeader('Content-Length', Buffer.byteLength(state.text));
-  res.end(req.method === 'HEAD' ? undefined : state.text);
-}
-
 function isLongBodyUnread(req: IncomingMessage): boolean {
-  if (req.complete) return false;
   const declared = req.headers['content-length'];
   if (declared !== undefined) return Number(declared) > MAX_SKIPPED_BYTES;
   return req.headers['transfer-encoding'] !== undefined;

@@ -1,174 +1,33 @@
+import { Router } from '@koa/router';
 import Koa from 'koa';
-import { createServer, type Server } from 'node:http';
+import { createServer, METHODS, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { ServiceError } from '../../../core/errors.js';
 import type { Clock, Ids } from '../../../core/ports/machine.js';
+import { safeRequestId } from '../../logging/logged-fields.js';
 import { ClientAddresses } from './client-addresses.js';
 import { answerRefusedConnections, inTurn, limitConnections, OpenConnections } from './connections.js';
 import { answerError } from './errors.js';
 import type { HttpContext, HttpLimits, HttpMiddleware, HttpObserver, HttpState } from './http-context.js';
-import { readRequestId, readTarget, requireOneHost } from './request.js';
-import { type HttpRouter, refuseRoute, routeByTarget } from './routing.js';
+import { readTarget, requireOneHost } from './request.js';
 import { cutLateBody, finishSending, LINGER_MS } from './send.js';
 import { UnauthenticatedRefusals } from './unauthenticated-refusals.js';
 
-/** On every answer. Answers are data: a browser that opens one must neither run, frame, sniff nor leak anything. */
-export const SECURITY_HEADERS: readonly (readonly [name: string, value: string])[] = [
-  ['X-Content-Type-Options', 'nosniff'],
-  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
-  ['Referrer-Policy', 'no-referrer'],
-];
+/** A request whose path matched. A parameter is the segment of the path, percent-decoded where it can be. */
+export type RoutedContext = HttpContext & { readonly params: Readonly<Record<string, string>> };
+export type HttpHandler = (ctx: RoutedContext) => Promise<void>;
+export type HttpRouter = Router<HttpState>;
 
-export interface HandlingParts {
-  readonly ids: Pick<Ids, 'uuid'>;
-  readonly logger: Logger;
-  readonly addresses: ClientAddresses;
-  readonly refusals: UnauthenticatedRefusals;
-  readonly isStopping: () => boolean;
-  readonly observer?: HttpObserver | undefined;
-  /** How long a client may go on sending a body once it has its answer, in milliseconds. */
-  readonly lingerMs: number;
-}
-
-/** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
-export function handleRequest(parts: HandlingParts): HttpMiddleware {
-  const { ids, logger, observer } = parts;
-  return async (ctx, next) => {
-    const startedAt = performance.now();
-    observer?.begun();
-    const { req, res, state } = ctx;
-    state.requestId = readRequestId(req) ?? ids.uuid();
-    res.setHeader('X-Request-Id', state.requestId);
-    for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
-    try {
-      requireOneHost(req);
-      state.target = readTarget(req.url ?? '');
-      await next();
-    } catch (error) {
-      await answerError(ctx, error, logger);
-    }
-    if (state.later === undefined) return finish(ctx, startedAt, parts);
-    // The framework must not answer now.
-    ctx.respond = false;
-    void state.later
-      .catch((error: unknown) => answerError(ctx, error, logger))
-      .then(() => finish(ctx, startedAt, parts))
-      .catch((error: unknown) => ctx.app.emit('error', error));
-  };
-}
-
-/** The request has its answer: it is sent, counted and logged. */
-function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void {
-  const { logger, addresses, refusals, isStopping, observer, lingerMs } = parts;
-  const { req, res, state } = ctx;
-  cutLateBody(ctx, lingerMs);
-  if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
-  const { method = '' } = req;
-  const { statusCode: status } = res;
-  observer?.ended({
-    method,
-    route: state.route,
-    status,
-    code: state.refusal?.code,
-    bound: state.refusal?.bound,
-    durationMs: performance.now() - startedAt,
-  });
-  if (isUnauthenticated(status, state)) {
-    state.address ??= addresses.ofRequest(req);
-    state.isLeftOut = !refusals.isLogged(state.address);
-  }
-  const level =
-    state.isLeftOut === true ? 'debug' : levelFor(status, state.hasCreated === true || state.refusal !== undefined);
-  if (logger.isLevelEnabled(level)) logger[level](lineOf({ method, status, state }, startedAt), 'request');
-  finishSending(ctx);
-}
-
-/** Whether a request was refused before it authenticated. The log counts what an outage refuses elsewhere. */
-function isUnauthenticated(status: number, state: HttpState): boolean {
-  return status >= 400 && status < 500 && state.caller === undefined && state.isLeftOut !== true;
-}
-
-function levelFor(status: number, isTold: boolean): 'error' | 'info' | 'debug' {
-  if (status >= 500) return 'error';
-  return status >= 400 || isTold ? 'info' : 'debug';
-}
-
-function lineOf(
-  { method, status, state }: { readonly method: string; readonly status: number; readonly state: HttpState },
-  startedAt: number,
-): object {
-  const { requestId, route, tool, caller, refusal, ids, address } = state;
-  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-  return {
-    requestId,
-    method,
-    route,
-    tool,
-    status,
-    ...refusal,
-    ...ids,
-    durationMs,
-    address,
-    accountId: caller?.accountId,
-    credentialId: caller?.credentialId,
-  };
-}
-
-/** The port of one HTTP server, and its connections from the first to the last. */
-export class Listening {
-  private readonly connections: OpenConnections;
-
-  /** Called before clients can connect. `section` is that of the configuration. */
-  constructor(
-    private readonly server: Server,
-    private readonly section: 'rest' | 'internal',
-  ) {
-    this.connections = new OpenConnections(server);
-  }
-
+export interface HttpRoute {
+  /** HEAD is served with GET. */
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'any';
   /**
-   * Port 0 takes any free one; answers the one taken. Throws one sentence that names the keys of the section when it
-   * cannot.
+   * A segment `:name` matches any non-empty text, and `*name` the rest of the path. The comparison is exact: letter
+   * case and a trailing slash count.
    */
-  listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
-    const { server, section } = this;
-    return new Promise((resolve, reject) => {
-      const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(section, host, port, error));
-      server.once('error', refuse);
-      server.listen(port, host, () => {
-        server.off('error', refuse);
-        resolve({ host, port: (server.address() as AddressInfo).port });
-      });
-    });
-  }
-
-  /**
-   * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
-   * `graceMs`.
-   */
-  close(graceMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
-      this.server.close(() => {
-        clearTimeout(cut);
-        resolve();
-      });
-      this.connections.letGo();
-    });
-  }
-}
-
-function cannotListen(section: string, host: string, port: number, error: NodeJS.ErrnoException): Error {
-  const reason =
-    error.code === 'EADDRINUSE'
-      ? 'another process does'
-      : error.code === 'EACCES'
-        ? 'this user may not'
-        : `the system says ${error.code ?? error.message}`;
-  return new Error(
-    `The server cannot listen on port ${port} of ${host}, since ${reason}; choose another ${section}.port or ${section}.host.`,
-    { cause: error },
-  );
+  readonly path: string;
+  readonly serve: HttpHandler;
 }
 
 export interface HttpHostOptions {
@@ -281,4 +140,212 @@ function createHttpServer(
   server.on('checkExpectation', (req, res) => server.emit('request', req, res));
   answerRefusedConnections(server, ids, observer);
   return server;
+}
+
+/** On every answer. Answers are data: a browser that opens one must neither run, frame, sniff nor leak anything. */
+export const SECURITY_HEADERS: readonly (readonly [name: string, value: string])[] = [
+  ['X-Content-Type-Options', 'nosniff'],
+  ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'"],
+  ['Referrer-Policy', 'no-referrer'],
+];
+
+export interface HandlingParts {
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly logger: Logger;
+  readonly addresses: ClientAddresses;
+  readonly refusals: UnauthenticatedRefusals;
+  readonly isStopping: () => boolean;
+  readonly observer?: HttpObserver | undefined;
+  /** How long a client may go on sending a body once it has its answer, in milliseconds. */
+  readonly lingerMs: number;
+}
+
+/** Around every request: its id, the headers every answer carries, the one error handler, one line in the log. */
+export function handleRequest(parts: HandlingParts): HttpMiddleware {
+  const { ids, logger, observer } = parts;
+  return async (ctx, next) => {
+    const startedAt = performance.now();
+    observer?.begun();
+    const { req, res, state } = ctx;
+    state.requestId = safeRequestId(req.headers['x-request-id']) ?? ids.uuid();
+    res.setHeader('X-Request-Id', state.requestId);
+    for (const [name, value] of SECURITY_HEADERS) res.setHeader(name, value);
+    try {
+      requireOneHost(req);
+      state.target = readTarget(req.url ?? '');
+      await next();
+    } catch (error) {
+      await answerError(ctx, error, logger);
+    }
+    if (state.later === undefined) return finish(ctx, startedAt, parts);
+    // The framework must not answer now.
+    ctx.respond = false;
+    void state.later
+      .catch((error: unknown) => answerError(ctx, error, logger))
+      .then(() => finish(ctx, startedAt, parts))
+      .catch((error: unknown) => ctx.app.emit('error', error));
+  };
+}
+
+/** The request has its answer: it is sent, counted and logged. */
+function finish(ctx: HttpContext, startedAt: number, parts: HandlingParts): void {
+  const { logger, addresses, refusals, isStopping, observer, lingerMs } = parts;
+  const { req, res, state } = ctx;
+  if (!req.complete) cutLateBody(ctx, lingerMs);
+  if (isStopping() && !res.headersSent) res.setHeader('Connection', 'close');
+  const { method = '' } = req;
+  const { statusCode: status } = res;
+  observer?.ended({
+    method,
+    route: state.route,
+    status,
+    code: state.refusal?.code,
+    bound: state.refusal?.bound,
+    durationMs: performance.now() - startedAt,
+  });
+  const isUnauthenticated = status >= 400 && status < 500 && state.caller === undefined;
+  // The log lines of an outage count the requests that were refused because of it.
+  if (isUnauthenticated && state.isLeftOut !== true) {
+    state.address ??= addresses.ofRequest(req);
+    state.isLeftOut = !refusals.isLogged(state.address);
+  }
+  const level = levelFor(status, state);
+  if (logger.isLevelEnabled(level)) logger[level](lineOf({ method, status, state }, startedAt), 'request');
+  finishSending(ctx);
+}
+
+function levelFor(status: number, { isLeftOut, hasCreated, refusal }: HttpState): 'error' | 'info' | 'debug' {
+  if (isLeftOut === true) return 'debug';
+  if (status >= 500) return 'error';
+  return status >= 400 || hasCreated === true || refusal !== undefined ? 'info' : 'debug';
+}
+
+function lineOf(
+  { method, status, state }: { readonly method: string; readonly status: number; readonly state: HttpState },
+  startedAt: number,
+): object {
+  const { requestId, route, tool, caller, refusal, ids, address } = state;
+  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+  return {
+    requestId,
+    method,
+    route,
+    tool,
+    status,
+    ...refusal,
+    ...ids,
+    durationMs,
+    address,
+    accountId: caller?.accountId,
+    credentialId: caller?.credentialId,
+  };
+}
+
+/**
+ * The routes of a front. A path without parameters goes before one with them, whatever the method, so that a name is
+ * never taken for a value. A path that lacks the method throws METHOD_NOT_ALLOWED and says which it has.
+ */
+export function createRouter(routes: readonly HttpRoute[], prefix = ''): HttpRouter {
+  const router = new Router<HttpState>({ prefix, exclusive: 'specificity', sensitive: true, strict: true });
+  for (const [path, served] of byPath(routes)) {
+    const pattern = prefix + path;
+    const handlers = new Map<string, HttpHandler>(served.map(({ method, serve }) => [method, serve]));
+    const allowed = [...handlers.keys(), ...(handlers.has('GET') ? ['HEAD'] : [])].toSorted().join(', ');
+    // One entry for all methods of a path: the router compares a request with each entry.
+    router.register(path, METHODS, (ctx) => {
+      const { method, res, state } = ctx;
+      const serve = handlers.get(method === 'HEAD' ? 'GET' : method) ?? handlers.get('any');
+      if (serve === undefined) return refuseMethod(res, allowed);
+      state.route = pattern;
+      return serve(ctx);
+    });
+  }
+  return router;
+}
+
+function byPath(routes: readonly HttpRoute[]): ReadonlyMap<string, readonly HttpRoute[]> {
+  const found = new Map<string, HttpRoute[]>();
+  for (const route of routes) found.set(route.path, [...(found.get(route.path) ?? []), route]);
+  return found;
+}
+
+function refuseMethod(res: ServerResponse, allowed: string): never {
+  res.setHeader('Allow', allowed);
+  throw new ServiceError('METHOD_NOT_ALLOWED', `This route takes ${allowed}.`);
+}
+
+/**
+ * Has the routers match the path as the host read it: the framework's own parser of URLs throws for some that a request
+ * may be sent to. They ask for the request's host too, on which no route depends: reading it costs more than routing.
+ */
+export function routeByTarget(app: Koa<HttpState>): void {
+  Object.defineProperties(app.context, {
+    host: { value: '' },
+    path: {
+      get(this: HttpContext): string {
+        return this.state.target.path;
+      },
+    },
+  });
+}
+
+export const refuseRoute: HttpMiddleware = () => {
+  throw new ServiceError('ROUTE_NOT_FOUND');
+};
+
+/** The port of one HTTP server, and its connections from the first to the last. */
+export class Listening {
+  private readonly connections: OpenConnections;
+
+  /** Called before clients can connect. `section` is that of the configuration. */
+  constructor(
+    private readonly server: Server,
+    private readonly section: 'rest' | 'internal',
+  ) {
+    this.connections = new OpenConnections(server);
+  }
+
+  /**
+   * Port 0 takes any free one; answers the one taken. Throws one sentence that names the keys of the section when it
+   * cannot.
+   */
+  listen(host: string, port: number): Promise<{ readonly host: string; readonly port: number }> {
+    const { server, section } = this;
+    return new Promise((resolve, reject) => {
+      const refuse = (error: NodeJS.ErrnoException) => reject(cannotListen(section, host, port, error));
+      server.once('error', refuse);
+      server.listen(port, host, () => {
+        server.off('error', refuse);
+        resolve({ host, port: (server.address() as AddressInfo).port });
+      });
+    });
+  }
+
+  /**
+   * Accepts no more connections, finishes the requests in progress, closes idle connections, and aborts the rest after
+   * `graceMs`.
+   */
+  close(graceMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const cut = setTimeout(() => this.server.closeAllConnections(), graceMs);
+      this.server.close(() => {
+        clearTimeout(cut);
+        resolve();
+      });
+      this.connections.letGo();
+    });
+  }
+}
+
+function cannotListen(section: string, host: string, port: number, error: NodeJS.ErrnoException): Error {
+  const reason =
+    error.code === 'EADDRINUSE'
+      ? 'another process does'
+      : error.code === 'EACCES'
+        ? 'this user may not'
+        : `the system says ${error.code ?? error.message}`;
+  return new Error(
+    `The server cannot listen on port ${port} of ${host}, since ${reason}; choose another ${section}.port or ${section}.host.`,
+    { cause: error },
+  );
 }

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import type { HttpHandler, HttpRoute } from '../host/routing.js';
+import type { HttpHandler, HttpRoute } from '../host/server.js';
 import { IDENTITY, MCP_PATH, REVISIONS } from './identity.js';
 
 const CARD_PATH = `${MCP_PATH}/server-card`;

@@ -1,7 +1,6 @@
 import type { Logger } from 'pino';
 import { CredentialWatch } from '../host/authenticate.js';
-import { createRouter } from '../host/routing.js';
-import type { HttpFront } from '../host/server.js';
+import { createRouter, type HttpFront } from '../host/server.js';
 import { ClientRequests } from './client-requests.js';
 import { discoveryRoutes } from './discovery.js';
 import { MCP_PATH } from './identity.js';

@@ -1,7 +1,6 @@
-import { isOwnApp, requireScope } from '../../../core/access/authenticate.js';
+import { requireScope } from '../../../core/access/authenticate.js';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
-import { ServiceError } from '../../../core/errors.js';
 import type { Json } from '../../../core/json.js';
 import { pointsOf } from '../../rate-limit.js';
 import {
@@ -9,12 +8,12 @@ import {
   type AuthenticatingParts,
   type CredentialRates,
   type CredentialWatch,
+  requireOwnApp,
 } from '../host/authenticate.js';
 import type { HttpContext } from '../host/http-context.js';
 import { declaredBytes, readBody } from '../host/read-body.js';
 import { headerText, readCredential } from '../host/request.js';
-import type { HttpHandler } from '../host/routing.js';
-import type { HttpShared } from '../host/server.js';
+import type { HttpHandler, HttpShared } from '../host/server.js';
 import { Disconnect, WaitEnd, WatchedWait } from '../host/wait.js';
 import type { ClientRequests } from './client-requests.js';
 import { asMessage, asResponse, type Message, objectOf, sessionIdFor, StreamWatch } from './exchange.js';
@@ -29,8 +28,6 @@ export interface McpServingParts extends AuthenticatingParts, Pick<HttpShared, '
   readonly rates: CredentialRates;
   readonly bodyTimeoutMs: number;
   readonly publicUrl: () => string;
-  /** The address of the server's metadata as a protected resource; undefined where no tokens are given out. */
-  readonly resourceMetadata: () => string | undefined;
   readonly requests: ClientRequests;
   readonly handle: HandleMessage;
 }
@@ -45,8 +42,7 @@ const LISTEN = 'subscriptions/listen';
 export function serveMcp(parts: McpServingParts): HttpHandler {
   return async (ctx) => {
     const { req, res, state } = ctx;
-    const metadata = parts.resourceMetadata();
-    if (metadata !== undefined) state.resourceMetadata = metadata;
+    state.resourceMetadata = parts.resourceMetadata;
     requireKnownOrigin(req, parts.publicUrl(), parts.addresses);
     const caller = await authenticateRequest(ctx, parts, 'mcp');
     state.caller = caller;
@@ -89,8 +85,7 @@ async function readMessage(ctx: HttpContext, caller: Caller, parts: McpServingPa
   const authenticatedAt = context.clock.now();
   const declared = declaredBytes(req);
   await rates.reads?.take(caller.credentialId, res, pointsOf(Math.min(declared ?? 0, MAX_MESSAGE_BYTES)));
-  if (!isOwnApp(caller, headerText(req, 'x-app-id')))
-    throw new ServiceError('DEVELOPER_SCOPE_INSUFFICIENT', "X-App-Id must be the credential's own App.");
+  requireOwnApp(req, caller);
   const body = await readBody(req, {
     timeoutMs: bodyTimeoutMs,
     maxBytes: MAX_MESSAGE_BYTES,

@@ -1,5 +1,5 @@
 import { type Audience, DEFAULT_SCOPES, SCOPES } from '../../../core/access/credential.js';
-import { createRouter, type HttpHandler, type HttpRouter } from '../host/routing.js';
+import { createRouter, type HttpHandler, type HttpRouter } from '../host/server.js';
 
 const REST_PATH = '/api/v1/developer';
 const MCP_PATH = `${REST_PATH}/mcp`;

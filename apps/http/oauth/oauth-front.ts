@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { HttpContext } from '../host/http-context.js';
-import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
-import type { HttpFront } from '../host/server.js';
+import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 import { RequestRates } from '../pages/browser-sessions.js';
 import { pageRoutes, redirectTo } from '../pages/page.js';
 import {

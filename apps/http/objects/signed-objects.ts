@@ -1,7 +1,6 @@
 import type { SignedObjectGate } from '../../../adapters/signed-object-gate.js';
-import { createRouter } from '../host/routing.js';
 import { streamBody } from '../host/send.js';
-import type { HttpFront } from '../host/server.js';
+import { createRouter, type HttpFront } from '../host/server.js';
 
 /** Serves `/objects/…`: hands every request to the gate and streams its answer. The signature stays out of the log. */
 export function signedObjects(gate: SignedObjectGate): HttpFront {

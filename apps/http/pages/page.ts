@@ -1,13 +1,11 @@
 import { html } from 'hono/html';
 import { ServiceError } from '../../../core/errors.js';
 import { fieldInvalid } from '../../../core/fields.js';
-import { errorEnvelope } from '../host/answer.js';
 import type { ErrorRenderer, HttpContext } from '../host/http-context.js';
 import { servePackagedFile } from '../host/pages.js';
 import { readBytes } from '../host/read-body.js';
-import { createRouter, type HttpHandler, type HttpRoute } from '../host/routing.js';
-import { JSON_TYPE, sendText } from '../host/send.js';
-import type { HttpFront } from '../host/server.js';
+import { errorEnvelope, JSON_TYPE, sendText } from '../host/send.js';
+import { createRouter, type HttpFront, type HttpHandler, type HttpRoute } from '../host/server.js';
 
 /** Markup. What is put into a template is escaped, unless it is markup itself. */
 export type Html = ReturnType<typeof html>;

@@ -25,9 +25,8 @@ import type { HttpContext } from '../host/http-context.js';
 import { serveStaticFile } from '../host/pages.js';
 import { readBody, readNoBody } from '../host/read-body.js';
 import { readQuery } from '../host/request.js';
-import { createRouter, type HttpRoute } from '../host/routing.js';
 import { sendAnswer } from '../host/send.js';
-import type { HttpFront, HttpShared } from '../host/server.js';
+import { createRouter, type HttpFront, type HttpRoute, type HttpShared } from '../host/server.js';
 import {
   type BrowserSessions,
   outsideCookie,

@@ -1,7 +1,4 @@
 import { expect } from 'chai';
-import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
-import { ROUTES } from '../../../apps/http/developer/routes.js';
-import { dataText } from '../../../apps/http/host/answer.js';
 import type { Caller } from '../../../core/access/credential.js';
 import type { Context } from '../../../core/context.js';
 import { ServiceError } from '../../../core/errors.js';
@@ -15,6 +12,7 @@ import { intercepted, type PortCall } from '../../fixtures/intercepted.js';
 import { plainImage } from '../../fixtures/plain-media.js';
 import { CoreHarness } from '../../harness/core-harness.js';
 import { untilSettled } from '../../harness/core-worker.js';
+import { callRest, routeOf } from '../harness/rest-call.js';
 import { type Answer, type Asked, type Party, type Premises, type Request, Violation } from '../observed.js';
 import { SimulationChecker } from './checker.js';
 
@@ -176,27 +174,22 @@ export class CheckedService {
   }
 
   private async answerTo(request: Request, caller: Caller): Promise<Answer> {
-    const route = ROUTES.find(
-      ({ operation }) => operation.operationId === OPERATION_IDS[request.operation],
-    ) as ProtectedRoute;
     const params =
       request.operation === 'complete'
         ? { upload_id: request.uploadId }
         : { generation_id: 'generationId' in request ? request.generationId : '' };
     try {
       const answered = await this.harness.clock.run(
-        route.operation.answer({
+        callRest(routeOf(OPERATION_IDS[request.operation] ?? ''), {
           context: this.context,
           caller,
           params,
-          query: request.operation === 'usage' ? { by: request.by, limit: '100' } : {},
-          idempotencyKey: 'key' in request ? request.key : '',
-          body: 'body' in request ? request.body : {},
+          ...(request.operation === 'usage' ? { query: `by=${request.by}&limit=100` } : {}),
+          ...('key' in request ? { idempotencyKey: request.key } : {}),
+          ...('body' in request ? { body: request.body } : {}),
         }),
       );
-      if ('stream' in answered || 'noContent' in answered) throw new Error(`${route.path} answers with a stream.`);
-      const { replayed = false } = answered;
-      return { outcome: 'success', data: JSON.parse(dataText(answered)) as JsonObject, replayed };
+      return { outcome: 'success', ...answered };
     } catch (error) {
       if (!(error instanceof ServiceError)) throw error;
       return { outcome: 'refused', code: error.code, message: error.message };

@@ -1,14 +1,11 @@
-import type { ProtectedRoute } from '../../../apps/http/developer/operation.js';
-import { ROUTES } from '../../../apps/http/developer/routes.js';
-import { dataText } from '../../../apps/http/host/answer.js';
 import { requireScope } from '../../../core/access/authenticate.js';
 import { renameAccount, resumeAccount, revokeKey, suspendAccount } from '../../../core/access/manage.js';
 import { adjustCredits, grantCredits } from '../../../core/credits/operate.js';
 import { ServiceError, StoreUnavailable } from '../../../core/errors.js';
 import { cancelOpenGenerations } from '../../../core/generation/end-generation.js';
-import type { JsonObject } from '../../../core/json.js';
 import { disconnect } from '../../../core/people/grants.js';
 import type { Answer, Request } from '../observed.js';
+import { callRest, routeOf } from './rest-call.js';
 import type { SimulatedProcess } from './simulated-process.js';
 
 /**
@@ -83,21 +80,18 @@ async function answer(
   request: ClientRequest,
   secret: string | undefined,
 ): Promise<Answer> {
-  const route = ROUTES.find((one) => one.operation.operationId === OPERATION_IDS[request.operation]) as ProtectedRoute;
+  const route = routeOf(OPERATION_IDS[request.operation]);
   const caller = await authenticator.authenticate(secret);
   requireScope(caller, route.scope);
-  const answered = await route.operation.answer({
+  const answered = await callRest(route, {
     context,
     caller,
     params: paramsOf(request),
-    query: request.operation === 'usage' ? { by: request.by, limit: '100' } : {},
-    idempotencyKey: 'key' in request ? request.key : '',
-    body: 'body' in request ? request.body : {},
+    ...(request.operation === 'usage' ? { query: `by=${request.by}&limit=100` } : {}),
+    ...('key' in request ? { idempotencyKey: request.key } : {}),
+    ...('body' in request ? { body: request.body } : {}),
   });
-  if ('stream' in answered || 'noContent' in answered) throw new Error(`${route.path} answers with a stream.`);
-  // What a client gets went over a wire.
-  const { replayed = false } = answered;
-  return { outcome: 'success', data: JSON.parse(dataText(answered)) as JsonObject, replayed };
+  return { outcome: 'success', ...answered };
 }
 
 function paramsOf(request: ClientRequest): Record<string, string> {

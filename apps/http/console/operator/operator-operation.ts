@@ -3,7 +3,7 @@ import { isUuid } from '../../../../core/ids.js';
 import type { Log } from '../../../../core/log.js';
 import type { PageRequest } from '../../../../core/paging.js';
 import type { Operator } from '../../../operator/operator.js';
-import type { StreamedAnswer } from '../../host/answer.js';
+import type { StreamedAnswer } from '../../host/send.js';
 import type { ConsoleCall, ConsoleParts } from '../console-operation.js';
 
 /** What the log says of an act besides who did it: ids and numbers, never texts of people. */

@@ -7,12 +7,10 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { SystemClock } from '../../../../adapters/system/system-clock.js';
 import { SystemIds } from '../../../../adapters/system/system-ids.js';
-import type { StreamedAnswer } from '../../../../apps/http/host/answer.js';
 import { DEFAULT_HTTP_LIMITS } from '../../../../apps/http/host/http-context.js';
 import { readQuery } from '../../../../apps/http/host/request.js';
-import { createRouter, type HttpRoute } from '../../../../apps/http/host/routing.js';
-import { sendAnswer } from '../../../../apps/http/host/send.js';
-import { createHttpHost, type HttpHost } from '../../../../apps/http/host/server.js';
+import { sendAnswer, sendStream, type StreamedAnswer } from '../../../../apps/http/host/send.js';
+import { createHttpHost, createRouter, type HttpHost, type HttpRoute } from '../../../../apps/http/host/server.js';
 import { ServiceError } from '../../../../core/errors.js';
 import { exchange } from './raw-socket.js';
 
@@ -72,7 +70,7 @@ describe('routing', () => {
   const streamed = (path: string, stream: StreamedAnswer['stream'], headers = {}): HttpRoute => ({
     method: 'GET',
     path,
-    serve: (ctx) => sendAnswer(ctx, 200, { stream, mediaType: 'text/event-stream', headers }),
+    serve: (ctx) => sendStream(ctx, { stream, mediaType: 'text/event-stream', headers }),
   });
 
   before(async () => {

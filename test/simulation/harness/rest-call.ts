@@ -1,0 +1,79 @@
+import type { IncomingMessage } from 'node:http';
+import type { ApiContext, ProtectedRoute } from '../../../apps/http/developer/operation.js';
+import { ROUTES } from '../../../apps/http/developer/routes.js';
+import type { Caller } from '../../../core/access/credential.js';
+import type { Context } from '../../../core/context.js';
+import type { Json, JsonObject } from '../../../core/json.js';
+
+export interface RestCall {
+  readonly context: Context;
+  readonly caller: Caller;
+  readonly params?: Readonly<Record<string, string>>;
+  readonly query?: string;
+  readonly idempotencyKey?: string | undefined;
+  readonly body?: Json | undefined;
+}
+
+/** The protected route of an operation. */
+export function routeOf(operationId: string): ProtectedRoute {
+  const route = ROUTES.find(({ operation }) => operation.operationId === operationId);
+  if (route?.scope === undefined) throw new Error(`There is no protected route ${operationId}.`);
+  return route;
+}
+
+/**
+ * Calls the handler of a REST operation without a socket, and returns what a client would read. No real time passes.
+ * Throws the error that the host would render.
+ */
+export async function callRest(
+  { operation }: ProtectedRoute,
+  { context, caller, params = {}, query = '', idempotencyKey, body }: RestCall,
+): Promise<{ readonly data: JsonObject; readonly replayed: boolean }> {
+  const headers = new Map<string, unknown>();
+  const state: ApiContext['state'] = {
+    requestId: 'simulated',
+    target: { path: '/', query },
+    context,
+    caller,
+    rateLimit: undefined,
+    authenticatedAt: context.clock.now(),
+    api: {
+      context,
+      access: { authenticate: () => Promise.resolve(caller), follow: () => () => undefined },
+      rates: {},
+      bodyTimeoutMs: 1_000,
+      isStopping: () => false,
+      onStopping: () => () => undefined,
+    },
+  };
+  const bytes = Buffer.from(body === undefined ? '' : JSON.stringify(body));
+  const rawHeaders = idempotencyKey === undefined ? [] : ['Idempotency-Key', idempotencyKey];
+  const res = { setHeader: (name: string, value: unknown) => headers.set(name, value), statusCode: 200 };
+  await operation.serve({
+    req: requestOf(bytes, rawHeaders),
+    res,
+    params,
+    state,
+    method: 'POST',
+  } as unknown as ApiContext);
+  const { data } = JSON.parse(state.text ?? '{}') as { readonly data?: JsonObject };
+  if (data === undefined) throw new Error(`${operation.operationId} sent no envelope.`);
+  return { data, replayed: headers.get('Idempotency-Replayed') === 'true' };
+}
+
+/** A request that has arrived whole: its body is read within the call that subscribes to it. */
+function requestOf(bytes: Buffer, rawHeaders: readonly string[]): IncomingMessage {
+  const req = {
+    headers: { 'content-type': 'application/json', 'content-length': String(bytes.byteLength) },
+    rawHeaders,
+    complete: true,
+    destroyed: false,
+    on(event: string, listener: (chunk?: Buffer) => void) {
+      if (event === 'data') listener(bytes);
+      if (event === 'end') listener();
+      return req;
+    },
+    off: () => req,
+  };
+  return req as unknown as IncomingMessage;
+}
